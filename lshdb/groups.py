@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import Field, dataclass, field
+from dataclasses import MISSING, Field, dataclass, field
 from functools import cache, partial, wraps
 from inspect import Parameter, Signature, cleandoc, get_annotations, signature
 from numbers import Integral, Real
@@ -102,7 +102,7 @@ class _Signature:
     def __get__(self, instance: object, owner: type[Options]) -> Signature:
         return Signature(
             [
-                Parameter(one.name, _kind_of(one), default=one.default, annotation=one.type)
+                Parameter(one.name, _kind_of(one), default=_default_of(one), annotation=one.type)
                 for one in sorted(fields_of(owner), key=_kind_of)
             ]
         )
@@ -167,6 +167,8 @@ class Options:
     def __post_init__(self) -> None:
         for name, default, optional, (what, fits), option in _checks(cast(Any, type(self))):
             value = getattr(self, name)
+            if value is MISSING:
+                raise TypeError(f"{type(self).__name__}: {name} is missing")
             if value is default or (optional and value is None):
                 continue
             if not fits(value):
@@ -182,6 +184,10 @@ def fields_of(group: Any) -> list[Field[Any]]:
 
 def _values(options: Any) -> dict[str, object]:
     return {one.name: getattr(options, one.name) for one in fields_of(options)}
+
+
+def _default_of(one: Field[Any]) -> Any:
+    return Parameter.empty if one.default is MISSING else one.default
 
 
 def _kind_of(one: Field[Any]) -> Any:

@@ -15,7 +15,7 @@ from lshdb.limits import DEFAULTS, Limits
 from lshdb.progress import Progress
 
 if TYPE_CHECKING:
-    from lshdb.model import AddReport, Content, DroppedRow, Failure
+    from lshdb.model import AddReport, Content, DroppedRow, Failure, Settings
 
 Keep: TypeAlias = Literal["first", "longest", "last"]
 """Which of similar documents is kept."""
@@ -505,8 +505,8 @@ class CommonOptions(Options):
     ] = None
 
 
-class PassagePairsOptions(CommonOptions):
-    """Options of `Database.passage_pairs`."""
+class CopiedOptions(CommonOptions):
+    """Which passages are wanted."""
 
     min_words: Annotated[
         int | None,
@@ -516,10 +516,15 @@ class PassagePairsOptions(CommonOptions):
             flags=("--min-words", "--least"),
         ),
     ] = None
-    top: Top = None
     base: Annotated[
         Sequence[str], argument("Texts that anyone may copy: a task, a template, a licence.")
     ] = ()
+
+
+class PassagePairsOptions(CopiedOptions):
+    """Options of `Database.passage_pairs`."""
+
+    top: Top = None
 
 
 class PassagesOptions(PassagePairsOptions):
@@ -575,14 +580,82 @@ class DataOptions(SettingsOptions):
     limits: Annotated[Limits, argument("Sizes of batches, see lshdb.Limits.")] = DEFAULTS
 
 
-class SparkDedupOptions(Options):
-    """Options of `lshdb.spark.dedup` besides settings and columns."""
+# Spark
+
+
+class SparkOptions(Options):
+    """How the rows of a DataFrame become documents."""
+
+    settings: Annotated[
+        "Settings",
+        argument(
+            "Those of a file, or of `make_settings`.",
+            ("settings", lambda value: hasattr(value, "shingling")),
+        ),
+    ] = field(kw_only=False)
+    key: Annotated[str, argument("The column of keys, strings or integers, all different.")] = "id"
+    text: Annotated[str | None, argument("That of texts; `text` if not given.")] = None
+    set: Annotated[
+        str | None,
+        argument(
+            "For shingle `set` that of sets: arrays of strings or integers, or JSON arrays as "
+            "strings; `set` if not given."
+        ),
+    ] = None
+    counts: Annotated[Any, argument("`Counts` to which rows that are left out are added.")] = None
+
+
+class SparkWriteOptions(SparkOptions):
+    """Options of `lshdb.spark.write_databases`."""
+
+    directory: Annotated[
+        str | os.PathLike[str],
+        argument("A path that the driver and every executor see; created if missing."),
+    ] = field(kw_only=False)
+    shards: Annotated[int, Option("How many files.", min=1, of_command=False)] = field()
+
+
+class BucketOptions(Options):
+    """How documents that share a bucket are compared."""
+
+    estimate: Estimate = False
+    limit: Annotated[
+        int | None,
+        Option(
+            "In larger buckets, compare each with the first only.",
+            min=2,
+            kind=("an integer or None", lambda value: isinstance(value, int | None)),
+        ),
+    ] = 2000
+
+
+class SparkKeepOptions(BucketOptions):
+    """The same, and which of similar documents are kept."""
 
     keep: KeepOption = "first"
-    estimate: Estimate = False
-    limit: Annotated[int, Option("In larger buckets, compare each with the first only.", min=2)] = (
-        2000
-    )
+
+
+class SparkPairsOptions(BucketOptions, SparkOptions):
+    """Options of `lshdb.spark.pairs`."""
+
+    threshold: Threshold = None
+
+
+class SparkDedupOptions(SparkKeepOptions, SparkPairsOptions):
+    """Options of `lshdb.spark.dedup`."""
+
+    against: Annotated[
+        Any,
+        argument(
+            "A DataFrame with the same columns, such as an earlier crawl or a test set. First all "
+            "that is similar to one of its documents is dropped, as by `Database.dedup`. It may "
+            "have keys of the other; each of its rows needs a key and a document."
+        ),
+    ] = None
+
+
+class SparkPassagesOptions(CopiedOptions, SparkOptions):
+    """Options of `lshdb.spark.passage_pairs`."""
 
 
 # choosing an index

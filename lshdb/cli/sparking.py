@@ -28,12 +28,16 @@ from lshdb.options import (
     SettingsOptions,
     ShingleOptions,
     SparkDedupOptions,
+    SparkKeepOptions,
+    SparkOptions,
+    SparkPassagesOptions,
 )
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from lshdb.model import Settings
+    from lshdb.spark.counts import Counted, Counts
 
 _FORMATS = {"parquet": "parquet", "jsonl": "json"}
 """Spark's names of ours."""
@@ -130,7 +134,7 @@ def spark_dedup(
         str | None,
         Option("A new directory: what is dropped, for which, how similar.", metavar="DIR"),
     ] = None,
-    asked: SparkDedupOptions,
+    asked: SparkKeepOptions,
     spark: Spark,
     fields: FieldOptions,
     reference_fields: ReferenceFields,
@@ -156,7 +160,7 @@ def spark_dedup(
         _check_readable(database, wanted)
     with spark.session(output, dropped) as running:
         from lshdb.spark import dedup, read_database
-        from lshdb.spark.documents import Columns, documents
+        from lshdb.spark.documents import documents
 
         format = spark.format_of(input)
         of_sets = wanted.shingling.of_sets
@@ -168,9 +172,9 @@ def spark_dedup(
             reference = running.read.load(against, _FORMATS[_format_of(against)])
             named = reference_fields.given(fields)
             kind = "set" if of_sets else "text"
-            columns = Columns(named["key_field"], **{kind: named[f"{kind}_field"]})
+            columns = {"key": named["key_field"], kind: named[f"{kind}_field"]}
             try:
-                reference = documents(reference, wanted, columns)
+                reference = documents(reference, SparkOptions(wanted, **columns))
             except UsageError as error:
                 raise UsageError(
                     f"{against}: {error}; --against-key-field and --against-text-field name its "
@@ -180,18 +184,16 @@ def spark_dedup(
             names = {"key": fields.key_field, "content": content_field}
             reference = reference.withColumnsRenamed(names)
         source = running.read.load(input, format)
-        result = dedup(
-            source,
-            wanted,
-            key=fields.key_field,
-            text=None if of_sets else content_field,
-            set=content_field if of_sets else None,
+        columns = {"key": fields.key_field, "set" if of_sets else "text": content_field}
+        options = regrouped(
+            asked,
+            SparkDedupOptions,
+            settings=wanted,
             threshold=settings.threshold,
-            keep=asked.keep,
-            estimate=asked.estimate,
-            limit=asked.limit,
             against=reference,
+            **columns,
         )
+        result = dedup(source, options)
         result.kept.write.save(output, format)
         if dropped is not None:
             result.dropped.write.save(dropped, format)
@@ -200,10 +202,12 @@ def spark_dedup(
         for line in result.counts.lines(asked.limit):
             warn(f"lshdb: {line}")
         if as_json:
-            counts = result.counts
-            left_out = {"bad_keys": counts.bad_keys, "bad_documents": counts.bad_contents}
-            cut = {"cut_buckets": counts.cut_buckets, "cut_pairs": counts.cut_pairs}
-            json_line({"kept": kept, "dropped": gone, **left_out, "empty": counts.empty, **cut})
+            json_line(
+                {"kept": kept, "dropped": gone}
+                | _numbers(
+                    result.counts, "bad_keys", "bad_contents", "empty", "cut_buckets", "cut_pairs"
+                )
+            )
         else:
             message(f"kept {kept:,}, dropped {gone:,}")
 
@@ -242,7 +246,6 @@ def spark_passages(
 
     Example: lshdb spark-passages crawl/ copied/ --passages 12 --master "local[*]"
     """
-    from lshdb.limits import DEFAULTS
     from lshdb.sources.readers import Reader
 
     if settings_from is None and words is None:
@@ -256,16 +259,16 @@ def spark_passages(
         from lshdb.spark import Counts, passage_pairs
 
         counts = Counts(running)
-        pairs = passage_pairs(
-            running.read.load(input, spark.format_of(input)),
-            wanted,
+        options = regrouped(
+            asked,
+            SparkPassagesOptions,
+            settings=wanted,
             key=fields.key_field,
             text=fields.text_field,
-            gap=asked.gap,
-            common=asked.common or DEFAULTS.common,
             base=texts,
             counts=counts,
         )
+        pairs = passage_pairs(running.read.load(input, spark.format_of(input)), options)
         found = Observation()
         size = F.sum(F.size("passages"))
         pairs = pairs.observe(found, F.count("*").alias("pairs"), size.alias("passages"))
@@ -274,10 +277,15 @@ def spark_passages(
             warn(f"lshdb: {line}")
         numbers = {name: found.get[name] or 0 for name in ("pairs", "passages")}
         if as_json:
-            left_out = {"bad_keys": counts.bad_keys, "bad_documents": counts.bad_contents}
-            json_line({**numbers, **left_out, "cut_passages": counts.cut_passages})
+            left_out = _numbers(counts, "bad_keys", "bad_contents", "cut_passages")
+            json_line(numbers | left_out)
         else:
             message(f"passages {numbers['passages']:,}, pairs of documents {numbers['pairs']:,}")
+
+
+def _numbers(counts: Counts, *names: Counted) -> dict[str, int]:
+    """Some of the counts, by the names that the commands have for them."""
+    return {name.replace("contents", "documents"): counts[name] for name in names}
 
 
 def _rows(pairs: DataFrame) -> DataFrame:

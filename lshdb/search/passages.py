@@ -14,7 +14,7 @@ import numpy as np
 from lshdb.errors import UsageError
 from lshdb.limits import Limits
 from lshdb.model import CommonPassage, CopiedPassage, Passages, Settings, Source
-from lshdb.options import PassagePairsOptions, PassagesOptions
+from lshdb.options import CopiedOptions, PassagesOptions
 from lshdb.search.passage_runs import Asked, Pairs, Shared, shared_passages
 from lshdb.search.passage_windows import (
     Counting,
@@ -30,7 +30,7 @@ from lshdb.shingling.winnowing import fingerprints
 from lshdb.store.store import Store
 
 
-def asked_of(query: PassagePairsOptions, settings: Settings, limits: Limits) -> Asked:
+def asked_of(query: CopiedOptions, settings: Settings, limits: Limits) -> Asked:
     """What a database is asked; UsageError if its index may miss such runs."""
     run = run_of(settings)
     least = run if query.min_words is None else query.min_words

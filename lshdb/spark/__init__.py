@@ -22,7 +22,7 @@ Connect has no accumulators, so these need a classic session.
     reference    documents that are similar to one of a collection that is only read
     files        to lshdb files and back; session starts Spark; counts what is left out
 
-Doors: documents, session.
+Doors: counts, documents, session.
 """
 
 from importlib import import_module

@@ -15,6 +15,13 @@ Counted = Literal["bad_keys", "bad_contents", "empty", "cut_buckets", "cut_pairs
 class Counts:
     """Counts of one session; they grow while the results that use them are computed.
 
+    `counts["bad_keys"]`: rows left out for their key: null, empty or with a NUL character;
+    `bad_contents`: for their content: null, a set with a null, or not a JSON array;
+    `empty`: documents without a shingle, which are similar to nothing;
+    `cut_buckets`: buckets too large for all of their pairs; `cut_pairs`: pairs left out of those,
+    a pair counts in each such bucket; `cut_passages`: pairs of documents that share more passages
+    than are listed.
+
     Spark counts repeated tasks and repeated computations again: for exact counts compute a result
     once.
     """
@@ -27,52 +34,26 @@ class Counts:
         """Count in a task."""
         self._counted[name].add(count)
 
-    @property
-    def bad_keys(self) -> int:
-        """Rows left out for their key: null, empty or with a NUL character."""
-        return self._counted["bad_keys"].value
-
-    @property
-    def bad_contents(self) -> int:
-        """Rows left out for their content: null, a set with a null, or not a JSON array."""
-        return self._counted["bad_contents"].value
-
-    @property
-    def empty(self) -> int:
-        """Documents without a shingle, which are similar to nothing."""
-        return self._counted["empty"].value
-
-    @property
-    def cut_buckets(self) -> int:
-        """Buckets too large for all of their pairs."""
-        return self._counted["cut_buckets"].value
-
-    @property
-    def cut_pairs(self) -> int:
-        """Pairs left out of those; a pair counts in each such bucket."""
-        return self._counted["cut_pairs"].value
-
-    @property
-    def cut_passages(self) -> int:
-        """Pairs of documents that share more passages than are listed."""
-        return self._counted["cut_passages"].value
+    def __getitem__(self, name: Counted) -> int:
+        """One of the counts."""
+        return self._counted[name].value
 
     def lines(self, whole: int | None = None) -> list[str]:
         """Messages for the user; none if nothing was left out. `whole` is the limit on a bucket."""
         lines = []
-        if self.bad_keys:
-            lines.append(f"rows without a usable key, not compared: {self.bad_keys:,}")
-        if self.bad_contents:
-            lines.append(f"rows without a usable document, not compared: {self.bad_contents:,}")
-        if self.cut_buckets:
+        if self["bad_keys"]:
+            lines.append(f"rows without a usable key, not compared: {self['bad_keys']:,}")
+        if self["bad_contents"]:
+            lines.append(f"rows without a usable document, not compared: {self['bad_contents']:,}")
+        if self["cut_buckets"]:
             lines.append(
-                f"buckets with more than {whole:,} documents: {self.cut_buckets:,}; these were "
-                f"compared with the first of the bucket, and {self.cut_pairs:,} candidate pairs "
+                f"buckets with more than {whole:,} documents: {self['cut_buckets']:,}; these were "
+                f"compared with the first of the bucket, and {self['cut_pairs']:,} candidate pairs "
                 "left out"
             )
-        if self.cut_passages:
+        if self["cut_passages"]:
             lines.append(
                 f"pairs that share more than {DEFAULTS.passages:,} passages, of which only the "
-                f"first are listed: {self.cut_passages:,}"
+                f"first are listed: {self['cut_passages']:,}"
             )
         return lines

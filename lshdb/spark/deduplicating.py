@@ -9,8 +9,8 @@ decided by one task, in order.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import Final, get_args
+from dataclasses import dataclass, replace
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,13 +18,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StringType
 
-from lshdb.errors import InputError, UsageError
+from lshdb.errors import InputError
 from lshdb.exchange.results import DROPPED
-from lshdb.model import Keep, Settings
-from lshdb.spark.candidates import WHOLE
+from lshdb.groups import function_takes_with
+from lshdb.model import Keep
+from lshdb.options import SparkDedupOptions
 from lshdb.spark.clustering import checkpointed, clusters
 from lshdb.spark.counts import Counts
-from lshdb.spark.documents import KEY, Columns, check_keys, column_of, documents
+from lshdb.spark.documents import check_keys, column_of, documents
 from lshdb.spark.reference import most_similar
 from lshdb.spark.sketching import Batches
 from lshdb.spark.verifying import pairs_of
@@ -56,20 +57,8 @@ class Deduplicated:
     counts: Counts
 
 
-def dedup(
-    df: DataFrame,
-    settings: Settings,
-    *,
-    key: str = KEY,
-    text: str | None = None,
-    set: str | None = None,
-    threshold: float | None = None,
-    keep: Keep = "first",
-    estimate: bool = False,
-    limit: int | None = WHOLE,
-    counts: Counts | None = None,
-    against: DataFrame | None = None,
-) -> Deduplicated:
+@function_takes_with(SparkDedupOptions)
+def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     """Drop the documents that are similar to a kept one before them.
 
     As `lshdb.dedup` of the rows in the order of their keys, or of their length: so no two of those
@@ -80,69 +69,42 @@ def dedup(
 
     Args:
         df: a row a document; read several times.
-        settings: as for `pairs`.
-        key: the column of keys.
-        text: the column of texts.
-        set: the column of sets.
-        threshold: the minimum similarity of a pair.
-        keep: which of similar documents to keep: the `first` or `last` by key, or the `longest`.
-        estimate: decide by estimates.
-        limit: as for `candidate_pairs`.
-        counts: to which counts are added; None for new ones.
-        against: a reference with the same columns, such as an earlier crawl or a test set. First
-            all that is similar to one of its documents is dropped, as by `Database.dedup`; the
-            rest is deduplicated. Its keys must be distinct, and may be keys of `df`, too.
-            Each of its rows needs a key and a document.
 
     Raises:
         UsageError: a missing column, or numbers out of range; before any job.
         InputError: several documents of one collection have the same key; before documents are
             compared. Or a row of the reference has no usable key or document.
     """
-    if keep not in get_args(Keep):
-        raise UsageError(f"keep {keep!r} is not {', '.join(get_args(Keep))}")
-    counts = counts or Counts(df.sparkSession)
-    columns = Columns(key, text, set)
-    docs = documents(df, settings, columns)
-    exact = settings.content and not estimate
+    if options.counts is None:
+        options = replace(options, counts=Counts(df.sparkSession))
+    docs, against = documents(df, options), options.against
     found: DataFrame | None = None
     if against is not None:
-        reference = documents(against, settings, columns)
+        reference = documents(against, options)
         unusable = Counts(df.sparkSession)
         check_keys(docs)
         check_keys(reference)
         keyed = docs.where("key IS NOT NULL")
-        found = checkpointed(
-            most_similar(
-                keyed,
-                reference,
-                settings,
-                threshold,
-                limit,
-                counts,
-                exact=exact,
-                reference_counts=unusable,
-            )
-        )
-        df = _without(df, found, key)
-        docs = documents(df, settings, columns)
-    ordered = _in_order(docs, keep, of_sets=settings.shingling.of_sets)
-    similar = pairs_of(ordered, settings, threshold, limit, counts, exact=exact)
+        found = checkpointed(most_similar(keyed, reference, options, unusable))
+        df = _without(df, found, options.key)
+        docs = documents(df, options)
+    ordered = _in_order(docs, options.keep, of_sets=options.settings.shingling.of_sets)
+    similar = pairs_of(ordered, options)
     if against is None:
         check_keys(docs)
-    dropped = _dropped(checkpointed(similar.select("a", "b", "similarity", "exact", "identical")))
-    if against is not None and (unusable.bad_keys or unusable.bad_contents):
+    dropped = _dropped(checkpointed(similar.drop("estimate")))
+    if against is not None and (unusable["bad_keys"] or unusable["bad_contents"]):
         raise InputError(
             "rows of the reference have no usable key or document, and what resembles them would "
             "be kept: repair or remove them"
         )
-    kept = _without(df, dropped, key)
+    kept = _without(df, dropped, options.key)
     dropped = dropped if found is None else found.unionByName(dropped)
     values = (
         name if name in dropped.columns else f"CAST(NULL AS {_NULLS[kind]}) AS {name}"
         for name, kind in DROPPED.items()
     )
-    return Deduplicated(kept, dropped.selectExpr(*values), counts)
+    return Deduplicated(kept, dropped.selectExpr(*values), options.counts)
 
 
 def _without(df: DataFrame, dropped: DataFrame, key: str) -> DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -21,23 +21,14 @@ from pyspark.sql.types import (
 from lshdb.errors import ContentError, InputError, UsageError
 from lshdb.groups import function_takes
 from lshdb.model import Content, Settings, Shingling
-from lshdb.options import SettingsOptions
+from lshdb.options import SettingsOptions, SparkOptions
 from lshdb.shingling.content import cleaned
 from lshdb.sources.records import Path, field_paths, set_of
 from lshdb.tuning.resolve import resolve
 
-KEY: Final = "id"
 _DUPLICATES_SHOWN: Final = 3
 _KEYS: Final = (StringType, ByteType, ShortType, IntegerType, LongType)
 """Types of keys, and of the elements of sets."""
-
-
-class Columns(NamedTuple):
-    """The columns that hold documents; None for the usual name."""
-
-    key: str = KEY
-    text: str | None = None
-    set: str | None = None
 
 
 @function_takes(SettingsOptions)
@@ -56,27 +47,27 @@ def make_settings(options: SettingsOptions) -> Settings:
     return resolve(options)
 
 
-def documents(df: DataFrame, settings: Settings, columns: Columns) -> DataFrame:
+def documents(df: DataFrame, options: SparkOptions) -> DataFrame:
     """The documents, a row each: key string, content string or array; null if not usable.
 
     Raises:
         UsageError: a missing column, or one of a type without keys or documents.
     """
-    of_sets = settings.shingling.of_sets
-    if of_sets and columns.text is not None:
+    shingling = options.settings.shingling
+    of_sets = shingling.of_sets
+    if of_sets and options.text is not None:
         raise UsageError("the settings are for sets (shingle set): name their column with set=")
-    if not of_sets and columns.set is not None:
+    if not of_sets and options.set is not None:
         raise UsageError(
-            f"the settings are for texts (shingle {settings.shingling}): name their column with "
-            "text="
+            f"the settings are for texts (shingle {shingling}): name their column with text="
         )
-    name = (columns.set or "set") if of_sets else (columns.text or "text")
-    key_type = _type(df, field_paths(columns.key, df.columns)[0])
+    name = (options.set or "set") if of_sets else (options.text or "text")
+    key_type = _type(df, field_paths(options.key, df.columns)[0])
     types = [_type(df, path) for path in field_paths(name, df.columns)]
     type = next((one for one in types if not isinstance(one, StringType)), types[0])
     if not isinstance(key_type, _KEYS):
         raise UsageError(
-            f"column {columns.key!r} is of type {key_type.simpleString()}: keys are strings or "
+            f"column {options.key!r} is of type {key_type.simpleString()}: keys are strings or "
             "integers"
         )
     content = column_of(df, name)
@@ -87,7 +78,7 @@ def documents(df: DataFrame, settings: Settings, columns: Columns) -> DataFrame:
         raise UsageError(
             f"column {name!r} is of type {type.simpleString()}: documents are {wanted}"
         )
-    key = F.make_valid_utf8(column_of(df, columns.key).cast("string"))
+    key = F.make_valid_utf8(column_of(df, options.key).cast("string"))
     usable = (key != "") & ~F.contains(key, F.lit("\0"))
     return df.select(F.when(usable, key).alias("key"), content.alias("content"))
 

@@ -20,10 +20,10 @@ from pyspark.sql.types import StructType
 import lshdb
 from lshdb.database import Database
 from lshdb.errors import UsageError
-from lshdb.model import Settings
+from lshdb.groups import function_takes_with
+from lshdb.options import SparkWriteOptions
 from lshdb.shingling.arrays import bounded
-from lshdb.spark.counts import Counts
-from lshdb.spark.documents import KEY, Columns, check_keys, documents
+from lshdb.spark.documents import check_keys, documents
 from lshdb.spark.sketching import Batches, usable
 from lshdb.store import statements as sql
 from lshdb.store.connection import TIMEOUT
@@ -43,17 +43,8 @@ class Shard:
     documents: int
 
 
-def write_databases(
-    df: DataFrame,
-    directory: str | os.PathLike[str],
-    settings: Settings,
-    *,
-    shards: int,
-    key: str = KEY,
-    text: str | None = None,
-    set: str | None = None,
-    counts: Counts | None = None,
-) -> list[Shard]:
+@function_takes_with(SparkWriteOptions)
+def write_databases(df: DataFrame, options: SparkWriteOptions) -> list[Shard]:
     """Write documents to lshdb files, shard-00000-of-00008.db and so on, one task each; runs jobs.
 
     A document's file follows from its key. Each file is made on the executor's own disk, and gets
@@ -61,32 +52,24 @@ def write_databases(
 
     Args:
         df: a row a document.
-        directory: a path that the driver and every executor see; created if missing.
-        settings: of the files.
-        shards: how many files.
-        key: the column of keys, as for `signatures`.
-        text: the column of texts.
-        set: the column of sets.
-        counts: to which left out rows are added.
 
     Raises:
         UsageError: a missing column, fewer than one shard, a directory that holds databases or
             is not a plain path.
         InputError: several documents have the same key.
     """
-    name = os.fspath(directory)
+    settings, counts, shards = options.settings, options.counts, options.shards
+    name = os.fspath(options.directory)
     if "://" in name:
         raise UsageError(
             f"{name}: SQLite writes to file systems only; name a directory that all executors see"
         )
-    if shards < 1:
-        raise UsageError(f"{shards} shards: give at least 1")
     target = Path(name).absolute()
     if target.exists() and not target.is_dir():
         raise UsageError(f"{name} is not a directory")
     if target.is_dir() and any(target.glob("*.db")):
         raise UsageError(f"{name} holds databases already: name another directory")
-    docs = documents(df, settings, Columns(key, text, set))
+    docs = documents(df, options)
     check_keys(docs)
     target.mkdir(parents=True, exist_ok=True)
     # With a given number, Spark keeps all partitions: each is a file, even an empty one.

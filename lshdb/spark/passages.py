@@ -8,7 +8,7 @@ around it are common. Then the contents of pairs are compared, by the same funct
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, fields, replace
 from typing import Final, cast
 
@@ -21,9 +21,10 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from lshdb.errors import Cut, limits_to
+from lshdb.groups import function_takes_with
 from lshdb.limits import DEFAULTS
 from lshdb.model import CopiedPassage, PassagePair, Settings
-from lshdb.options import PassagePairsOptions
+from lshdb.options import SparkOptions, SparkPassagesOptions
 from lshdb.search.passage_runs import Asked, Pairs, shared_passages
 from lshdb.search.passage_windows import COMMON_SAMPLE, Counting, Texts, agreed, run_of
 from lshdb.search.passages import asked_of
@@ -32,8 +33,9 @@ from lshdb.shingling.hashing import Hashes
 from lshdb.shingling.winnowing import fingerprints as winnowed
 from lshdb.spark.clustering import checkpointed
 from lshdb.spark.counts import Counts
-from lshdb.spark.documents import KEY, Columns, check_keys, contents_of, documents
+from lshdb.spark.documents import check_keys, contents_of, documents
 from lshdb.spark.sketching import Batches, usable
+from lshdb.spark.verifying import with_contents
 
 _PLACES: Final = [field.name for field in fields(CopiedPassage)][:-2]
 """All but the similarity and the text: whole numbers."""
@@ -44,22 +46,12 @@ _SCHEMA: Final = (
 )
 
 
-def fingerprints(
-    df: DataFrame,
-    settings: Settings,
-    *,
-    key: str = KEY,
-    text: str | None = None,
-    counts: Counts | None = None,
-) -> DataFrame:
-    """The fingerprints of texts, as in a file of these settings.
+@function_takes_with(SparkOptions)
+def fingerprints(df: DataFrame, options: SparkOptions) -> DataFrame:
+    """The fingerprints of texts, as in a file of these settings, which have passages.
 
     Args:
         df: a row a document.
-        settings: with passages; see `make_settings`.
-        key: the column of keys, as for `signatures`.
-        text: the column of texts.
-        counts: to which left out rows are added.
 
     Returns:
         key string, fingerprint long, position long: the unit at which it begins.
@@ -67,36 +59,18 @@ def fingerprints(
     Raises:
         UsageError: settings without passages, or a missing column.
     """
-    run_of(settings)
-    return _winnowed(documents(df, settings, Columns(key, text)), settings, counts)
+    run_of(options.settings)
+    return _winnowed(documents(df, options), options.settings, options.counts)
 
 
-def passage_pairs(
-    df: DataFrame,
-    settings: Settings,
-    *,
-    key: str = KEY,
-    text: str | None = None,
-    min_words: int | None = None,
-    gap: int = 0,
-    common: int = DEFAULTS.common,
-    base: Sequence[str] = (),
-    counts: Counts | None = None,
-) -> DataFrame:
+@function_takes_with(SparkPassagesOptions)
+def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
     """All pairs of documents that share a passage, those of `Database.passage_pairs`.
 
     Checks the keys and finds the common runs at once, by jobs; the pairs are lazy.
 
     Args:
         df: a row a document.
-        settings: with passages; see `make_settings`.
-        key: the column of keys, which must be distinct.
-        text: the column of texts.
-        min_words: of the shortest passage; None for that of the settings.
-        gap: maximum words between passages that are joined.
-        common: a run in more documents does not count.
-        base: texts that do not count.
-        counts: to which left out rows are added.
 
     Returns:
         a string, b string, words long, a_coverage double, b_coverage double, passages array of
@@ -107,23 +81,20 @@ def passage_pairs(
         UsageError: settings without passages, numbers out of range.
         InputError: several documents have the same key.
     """
-    query = PassagePairsOptions(min_words=min_words, gap=gap, common=common, base=base)
-    asked = asked_of(query, settings, DEFAULTS)
-    docs = documents(df, settings, Columns(key, text))
+    settings, counts = options.settings, options.counts
+    asked, common = asked_of(options, settings, DEFAULTS), options.common or DEFAULTS.common
+    docs = documents(df, options)
     check_keys(docs)
     rows = _winnowed(docs, settings, counts)
     members = F.count("*").over(Window.partitionBy("fingerprint"))
     shared = rows.select("key", "fingerprint", members.alias("members")).where("members > 1")
     shared = checkpointed(shared)  # two jobs need it, and left out rows must be counted once
     hot, windows = _common(docs, shared, settings, common)
-    counting = replace(Counting.of(settings, hot), left_out=(windows,)).with_base(base)
+    counting = replace(Counting.of(settings, hot), left_out=(windows,)).with_base(options.base)
     later = Window.partitionBy("fingerprint").orderBy("key").rowsBetween(1, common)
     few = shared.where(F.col("members") <= common)
     listed = few.select("key", F.collect_list("key").over(later).alias("later"))
     pairs = listed.select(F.col("key").alias("a"), F.explode("later").alias("b")).distinct()
-    one = docs.select(F.col("key").alias("a"), F.col("content").alias("content_a"))
-    other = docs.select(F.col("key").alias("b"), F.col("content").alias("content_b"))
-    joined = pairs.join(other, "b").join(one, "a").select("a", "b", "content_a", "content_b")
     schema = cast(StructType, StructType.fromDDL(_SCHEMA))
     arrow_schema = to_arrow_schema(schema)
 
@@ -139,7 +110,7 @@ def passage_pairs(
                     rows = [asdict(one) for one in found]
                 yield pa.RecordBatch.from_pylist(rows, arrow_schema)
 
-    return joined.mapInArrow(compare, schema)
+    return with_contents(pairs, docs).mapInArrow(compare, schema)
 
 
 def _winnowed(documents: DataFrame, settings: Settings, counts: Counts | None) -> DataFrame:

@@ -7,52 +7,40 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from lshdb.model import Settings
+from lshdb.options import SparkPairsOptions
 from lshdb.spark.candidates import chosen
 from lshdb.spark.counts import Counts
 from lshdb.spark.sketching import bands, signed
-from lshdb.spark.verifying import checked_threshold, verified
+from lshdb.spark.verifying import verified
 
 _MARK: Final = "\0"
 """Prefix of the reference's keys: no key has a NUL, and both collections may have the same key."""
 
 
 def most_similar(
-    documents: DataFrame,
-    reference: DataFrame,
-    settings: Settings,
-    threshold: float | None,
-    limit: int | None,
-    counts: Counts | None,
-    *,
-    exact: bool,
-    reference_counts: Counts | None = None,
+    documents: DataFrame, reference: DataFrame, options: SparkPairsOptions, unusable: Counts
 ) -> DataFrame:
     """The documents that are similar to one of a reference, and the most similar one of each.
 
     Args:
         documents: key and content, checked.
         reference: the same.
-        settings: of both.
-        threshold: the minimum similarity; None for that of the settings.
-        limit: in a bucket of more documents of both collections, only the first of the reference is
-            compared; None for no limit.
-        counts: to which pairs cut by the limit are added; nothing else of the reference counts.
-        exact: whether contents are compared, rather than signatures.
-        reference_counts: to which rows of the reference that cannot be compared are added.
+        options: their `limit` is on documents of both collections: in a larger bucket, only the
+            first of the reference is compared. Pairs that it cuts are counted, but nothing else.
+        unusable: to which rows of the reference that cannot be compared are added.
 
     Returns:
         key string; kept string, the key in the reference, the first of equally similar ones;
         similarity double; exact boolean; identical boolean.
     """
-    least = checked_threshold(settings, threshold)
+    settings = options.settings
     marked = F.concat(F.lit(_MARK), F.col("key"))
     reference = reference.select(marked.alias("key"), "content")
     rows = bands(signed(documents, settings, with_signatures=False)).unionByName(
-        bands(signed(reference, settings, reference_counts, with_signatures=False))
+        bands(signed(reference, settings, unusable, with_signatures=False))
     )
-    candidates = chosen(_listed(rows, limit), settings.construction, counts)
-    similar = verified(candidates, documents.unionByName(reference), settings, least, exact=exact)
+    candidates = chosen(_listed(rows, options.limit), settings.construction, options.counts)
+    similar = verified(candidates, documents.unionByName(reference), options)
     kept = F.substring("b", 2, 1 << 30).alias("kept")
     best = Window.partitionBy("a").orderBy(F.desc("similarity"), "b")
     return (

@@ -11,34 +11,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
+from lshdb.groups import function_takes_with
 from lshdb.model import Content, Settings
+from lshdb.options import SparkOptions
 from lshdb.sketching.signing import sign
 from lshdb.spark.counts import Counts
-from lshdb.spark.documents import KEY, Columns, contents_of, documents
+from lshdb.spark.documents import contents_of, documents
 
 Batches: TypeAlias = Iterator[pa.RecordBatch]
 
 
-def signatures(
-    df: DataFrame,
-    settings: Settings,
-    *,
-    key: str = KEY,
-    text: str | None = None,
-    set: str | None = None,
-    counts: Counts | None = None,
-) -> DataFrame:
+@function_takes_with(SparkOptions)
+def signatures(df: DataFrame, options: SparkOptions) -> DataFrame:
     """The signatures of documents, as in a file of these settings.
 
     Args:
         df: a row a document.
-        settings: see `make_settings`.
-        key: the column of keys, strings or integers, all different.
-        text: the column of texts; `text` if not given.
-        set: for shingle `set` the column of sets, arrays of strings or integers, or JSON arrays
-            as strings; `set` if it is not given.
-        counts: to which left out rows are added: rows whose key is null, empty or with a NUL
-            character, or whose content is null.
 
     Returns:
         key string; shingles long, how many, repetitions counted; signature binary,
@@ -48,7 +36,7 @@ def signatures(
     Raises:
         UsageError: a missing column, or one of a wrong type.
     """
-    return signed(documents(df, settings, Columns(key, text, set)), settings, counts)
+    return signed(documents(df, options), options.settings, options.counts)
 
 
 def bands(signatures: DataFrame) -> DataFrame:

@@ -13,18 +13,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812
 
-from lshdb.errors import UsageError
+from lshdb.groups import function_takes_with
 from lshdb.model import Content, Settings
+from lshdb.options import SparkPairsOptions
 from lshdb.search.similarity import Shares, estimates, jaccard, shared_by_pairs
 from lshdb.shingling.arrays import Numbers, parts_of
 from lshdb.shingling.hashing import secret_seed
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sketching.signing import sign
-from lshdb.spark.candidates import WHOLE, candidate_pairs
-from lshdb.spark.counts import Counts
-from lshdb.spark.documents import KEY, Columns, contents_of, documents
+from lshdb.spark.candidates import candidate_pairs
+from lshdb.spark.documents import contents_of, documents
 from lshdb.spark.sketching import Batches, bands, signed
 
 SCHEMA: Final = (
@@ -34,32 +33,15 @@ _BYTES: Final = 16_000_000
 """Of contents that are compared in one go; two large documents may have more."""
 
 
-def pairs(
-    df: DataFrame,
-    settings: Settings,
-    *,
-    key: str = KEY,
-    text: str | None = None,
-    set: str | None = None,
-    threshold: float | None = None,
-    estimate: bool = False,
-    limit: int | None = WHOLE,
-    counts: Counts | None = None,
-) -> DataFrame:
+@function_takes_with(SparkPairsOptions)
+def pairs(df: DataFrame, options: SparkPairsOptions) -> DataFrame:
     """All pairs of similar documents that share a bucket, each once.
 
-    The numbers are those of `Database.pairs`, to the last bit.
+    The numbers are those of `Database.pairs`, to the last bit; if the settings keep no content,
+    similarities are estimates.
 
     Args:
         df: a row a document.
-        settings: see `make_settings`; if these keep no content, similarities are estimates.
-        key: the column of keys, as for `signatures`; they must be distinct.
-        text: the column of texts.
-        set: the column of sets.
-        threshold: the minimum similarity; None for that of the settings.
-        estimate: give estimates even if there are contents.
-        limit: as for `candidate_pairs`.
-        counts: to which left out rows are added.
 
     Returns:
         a string, b string, similarity double, exact boolean, estimate double, identical boolean;
@@ -68,53 +50,38 @@ def pairs(
     Raises:
         UsageError: a missing column, or a threshold or limit out of range.
     """
-    docs = documents(df, settings, Columns(key, text, set))
-    return pairs_of(docs, settings, threshold, limit, counts, exact=not estimate)
+    return pairs_of(documents(df, options), options)
 
 
-def pairs_of(
-    documents: DataFrame,
-    settings: Settings,
-    threshold: float | None,
-    limit: int | None,
-    counts: Counts | None,
-    *,
-    exact: bool = True,
-) -> DataFrame:
+def pairs_of(documents: DataFrame, options: SparkPairsOptions) -> DataFrame:
     """`pairs` of documents that are checked."""
-    least = checked_threshold(settings, threshold)
+    settings, counts = options.settings, options.counts
     rows = bands(signed(documents, settings, counts, with_signatures=False))
-    candidates = candidate_pairs(rows, settings, limit=limit, counts=counts)
-    return verified(candidates, documents, settings, least, exact=exact and settings.content)
+    candidates = candidate_pairs(rows, settings, limit=options.limit, counts=counts)
+    return verified(candidates, documents, options)
 
 
-def checked_threshold(settings: Settings, threshold: float | None) -> float:
-    """The threshold, that of the settings for None; UsageError if it is out of range."""
-    least = settings.threshold if threshold is None else threshold
-    if not 0 < least <= 1:
-        raise UsageError(f"threshold {least:g} is not above 0 and at most 1")
-    return least
-
-
-def verified(
-    candidates: DataFrame,
-    documents: DataFrame,
-    settings: Settings,
-    least: float,
-    *,
-    exact: bool = True,
-) -> DataFrame:
-    """Those of the pairs (a, b) that have at least a similarity; columns as `pairs` has them."""
-    one = documents.select(F.col("key").alias("a"), F.col("content").alias("content_a"))
-    other = documents.select(F.col("key").alias("b"), F.col("content").alias("content_b"))
-    joined = candidates.join(one, "a").join(other, "b")
+def verified(candidates: DataFrame, documents: DataFrame, options: SparkPairsOptions) -> DataFrame:
+    """Those of the pairs (a, b) that are similar; columns as `pairs` has them."""
+    # Not the options: they may have a DataFrame, which cannot be sent to the tasks.
+    settings = options.settings
+    least = options.threshold or settings.threshold
+    exact = settings.content and not options.estimate
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
             for part in _parts(batch):
                 yield _verified(part, settings, least, exact)
 
-    return joined.select("a", "b", "content_a", "content_b").mapInArrow(run, SCHEMA)
+    return with_contents(candidates, documents).mapInArrow(run, SCHEMA)
+
+
+def with_contents(pairs: DataFrame, documents: DataFrame) -> DataFrame:
+    """Pairs (a, b) with the contents of both: a, b, content_a, content_b."""
+    for side in "ab":
+        names = {"key": side, "content": f"content_{side}"}
+        pairs = pairs.join(documents.withColumnsRenamed(names), side)
+    return pairs.select("a", "b", "content_a", "content_b")
 
 
 def _verified(

@@ -34,9 +34,10 @@ import lshdb.spark
 from lshdb.cli.app import make_app
 from lshdb.exchange.results import DROPPED, PASSAGE_PAIR
 from lshdb.model import Keep
+from lshdb.options import SparkOptions
 from lshdb.search.pairs import Components
 from lshdb.spark import clustering
-from lshdb.spark.documents import Columns, documents
+from lshdb.spark.documents import documents
 from lshdb.spark.session import session, translated_errors
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def test_texts_are_found_as_in_a_file(spark: SparkSession, path: Path) -> None:
     counts = lshdb.spark.Counts(spark)
     signed = lshdb.spark.signatures(df, settings, counts=counts)
     assert stored(signed) == sorted(expected["signatures"])
-    assert (counts.bad_keys, counts.bad_contents, counts.empty) == (3, 1, 1)
+    assert (counts["bad_keys"], counts["bad_contents"], counts["empty"]) == (3, 1, 1)
     assert bands_of(signed) == sorted(expected["bands"])
     assert rows(lshdb.spark.pairs(df, settings, limit=None)) == sorted(expected["pairs"])
 
@@ -160,7 +161,7 @@ def test_sets_are_found_as_in_a_file(spark: SparkSession, path: Path) -> None:
     counts = lshdb.spark.Counts(spark)
     found = rows(lshdb.spark.pairs(df, settings, limit=None, counts=counts))
     assert found == sorted(expected["pairs"])
-    assert (counts.bad_contents, counts.empty) == (1, 1)
+    assert (counts["bad_contents"], counts["empty"]) == (1, 1)
     texts = [(key, json.dumps(elements)) for key, elements in sets.items()]
     df = frame(spark, [*texts, ("no array", "{}")], "name string, members string")
     signed = lshdb.spark.signatures(df, settings, key="name", set="members")
@@ -188,7 +189,7 @@ def test_buckets_are_paired_whole_up_to_the_limit(spark: SparkSession, limit: in
     settings = lshdb.spark.make_settings()
     found = rows(lshdb.spark.candidate_pairs(bands, settings, limit=limit, counts=counts))
     assert found == sorted(expected)
-    assert (counts.cut_buckets, counts.cut_pairs) == (len(cut), sum(cut))
+    assert (counts["cut_buckets"], counts["cut_pairs"]) == (len(cut), sum(cut))
     said = [line.partition(";")[0] for line in counts.lines(limit)]
     assert said == [f"buckets with more than {limit} documents: {len(cut)}"] * bool(cut)
 
@@ -243,7 +244,7 @@ def test_chains_are_decided_as_on_one_machine(spark: SparkSession) -> None:
     found = lshdb.spark.dedup(df, lshdb.spark.make_settings(**settings), keep="last")
     dropped = {row.key: (row.kept, row.similarity) for row in found.dropped.collect()}
     assert dropped == expected
-    assert (found.counts.bad_keys, found.counts.bad_contents) == (0, 1)
+    assert (found.counts["bad_keys"], found.counts["bad_contents"]) == (0, 1)
 
 
 # bad input
@@ -256,11 +257,11 @@ def test_a_text_may_be_in_several_fields_and_in_others(spark: SparkSession) -> N
         [*rows, (None, {"body": None, "url": 3})], "title string, meta struct<body:string,url:int>"
     )
     settings = lshdb.spark.make_settings()
-    found = documents(df, settings, Columns("meta.url", "title,meta.body")).collect()
+    found = documents(df, SparkOptions(settings, key="meta.url", text="title,meta.body")).collect()
     expected = [("1", "The fox\nand the grapes"), ("2", "b"), ("3", None)]
     assert [tuple(row) for row in found] == expected
     with pytest.raises(lshdb.UsageError, match="no field 'text' in column 'meta'"):
-        documents(df, settings, Columns("meta.url", "meta.text"))
+        documents(df, SparkOptions(settings, key="meta.url", text="meta.text"))
 
 
 def test_what_cannot_be_is_refused_before_any_job(spark: SparkSession, tmp_path: Path) -> None:
@@ -287,15 +288,15 @@ def test_what_cannot_be_is_refused_before_any_job(spark: SparkSession, tmp_path:
     assert len(spark.sparkContext.statusTracker().getJobIdsForGroup()) == before
     refused(lshdb.InputError, r"several documents have the same key \('a'\)")
     with pytest.raises(lshdb.InputError, match="the same key"):
-        lshdb.spark.write_databases(df, tmp_path / "dir", texts, shards=2)
+        lshdb.spark.write_databases(df, texts, tmp_path / "dir", shards=2)
     with pytest.raises(lshdb.UsageError, match="file systems only"):
-        lshdb.spark.write_databases(df, "s3a://bucket/dir", texts, shards=2)
-    with pytest.raises(lshdb.UsageError, match="0 shards: give at least 1"):
-        lshdb.spark.write_databases(df, tmp_path / "dir", texts, shards=0)
+        lshdb.spark.write_databases(df, texts, "s3a://bucket/dir", shards=2)
+    with pytest.raises(lshdb.UsageError, match="shards 0 is below 1"):
+        lshdb.spark.write_databases(df, texts, tmp_path / "dir", shards=0)
     assert not (tmp_path / "dir").exists()
     (tmp_path / "file").touch()
     with pytest.raises(lshdb.UsageError, match="file is not a directory"):
-        lshdb.spark.write_databases(df, tmp_path / "file", texts, shards=2)
+        lshdb.spark.write_databases(df, texts, tmp_path / "file", shards=2)
 
 
 @pytest.mark.parametrize(
@@ -321,7 +322,7 @@ def test_files_are_written_and_read_back(spark: SparkSession, tmp_path: Path) ->
     texts["empty"] = ""
     settings = lshdb.spark.make_settings(threshold=0.6)
     df = frame(spark, list(texts.items()), "id string, text string")
-    shards = lshdb.spark.write_databases(df, tmp_path / "dir", settings, shards=3)
+    shards = lshdb.spark.write_databases(df, settings, tmp_path / "dir", shards=3)
     assert [shard.path.name for shard in shards] == [f"shard-0000{i}-of-00003.db" for i in range(3)]
     assert sorted(one.name for one in (tmp_path / "dir").iterdir()) == [s.path.name for s in shards]
     assert sum(shard.documents for shard in shards) == len(texts)
@@ -332,7 +333,7 @@ def test_files_are_written_and_read_back(spark: SparkSession, tmp_path: Path) ->
             assert len(db) == shard.documents > 0
             assert db.keys() == sorted(db.keys())
     with pytest.raises(lshdb.UsageError, match="holds databases already"):
-        lshdb.spark.write_databases(df, tmp_path / "dir", settings, shards=3)
+        lshdb.spark.write_databases(df, settings, tmp_path / "dir", shards=3)
 
     pattern = tmp_path / "dir" / "*.db"
     read = lshdb.spark.read_database(spark, pattern)

@@ -69,7 +69,7 @@ def lshdb_pairs(spark: SparkSession, spec: dict[str, Any]) -> dict[str, Any]:
         **steps.counted,
         "pairs": found.count(),
         "clusters": clusters.where("key = keep").count(),
-        "cut pairs": counts.cut_pairs,
+        "cut pairs": counts["cut_pairs"],
     }
 
 
