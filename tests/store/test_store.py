@@ -22,7 +22,7 @@ import pytest
 from helpers import database_of
 
 import lshdb
-from lshdb.errors import Busy, DamagedFile, StoreError, UsageError
+from lshdb.errors import StoreError, UsageError
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.options import SettingsOptions
 from lshdb.store import statements
@@ -282,22 +282,6 @@ def test_a_failing_commit_leaves_nothing(path: Path) -> None:
     assert inspection.contents(path) == before
 
 
-def test_what_another_connection_locks_is_busy_and_stays_as_it_was(path: Path) -> None:
-    fill(path)
-    before = inspection.contents(path)
-    with open_sets(path, timeout=0) as db, inspection.sqlite(path) as other:
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(Busy, match="locked by another process"):
-            db.add("new", [1])
-        with pytest.raises(Busy):
-            db.remove("d1")
-        assert db.remove(["d1"], dry_run=True) == 1
-        assert [match.key for match in db.query(key="d1", top=1)] == ["d3"]
-        other.execute("ROLLBACK")
-        assert inspection.contents(path) == before
-        assert db.add("new", [1]).added == 1
-
-
 ALL = "doc_id > 0"
 
 
@@ -500,19 +484,3 @@ def test_a_file_that_is_closed_within_a_transaction_is_as_before(path: Path) -> 
     with pytest.raises(UsageError, match="is closed: open it again"), store.writing():
         store.close()
     assert open_store(path).count() == (0, 0)
-
-
-# damage found while reading
-
-
-@pytest.mark.parametrize(
-    "stored", ["no JSON", '{"a": 1}', "[1.5]", "[[1]]", "[true]", "7", "[" * 9999]
-)
-def test_a_stored_set_that_is_none_is_damage(path: Path, stored: str) -> None:
-    fill(path)
-    with inspection.sqlite(path) as connection:
-        connection.execute("UPDATE documents SET content = ? WHERE doc_id = 5", (stored,))
-    with open_sets(path) as db:
-        for action in (lambda: db.get("d4"), lambda: db.query(key="d5")):
-            with pytest.raises(DamagedFile, match="not a JSON array"):
-                action()
