@@ -77,22 +77,6 @@ def counts(report: AddReport) -> tuple[int, int, int]:
 # one document
 
 
-def test_a_stored_document_has_its_signature_and_buckets(path: Path) -> None:
-    text = "The fox, the FOX and the \u00df grapes; the fox and the grapes"
-    with database_of(path, {"fox": text}, shingle="word:2", seed=9) as db:
-        document = db.get("fox")
-        assert (document.doc_id, document.key, document.content) == (1, "fox", text)
-        hashes = oracles.shingle_hashes(text, "word", 2, 9)
-        assert document.shingles == len(hashes)
-        assert count_distinct(db.store, document) == len(set(hashes)) < len(hashes)
-        assert document.signature is not None
-        assert document.signature.tolist() == oracles.fast_signature(hashes, 128, 9)
-        assert document.bucket_keys is not None
-        stored = inspection.rows(path, "SELECT bucket_key FROM bands ORDER BY band_no")
-        assert document.bucket_keys.tolist() == [key for (key,) in stored]
-    inspection.check(path)
-
-
 @pytest.mark.parametrize("key", NASTY_KEYS, ids=ascii)
 def test_any_key_is_only_a_key(path: Path, key: str) -> None:
     with open_sets(path) as db:

@@ -76,23 +76,6 @@ def test_a_collection_moves_by_its_signatures(tmp_path: Path) -> None:
     inspection.check(tmp_path / "b.db")
 
 
-def test_signatures_are_those_of_the_documents_in_order(path: Path) -> None:
-    with lshdb.open(path) as db:
-        assert lshdb.signatures(db).signatures.shape == (0, 128)
-        db.add_many(TEXTS.items())
-        db.remove(next(iter(TEXTS)))
-        known = lshdb.signatures(db)
-        assert known.keys == list(TEXTS)[1:]
-        assert known.signatures.dtype == np.uint32
-        stored = [db.get(key) for key in known.keys]
-        assert known.shingles is not None
-        for row, document in enumerate(stored):
-            assert document.signature is not None
-            assert np.array_equal(known.signatures[row], document.signature)
-            assert known.shingles[row] == document.shingles
-        assert known.made_with == OWN
-
-
 def test_another_programs_signatures_find_what_is_similar(foreign: Database) -> None:
     keys, lanes = list(TEXTS), peer_lanes()
     with foreign as db:
