@@ -85,9 +85,10 @@ class Target:
 class Sink:
     """Rows that are written to a file in one format."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, head: Head | None) -> None:
         self._file = target.file
         self._screen = target.screen
+        self._columns = head.columns if head else ()
 
     def write(self, block: Block, places: Sequence[int]) -> None:
         """Write the lines or rows of a block at some places, ascending."""
@@ -351,10 +352,7 @@ def _json(value: object) -> bytes:
 
 
 class _JsonLines(Sink):
-    def __init__(self, target: Target, head: Head | None) -> None:
-        super().__init__(target)
-        self._columns = head.columns if head else ()
-        self._is_open_line = False
+    _is_open_line = False
 
     def write(self, block: Block, places: Sequence[int]) -> None:
         if lines := lines_of(block, places):
@@ -369,10 +367,7 @@ class _JsonLines(Sink):
 
 
 class _JsonArray(Sink):
-    def __init__(self, target: Target, head: Head | None) -> None:
-        super().__init__(target)
-        self._columns = head.columns if head else ()
-        self._before = b"[\n"
+    _before = b"[\n"
 
     def write(self, block: Block, places: Sequence[int]) -> None:
         self._put(lines_of(block, places))
@@ -393,20 +388,20 @@ class _Csv(Sink):
     """Rows of CSV with the same columns are written as they are in their file."""
 
     def __init__(self, target: Target, head: Head | None) -> None:
-        super().__init__(target)
+        super().__init__(target, head)
         self._delimiter = DELIMITERS[target.format]
         if target.format == "csv" and head is not None and head.delimiter == ";":
             self._delimiter = head.delimiter
-        self._columns: tuple[str, ...] | None = None
+        self._begun = False
         self._ended = True
         self._newline = "\n"
         if head is not None:
             self._begin(head)
 
     def write(self, block: Block, places: Sequence[int]) -> None:
-        if self._columns is None:
+        if not self._begun:
             self._begin(_head_of(block))
-        columns = self._columns or ()
+        columns = self._columns
         _check_columns(block, columns)
         if (
             isinstance(block, Rows)
@@ -422,7 +417,7 @@ class _Csv(Sink):
         self._put(csv_lines(rows, self._delimiter, self._newline, screen=self._screen))
 
     def _begin(self, head: Head) -> None:
-        self._columns = head.columns
+        self._columns, self._begun = head.columns, True
         if head.heading and head.delimiter == self._delimiter:
             if head.heading.endswith(b"\r\n"):
                 self._newline = "\r\n"
@@ -440,7 +435,7 @@ class ArrowSink(Sink):
     """Parquet with the schema, the metadata and the compression of its rows' file, or Arrow."""
 
     def __init__(self, target: Target, head: Head | None) -> None:
-        super().__init__(target)
+        super().__init__(target, head)
         self._pa = arrow()
         self._format = target.format
         self._schema: pa.Schema | None = None
@@ -545,7 +540,7 @@ class _Spooled(Sink):
     """JSON lines in a temporary file until their columns are known, then in a table."""
 
     def __init__(self, target: Target) -> None:
-        super().__init__(target)
+        super().__init__(target, None)
         self._target = target
         self._spool = TemporaryFile(buffering=_BLOCK, dir=target.beside)  # noqa: SIM115
         self._lines = _JsonLines(Target(self._spool, "jsonl"), None)
@@ -563,8 +558,16 @@ class _Spooled(Sink):
             return
         pa = arrow()
         for name in names:
-            found = _type_of([row.get(name) for row in rows])
-            self._types[name] = _merged(self._types.get(name, pa.null()), found)
+            values = [row.get(name) for row in rows]
+            try:  # text if no type holds all values
+                schemas = [
+                    pa.schema([(name, kind)])
+                    for kind in (self._types.get(name, pa.null()), pa.array(values).type)
+                ]
+                found = pa.unify_schemas(schemas, promote_options="permissive").field(0).type
+            except (pa.ArrowException, TypeError, OverflowError):
+                found = pa.string()
+            self._types[name] = found
 
     def finish(self) -> None:
         schema = None
@@ -662,27 +665,6 @@ def several_types(column: str) -> UsageError:
         f"column {column} has values of several types, which Parquet cannot hold: write .csv or "
         ".jsonl, or use CAST in SQL"
     )
-
-
-def _type_of(values: list[Any]) -> pa.DataType:
-    """The type of a column with these JSON values: text if they have several types."""
-    pa = arrow()
-    try:
-        return pa.array(values).type
-    except (pa.ArrowException, TypeError, OverflowError):
-        return pa.string()
-
-
-def _merged(kind: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """The type that holds the values of both: text if there is no other."""
-    pa = arrow()
-    if kind == other:
-        return kind
-    try:
-        schemas = [pa.schema([("", one)]) for one in (kind, other)]
-        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
-    except (pa.ArrowException, TypeError):
-        return pa.string()
 
 
 def _compression(of_columns: Mapping[str, str]) -> str | dict[str, str]:

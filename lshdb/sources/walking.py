@@ -125,6 +125,7 @@ def walk(
             if not _is_seen(one, rules, passed_over):
                 continue
             is_dir = one.is_dir()
+            database = _database_of(one.path)
             inner = _as_bytes(one.path[start:]) + "/" * is_dir
             if (
                 _is_ignored(one.path, is_dir, patterns)
@@ -133,10 +134,10 @@ def walk(
             ):
                 passed_over.add("ignored", one.path, "excluded by a pattern")
             elif not is_dir and (
-                (one.inode() in inodes and is_open(one.path)) or _is_open_beside(one.path)
+                (one.inode() in inodes and is_open(one.path)) or (database and is_open(database))
             ):
                 pass  # the database itself does not count as skipped
-            elif not is_dir and _is_part_of_sqlite(one.path):
+            elif not is_dir and database and _is_database(database):
                 passed_over.add("binary", one.path, "a part of an SQLite database")
             elif (
                 rules.max_filesize is not None
@@ -265,15 +266,13 @@ def _of_one_name(pattern: re.Pattern[str]) -> re.Pattern[str]:
     return pattern
 
 
-def _is_open_beside(path: str) -> bool:
-    """Whether a file belongs to a database that is open here."""
+def _database_of(path: str) -> str:
+    """The database that a file beside it belongs to by its name; empty for other files."""
     database, dash, suffix = path.rpartition("-")
-    return dash + suffix in _SQLITE_SUFFIXES and is_open(database)
+    return database if dash + suffix in _SQLITE_SUFFIXES else ""
 
 
-def _is_part_of_sqlite(path: str) -> bool:
-    """Whether a file belongs to an SQLite database beside it."""
-    database, dash, suffix = path.rpartition("-")
+def _is_database(path: str) -> bool:
     with suppress(OSError):
-        return dash + suffix in _SQLITE_SUFFIXES and is_database(database)
+        return is_database(path)
     return False

@@ -3,10 +3,11 @@
 Pure functions. Source: Leskovec, Rajaraman, Ullman, Mining of Massive Datasets, sections 3.4.2 and
 3.6.3.
 
->>> from lshdb.tuning.analysis import curve_threshold, false_negatives
+>>> from lshdb.sketching.constructions import candidate_probability
+>>> from lshdb.tuning.analysis import curve_threshold
 >>> round(curve_threshold(Construction(rows=5, bands=20)), 3)
 0.509
->>> round(false_negatives(0.8, Construction(rows=4, bands=3)), 4)
+>>> round(1 - candidate_probability(0.8, Construction(rows=4, bands=3)), 4)
 0.2058
 """
 
@@ -21,7 +22,6 @@ import numpy.typing as npt
 
 from lshdb.errors import UsageError
 from lshdb.model import Construction
-from lshdb.sketching.constructions import candidate_probabilities
 
 Shares = npt.NDArray[np.float64]
 
@@ -94,23 +94,6 @@ def curve_threshold(construction: Construction) -> float:
     for kind, size in reversed(construction.levels):
         p = p ** (1 / size) if kind == "and" else -math.expm1(math.log1p(-p) / size)
     return float(p ** (1 / construction.rows))
-
-
-def approximate_threshold(rows: int, bands: int) -> float:
-    """The textbook's estimate of the steepest point of the curve of b bands of r rows: (1/b)^(1/r).
-
-    >>> round(approximate_threshold(rows=4, bands=16), 3)
-    0.5
-    """
-    return float((1 / bands) ** (1 / rows))
-
-
-def false_negatives(similarity: float, construction: Construction) -> float:
-    """The share of similar pairs of this similarity that are missed: 1 - p(s).
-
-    For b bands of r rows (1 - s^r)^b. It is precise even if it is small.
-    """
-    return candidate_probabilities(similarity, construction)[1]
 
 
 def candidates_per_query(

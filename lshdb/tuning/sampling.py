@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import UsageError, warn_of_limit
+from lshdb.errors import warn_of_limit
 from lshdb.model import Construction
 from lshdb.search.buckets import buckets_of
 from lshdb.search.limits import sample_cut
@@ -37,8 +37,6 @@ def distribution_of(store: Store, seed: int) -> tuple[int, Distribution]:
     Warns:
         LimitWarning: buckets were too large to be read whole.
     """
-    if seed < 0:
-        raise UsageError(f"seed {seed} is below 0")
     lanes = store.settings.permutations
     grid = np.arange(lanes + 1) / lanes
     rng = np.random.default_rng(seed)
