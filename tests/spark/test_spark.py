@@ -285,6 +285,9 @@ def test_what_cannot_be_is_refused_before_any_job(spark: SparkSession, tmp_path:
     refused(lshdb.UsageError, "threshold 1.5", threshold=1.5)
     refused(lshdb.UsageError, "limit 1 ", limit=1)
     refused(lshdb.UsageError, "keep 'best' is not", keep="best")
+    refused(lshdb.UsageError, "settings 0.8 is not settings", 0.8)
+    with pytest.raises(TypeError, match="settings is missing"):
+        lshdb.spark.pairs(df)  # type: ignore[call-overload]
     assert len(spark.sparkContext.statusTracker().getJobIdsForGroup()) == before
     refused(lshdb.InputError, r"several documents have the same key \('a'\)")
     with pytest.raises(lshdb.InputError, match="the same key"):
