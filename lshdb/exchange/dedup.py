@@ -91,7 +91,9 @@ class Deduplicated:
     mask: Mask
     failed: int
     _dropped: list[DroppedRow]
-    _run: _Run = field(compare=False)
+    _source: _Source = field(compare=False)
+    _settings: Settings = field(compare=False)
+    _options: DataOptions = field(compare=False)
 
     def __repr__(self) -> str:
         return (
@@ -115,18 +117,18 @@ class Deduplicated:
 
         For dicts and files, a list of dicts; files are read again for it.
         """
-        return self._run.source.take(self.mask)
+        return self._source.take(self.mask)
 
     @property
     def dropped(self) -> Any:
         """The rows of `iter_dropped` as a table of the same library; a list of dicts for dicts."""
-        return self._run.source.listing(
+        return self._source.listing(
             {name: [getattr(row, name) for row in self._dropped] for name in DROPPED}
         )
 
     def iter_kept(self) -> Iterator[dict[str, Any]]:
         """The kept rows, one by one as dicts; files are read again lazily."""
-        return self._run.source.each(self.mask)
+        return self._source.each(self.mask)
 
     def iter_dropped(self) -> Iterator[DroppedRow]:
         """The dropped rows, in order."""
@@ -147,7 +149,7 @@ class Deduplicated:
                 f"threshold {threshold:g} is below {self.threshold:g}, for which the index is "
                 "made: call lshdb.dedup with it"
             )
-        return self._run.decided(threshold)
+        return _decided(self._source, self._settings, self._options, threshold)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the kept rows of files to a file, in the format of its suffix.
@@ -159,10 +161,10 @@ class Deduplicated:
                 several kinds would go to a table; or it is one of the files, or a database.
             OSError: it cannot be written.
         """
-        paths = self._run.source.paths
+        paths = self._source.paths
         if not paths:
             raise UsageError("save is for rows of files: for a table, write `kept`")
-        _save(os.fspath(path), self._run.source, self.mask)
+        _save(os.fspath(path), self._source, self.mask)
 
 
 @function_takes_with(DataOptions)
@@ -206,48 +208,37 @@ def dedup(data: object, options: DataOptions) -> Deduplicated:
         naming="{}=",
         limits=options.limits,
     )
-    source = _source_of(data, parser)
-
-    return _Run(source, settings, options).decided(settings.threshold)
+    return _decided(_source_of(data, parser), settings, options, settings.threshold)
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """What is deduplicated, and how; see `dedup`."""
+def _decided(
+    source: _Source, settings: Settings, options: DataOptions, threshold: float
+) -> Deduplicated:
+    """Decide on all rows."""
+    failed = 0
 
-    source: _Source
-    settings: Settings
-    options: DataOptions
+    def fail(failure: Failure) -> None:
+        nonlocal failed
+        failed += 1
+        if options.on_failure is not None:
+            options.on_failure(failure)
 
-    def decided(self, threshold: float) -> Deduplicated:
-        """Decide on all rows."""
-        failed, options = 0, self.options
-
-        def fail(failure: Failure) -> None:
-            nonlocal failed
-            failed += 1
-            if options.on_failure is not None:
-                options.on_failure(failure)
-
-        def made() -> Settings:
-            return self.settings
-
-        masks = [np.zeros(0, dtype=bool)]
-        dropped: list[DroppedRow] = []
-        selection = Selection(threshold, options.estimate, keep_blocks=True)
-        read, parser = self.source.items, self.source.parser
-        with ExitStack() as stack:
-            path = stack.enter_context(temporary_directory(None)) / "dedup.db"
-            store = Store.open(path, "create", TIMEOUT, made, limits=options.limits)
-            stack.callback(store.close)
-            job = Job(store, parser, options.workers, fail, selection, numbered=True)
-            progress = shown(False, "dedup")
-            for outcome in deduplicated(job, read(), read(), options.keep, progress):
-                if outcome.block is not None:
-                    masks.append(np.zeros(outcome.block.count, dtype=bool))
-                    masks[-1][outcome.kept] = True
-                    dropped += filter(None, outcome.dropped)
-        return Deduplicated(threshold, np.concatenate(masks), failed, dropped, self)
+    masks = [np.zeros(0, dtype=bool)]
+    dropped: list[DroppedRow] = []
+    selection = Selection(threshold, options.estimate, keep_blocks=True)
+    with ExitStack() as stack:
+        path = stack.enter_context(temporary_directory(None)) / "dedup.db"
+        store = Store.open(path, "create", TIMEOUT, lambda: settings, limits=options.limits)
+        stack.callback(store.close)
+        job = Job(store, source.parser, options.workers, fail, selection, numbered=True)
+        first, again = source.items(), source.items()
+        for outcome in deduplicated(job, first, again, options.keep, shown(False, "dedup")):
+            if outcome.block is not None:
+                masks.append(np.zeros(outcome.block.count, dtype=bool))
+                masks[-1][outcome.kept] = True
+                dropped += filter(None, outcome.dropped)
+    mask = np.concatenate(masks)
+    return Deduplicated(threshold, mask, failed, dropped, source, settings, options)
 
 
 def decided_rows(outcomes: Iterable[Outcome]) -> Iterator[DecidedRow]:

@@ -230,7 +230,7 @@ class Results(Tabular, Iterator[T], Generic[T]):
         columns: Columns,
         find: Callable[[], Iterator[T]],
         rows: Callable[[], Iterator[Sequence[Any]]],
-        shown: tuple[Sequence[str], Callable[[T], Sequence[Any]]],
+        shown: tuple[Sequence[str], Callable[[T], Sequence[Any]]] | None = None,
     ) -> None:
         """Prepare; nothing is read before the first item is requested.
 
@@ -239,7 +239,7 @@ class Results(Tabular, Iterator[T], Generic[T]):
             columns: of the table.
             find: starts finding the items.
             rows: starts finding the rows of the table.
-            shown: the columns that a notebook shows, and their values.
+            shown: the columns that a notebook shows, and their values; None for the table's.
         """
         self.columns: Columns = columns
         self.batches: Callable[[], Iterator[pa.RecordBatch]] | None = None
@@ -273,6 +273,8 @@ class Results(Tabular, Iterator[T], Generic[T]):
         return f"<{self._name}: an iterator; to_arrow() and df() give a table>"
 
     def _repr_html_(self) -> str | None:
+        if self._shown is None:
+            return _first_rows(list(self.columns), self._rows, tuple)
         names, values = self._shown
         return _first_rows(names, self._find, values)
 
@@ -315,11 +317,6 @@ def pair_results(store: Store, options: PairsOptions) -> Results[Pair]:
             for row, (a, b) in zip(block.rows(), metadata, strict=True):
                 yield *row, *a.values(), *b.values()
 
-    def shown(pair: Pair) -> Sequence[Any]:
-        a, b = pair.a_metadata or {}, pair.b_metadata or {}
-        own = pair.a, pair.b, pair.similarity, pair.exact, pair.estimate, pair.identical
-        return *own, *a.values(), *b.values()
-
     def batches() -> Iterator[pa.RecordBatch]:
         from lshdb.exchange.tables import pair_batches
         from lshdb.sources.sinks import schema_of
@@ -327,8 +324,7 @@ def pair_results(store: Store, options: PairsOptions) -> Results[Pair]:
         return pair_batches(blocks(), schema_of(PAIR))
 
     columns = with_fields(PAIR, options.fields, "a.", "b.")
-    find = partial(all_pairs, store, options)
-    results = Results("pairs", columns, find, rows, (list(columns), shown))
+    results = Results("pairs", columns, partial(all_pairs, store, options), rows)
     if not options.fields:
         results.batches = batches
     return results
@@ -365,20 +361,7 @@ class PassageResults(Results[PassagePair]):
             key of a document that has it; empty before the first pair or row.
     """
 
-    def __init__(
-        self,
-        find: Callable[[], Iterator[PassagePair]],
-        rows: Callable[[], Iterator[Sequence[Any]]],
-        common: list[tuple[str, CommonPassage]],
-    ) -> None:
-        """Prepare, see `Results`; `common` is filled while they start finding."""
-        names = ["a", "b", "words", "a_coverage", "b_coverage", "passages"]
-
-        def shown(pair: PassagePair) -> Sequence[Any]:
-            return *(getattr(pair, name) for name in names[:-1]), len(pair.passages)
-
-        super().__init__("passages", PASSAGE_PAIR, find, rows, (names, shown))
-        self.common = common
+    common: list[tuple[str, CommonPassage]]
 
 
 def passage_results(store: Store, options: PassagePairsOptions) -> PassageResults:
@@ -386,11 +369,16 @@ def passage_results(store: Store, options: PassagePairsOptions) -> PassageResult
     from lshdb.search.passage_pairs import passage_pairs, passage_rows
 
     noted: Noted = []
-    return PassageResults(
-        partial(passage_pairs, store, options, noted),
-        partial(passage_rows, store, options, noted),
-        noted,
-    )
+    names = ["a", "b", "words", "a_coverage", "b_coverage"]
+
+    def shown(pair: PassagePair) -> Sequence[Any]:
+        return *(getattr(pair, name) for name in names), len(pair.passages)
+
+    find = partial(passage_pairs, store, options, noted)
+    rows = partial(passage_rows, store, options, noted)
+    results = PassageResults("passages", PASSAGE_PAIR, find, rows, ([*names, "passages"], shown))
+    results.common = noted
+    return results
 
 
 def member_rows(clusters: Iterable[Cluster], threshold: float) -> Iterator[Sequence[Any]]:

@@ -34,6 +34,7 @@ from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
 from lshdb.store.waiting import Waiting
 
+_NO_REFERENCE: Final = nullcontext()
 _CHANGED: Final = "the input has changed while it was read"
 
 
@@ -61,10 +62,8 @@ def deduplicated_files(
     selection = Selection(
         options.threshold, options.estimate, keep_blocks=True, fields=tuple(options.fields)
     )
-    known: AbstractContextManager[Reference] | None = None
-    if against is not None:
-        known = nullcontext(against)
-    elif options.against is not None:
+    known: AbstractContextManager[Reference | None] = nullcontext(against)
+    if against is None and options.against is not None:
         known = reference(
             options.against,
             options.against_reader or replace(reader),
@@ -84,8 +83,8 @@ def deduplicated_files(
         read_again(reader, paths),
         options.keep,
         reader.shown(options.progress, "dedup", paths),
-        against=known,
-        on_batch=options.on_batch,
+        known,
+        options.on_batch,
     )
 
 
@@ -95,8 +94,7 @@ def deduplicated(
     again: Iterable[Item],
     order: Keep,
     progress: AbstractContextManager[Progress],
-    *,
-    against: AbstractContextManager[Reference] | None = None,
+    against: AbstractContextManager[Reference | None] = _NO_REFERENCE,
     on_batch: Callable[[AddReport], None] | None = None,
 ) -> Iterator[Outcome]:
     """The decisions about documents, in the order of the input; see Database.dedup_blocks.
@@ -115,7 +113,7 @@ def deduplicated(
     assert selection is not None, "a rule"
     on_batch = on_batch or (lambda _: None)
     with ExitStack() as stack:
-        reference = None if against is None else stack.enter_context(against)
+        reference = stack.enter_context(against)
         show = stack.enter_context(progress)
         done = 0
         if order == "first":

@@ -687,12 +687,10 @@ def _undone(
     """Back to the documents whose decision was undone."""
     keys = [key for one in made for key in one.keys]
     back.pop("page", None)
-    if page == "cluster":
-        return page, back | {"key": keys[0]}
-    if page == "compare" and len(keys) == 2:
-        return page, back | {"a": keys[0], "b": keys[1]}
-    if page == "document":
-        return page, back | {"key": keys[0]}
+    if page in ("cluster", "document"):
+        back["key"] = keys[0]
+    elif page == "compare" and len(keys) == 2:
+        back["a"], back["b"] = keys
     return page, back
 
 
