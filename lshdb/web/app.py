@@ -46,8 +46,7 @@ def pages(path: Path, name: str, review: Review | None = None) -> Starlette:
         def run() -> Response:
             with views.opened(path) as (database, store):
                 visit = views.Visit(database, store, name, arguments, posted, review)
-                made = views.PAGES[page](visit)
-                return respond(request, visit.complete(made), as_json)
+                return respond(request, visit.page(page), as_json)
 
         return await to_thread.run_sync(run, limiter=limiter if page == "sql" else None)
 

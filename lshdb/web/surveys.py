@@ -34,6 +34,8 @@ _VALUES: Final = 40
 _LONGEST_VALUE: Final = 100
 
 Item = TypeVar("Item", Cluster, Pair)
+_Columns: TypeAlias = tuple[npt.NDArray[Any], ...]
+"""The columns of pairs: the keys of both, similarities, whether they are identical."""
 Facets: TypeAlias = dict[str, dict[str, list[int]]]
 """Fields of metadata with few values: for each value the places of the items that have it, a place
 for each document."""
@@ -90,38 +92,33 @@ def _redundant(one: Cluster, least: float) -> Iterator[str]:
 
 def survey_pairs(store: Store, request: ClustersOptions, progress: Progress) -> Survey[Pair]:
     """Find the most similar of all pairs."""
-    a: list[str] = []
-    b: list[str] = []
-    scores, identical = np.zeros(0), np.zeros(0, dtype=np.bool_)
+    parts: list[_Columns] = []
     counts = np.zeros(_BINS, dtype=np.int64)
-    found = 0
+    found = held = 0
     exact = cut = False
     for block in pair_blocks(store, request, progress):
         exact = block.exact
         found += len(block.a)
         places = np.minimum((block.similarities * _BINS).astype(np.int64), _BINS - 1)
         counts += np.bincount(places, minlength=_BINS)
-        a += block.a
-        b += block.b
-        scores = np.concatenate([scores, block.similarities])
-        identical = np.concatenate([identical, block.identical])
+        a, b = np.array(block.a, dtype=object), np.array(block.b, dtype=object)
+        parts.append((a, b, block.similarities, block.identical))
+        held += len(a)
         if cut := found >= MAX_PAIRS:
             break
-        if len(a) > 2 * BEST_PAIRS:
-            a, b, scores, identical = _best(a, b, scores, identical)
-    a, b, scores, identical = _best(a, b, scores, identical)
-    columns = zip(a, b, scores.tolist(), identical.tolist(), strict=True)
-    items = [Pair(one, other, score, exact, score, same) for one, other, score, same in columns]
+        if held > 2 * BEST_PAIRS:
+            parts, held = [_best(parts)], BEST_PAIRS
+    rows = zip(*(column.tolist() for column in _best(parts)), strict=True) if parts else ()
+    items = [Pair(a, b, score, exact, score, same) for a, b, score, same in rows]
     facets, _ = _documents(store, items, set(), progress)
     return Survey(items, facets, found, cut, tuple(counts.tolist()))
 
 
-def _best(
-    a: list[str], b: list[str], scores: npt.NDArray[np.float64], identical: npt.NDArray[np.bool_]
-) -> tuple[list[str], list[str], npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+def _best(parts: list[_Columns]) -> _Columns:
+    """The most similar pairs of all parts."""
+    a, b, scores, identical = map(np.concatenate, zip(*parts, strict=True))
     order = np.argsort(-scores, kind="stable")[:BEST_PAIRS]
-    places = order.tolist()
-    return [a[i] for i in places], [b[i] for i in places], scores[order], identical[order]
+    return a[order], b[order], scores[order], identical[order]
 
 
 def _documents(

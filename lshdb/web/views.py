@@ -164,11 +164,14 @@ class Visit:
         self.outdated |= found.state != state
         return found.value
 
-    def complete(self, page: Page) -> Page:
-        """The page with what all pages say; in a review, with what was decided last."""
+    def page(self, name: str) -> Page:
+        """A page with what all pages say; in a review, with what was decided last."""
+        with limits_noted() as notes:
+            page = PAGES[name](self)
         if self.review is not None and page.template in _FORMS:
             page.view.update(self.review.form(self.database), back=_back(self.arguments))
-        own = {"notes": self.notes, "outdated": self.outdated, "waiting": self.waiting}
+        said = [*self.notes, *map(str, notes)]
+        own = {"notes": said, "outdated": self.outdated, "waiting": self.waiting}
         return replace(page, data=page.data | own)
 
 
@@ -249,12 +252,9 @@ def document(visit: Visit) -> Page:
     distinct = passages = None
     if content is not None and len(content) <= _COUNTED:
         distinct = count_distinct(database.store, stored)
-    with limits_noted() as notes:
-        query = _matches(visit, key=key)
-        if database.settings.passages:
-            passages = database.passages(key=key, top=_SOURCES)
-    visit.notes += map(str, notes)
-    verdicts = Verdicts(database.decisions())
+    if database.settings.passages:
+        passages = database.passages(key=key, top=_SOURCES)
+    verdicts = visit.verdicts()
     data = {
         "key": key,
         "number": stored.doc_id,
@@ -264,7 +264,7 @@ def document(visit: Visit) -> Page:
         "content": None if content is None else content[: _limit(content)],
         "shingles": stored.shingles,
         "distinct_shingles": distinct,
-        "query": query,
+        "query": _matches(visit, key=key),
         "passages": passages,
         "buckets": database.buckets(key),
     }
@@ -757,9 +757,7 @@ def query(visit: Visit) -> Page:
         if visit.posted is not None:
             _threshold(visit, given)
             return replace(page, redirect=("query", {"pasted": pasted.keep(text), **asked}))
-        with limits_noted() as notes:
-            data["query"] = _matches(visit, content)
-        visit.notes += map(str, notes)
+        data["query"] = _matches(visit, content)
     except (lshdb.UsageError, lshdb.ContentError, lshdb.InputError) as error:
         data["problem"] = str(error)
         return replace(page, status=400)

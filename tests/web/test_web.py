@@ -1222,7 +1222,7 @@ def test_a_page_of_what_is_not_ready_yet_asks_again(path: Path) -> None:
 
             def view(name: str = name, results: Results = results) -> dict[str, Any]:
                 visit = views.Visit(db, db.store, "lsh", {"key": "fox"}, results=results)
-                return visit.complete(views.PAGES[name](visit)).data
+                return visit.page(name).data
 
             results.get("other", 1, partial(_wait, go), 0)  # is made first
             first = view()
