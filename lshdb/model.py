@@ -50,7 +50,7 @@ class Construction:
     >>> Construction(6, 16).lanes
     96
     >>> cascade = Construction.parse("or 4, and 4")
-    >>> cascade.rows, cascade.bands, cascade.least_bands
+    >>> cascade.rows, cascade.bands, cascade.min_bands
     (1, 16, 4)
     """
 
@@ -103,7 +103,7 @@ class Construction:
         return self.higher or (Level("or", self.bands),)
 
     @property
-    def least_bands(self) -> int:
+    def min_bands(self) -> int:
         """How many bands at least collide if two documents are candidates."""
         return math.prod(level.size for level in self.higher if level.kind == "and")
 

@@ -110,7 +110,7 @@ def add(
         batches: list[AddReport] = []
         failures = Failures(print_all=list_skipped)
         if list_skipped:
-            reader.passed_over.on_skip = report_skip
+            reader.skipped_files.on_skip = report_skip
         interrupted = False
         try:
             options = replace(
@@ -146,16 +146,16 @@ def _print_dropped(one: DroppedRow, *, as_json: bool) -> None:
 
 def _report(total: AddReport, reader: Reader, as_json: bool) -> None:
     replaced = total.replaced + reader.replaced
-    passed_over = reader.passed_over.counts()
+    skipped_files = reader.skipped_files.counts()
     if as_json:
-        json_line({**asdict(total), "replaced": replaced, "passed_over": passed_over})
+        json_line({**asdict(total), "replaced": replaced, "skipped_files": skipped_files})
         return
     skipped = f"skipped {total.skipped:,}, " if total.skipped else ""
     message(
         f"added {total.added:,}, updated {total.updated:,}, unchanged {total.unchanged:,}, "
         f"{skipped}failed {total.failed:,}"
     )
-    report_reading(passed_over, replaced, total.empty)
+    report_reading(skipped_files, replaced, total.empty)
 
 
 def sync(
@@ -195,7 +195,7 @@ def sync(
             database = stack.enter_context(at.open("read" if asked.dry_run else "create"))
         reader = reader_for(database, asked)
         if list_skipped:
-            reader.passed_over.on_skip = report_skip
+            reader.skipped_files.on_skip = report_skip
         try:
             options = replace(
                 asked, reader=reader, on_failure=failures.report, progress=shows_progress()
@@ -210,14 +210,14 @@ def sync(
     elif not form.is_text:
         record = asdict(report)
         del record["changes"], record["refused"]
-        write_record(record | {"passed_over": reader.passed_over.counts()}, form)
+        write_record(record | {"skipped_files": reader.skipped_files.counts()}, form)
     would = "would have " if asked.dry_run else ""
     message(
         f"{would}added {report.added:,}, updated {report.updated:,}, "
         f"moved {report.moved:,}, removed {report.removed:,}, unchanged {report.unchanged:,}, "
         f"failed {report.failed:,}"
     )
-    report_reading(reader.passed_over.counts(), report.replaced)
+    report_reading(reader.skipped_files.counts(), report.replaced)
     if report.left:
         message(
             f"kept {report.left:,} whose keys are in the directories but were not read from files"

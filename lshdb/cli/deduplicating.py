@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lshdb.cli.documents import Failures, report_passed_over, report_reading, report_skip
+from lshdb.cli.documents import Failures, report_reading, report_skip, report_skipped_files
 from lshdb.cli.files import STDOUT, check_distinct, directory_beside, stdin
 from lshdb.cli.messages import message, note_recall, shows_progress, warn, warn_of_low_recall
 from lshdb.cli.options import (
@@ -108,7 +108,7 @@ def dedup(
     from lshdb.ingest.reference import check_there, outermost, reference
     from lshdb.sources.paths import expanded, is_database
     from lshdb.sources.readers import reader_of
-    from lshdb.sources.walking import PassedOver
+    from lshdb.sources.walking import SkippedFiles
     from lshdb.tuning.resolve import resolve
 
     against = None if asked.against is None else str(asked.against)
@@ -130,7 +130,7 @@ def dedup(
     if shown and not of_files and dropped is None:
         raise UsageError("--fields is for the list of dropped rows: give --dropped FILE")
     rules = regrouped(asked, WalkingOptions)
-    passed_over = PassedOver(on_skip=report_skip if list_skipped else None)
+    skipped_files = SkippedFiles(on_skip=report_skip if list_skipped else None)
     outputs: str | list[str] = STDOUT if output is None else output
     if of_files:
         if output is not None or STDOUT in paths:
@@ -139,7 +139,7 @@ def dedup(
             check_readable(path)
     else:
         rules = replace(rules, ignore=False)  # data is often kept out of git
-        tables = find_tables(paths, rules, passed_over)
+        tables = find_tables(paths, rules, skipped_files)
         if output is not None and _is_directory(output, paths):
             outputs = targets(tables, output)
         paths = [table.path for table in tables]
@@ -192,7 +192,7 @@ def dedup(
                 "the list has the file and line of each row"
             )
         if of_files:
-            reader.passed_over = passed_over
+            reader.skipped_files = skipped_files
         if not of_files and db is None and against is None:
             check_fields(tables, reader, shown)
         # Temporary files may take as much room as the input: beside the output there is enough.
@@ -206,7 +206,7 @@ def dedup(
             if not is_database(against):
                 message(f"{against} is not a database: lshdb indexes it in a temporary one")
             its = replace(reader, naming=REFERENCE_NAMING, **reference_fields.given(asked))
-            its.passed_over.on_skip = passed_over.on_skip
+            its.skipped_files.on_skip = skipped_files.on_skip
             known = stack.enter_context(
                 reference(
                     against,
@@ -219,7 +219,7 @@ def dedup(
                     progress=shows_progress(),
                 )
             )
-            report_passed_over(its.passed_over.counts(), of=f"{against}: ")
+            report_skipped_files(its.skipped_files.counts(), of=f"{against}: ")
             least = made.threshold if threshold is None else threshold
             if least < known.store.settings.threshold:
                 note_recall(known.store.settings, least)
@@ -279,7 +279,7 @@ def dedup(
                 pass
     counts.failed = failures.count
     counts.replaced += reader.replaced
-    counts.passed_over = passed_over.counts()
+    counts.skipped_files = skipped_files.counts()
     _report(counts, as_json=as_json, to_stderr=of_files or STDOUT in (outputs, dropped))
     if counts.failed:
         raise typer.Exit(FAILED)
@@ -295,7 +295,7 @@ class _Counts:
     failed: int = 0
     empty: int = 0
     replaced: int = 0
-    passed_over: dict[str, int] = field(default_factory=dict)
+    skipped_files: dict[str, int] = field(default_factory=dict)
 
 
 def _print_files(rows: Iterator[Sequence[object]], form: Form, fields: Sequence[str]) -> None:
@@ -369,4 +369,4 @@ def _report(counts: _Counts, *, as_json: bool, to_stderr: bool) -> None:
         return
     before = f" ({counts.stored:,} stored before)" if counts.stored else ""
     message(f"kept {counts.kept:,}, dropped {counts.dropped:,}{before}, failed {counts.failed:,}")
-    report_reading(counts.passed_over, counts.replaced, counts.empty)
+    report_reading(counts.skipped_files, counts.replaced, counts.empty)

@@ -70,11 +70,11 @@ def report_skip(path: str, why: str) -> None:
     warn(f"skipped {printable_path(path)}: {why}")
 
 
-def report_passed_over(counts: Mapping[str, int], of: str = "") -> None:
+def report_skipped_files(counts: Mapping[str, int], of: str = "") -> None:
     """Note which files of directories, such as `of` a reference, were not read, by the reason."""
     over = [f"{amount:,} {kind}" for kind, amount in counts.items() if amount]
     if over:
-        message(f"{of}passed over: {', '.join(over)}")
+        message(f"{of}skipped: {', '.join(over)}")
 
 
 def report_reading(counts: Mapping[str, int], replaced: int, empty: int = 0) -> None:
@@ -83,7 +83,7 @@ def report_reading(counts: Mapping[str, int], replaced: int, empty: int = 0) -> 
         message(f"empty: {empty:,} without a shingle, similar to nothing")
     if replaced:
         warn(f"not UTF-8: {replaced:,}, bad bytes replaced (--strict refuses them)")
-    report_passed_over(counts)
+    report_skipped_files(counts)
 
 
 class Failures:

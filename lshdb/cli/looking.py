@@ -28,7 +28,6 @@ from lshdb.groups import Option
 from lshdb.json_text import dumps
 from lshdb.options import GroupingOptions
 from lshdb.progress import shown
-from lshdb.settings import settings_record
 from lshdb.sources.paths import escaped, printable_path
 
 if TYPE_CHECKING:
@@ -183,6 +182,8 @@ def info(*, at: DatabaseFile, form: Form) -> None:
 
     Example: lshdb info -d code.db
     """
+    from lshdb.settings import settings_record
+
     with at.reading(form) as database:
         info = database.info()
     record = {

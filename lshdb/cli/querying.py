@@ -18,7 +18,7 @@ from lshdb.cli.documents import (
     is_table,
     queries_reader,
     reader_for,
-    report_passed_over,
+    report_skipped_files,
 )
 from lshdb.cli.files import STDOUT
 from lshdb.cli.messages import message, note_recall, shows_progress
@@ -160,7 +160,7 @@ def query(
         bad = f", failed {failures.count:,}" if failures.count else ""
         message(f"queries {counts.queries:,}, with a match {counts.matched:,}{bad}")
     if several:
-        report_passed_over(reader.passed_over.counts())
+        report_skipped_files(reader.skipped_files.counts())
     if failures.count or (fail_if_found and counts.matched):
         raise typer.Exit(FAILED)
 

@@ -156,7 +156,7 @@ def write_results(
         rows = ([value(one) for one in row] for row in rows)
     is_screen = form.output is None
     with output_to(path) as output:
-        head = sinks.head_of(columns, format, has_heading=form.heading is not False)
+        head = sinks.table_schema_of(columns, format, has_heading=form.heading is not False)
         with sinks.sink(sinks.Target(output, format, is_screen), head) as sink:
             if batches is not None and isinstance(sink, sinks.ArrowSink):
                 count = sink.put_batches(batches())

@@ -133,7 +133,7 @@ class Review:
         for key in pair:
             row = next(iter(self._database.sql(sql.DIGEST_AND_CONTENT, [key])), None)
             if row is None:
-                self._say(f"{key!r:.100} no longer exists; it is passed over")
+                self._say(f"{key!r:.100} no longer exists; it is skipped")
                 self._skipped |= {key}
                 return None
             digest, stored = row

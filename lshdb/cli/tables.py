@@ -15,8 +15,8 @@ from lshdb.errors import InputError, UsageError
 from lshdb.exchange.results import dropped_columns
 from lshdb.options import WalkingOptions
 from lshdb.sources.paths import format_of, is_database, printable_path
-from lshdb.sources.sinks import KIND, Target, common_head, head_of, output_format, sink
-from lshdb.sources.walking import PassedOver, walk
+from lshdb.sources.sinks import KIND, Target, common_schema, output_format, sink, table_schema_of
+from lshdb.sources.walking import SkippedFiles, walk
 
 if TYPE_CHECKING:
     from lshdb.ingest.add import Outcome
@@ -39,7 +39,7 @@ class Table:
 
 
 def find_tables(
-    paths: Iterable[str], rules: WalkingOptions, passed_over: PassedOver
+    paths: Iterable[str], rules: WalkingOptions, skipped_files: SkippedFiles
 ) -> list[Table]:
     """The named tables, and the files of directories that are tables by their suffix.
 
@@ -54,14 +54,14 @@ def find_tables(
             found.append(Table(path, os.path.basename(path)))
             continue
         inside = []
-        for entry in walk(path, rules, passed_over):
+        for entry in walk(path, rules, skipped_files):
             if isinstance(entry, tuple):
                 raise entry[1]
             if format_of(entry.path) != "text":
                 check_readable(entry.path)
                 inside.append(Table(entry.path, os.path.relpath(entry.path, path)))
             else:
-                passed_over.add("texts", entry.path, "not a table by its suffix")
+                skipped_files.add("texts", entry.path, "not a table by its suffix")
         if not inside:
             raise InputError(
                 f"{printable_path(path)}: no table in it: none of its files ends in .jsonl, .csv, "
@@ -171,7 +171,7 @@ class KeptRows:
         ]
         # Also reads the heads for a directory: a wrong table is refused before anything is written.
         paths = [table.path for table in tables]
-        self._head = common_head(reader, paths, self._formats[0] if self._is_one else "jsonl")
+        self._head = common_schema(reader, paths, self._formats[0] if self._is_one else "jsonl")
 
     def __enter__(self) -> Self:
         self._go_to(0)
@@ -227,6 +227,6 @@ class KeptRows:
 def dropped_sink(path: str, fields: Sequence[str] = ()) -> Iterator[Sink]:
     """A list of dropped rows, with columns for fields of metadata; UsageError for its format."""
     format = checked_format(path, "jsonl")
-    head = head_of(dropped_columns(fields), format)
+    head = table_schema_of(dropped_columns(fields), format)
     with output_to(path) as output, sink(Target(output, format, path == STDOUT), head) as rows:
         yield rows

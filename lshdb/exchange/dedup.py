@@ -34,7 +34,7 @@ from lshdb.sources.sinks import (
     KIND,
     Target,
     arrow,
-    common_head,
+    common_schema,
     lines_of,
     output_format,
     records,
@@ -417,7 +417,7 @@ def _save(path: str, source: _Source, mask: Mask) -> None:
     reader = _reader(source.parser)
     own = reader.format_of(paths[0])
     format = output_format(path, own)
-    head, of_lines = common_head(reader, paths, format), KIND[own] == "json"
+    head, of_lines = common_schema(reader, paths, format), KIND[own] == "json"
     with Output(path) as file, sink(Target(file, format), head, of_lines=of_lines) as rows:
         for block, places in _kept_places(source.items(), mask):
             rows.write(block, places)

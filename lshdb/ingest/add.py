@@ -193,13 +193,13 @@ def add_files(store: Store, paths: Iterable[str], options: AddFilesOptions) -> A
             reader.parser,
             options.on_failure,
             progress=report,
-            prompt=never_wait(paths),
+            prompt=is_local_input(paths),
         )
     # Text files are decoded by the reader itself.
     return added + AddReport(replaced=reader.replaced - replaced)
 
 
-def never_wait(paths: Iterable[str]) -> bool:
+def is_local_input(paths: Iterable[str]) -> bool:
     """Whether paths are files, directories and patterns, not pipes or a list that is read."""
     return isinstance(paths, Sequence) and not any(
         path == STDIN

@@ -27,7 +27,7 @@ from lshdb.errors import UsageError
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer, numbered_keys, signatures_of, unindex, without_number
 from lshdb.model import AddReport, DroppedRow, OnSimilar, Settings
-from lshdb.search.similarity import Estimates, Exact, Scorer, first_of_equal
+from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids
 from lshdb.sketching.signing import Signed, sign
 from lshdb.sources.metadata import picked
 from lshdb.sources.records import Where
@@ -38,7 +38,7 @@ _LINE_BITS: Final = 40
 _OWN_KEY: Final = -1
 """The place of a text file."""
 
-Numbers = npt.NDArray[np.int64]
+IntArray = npt.NDArray[np.int64]
 
 
 class Known(Protocol):
@@ -387,7 +387,7 @@ class _Kept:
             self._buckets[number].append(its)
         shingles, digests = store.sizes(self._doc_ids)
         own_digests = np.frombuffer(b"".join(new.digests), dtype=digests.dtype)
-        same = first_of_equal(np.concatenate([own_digests, digests]))
+        same = canonical_ids(np.concatenate([own_digests, digests]))
         self._same = same.tolist()
         self._different: dict[int, set[int]] = {}
         self._replaced = False
@@ -490,7 +490,7 @@ class _Kept:
         return cut
 
     def of_stored(
-        self, numbers: list[int], read: Callable[[Numbers], Iterable[str | None]]
+        self, numbers: list[int], read: Callable[[IntArray], Iterable[str | None]]
     ) -> list[str | None]:
         """What is read of stored documents, by their doc_ids; None for new ones."""
         n = len(self._order) - len(self._doc_ids)
@@ -570,20 +570,20 @@ class _Sources:
 
     store: Store
     new: _NewDocuments
-    doc_ids: Numbers
+    doc_ids: IntArray
 
-    def contents(self, numbers: Numbers) -> list[str]:
+    def contents(self, numbers: IntArray) -> list[str]:
         """The stored forms of documents int64[n], ascending."""
         new, old = self._parted(numbers)
         return [self.new.stored[i] for i in new.tolist()] + [*self.store.contents(old)]
 
-    def signatures(self, numbers: Numbers) -> npt.NDArray[np.uint32]:
+    def signatures(self, numbers: IntArray) -> npt.NDArray[np.uint32]:
         """The signatures uint32[n, k] of documents int64[n], ascending."""
         new, old = self._parted(numbers)
         own = self.new.signed.signatures[new]
         return np.concatenate([own, self.store.signatures_of(old)]) if len(old) else own
 
-    def _parted(self, numbers: Numbers) -> tuple[Numbers, Numbers]:
+    def _parted(self, numbers: IntArray) -> tuple[IntArray, IntArray]:
         """The numbers of new documents, and the doc_ids of the stored ones."""
         n = len(self.new.digests)
         return numbers[numbers < n], self.doc_ids[numbers[numbers >= n] - n]

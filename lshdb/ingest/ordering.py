@@ -32,7 +32,7 @@ from lshdb.sources.records import Block, Lines, Rows, TextFile, Where
 from lshdb.store.connection import TIMEOUT
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
-from lshdb.store.waiting import Waiting
+from lshdb.store.waiting import WaitingDocuments
 
 _NO_REFERENCE: Final = nullcontext()
 _CHANGED: Final = "the input has changed while it was read"
@@ -126,7 +126,9 @@ def deduplicated(
             return
         beside = None if os.environ.get("TMPDIR") else store.path.absolute().parent
         directory = stack.enter_context(temporary_directory(beside))
-        waiting = stack.enter_context(closing(Waiting(directory / "waiting.db", store.limits)))
+        waiting = stack.enter_context(
+            closing(WaitingDocuments(directory / "waiting.db", store.limits))
+        )
         count = _take_in(waiting, items, job, show)
         known = _References([reference] if reference else [])
         deciding = store
@@ -172,7 +174,7 @@ def deduplicated(
             raise InputError(_CHANGED)
 
 
-def _without(store: Store, waiting: Waiting) -> Without:
+def _without(store: Store, waiting: WaitingDocuments) -> Without:
     """For each waiting document the stored ones that are no reason to drop it.
 
     These are its own old version, and those that it is marked different from.
@@ -239,7 +241,7 @@ class _Decisions:
 
 
 def _decisions(
-    waiting: Waiting, first: int, end: int, fields: Sequence[str]
+    waiting: WaitingDocuments, first: int, end: int, fields: Sequence[str]
 ) -> Iterator[tuple[int, str, DroppedRow | None]]:
     """The numbers and keys of documents in order, and why each is dropped."""
     at_once = waiting.limits.order_documents
@@ -252,7 +254,7 @@ def _decisions(
             yield number, key, one
 
 
-def _take_in(waiting: Waiting, items: Iterable[Item], job: Job, progress: Progress) -> int:
+def _take_in(waiting: WaitingDocuments, items: Iterable[Item], job: Job, progress: Progress) -> int:
     """Write all documents to the temporary file; return the number of lines, rows and files."""
     shingling, limits = job.store.settings.shingling, job.store.limits
     on_failure = job.on_failure or (lambda _: None)
@@ -311,7 +313,11 @@ def read_again(reader: Reader, paths: Iterable[str]) -> Iterator[Item]:
 
 
 def _outcomes(
-    waiting: Waiting, again: Iterable[Item], count: int, fields: Sequence[str], progress: Progress
+    waiting: WaitingDocuments,
+    again: Iterable[Item],
+    count: int,
+    fields: Sequence[str],
+    progress: Progress,
 ) -> Iterator[Outcome]:
     """The lines, rows and files again, each with its decision."""
     first = 0

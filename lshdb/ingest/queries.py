@@ -15,7 +15,7 @@ from lshdb.model import Failure, Match, Settings
 from lshdb.options import QueryManyOptions
 from lshdb.search.limits import queries_cut
 from lshdb.search.many import Asked, answers
-from lshdb.search.query import best, moment
+from lshdb.search.query import best, snapshot
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import reuse_freed_memory
 from lshdb.sketching.signing import Signed
@@ -80,7 +80,7 @@ def _answered(
             with ExitStack() as stack:
                 given: list[Iterator[list[Match]]] = []
                 for store in stores if parts else ():
-                    state = moment(store, query.where, query.parameters)
+                    state = snapshot(store, query.where, query.parameters)
                     reader, condition = stack.enter_context(state)
                     keep = None if condition is None else condition.matching
                     asked = asked_about(parts, replace(reader.settings, passages=0))

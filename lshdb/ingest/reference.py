@@ -21,7 +21,7 @@ from lshdb.model import DroppedRow, Failure, Settings
 from lshdb.options import RankingOptions
 from lshdb.progress import Progress
 from lshdb.search.many import answers
-from lshdb.search.query import moment
+from lshdb.search.query import snapshot
 from lshdb.sources.metadata import picked
 from lshdb.sources.paths import is_database
 from lshdb.sources.readers import Reader
@@ -71,7 +71,7 @@ class Reference:
         found: list[DroppedRow | None] = []
         cuts: list[Cut] = []
         unsure = 0
-        with moment(self.store, None, ()) as (reader, _):
+        with snapshot(self.store, None, ()) as (reader, _):
             listed = reader.limits.dedup_listed
             for some in _groups(parts, reader.limits.query_batch):
                 alike = replace(reader.settings, passages=settings.passages)
@@ -179,7 +179,7 @@ def reference(
             store = Store.open(Path(name), "read", timeout, limits=limits)
         stack.callback(store.close)
         if is_temporary:
-            passed_over = reader.passed_over
+            skipped_files = reader.skipped_files
             reader = replace(
                 reader,
                 format="auto",
@@ -190,7 +190,7 @@ def reference(
                 metadata_fields=outermost(fields),
                 whole=False,
             )
-            reader.passed_over = passed_over
+            reader.skipped_files = skipped_files
             count = failed = 0
             places = Places(1)
 

@@ -83,7 +83,7 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
     check_directories(directories)
     given = options.reader or reader_of(options, of_sets=False, limits=store.limits)
     reader = replace(given, format="text")
-    reader.passed_over = given.passed_over
+    reader.skipped_files = given.skipped_files
     failures: list[Failure] = []
 
     def failed(failure: Failure) -> None:
@@ -175,7 +175,7 @@ def _plan(
         plan.below[path] = [one for one in below if one.state is not None]
         plan.known |= {one.key: one for one in below}
         cut = len(os.path.join(path, ""))
-        for entry in walk(path, reader.rules, reader.passed_over):
+        for entry in walk(path, reader.rules, reader.skipped_files):
             if isinstance(entry, tuple):
                 directory, error = entry
                 on_failure(Failure(printable_path(directory), reason(error)))
@@ -186,7 +186,7 @@ def _plan(
                 # A file that add read with --format text remains a text file.
                 known = plan.known.get(key)
                 if known is None or known.state is None:
-                    reader.passed_over.add("tables", entry.path, TABLE)
+                    reader.skipped_files.add("tables", entry.path, TABLE)
                     continue
             try:
                 state = state_of(entry.stat(follow_symlinks=False))
@@ -264,7 +264,7 @@ def _leave_out_dropped(store: Store, plan: _Plan, reader: Reader) -> None:
         if key in keys and key not in plan.known:
             path = plan.found[key].path
             if any((key, digest) in dropped for digest in _digests_of(store, quiet, path, key)):
-                reader.passed_over.add("dropped", path, "its document was decided to be dropped")
+                reader.skipped_files.add("dropped", path, "its document was decided to be dropped")
                 gone.add(key)
     plan.read = [key for key in plan.read if key not in gone]
 

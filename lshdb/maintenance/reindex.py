@@ -30,7 +30,7 @@ from lshdb.sketching.banding import bucket_keys
 from lshdb.store.store import Index, Store
 from lshdb.tuning.resolve import reindexed
 
-Numbers: TypeAlias = npt.NDArray[np.int64]
+IntArray: TypeAlias = npt.NDArray[np.int64]
 
 _LANES: Final = 1 << 21
 """Lanes of the signatures read at once."""
@@ -120,7 +120,7 @@ def rebuild_fingerprints(
 def rebuild_bands(
     index: Index,
     settings: Settings,
-    signatures: Iterable[tuple[Numbers, npt.NDArray[np.uint32]]],
+    signatures: Iterable[tuple[IntArray, npt.NDArray[np.uint32]]],
     expected: int,
     progress: Progress,
 ) -> int:
@@ -140,7 +140,7 @@ def rebuild_bands(
     bands = settings.construction.bands
     total = expected * (1 + bands)
     documents = rows = 0
-    blocks: list[Numbers] = []
+    blocks: list[IntArray] = []
     with tempfile.SpooledTemporaryFile(index.limits.reindex_bytes, prefix="lshdb-") as file:
         for block, some in signatures:
             blocks.append(block)

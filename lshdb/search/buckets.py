@@ -92,7 +92,7 @@ def best_in_buckets(store: StoreReader, signature: Signature, top: int) -> Candi
     rows = np.concatenate([own[:most] for own in members])
     listed, shared = np.unique(rows, return_counts=True)
     # Not all members of a large bucket are known: any document may be in it.
-    possible = shared + large.sum() >= construction.least_bands
+    possible = shared + large.sum() >= construction.min_bands
     listed, shared = listed[possible], shared[possible]
     small = [own for own in members if len(own) <= most]
     kept = np.isin(listed, np.concatenate([listed[:0], *small]))

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from lshdb.limits import DEFAULTS, Limit
 from lshdb.model import Shingles
 from lshdb.search.similarity import Exact
-from lshdb.shingling.arrays import Numbers, chunks, offsets_of, places_of, runs
+from lshdb.shingling.arrays import IntArray, chunks, expand_ranges, offsets_of, runs
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
@@ -79,7 +79,7 @@ class SharedBuckets:
         kept = documents[self.members]
         return self.of_rows(kept)
 
-    def have_several(self, labels: Numbers) -> Mask:
+    def have_several(self, labels: IntArray) -> Mask:
         """Which of the buckets have members with different labels, int64[m]: bool[B]."""
         if not len(self.members):
             return np.zeros(0, dtype=np.bool_)
@@ -88,7 +88,7 @@ class SharedBuckets:
         several: Mask = np.logical_or.reduceat(other, self.offsets[:-1])
         return several
 
-    def mixed(self, labels: Numbers) -> SharedBuckets:
+    def mixed(self, labels: IntArray) -> SharedBuckets:
         """Those of the buckets whose members' labels, int64[m], are not all the same."""
         return self.of_rows(np.repeat(self.have_several(labels), self.sizes))
 
@@ -97,7 +97,7 @@ class SharedBuckets:
         offsets = [self.offsets, others.offsets[1:] + len(self.members)]
         return SharedBuckets(np.append(self.members, others.members), np.concatenate(offsets))
 
-    def renumbered(self, numbers: Numbers) -> SharedBuckets:
+    def renumbered(self, numbers: IntArray) -> SharedBuckets:
         """The same buckets where document i has the number numbers[i], int64[m]."""
         bucket = np.repeat(np.arange(len(self.offsets) - 1), self.sizes)
         keys = np.sort(bucket << _32 | numbers[self.members])
@@ -118,7 +118,7 @@ class SharedBuckets:
         waiting: Mask | None = None,
         shared: int = 1,
         chunk: int = DEFAULTS.pairs_chunk,
-    ) -> Iterator[tuple[Numbers, Numbers]]:
+    ) -> Iterator[tuple[IntArray, IntArray]]:
         """The candidate pairs among m documents, in order, in chunks.
 
         A pair comes once, however many buckets have both. Without a limit all pairs come, with one
@@ -167,11 +167,11 @@ class SharedBuckets:
             a, size = end, min(2 * size, chunk)
 
     def _pairs_of_some(
-        self, rows: Numbers, later: npt.NDArray[np.int64], waiting: Mask | None, shared: int
-    ) -> tuple[Numbers, Numbers]:
+        self, rows: IntArray, later: npt.NDArray[np.int64], waiting: Mask | None, shared: int
+    ) -> tuple[IntArray, IntArray]:
         """The pairs of the members at some places with a number of members after each."""
         keys = np.repeat(self.members[rows].astype(np.int64) << _32, later)
-        keys |= self.members[places_of(rows + 1, later)]
+        keys |= self.members[expand_ranges(rows + 1, later)]
         if waiting is not None:
             keys = keys[waiting[keys & _LOW]]
         keys = _distinct(keys, shared)
@@ -179,12 +179,12 @@ class SharedBuckets:
 
     def _pairs_of_one(
         self,
-        rows: Numbers,
+        rows: IntArray,
         later: npt.NDArray[np.int32],
         waiting: Mask | None,
         documents: int,
         shared: int,
-    ) -> Numbers:
+    ) -> IntArray:
         """The second documents of the pairs of one that has too many candidates for a chunk."""
         seen = np.zeros(documents, dtype=np.uint16)
         for row, count in zip(rows.tolist(), later.tolist(), strict=True):
@@ -193,7 +193,7 @@ class SharedBuckets:
             seen *= waiting
         return np.flatnonzero(seen >= shared)
 
-    def cut_by(self, limit: Limit, labels: Numbers, asking: Mask) -> int:
+    def cut_by(self, limit: Limit, labels: IntArray, asking: Mask) -> int:
         """How many buckets have pairs with different labels that a limit leaves out.
 
         Args:
@@ -241,8 +241,8 @@ def _distinct(keys: npt.NDArray[np.int64], least: int) -> npt.NDArray[np.int64]:
 # fewer candidates in hot buckets
 
 
-def thinned(
-    buckets: SharedBuckets, exact: Exact, labels: Numbers, threshold: float, whole: int
+def prefix_filtered(
+    buckets: SharedBuckets, exact: Exact, labels: IntArray, threshold: float, whole: int
 ) -> SharedBuckets | None:
     """Buckets that have all pairs of the given ones with a minimum similarity.
 
@@ -306,7 +306,7 @@ def _pairs(sizes: npt.NDArray[np.int64]) -> int:
     return int((sizes * (sizes - 1) // 2).sum())
 
 
-def _count(read: Iterable[tuple[Numbers, Shingles]]) -> tuple[npt.NDArray[np.uint32], int]:
+def _count(read: Iterable[tuple[IntArray, Shingles]]) -> tuple[npt.NDArray[np.uint32], int]:
     """How many sets have a shingle, or another in the same slot; and the smallest set's size."""
     counts = np.zeros(1 << _SLOT_BITS, dtype=np.uint32)
     least = []

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.model import Cluster, Decision, DecisionState, Verdict
-from lshdb.shingling.arrays import Numbers
+from lshdb.shingling.arrays import IntArray
 from lshdb.store.lookups import DecisionRow, StoreReader
 
 _KEEP: Final = 0
@@ -118,7 +118,7 @@ class Decided:
         different: int64[k], the places of those that are marked different from others.
     """
 
-    def __init__(self, doc_ids: Numbers, rows: Numbers) -> None:
+    def __init__(self, doc_ids: IntArray, rows: IntArray) -> None:
         """Take the rows about the documents int64[m], ascending, from StoreReader.decided.
 
         A later row overrules an earlier one as in `read_decisions`.
@@ -141,7 +141,7 @@ class Decided:
         self._grouped = np.zeros(len(doc_ids), dtype=np.bool_)
         self._grouped[self.different] = True
 
-    def apart(self, one: Numbers, other: Numbers) -> npt.NDArray[np.bool_]:
+    def apart(self, one: IntArray, other: IntArray) -> npt.NDArray[np.bool_]:
         """Whether the pairs int64[c] are marked different, bool[c]."""
         if not self._groups:
             return np.zeros(len(one), dtype=np.bool_)
@@ -152,7 +152,7 @@ class Decided:
             found[some] = [not self._groups[a].isdisjoint(self._groups[b]) for a, b in pairs]
         return found
 
-    def verdicts(self, members: Numbers, kept: int) -> tuple[Verdict | None, ...]:
+    def verdicts(self, members: IntArray, kept: int) -> tuple[Verdict | None, ...]:
         """The decisions about the members int64[n] of a cluster whose kept one is `kept`."""
         if not self._any:
             return (None,) * len(members)

@@ -35,11 +35,11 @@ from lshdb.search.similarity import (
     Exact,
     Shares,
     Signatures,
+    canonical_ids,
     containment_at,
-    first_of_equal,
     similarity_at,
 )
-from lshdb.shingling.arrays import Numbers, places_of
+from lshdb.shingling.arrays import IntArray, expand_ranges
 from lshdb.shingling.content import from_stored
 from lshdb.sketching.constructions import candidates_among
 from lshdb.sketching.signing import Signed
@@ -79,10 +79,10 @@ class _Pairs:
         cut: bool[n], for which queries some documents of a bucket are missing.
     """
 
-    one: Numbers
-    other: Numbers
-    doc_ids: Numbers
-    bands: Numbers
+    one: IntArray
+    other: IntArray
+    doc_ids: IntArray
+    bands: IntArray
     alone: Mask
     cut: Mask
 
@@ -160,8 +160,8 @@ def _candidates(
 
 
 def _rows(
-    store: StoreReader, keys: Numbers, wanted: Numbers, first: int | None = None
-) -> tuple[Numbers, Numbers, Numbers, Numbers] | None:
+    store: StoreReader, keys: IntArray, wanted: IntArray, first: int | None = None
+) -> tuple[IntArray, IntArray, IntArray, IntArray] | None:
     """The band rows of the buckets of queries at some places; None if there are too many.
 
     Args:
@@ -188,7 +188,7 @@ def _rows(
         left -= int(sizes.sum())
         if left < 0 or len(place) > store.limits.query_rows:
             return None
-        places = places_of(begins[own], sizes)
+        places = expand_ranges(begins[own], sizes)
         ranks = places - np.repeat(begins[own], sizes)
         columns.append((np.repeat(wanted, sizes), np.full(len(places), band), found[places], ranks))
     one, bands, doc_ids, rank = map(np.concatenate, zip(*columns, strict=True))
@@ -204,7 +204,7 @@ def _found(
     exact = settings.content and not query.estimate
     shingles, digests = store.sizes(pairs.doc_ids)
     own_digests = np.frombuffer(b"".join(asked.digests), dtype=digests.dtype)
-    same = first_of_equal(np.concatenate([own_digests, digests]))
+    same = canonical_ids(np.concatenate([own_digests, digests]))
     verified, estimating = _scorers(store, asked, pairs.doc_ids, same, shingles)
 
     # Numbers below n are queries, the others stored documents.
@@ -256,16 +256,16 @@ def _found(
 
 
 def _scorers(
-    store: StoreReader, asked: Asked, doc_ids: Numbers, same: Numbers, shingles: Numbers
+    store: StoreReader, asked: Asked, doc_ids: IntArray, same: IntArray, shingles: IntArray
 ) -> tuple[Exact, Estimates]:
     """Compare n queries (numbers below n) and m stored documents, by their numbers."""
     count, settings = len(asked.stored), store.settings
 
-    def contents(numbers: Numbers) -> list[str]:
+    def contents(numbers: IntArray) -> list[str]:
         own, stored = numbers[numbers < count], numbers[numbers >= count] - count
         return [asked.stored[i] for i in own.tolist()] + [*store.contents(doc_ids[stored])]
 
-    def signatures(numbers: Numbers) -> Signatures:
+    def signatures(numbers: IntArray) -> Signatures:
         own, stored = numbers[numbers < count], numbers[numbers >= count] - count
         return np.concatenate([asked.signed.signatures[own], store.signatures_of(doc_ids[stored])])
 

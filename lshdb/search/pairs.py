@@ -16,18 +16,18 @@ from lshdb.model import Cluster, Pair
 from lshdb.options import ClustersOptions, Keep, PairsOptions
 from lshdb.progress import Progress, silent
 from lshdb.search.buckets import buckets_of
-from lshdb.search.candidates import SharedBuckets, thinned
+from lshdb.search.candidates import SharedBuckets, prefix_filtered
 from lshdb.search.decisions import Decided
 from lshdb.search.limits import clusters_cut
-from lshdb.search.query import moment, row_of_key
-from lshdb.search.similarity import Estimates, Exact, Scorer, first_of_equal
-from lshdb.shingling.arrays import Numbers, chunks, parts_of, places_of, runs
+from lshdb.search.query import row_of_key, snapshot
+from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids
+from lshdb.shingling.arrays import IntArray, chunks, chunks_of, expand_ranges, runs
 from lshdb.sources.metadata import picked
 from lshdb.store.conditions import Condition
 from lshdb.store.lookups import DocumentRow, StoreReader
 from lshdb.store.store import Store
 
-Scored: TypeAlias = tuple[Numbers, Numbers, npt.NDArray[np.float64]]
+Scored: TypeAlias = tuple[IntArray, IntArray, npt.NDArray[np.float64]]
 """Pairs int64[n] and int64[n], and their similarities."""
 _COMPARED: Final = "documents compared"
 _STAR: Final = Limit(whole=0, first=1, others=0)
@@ -66,7 +66,7 @@ class _Join:
         self.settings, self.limits = reader.settings, reader.limits
         least = self.settings.threshold
         self.threshold = least if request.threshold is None else request.threshold
-        self.thinned = False
+        self.prefix_filtered = False
         self.exact = self.settings.content and not request.estimate
         rows = self._shared_buckets() if own is None else _buckets_with(reader, own)
         self.doc_ids, self.buckets = SharedBuckets.collect(rows)
@@ -76,7 +76,7 @@ class _Join:
             self.buckets = SharedBuckets(numbers[kept.members], kept.offsets)
             self.doc_ids = self.doc_ids[chosen]
         self._shingles, digests = reader.sizes(self.doc_ids)
-        self.same = first_of_equal(digests)
+        self.same = canonical_ids(digests)
         del digests
         nothing = np.empty((0, 3), dtype=np.int64)
         decided = nothing if request.ignore_decisions else reader.decided()
@@ -100,40 +100,42 @@ class _Join:
     def __len__(self) -> int:
         return len(self.doc_ids)
 
-    def _shared_buckets(self) -> Iterator[tuple[Numbers, Numbers]]:
+    def _shared_buckets(self) -> Iterator[tuple[IntArray, IntArray]]:
         """The rows of all buckets of two or more documents, as StoreReader.shared_buckets."""
         bands = self.settings.construction.bands
         for band in range(bands):
             self.progress(band, bands, "bands of the index read")
             yield from self._reader.shared_buckets(band)
 
-    def thin(self, buckets: SharedBuckets, labels: Numbers, threshold: float) -> SharedBuckets:
+    def thin(self, buckets: SharedBuckets, labels: IntArray, threshold: float) -> SharedBuckets:
         """Fewer candidates instead of those of hot buckets, if similarities are exact."""
         if isinstance(self.scorer, Exact):
-            fewer = thinned(buckets, self.scorer, labels, threshold, self.limits.clusters.whole)
-            self.thinned |= fewer is not None
+            fewer = prefix_filtered(
+                buckets, self.scorer, labels, threshold, self.limits.clusters.whole
+            )
+            self.prefix_filtered |= fewer is not None
             return buckets if fewer is None else fewer
         return buckets
 
-    def similar(self, one: Numbers, other: Numbers, threshold: float) -> Scored:
+    def similar(self, one: IntArray, other: IntArray, threshold: float) -> Scored:
         """Those of the pairs int64[c] that are similar, and their similarities."""
         scores = self.scorer.scores(one, other, threshold)
         similar = (scores >= threshold) & ~self.decided.apart(one, other)
         one, other, scores = one[similar], other[similar], scores[similar]
         construction = self.settings.construction
-        if self.thinned or construction.higher:
+        if self.prefix_filtered or construction.higher:
             # Some were paired by a shingle, and share no bucket; others share one, but not those
             # that make the cascade true. Few pairs are similar, so these are asked last.
             shared = self.estimates.share_bucket(one, other, construction)
             one, other, scores = one[shared], other[shared], scores[shared]
         return one, other, scores
 
-    def identical(self, one: Numbers, other: Numbers) -> npt.NDArray[np.bool_]:
+    def identical(self, one: IntArray, other: IntArray) -> npt.NDArray[np.bool_]:
         """Whether pairs int64[c] have the same content, bool[c]; unknown for foreign signatures."""
         same: npt.NDArray[np.bool_] = self.same[one] == self.same[other]
         return same & (not self.settings.shingling.foreign)
 
-    def described(self, documents: Numbers) -> tuple[list[str], list[dict[str, Any]] | None]:
+    def described(self, documents: IntArray) -> tuple[list[str], list[dict[str, Any]] | None]:
         """The keys of documents int64[n], and the requested fields; None if there are none."""
         some, place = np.unique(documents, return_inverse=True)
         keys = self._reader.keys_of(self.doc_ids[some])
@@ -144,7 +146,7 @@ class _Join:
             metadata = [found[i] for i in place.tolist()]
         return [keys[i] for i in place.tolist()], metadata
 
-    def order(self, keep: Keep) -> Numbers:
+    def order(self, keep: Keep) -> IntArray:
         """int64[m]: the documents, in the order of preference to keep."""
         order = np.arange(len(self))
         if keep == "last":
@@ -158,7 +160,7 @@ class _Join:
         return order[np.argsort(rank[order], kind="stable")]
 
 
-def _without(same: Numbers, documents: Numbers) -> Numbers:
+def _without(same: IntArray, documents: IntArray) -> IntArray:
     """First documents of equal ones, int64[m], where some int64[k] count as equal to none."""
     if not len(documents):
         return same
@@ -214,7 +216,7 @@ def pair_blocks(
     store: Store, request: PairsOptions | ClustersOptions, progress: Progress = silent
 ) -> Iterator[PairBlock]:
     """The same pairs, some thousands at a time."""
-    with moment(store, request.where, request.parameters) as (reader, condition):
+    with snapshot(store, request.where, request.parameters) as (reader, condition):
         own = None if request.key is None else row_of_key(reader, request.key)
         join = _Join(reader, request, condition, own, progress)
         candidates = _candidates(join) if own is None else _candidates_with(join, own.doc_id)
@@ -227,7 +229,9 @@ def pair_blocks(
                 yield _block(join, a[part], b[part], scores[part])
 
 
-def _buckets_with(reader: StoreReader, document: DocumentRow) -> Iterator[tuple[Numbers, Numbers]]:
+def _buckets_with(
+    reader: StoreReader, document: DocumentRow
+) -> Iterator[tuple[IntArray, IntArray]]:
     """The rows of the buckets of one document that have another one too.
 
     Yields:
@@ -240,30 +244,30 @@ def _buckets_with(reader: StoreReader, document: DocumentRow) -> Iterator[tuple[
         yield sizes[sizes > 1], doc_ids[order][sizes > 1]
 
 
-def _candidates(join: _Join) -> Iterator[tuple[Numbers, Numbers]]:
+def _candidates(join: _Join) -> Iterator[tuple[IntArray, IntArray]]:
     """All candidate pairs, in the order of addition."""
     buckets = join.thin(join.buckets, join.same, join.threshold)
     # Thinned buckets are not all that a pair shares.
-    shared = 1 if join.thinned else join.settings.construction.least_bands
+    shared = 1 if join.prefix_filtered else join.settings.construction.min_bands
     for one, other in buckets.pairs(len(join), shared=shared, chunk=join.limits.pairs_chunk):
         join.progress(int(one[0]), len(join), _COMPARED)
         yield one, other
 
 
-def _candidates_with(join: _Join, doc_id: int) -> Iterator[tuple[Numbers, Numbers]]:
+def _candidates_with(join: _Join, doc_id: int) -> Iterator[tuple[IntArray, IntArray]]:
     """The candidate pairs with one document, from its buckets, in the same order."""
     if doc_id not in join.doc_ids:
         return
     place = int(np.searchsorted(join.doc_ids, doc_id))
     shared = np.bincount(join.buckets.members, minlength=len(join))
     shared[place] = 0
-    others = np.flatnonzero(shared >= join.settings.construction.least_bands)
+    others = np.flatnonzero(shared >= join.settings.construction.min_bands)
     for part in chunks(len(others), join.limits.pairs_chunk):
         some = others[part]
         yield np.minimum(some, place), np.maximum(some, place)
 
 
-def _best(join: _Join, candidates: Iterator[tuple[Numbers, Numbers]], top: int) -> Scored:
+def _best(join: _Join, candidates: Iterator[tuple[IntArray, IntArray]], top: int) -> Scored:
     """The `top` most similar of candidate pairs, best first; of equal ones those added first.
 
     Only these and a chunk of candidates are in memory. All later pairs must have the similarity of
@@ -282,7 +286,7 @@ def _best(join: _Join, candidates: Iterator[tuple[Numbers, Numbers]], top: int) 
     return a, b, scores
 
 
-def _block(join: _Join, a: Numbers, b: Numbers, scores: npt.NDArray[np.float64]) -> PairBlock:
+def _block(join: _Join, a: IntArray, b: IntArray, scores: npt.NDArray[np.float64]) -> PairBlock:
     estimates = join.estimates.scores(a, b, 0) if join.exact else scores
     keys, metadata = join.described(np.concatenate([a, b]))
     return PairBlock(
@@ -304,7 +308,7 @@ def all_clusters(
 
     Their numbers are those among all clusters, whichever are chosen.
     """
-    with moment(store, request.where, request.parameters) as (reader, condition):
+    with snapshot(store, request.where, request.parameters) as (reader, condition):
         own = None if request.key is None else row_of_key(reader, request.key).doc_id
         join = _Join(reader, request, condition, progress=progress)
         order = join.order(request.keep)
@@ -337,19 +341,21 @@ class _Clusters:
         mean: float64[C], the mean similarity of the members that are not kept.
     """
 
-    def __init__(self, members: Numbers, keepers: Numbers, scores: npt.NDArray[np.float64]) -> None:
+    def __init__(
+        self, members: IntArray, keepers: IntArray, scores: npt.NDArray[np.float64]
+    ) -> None:
         self.members, self.keepers, self.scores = members, keepers, scores
         self.begins, self.ends = runs(keepers)
         of_others = np.where(members == keepers, 0, scores)
         self.mean = np.add.reduceat(of_others, self.begins) / (self.ends - self.begins - 1)
 
 
-def _cluster_objects(join: _Join, found: _Clusters, numbers: Numbers) -> Iterator[Cluster]:
+def _cluster_objects(join: _Join, found: _Clusters, numbers: IntArray) -> Iterator[Cluster]:
     """Some of the clusters, int64[c], in this order."""
     sizes = (found.ends - found.begins)[numbers]
-    for part in parts_of(sizes, join.limits.pairs_rows):
+    for part in chunks_of(sizes, join.limits.pairs_rows):
         starts = np.cumsum(sizes[part]) - sizes[part]
-        documents = found.members[places_of(found.begins[numbers[part]], sizes[part])]
+        documents = found.members[expand_ranges(found.begins[numbers[part]], sizes[part])]
         keys, metadata = join.described(documents)
         for number, start, size in zip(
             numbers[part].tolist(), starts.tolist(), sizes[part].tolist(), strict=True
@@ -374,8 +380,8 @@ def _cluster_objects(join: _Join, found: _Clusters, numbers: Numbers) -> Iterato
 
 
 def _components(
-    join: _Join, order: Numbers, threshold: float
-) -> tuple[Numbers, npt.NDArray[np.float64]]:
+    join: _Join, order: IntArray, threshold: float
+) -> tuple[IntArray, npt.NDArray[np.float64]]:
     """Connected components: for each document the kept one, and the similarity to it.
 
     Equal documents count as one. The members of a bucket are first compared with its first one,
@@ -411,8 +417,8 @@ def _components(
 
 
 def _stars(
-    join: _Join, order: Numbers, threshold: float
-) -> tuple[Numbers, npt.NDArray[np.float64]]:
+    join: _Join, order: IntArray, threshold: float
+) -> tuple[IntArray, npt.NDArray[np.float64]]:
     """Stars: in order, each document takes the similar ones that are not taken yet.
 
     Documents are renumbered by their place in the order; the first of equal ones stands for all.
@@ -439,7 +445,7 @@ def _stars(
 
 
 def _warn(
-    buckets: SharedBuckets, limit: Limit, labels: Numbers, asking: npt.NDArray[np.bool_]
+    buckets: SharedBuckets, limit: Limit, labels: IntArray, asking: npt.NDArray[np.bool_]
 ) -> None:
     if cut := buckets.cut_by(limit, labels, asking):
         warn_of_limit(clusters_cut(cut, limit))

@@ -33,7 +33,7 @@ from lshdb.search.passage_windows import (
 )
 from lshdb.search.passages import asked_of
 from lshdb.search.spilled import CAN_SHARE, Spool
-from lshdb.shingling.arrays import Numbers, bounded, offsets_of, parts_of, places_of
+from lshdb.shingling.arrays import IntArray, bounded, chunks_of, expand_ranges, offsets_of
 from lshdb.shingling.hashing import distinct, secret_seed
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
@@ -164,7 +164,9 @@ class _Stored:
                 self.keys.append((spool.append(found.keys.data), bounds))
                 first += len(counts)
 
-    def _written(self, reader: StoreReader, doc_ids: Numbers, together: int) -> Iterator[list[str]]:
+    def _written(
+        self, reader: StoreReader, doc_ids: IntArray, together: int
+    ) -> Iterator[list[str]]:
         """The texts in batches, with their keys written before each."""
         first = 0
         for texts in bounded(reader.contents(doc_ids), len, together):
@@ -178,7 +180,7 @@ class _Stored:
             yield texts
             first += len(texts)
 
-    def texts(self, numbers: Numbers) -> Texts:
+    def texts(self, numbers: IntArray) -> Texts:
         """The windows of some documents."""
         documents = self.documents[numbers]
         ends = documents["windows"] + documents["count"] * WINDOW.itemsize
@@ -224,8 +226,8 @@ class _Found(NamedTuple):
     """
 
     windows: Windows
-    counts: Numbers
-    units: Numbers
+    counts: IntArray
+    units: IntArray
     folded: bytes
     keys: Windows
 
@@ -249,7 +251,7 @@ class _Finding(Job[list[str], _Found]):
         return _Found(found.windows, counts, found.units, found.folded, keys)
 
 
-def _candidates(stored: _Stored) -> Numbers:
+def _candidates(stored: _Stored) -> IntArray:
     """The pairs of documents that have a window which leads to pairs.
 
     Returns:
@@ -260,7 +262,7 @@ def _candidates(stored: _Stored) -> Numbers:
     # numbers of 126 bits, one for each document, are the same for no other list.
     draw = np.random.default_rng(secret_seed())
     marks = draw.integers(0, 1 << 63, (2, len(stored.documents)))
-    for part in parts_of(stored.sizes, stored.limits.passage_windows):
+    for part in chunks_of(stored.sizes, stored.limits.passage_windows):
         keys = stored.keys_of(part)
         keys = keys.take(np.argsort(keys["hash"], kind="stable"))
         new = np.diff(keys["hash"], prepend=~keys["hash"][:1]) != 0
@@ -275,11 +277,11 @@ def _candidates(stored: _Stored) -> Numbers:
         other = np.ones(len(order), dtype=np.bool_)
         other[1:] = np.any([np.diff(one[order]) != 0 for one in sums], axis=0)
         lists = order[other & (counts[order] > 1)]
-        document = document[places_of(begins[lists], counts[lists])]
+        document = document[expand_ranges(begins[lists], counts[lists])]
         place = np.arange(len(document))
         later = np.repeat(np.cumsum(counts[lists]), counts[lists]) - place - 1
-        for some in parts_of(later, _PAIRS):
-            others = document[places_of(place[some] + 1, later[some])]
+        for some in chunks_of(later, _PAIRS):
+            others = document[expand_ranges(place[some] + 1, later[some])]
             waiting.append(np.repeat(document[some] << _32, later[some]) | others)
             # Let it grow with what is known, or all is sorted over and over.
             if sum(map(len, waiting)) > max(_PAIRS, len(pairs) // 2):
@@ -288,7 +290,7 @@ def _candidates(stored: _Stored) -> Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class _Comparing(Job[Numbers, tuple[list[FoundPair], list[Cut]]]):
+class _Comparing(Job[IntArray, tuple[list[FoundPair], list[Cut]]]):
     """Finds the pairs that share passages, and notes what limits cut.
 
     Attributes:
@@ -301,7 +303,7 @@ class _Comparing(Job[Numbers, tuple[list[FoundPair], list[Cut]]]):
     asked: Asked
     top: int | None
 
-    def run(self, item: Numbers) -> tuple[list[FoundPair], list[Cut]]:
+    def run(self, item: IntArray) -> tuple[list[FoundPair], list[Cut]]:
         """Compare pairs of documents, int64[p] as `_candidates` gives them."""
         with limits_noted() as cuts:
             found = self._found(item)
@@ -309,7 +311,7 @@ class _Comparing(Job[Numbers, tuple[list[FoundPair], list[Cut]]]):
                 found = iter(nlargest(self.top, found, key=_words))
             return list(found), cuts
 
-    def _found(self, pairs: Numbers) -> Iterator[FoundPair]:
+    def _found(self, pairs: IntArray) -> Iterator[FoundPair]:
         own, a = np.unique(pairs >> _32, return_inverse=True)
         its, b = np.unique(pairs & _LOW, return_inverse=True)
         compared = Pairs(self.stored.texts(own), self.stored.texts(its), a, b)
@@ -319,10 +321,10 @@ class _Comparing(Job[Numbers, tuple[list[FoundPair], list[Cut]]]):
             yield (*keys, one.words, one.coverage, one.b_coverage), one.passages
 
 
-def _compared(job: _Comparing, pairs: Numbers) -> Iterator[list[FoundPair]]:
+def _compared(job: _Comparing, pairs: IntArray) -> Iterator[list[FoundPair]]:
     """The pairs that a job finds, block by block."""
     stored = job.stored
-    blocks = parts_of(stored.documents["count"][pairs & _LOW], stored.limits.passage_windows)
+    blocks = chunks_of(stored.documents["count"][pairs & _LOW], stored.limits.passage_windows)
     files = [stored.spool.descriptor]
     with _workers(job, stored.limits, files) as pool:
         for found, cuts in pool.results((pairs[block] for block in blocks), _AHEAD):

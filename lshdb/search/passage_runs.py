@@ -18,7 +18,7 @@ import numpy.typing as npt
 from lshdb.errors import warn_of_limit
 from lshdb.search.limits import pair_cut
 from lshdb.search.passage_windows import Mask, Texts, Windows, possibly_in
-from lshdb.shingling.arrays import Numbers, offsets_of, parts_of, places_of, runs
+from lshdb.shingling.arrays import IntArray, chunks_of, expand_ranges, offsets_of, runs
 from lshdb.shingling.hashing import Hashes, constants, distinct, secret_seed
 from lshdb.shingling.passages import longest_runs
 
@@ -44,8 +44,8 @@ class Pairs:
 
     own: Texts
     its: Texts
-    a: Numbers
-    b: Numbers
+    a: IntArray
+    b: IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +75,12 @@ class Runs(NamedTuple):
         length: int64[r], how many windows it has.
     """
 
-    pair: Numbers
-    a: Numbers
-    b: Numbers
-    length: Numbers
+    pair: IntArray
+    a: IntArray
+    b: IntArray
+    length: IntArray
 
-    def some(self, chosen: Mask | Numbers) -> Runs:
+    def some(self, chosen: Mask | IntArray) -> Runs:
         """Some of the runs."""
         return Runs(*(column[chosen] for column in self))
 
@@ -139,8 +139,8 @@ def shared_passages(pairs: Pairs, asked: Asked) -> Iterator[Shared]:
 
 
 def _places(
-    windows: Windows, first: Numbers, last: Numbers, run: int
-) -> tuple[npt.NDArray[np.int32], Numbers]:
+    windows: Windows, first: IntArray, last: IntArray, run: int
+) -> tuple[npt.NDArray[np.int32], IntArray]:
     """Where passages are from their first and last windows, int32[n, 4]; their units, int64[n]."""
     places = windows["places"][last]
     places[:, ::2] = windows["places"][first, ::2]
@@ -205,8 +205,8 @@ def _matched(pairs: Pairs) -> tuple[list[Runs], list[int]]:
     most = np.minimum(_MANY_TIMES * (own.units[pairs.a] + its.units[pairs.b]), _MOST_MATCHES)
     found = [Runs(*np.empty((4, 0), dtype=np.int64))]
     repeating: list[int] = []
-    for part in parts_of(sizes, _AT_ONCE):
-        b = places_of(its.offsets[pairs.b[part]], sizes[part])
+    for part in chunks_of(sizes, _AT_ONCE):
+        b = expand_ranges(its.offsets[pairs.b[part]], sizes[part])
         wanted = its_hash[b] + np.repeat(apart[pairs.a[part]], sizes[part])
         which, first, times = _found_among(keys, wanted)
         b = b[which]
@@ -216,10 +216,10 @@ def _matched(pairs: Pairs) -> tuple[list[Runs], list[int]]:
         repeating += (np.flatnonzero(often) + part.start).tolist()
         times[np.repeat(often, np.diff(bounds))] = 0
         pair = np.repeat(np.arange(part.start, part.stop), np.diff(bounds))
-        for some in parts_of(matches * ~often, _MOST_MATCHES):
+        for some in chunks_of(matches * ~often, _MOST_MATCHES):
             at = slice(bounds[some.start], bounds[some.stop])
             # Each place of a window of the one text with each of the other.
-            one = by_key[places_of(first[at], times[at])]
+            one = by_key[expand_ranges(first[at], times[at])]
             other = np.repeat(b[at], times[at])
             diagonal = np.repeat(pair[at] << 32, times[at]) + its_unit[other] - unit[one]
             order = np.argsort(diagonal, kind="stable")
@@ -241,7 +241,7 @@ def _searched(pairs: Pairs, number: int, *, exact: bool) -> Runs:
     Its runs are the same, but where several places are as good, any of them.
     """
     known: dict[int | bytes, int] = {}
-    texts: list[Numbers] = []
+    texts: list[IntArray] = []
     begins, units = [], []
     for side, text in ((pairs.own, pairs.a[number]), (pairs.its, pairs.b[number])):
         begin, end = side.offsets[text : text + 2].tolist()
@@ -262,7 +262,7 @@ def _searched(pairs: Pairs, number: int, *, exact: bool) -> Runs:
     return Runs(np.full(len(a), number), a + begins[0], b + begins[1], length).some(order)
 
 
-def _found_among(ordered: Hashes, hashes: Hashes) -> tuple[Numbers, Numbers, Numbers]:
+def _found_among(ordered: Hashes, hashes: Hashes) -> tuple[IntArray, IntArray, IntArray]:
     """Which of the hashes uint64[any] are among sorted ones: int64[f].
 
     Returns:
@@ -279,7 +279,7 @@ def _found_among(ordered: Hashes, hashes: Hashes) -> tuple[Numbers, Numbers, Num
     return which[here], first[here], (behind - first)[here]
 
 
-def _preferred(pair: Numbers, a: Numbers, b: Numbers, length: Numbers) -> Numbers:
+def _preferred(pair: IntArray, a: IntArray, b: IntArray, length: IntArray) -> IntArray:
     """The runs that some window of the first text prefers, int64[any], by pair, then by a.
 
     It prefers the longest run that has it; of equally long ones that with the nearest places in
@@ -298,14 +298,16 @@ def _preferred(pair: Numbers, a: Numbers, b: Numbers, length: Numbers) -> Number
     count = np.searchsorted(places, begins + length) - first
     best = np.full(len(places), -1)
     order = np.lexsort((np.abs(b - a), -length))[::-1]
-    for part in parts_of(count[order], _AT_ONCE):
+    for part in chunks_of(count[order], _AT_ONCE):
         some = order[part]
-        best[places_of(first[some], count[some])] = np.repeat(some, count[some])  # the last stays
+        best[expand_ranges(first[some], count[some])] = np.repeat(
+            some, count[some]
+        )  # the last stays
     kept = np.unique(best[best >= 0])
     return kept[np.lexsort((a[kept], pair[kept]))]
 
 
-def _merged(found: Runs, a: Numbers, b: Numbers, asked: Asked) -> Iterable[Sequence[int]]:
+def _merged(found: Runs, a: IntArray, b: IntArray, asked: Asked) -> Iterable[Sequence[int]]:
     """Passages: runs, of which those that follow each other in both texts within a gap are joined.
 
     Args:
@@ -342,7 +344,7 @@ def _merged(found: Runs, a: Numbers, b: Numbers, asked: Asked) -> Iterable[Seque
     return passages
 
 
-def _covered(first: Numbers, sizes: Numbers, begins: Numbers) -> Numbers:
+def _covered(first: IntArray, sizes: IntArray, begins: IntArray) -> IntArray:
     """How many units the runs of each pair cover, int64[pairs].
 
     Args:

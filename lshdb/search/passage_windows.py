@@ -25,7 +25,7 @@ from lshdb.errors import UsageError
 from lshdb.model import CommonPassage, Settings, Shingling
 from lshdb.search.similarity import batches_of_text
 from lshdb.search.spilled import Spool
-from lshdb.shingling.arrays import Numbers, offsets_of, places_of
+from lshdb.shingling.arrays import IntArray, expand_ranges, offsets_of
 from lshdb.shingling.hashing import Hashes, selection
 from lshdb.shingling.positions import cut, line_numbers
 from lshdb.shingling.shingles import groups
@@ -72,8 +72,8 @@ class Texts:
     """
 
     windows: Windows
-    offsets: Numbers
-    units: Numbers
+    offsets: IntArray
+    units: IntArray
     folded: bytes | Spool
     text: Callable[[int], str]
 
@@ -95,13 +95,13 @@ class Counting:
     shingling: Shingling
     run: int
     seed: int
-    hot: Numbers
+    hot: IntArray
     left_out: tuple[Hashes, ...] = ()
-    shared: Numbers | None = None
+    shared: IntArray | None = None
     among: Hashes | None = None
 
     @classmethod
-    def of(cls, settings: Settings, hot: Numbers) -> Counting:
+    def of(cls, settings: Settings, hot: IntArray) -> Counting:
         """All windows; those with some fingerprints lead to no document."""
         return cls(settings.shingling, settings.passages, settings.seed, hot)
 
@@ -120,11 +120,11 @@ class Counting:
             order += group
         sizes = np.concatenate(counts)
         place = np.argsort(order)
-        joined = np.concatenate(found).take(places_of(offsets_of(sizes)[place], sizes[place]))
+        joined = np.concatenate(found).take(expand_ranges(offsets_of(sizes)[place], sizes[place]))
         offsets = offsets_of(sizes[place])
         return Texts(joined, offsets, units, b"".join(folded), texts.__getitem__)
 
-    def _windows(self, texts: list[str], before: int) -> tuple[Windows, Numbers, Numbers, bytes]:
+    def _windows(self, texts: list[str], before: int) -> tuple[Windows, IntArray, IntArray, bytes]:
         """The windows of a group of texts whose folded units stand behind some bytes.
 
         Returns:
@@ -193,7 +193,7 @@ def run_of(settings: Settings) -> int:
     return settings.passages
 
 
-def common_windows(reader: StoreReader, hot: Numbers) -> Hashes:
+def common_windows(reader: StoreReader, hot: IntArray) -> Hashes:
     """The windows around fingerprints that too many documents have, if they are common, sorted."""
     _, doc_ids = reader.documents_of_fingerprints(hot, COMMON_SAMPLE)
     counting = Counting.of(reader.settings, hot)
@@ -210,7 +210,7 @@ def agreed(samples: Sequence[Hashes]) -> Hashes:
 
 
 def longest_common(
-    reader: StoreReader, hot: Numbers, common: Hashes
+    reader: StoreReader, hot: IntArray, common: Hashes
 ) -> list[tuple[str, CommonPassage]]:
     """The longest runs of common windows in some documents, each once, with the documents' keys."""
     _, some = reader.documents_of_fingerprints(hot, 1)
@@ -254,7 +254,7 @@ def is_in(hashes: npt.NDArray[Any], ordered: npt.NDArray[Any]) -> Mask:
     return found
 
 
-def possibly_in(hashes: npt.NDArray[Any], ordered: npt.NDArray[Any]) -> Numbers:
+def possibly_in(hashes: npt.NDArray[Any], ordered: npt.NDArray[Any]) -> IntArray:
     """The places of the hashes that are among sorted ones, and of a few others: int64[any].
 
     One look at a sparse table is enough for most.

@@ -36,7 +36,7 @@ def asked_of(query: CopiedOptions, settings: Settings, limits: Limits) -> Asked:
     least = run if query.min_words is None else query.min_words
     if least < run:
         raise UsageError(
-            f"least {least} is below {run}, the shortest run that this index finds: ask for "
+            f"min_words {least} is below {run}, the shortest run that this index finds: ask for "
             f"{run} or more, or rebuild the index with `lshdb reindex --passages {max(least, 3)}`"
         )
     return Asked(run, least, query.gap, limits.passages)

@@ -28,11 +28,11 @@ from lshdb.search.similarity import (
     containment,
     containment_at,
     jaccard,
-    least_estimate,
+    min_estimate,
     shared_with_stored,
     similarity_at,
 )
-from lshdb.shingling.arrays import Numbers
+from lshdb.shingling.arrays import IntArray
 from lshdb.shingling.content import cleaned, digest, encoded, from_stored
 from lshdb.shingling.hashing import secret_seed
 from lshdb.shingling.shingles import distinct_shingles
@@ -83,7 +83,7 @@ class Scored:
     """
 
     found: Candidates
-    queries: Numbers
+    queries: IntArray
     similarities: Shares
     containments: Shares | None
 
@@ -136,7 +136,7 @@ def search(store: Store, query: RankingOptions, signature: Lanes | None = None) 
 
 
 @contextmanager
-def moment(
+def snapshot(
     store: Store, where: str | None, parameters: Parameters
 ) -> Iterator[tuple[StoreReader, Condition | None]]:
     """A reader of one state of the file, on its own connection, and the condition of a query.
@@ -340,7 +340,7 @@ def _rank(match: Match) -> tuple[float, float]:
 
 
 def can_match(
-    estimates: Shares, level: float, lanes: int, size: int | Numbers, shingles: Numbers | None
+    estimates: Shares, level: float, lanes: int, size: int | IntArray, shingles: IntArray | None
 ) -> Mask:
     """Which candidates may reach a level, by their estimates with MARGIN: bool[n].
 
@@ -352,8 +352,8 @@ def can_match(
         shingles: int64[n], how many the candidates have, an upper bound on distinct ones.
     """
     if shingles is None:
-        return estimates >= least_estimate(level, lanes)
+        return estimates >= min_estimate(level, lanes)
     implied = similarity_at(level, size, shingles)
-    possible = estimates >= least_estimate(np.minimum(implied, 1), lanes)
+    possible = estimates >= min_estimate(np.minimum(implied, 1), lanes)
     possible &= shingles >= level * size * (1 - 1e-9)
     return possible

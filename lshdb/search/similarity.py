@@ -24,12 +24,12 @@ from lshdb.errors import DamagedFile
 from lshdb.limits import Limits
 from lshdb.model import Construction, Settings, Shingles
 from lshdb.shingling.arrays import (
-    Numbers,
+    IntArray,
     bounded,
     chunks,
+    chunks_of,
+    expand_ranges,
     offsets_of,
-    parts_of,
-    places_of,
     runs,
     sums,
 )
@@ -70,7 +70,7 @@ _EMPTY: Final = ~(np.arange(1 << _SLOT_BITS, dtype=np.uint64) << _SHIFT)
 # from counts and signatures
 
 
-def jaccard(shared: Numbers, one: int | Numbers, other: int | Numbers) -> Shares:
+def jaccard(shared: IntArray, one: int | IntArray, other: int | IntArray) -> Shares:
     """Jaccard similarities from the sizes of intersections int64[n] and of the sets.
 
     float64[n]; 0 for two empty sets: an empty document is similar to nothing.
@@ -79,13 +79,13 @@ def jaccard(shared: Numbers, one: int | Numbers, other: int | Numbers) -> Shares
     return found
 
 
-def containment(shared: Numbers, one: int | Numbers) -> Shares:
+def containment(shared: IntArray, one: int | IntArray) -> Shares:
     """The share of one set that each of n others holds, float64[n]; 0 for an empty set."""
     found: Shares = shared / np.maximum(one, 1)
     return found
 
 
-def similarity_at(containment: Shares | float, one: int | Numbers, others: Numbers) -> Shares:
+def similarity_at(containment: Shares | float, one: int | IntArray, others: IntArray) -> Shares:
     """The Jaccard similarity of a set to sets of sizes int64[n] that hold a share of it.
 
     With c of |A| shared, J = c |A| / (|A| + |B| - c |A|).
@@ -98,7 +98,7 @@ def similarity_at(containment: Shares | float, one: int | Numbers, others: Numbe
     return found
 
 
-def containment_at(similarities: Shares, one: int | Numbers, others: Numbers) -> Shares:
+def containment_at(similarities: Shares, one: int | IntArray, others: IntArray) -> Shares:
     """The containment of a set in sets of sizes int64[n] at these Jaccard similarities float64[n].
 
     |A and B| = J (|A| + |B|) / (1 + J); by estimates this may be more than |A| or |B|.
@@ -124,7 +124,7 @@ def standard_error(similarity: Shares | float, lanes: int) -> Shares:
     return found
 
 
-def least_estimate(similarity: Shares | float, lanes: int) -> Shares:
+def min_estimate(similarity: Shares | float, lanes: int) -> Shares:
     """The lowest estimate of a pair that may still have the similarity, by MARGIN."""
     return np.asarray(similarity) - MARGIN * standard_error(similarity, lanes)
 
@@ -132,7 +132,7 @@ def least_estimate(similarity: Shares | float, lanes: int) -> Shares:
 # one set and many
 
 
-def intersections(one: Hashes, others: Shingles) -> Numbers:
+def intersections(one: Hashes, others: Shingles) -> IntArray:
     """How many hashes of one set are in each of n sets.
 
     Args:
@@ -149,8 +149,8 @@ def intersections(one: Hashes, others: Shingles) -> Numbers:
 
 
 def shared_with_stored(
-    store: StoreReader, one: Hashes, doc_ids: Numbers
-) -> tuple[Numbers, Numbers]:
+    store: StoreReader, one: Hashes, doc_ids: IntArray
+) -> tuple[IntArray, IntArray]:
     """Compare a document with stored ones whose content is kept.
 
     Args:
@@ -164,7 +164,7 @@ def shared_with_stored(
     places = None
     if len(doc_ids) > _FEW_DOCUMENTS:
         # Equal documents have equal digests: 100,000 copies are read and shingled once.
-        places = first_of_equal(store.sizes(doc_ids)[1])
+        places = canonical_ids(store.sizes(doc_ids)[1])
         distinct, places = np.unique(places, return_inverse=True)
         doc_ids = doc_ids[distinct]
     shingling = store.settings.shingling
@@ -179,7 +179,7 @@ def shared_with_stored(
     return (both, size) if places is None else (both[places], size[places])
 
 
-def first_of_equal(digests: npt.NDArray[np.void]) -> Numbers:
+def canonical_ids(digests: npt.NDArray[np.void]) -> IntArray:
     """For each of n documents the first one with the same digest, V16[n] -> int64[n]."""
     # As byte strings they are sorted in half of the time; these ignore zeros at their ends, which
     # makes no difference, as all have one length.
@@ -188,7 +188,7 @@ def first_of_equal(digests: npt.NDArray[np.void]) -> Numbers:
     return first[of_document]
 
 
-def batches_of_text(store: StoreReader, doc_ids: Numbers) -> Iterator[list[str]]:
+def batches_of_text(store: StoreReader, doc_ids: IntArray) -> Iterator[list[str]]:
     """The stored forms of documents int64[n], in batches of a bounded number of characters."""
     return bounded(store.contents(doc_ids), len, store.limits.text_batch)
 
@@ -197,8 +197,8 @@ def batches_of_text(store: StoreReader, doc_ids: Numbers) -> Iterator[list[str]]
 
 
 def shared_by_pairs(
-    hashes: Hashes, starts: Numbers, sizes: Numbers, one: Numbers, other: Numbers
-) -> Numbers:
+    hashes: Hashes, starts: IntArray, sizes: IntArray, one: IntArray, other: IntArray
+) -> IntArray:
     """How many hashes pairs of sets share.
 
     Args:
@@ -236,8 +236,8 @@ def _shared_by_two(larger: Hashes, smaller: Hashes) -> int:
 
 
 def _shared_with_one(
-    own: Hashes, hashes: Hashes, starts: Numbers, sizes: Numbers, table: Hashes
-) -> Numbers:
+    own: Hashes, hashes: Hashes, starts: IntArray, sizes: IntArray, table: Hashes
+) -> IntArray:
     """How many hashes of one set are in each of some; `table` is empty before and after.
 
     Looking hashes up in a table by their first bits takes 60% of the time of a binary search:
@@ -247,8 +247,8 @@ def _shared_with_one(
     table[slots] = own
     hidden = own[table[slots] != own]  # another one took its slot
     counts = np.empty(len(sizes), dtype=np.int64)
-    for part in parts_of(sizes, _LOOKED_UP):
-        its = hashes[places_of(starts[part], sizes[part])]
+    for part in chunks_of(sizes, _LOOKED_UP):
+        its = hashes[expand_ranges(starts[part], sizes[part])]
         there = table[(its >> _SHIFT).view(np.int64)] == its
         if len(hidden):
             there |= hidden.take(hidden.searchsorted(its), mode="clip") == its
@@ -283,7 +283,7 @@ def parities(shingles: Shingles, words: int) -> Parities:
     return made
 
 
-def most_shared(sizes: Numbers, table: Parities, one: Numbers, other: Numbers) -> Numbers:
+def most_shared(sizes: IntArray, table: Parities, one: IntArray, other: IntArray) -> IntArray:
     """An upper bound on how many hashes pairs of sets share.
 
     A cell whose parities differ holds a hash of only one of the two, so that |A xor B| is at least
@@ -300,7 +300,7 @@ def most_shared(sizes: Numbers, table: Parities, one: Numbers, other: Numbers) -
     Returns:
         int64[c].
     """
-    bound: Numbers = np.minimum(sizes[one], sizes[other])
+    bound: IntArray = np.minimum(sizes[one], sizes[other])
     both = sizes[one] + sizes[other]
     for part in chunks(len(one), _PAIRS):
         differ = np.bitwise_count(table[one[part]] ^ table[other[part]])
@@ -326,10 +326,10 @@ class Exact:
 
     def __init__(
         self,
-        contents: Callable[[Numbers], Iterable[str]],
-        doc_ids: Numbers,
-        same: Numbers,
-        shingles: Numbers,
+        contents: Callable[[IntArray], Iterable[str]],
+        doc_ids: IntArray,
+        same: IntArray,
+        shingles: IntArray,
         settings: Settings,
         limits: Limits,
     ) -> None:
@@ -357,7 +357,7 @@ class Exact:
         self._starts = np.full(len(doc_ids), -1)
         self._used = 0
 
-    def scores(self, one: Numbers, other: Numbers, least: float) -> Shares:
+    def scores(self, one: IntArray, other: IntArray, least: float) -> Shares:
         """The Jaccard similarity of pairs int64[c] of numbers, float64[c].
 
         If it is below `least`, the result may be any number below `least`. It is fastest if pairs
@@ -366,7 +366,7 @@ class Exact:
         return self.compared(one, other, least)[0]
 
     def compared(
-        self, one: Numbers, other: Numbers, least: Shares | float
+        self, one: IntArray, other: IntArray, least: Shares | float
     ) -> tuple[Shares, Shares]:
         """The same with the containments of each `one` in its `other`, float64[c].
 
@@ -383,19 +383,19 @@ class Exact:
         wanted = np.broadcast_to(least, len(one))[different]
         chosen = jaccard(bound, self.sizes[a], self.sizes[b]) >= wanted
         different, a, b = different[chosen], a[chosen], b[chosen]
-        for part in parts_of(self.sizes[a] + self.sizes[b], self.limits.join_hashes):
+        for part in chunks_of(self.sizes[a] + self.sizes[b], self.limits.join_hashes):
             self._keep(_marked(a[part], b[part], len(self._doc_ids)))
             both = shared_by_pairs(self._hashes, self._starts, self.sizes, a[part], b[part])
             found[different[part]] = jaccard(both, self.sizes[a[part]], self.sizes[b[part]])
             contained[different[part]] = containment(both, self.sizes[a[part]])
         return found, contained
 
-    def distinct(self, documents: Numbers) -> Numbers:
+    def distinct(self, documents: IntArray) -> IntArray:
         """How many distinct shingles documents int64[n] have, int64[n]; reads them."""
         self._read_unread(_marked(documents, documents, len(self._doc_ids)))
         return self.sizes[documents]
 
-    def public_sets(self, documents: Numbers) -> Iterator[tuple[Numbers, Shingles]]:
+    def public_sets(self, documents: IntArray) -> Iterator[tuple[IntArray, Shingles]]:
         """Some of the documents at a time, and their distinct shingle hashes by the file's seed.
 
         For choosing the pairs to compare, which must not depend on the seed of this process.
@@ -403,16 +403,16 @@ class Exact:
         for some in self._batches(documents):
             yield some, self._shingled(some, self._settings.seed)
 
-    def _batches(self, documents: Numbers) -> Iterator[Numbers]:
+    def _batches(self, documents: IntArray) -> Iterator[IntArray]:
         """Cut documents into batches of about as many shingles as are read at once."""
-        return (documents[part] for part in parts_of(self.sizes[documents], self.limits.join_read))
+        return (documents[part] for part in chunks_of(self.sizes[documents], self.limits.join_read))
 
-    def _read_unread(self, documents: Numbers) -> None:
+    def _read_unread(self, documents: IntArray) -> None:
         """Read those of the documents that were never read."""
         for some in self._batches(documents[~self._read[documents]]):
             self._take(some)
 
-    def _keep(self, documents: Numbers) -> None:
+    def _keep(self, documents: IntArray) -> None:
         """Load the hashes of these documents, which were read before and fit into memory."""
         missing = documents[self._starts[documents] < 0]
         if self._used + self.sizes[missing].sum() > len(self._hashes):
@@ -430,7 +430,7 @@ class Exact:
         if count > len(self._hashes):
             self._hashes = np.empty(count, dtype=np.uint64)
 
-    def _take(self, documents: Numbers) -> None:
+    def _take(self, documents: IntArray) -> None:
         """Read documents."""
         own = self._shingled(documents, secret_seed())
         if not self._read[documents].all():
@@ -448,7 +448,7 @@ class Exact:
         self._starts[documents] = self._used + own.offsets[:-1]
         self._used += len(own.hashes)
 
-    def _shingled(self, documents: Numbers, seed: int) -> Shingles:
+    def _shingled(self, documents: IntArray, seed: int) -> Shingles:
         shingling = self._settings.shingling
         stored = self._contents(self._doc_ids[documents])
         contents = [from_stored(one, shingling) for one in stored]
@@ -460,9 +460,9 @@ class Estimates:
 
     def __init__(
         self,
-        signatures: Callable[[Numbers], Signatures],
-        doc_ids: Numbers,
-        same: Numbers,
+        signatures: Callable[[IntArray], Signatures],
+        doc_ids: IntArray,
+        same: IntArray,
         lanes: int,
         limits: Limits,
     ) -> None:
@@ -484,7 +484,7 @@ class Estimates:
         self._pairs = min(_PAIRS, most // 2)  # the signatures of this many fit
         self._used = 0
 
-    def scores(self, one: Numbers, other: Numbers, least: float) -> Shares:  # noqa: ARG002
+    def scores(self, one: IntArray, other: IntArray, least: float) -> Shares:  # noqa: ARG002
         """Like Exact.scores; an estimate costs the same for any `least`."""
         found = np.ones(len(one))
         for part, a, b in self._signatures_of(one, other):
@@ -492,7 +492,7 @@ class Estimates:
         return found
 
     def share_bucket(
-        self, one: Numbers, other: Numbers, construction: Construction
+        self, one: IntArray, other: IntArray, construction: Construction
     ) -> npt.NDArray[np.bool_]:
         """Whether pairs int64[c] share a bucket, or enough of them for a cascade, bool[c]."""
         found = np.ones(len(one), dtype=np.bool_)
@@ -503,8 +503,8 @@ class Estimates:
         return found
 
     def _signatures_of(
-        self, one: Numbers, other: Numbers
-    ) -> Iterator[tuple[Numbers, Signatures, Signatures]]:
+        self, one: IntArray, other: IntArray
+    ) -> Iterator[tuple[IntArray, Signatures, Signatures]]:
         """The signatures uint32[p, k] of pairs at places int64[p], except equal ones."""
         different = np.flatnonzero(self._same[one] != self._same[other])
         for part in chunks(len(different), self._pairs):
@@ -513,7 +513,7 @@ class Estimates:
             self._keep(_marked(a, b, len(self._rows)))
             yield places, self._signatures[self._rows[a]], self._signatures[self._rows[b]]
 
-    def _keep(self, documents: Numbers) -> None:
+    def _keep(self, documents: IntArray) -> None:
         missing = documents[self._rows[documents] < 0]
         if self._used + len(missing) > len(self._signatures):
             self._rows[:] = -1
@@ -529,7 +529,7 @@ class Estimates:
 Scorer: TypeAlias = Exact | Estimates
 
 
-def _words(shingles: Numbers) -> int:
+def _words(shingles: IntArray) -> int:
     """64-bit words for the parities of a document: four cells per shingle of an average one."""
     if not len(shingles):
         return 1
@@ -538,7 +538,7 @@ def _words(shingles: Numbers) -> int:
     return 1 << max(2, min(wanted.bit_length(), most.bit_length() - 1, 5))
 
 
-def _marked(one: Numbers, other: Numbers, count: int) -> Numbers:
+def _marked(one: IntArray, other: IntArray, count: int) -> IntArray:
     """The distinct documents of pairs, ascending."""
     marks = np.zeros(count, dtype=np.bool_)
     marks[one] = True

@@ -8,26 +8,26 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-Numbers: TypeAlias = npt.NDArray[np.int64]
+IntArray: TypeAlias = npt.NDArray[np.int64]
 """Numbers of documents, counts, or places."""
 _T = TypeVar("_T")
 
 
-def offsets_of(sizes: Numbers | npt.NDArray[np.bool_]) -> Numbers:
+def offsets_of(sizes: IntArray | npt.NDArray[np.bool_]) -> IntArray:
     """Where items of some sizes int64[n] begin, and where the last one ends: int64[n+1]."""
     offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
     sizes.cumsum(out=offsets[1:])
     return offsets
 
 
-def places_of(starts: Numbers, sizes: Numbers) -> Numbers:
+def expand_ranges(starts: IntArray, sizes: IntArray) -> IntArray:
     """The places of stretches that begin at starts int64[n], one stretch after another."""
     at = np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
     at += np.arange(len(at))
     return at
 
 
-def parts_of(sizes: Numbers, most: int) -> Iterator[slice]:
+def chunks_of(sizes: IntArray, most: int) -> Iterator[slice]:
     """Cut items of sizes int64[n] into parts up to a limit, or one item alone."""
     ends = sizes.cumsum()
     first = 0
@@ -43,13 +43,13 @@ def chunks(count: int, most: int) -> Iterator[slice]:
     return (slice(start, start + most) for start in range(0, count, most))
 
 
-def runs(numbers: Numbers) -> tuple[Numbers, Numbers]:
+def runs(numbers: IntArray) -> tuple[IntArray, IntArray]:
     """Where runs of equal numbers, int64[n] and none below 0, begin and end: int64[r] both."""
     begins = np.flatnonzero(np.diff(numbers, prepend=-1))
     return begins, np.append(begins, len(numbers))[1:]
 
 
-def sums(true: npt.NDArray[np.bool_], offsets: Numbers) -> Numbers:
+def sums(true: npt.NDArray[np.bool_], offsets: IntArray) -> IntArray:
     """How many of bool[any] are true from each offset to the next, int64[n+1] -> int64[n]."""
     return np.diff(offsets_of(true)[offsets])
 

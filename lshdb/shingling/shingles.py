@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.model import Content, Element, Shingles, Shingling
-from lshdb.shingling.arrays import offsets_of, parts_of, places_of, sums
+from lshdb.shingling.arrays import chunks_of, expand_ranges, offsets_of, sums
 from lshdb.shingling.folding import code_points, fold, word_bounds
 from lshdb.shingling.hashing import (
     PADDING,
@@ -65,7 +65,7 @@ def groups(
         yield [place]
     for kind in (ascii, ~ascii):
         places = np.flatnonzero(kind & ~large)
-        for part in parts_of(lengths[places] + 1, block):
+        for part in chunks_of(lengths[places] + 1, block):
             yield places[part].tolist()
 
 
@@ -163,7 +163,7 @@ def _by_groups(
 def taken(shingles: Shingles, places: npt.NDArray[np.int64]) -> Shingles:
     """The shingles of the documents at some places int64[n], in this order."""
     sizes = np.diff(shingles.offsets)[places]
-    hashes = shingles.hashes[places_of(shingles.offsets[places], sizes)]
+    hashes = shingles.hashes[expand_ranges(shingles.offsets[places], sizes)]
     return Shingles(hashes, offsets_of(sizes))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.model import Construction
-from lshdb.shingling.arrays import Numbers, chunks
+from lshdb.shingling.arrays import IntArray, chunks
 
 Mask = npt.NDArray[np.bool_]
 
@@ -45,11 +45,11 @@ def evaluate(collided: Mask, construction: Construction) -> Mask:
 
 
 def candidates_among(
-    band_nos: Numbers,
-    doc_ids: Numbers,
+    band_nos: IntArray,
+    doc_ids: IntArray,
     construction: Construction,
     cells: int = 1 << 24,
-) -> tuple[Numbers, Numbers]:
+) -> tuple[IntArray, IntArray]:
     """The candidates among the documents that share buckets with a query.
 
     Args:
@@ -64,7 +64,7 @@ def candidates_among(
     if not construction.higher:
         return np.unique(doc_ids, return_counts=True)
     found, place, counts = np.unique(doc_ids, return_inverse=True, return_counts=True)
-    likely = np.flatnonzero(counts >= construction.least_bands)
+    likely = np.flatnonzero(counts >= construction.min_bands)
     true = np.zeros(len(found), dtype=np.bool_)
     at_once = max(1, cells // construction.bands)
     for part in chunks(len(likely), at_once):

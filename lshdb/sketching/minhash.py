@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.model import Shingles, SketchName
-from lshdb.shingling.arrays import chunks, parts_of
+from lshdb.shingling.arrays import chunks, chunks_of
 from lshdb.shingling.hashing import Hashes, Offsets, constants, distinct
 from lshdb.shingling.shingles import distinct_in_each, taken
 
@@ -122,7 +122,7 @@ class FastSketch:
             shingles = distinct_in_each(shingles)
         y = ((shingles.hashes * self._wide[2]) >> _32).astype(np.uint32)
         counts = np.diff(shingles.offsets)
-        for part in parts_of(counts + self.lanes, self._at_once):
+        for part in chunks_of(counts + self.lanes, self._at_once):
             begin, end = shingles.offsets[part.start], shingles.offsets[part.stop]
             self._fill(table[part], y[begin:end], counts[part])
 
@@ -189,7 +189,7 @@ class MinHashSketch:
         filled = np.flatnonzero(counts)
         # For an empty segment reduceat returns its first element: leave those documents out.
         starts, sizes = shingles.offsets[filled], counts[filled]
-        for part in parts_of(sizes, self._at_once):
+        for part in chunks_of(sizes, self._at_once):
             begin, end = starts[part][0], starts[part][-1] + sizes[part][-1]
             mixed = self._mix(shingles.hashes[begin:end])
             least = np.empty((part.stop - part.start, self.lanes), dtype=np.uint64)

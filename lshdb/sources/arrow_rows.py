@@ -18,7 +18,7 @@ import pyarrow.parquet
 
 from lshdb.errors import InputError, UsageError
 from lshdb.sources.paths import escaped
-from lshdb.sources.records import Head, Path, RecordParser, Rows, field_paths
+from lshdb.sources.records import Path, RecordParser, Rows, TableSchema, field_paths
 
 _BLOCK: Final = 1 << 20
 """Bytes of a block; a longer row is a block by itself."""
@@ -82,7 +82,7 @@ def file_batches(
             yield batch if whole else batch.select(wanted)
 
 
-def file_head(file: BinaryIO, format: str, parser: RecordParser) -> Head:
+def file_head(file: BinaryIO, format: str, parser: RecordParser) -> TableSchema:
     """The head of a file of Parquet or Arrow; see `file_batches`.
 
     Raises:
@@ -92,7 +92,9 @@ def file_head(file: BinaryIO, format: str, parser: RecordParser) -> Head:
         if not isinstance(source, pa.parquet.ParquetFile):
             _checked_columns(source.schema, parser)
             is_stream = isinstance(source, pa.RecordBatchReader)
-            return Head(tuple(source.schema.names), source.schema, replaces_dictionaries=is_stream)
+            return TableSchema(
+                tuple(source.schema.names), source.schema, replaces_dictionaries=is_stream
+            )
         schema, metadata = source.schema_arrow, source.metadata
         _checked_columns(schema, parser)
         compression = {}
@@ -103,7 +105,7 @@ def file_head(file: BinaryIO, format: str, parser: RecordParser) -> Head:
         # Also keeps what other programs put beside the schema.
         own = {name: text for name, text in (metadata.metadata or {}).items() if name != _SCHEMA}
         schema = schema.with_metadata(own | (schema.metadata or {}))
-        return Head(tuple(schema.names), schema, compression=compression)
+        return TableSchema(tuple(schema.names), schema, compression=compression)
 
 
 def _unreadable(format: str) -> str:
@@ -336,14 +338,16 @@ def blocks(
                 _validate(column)
             done = 0
             for part in _cut(batch):
-                columns, torn = _columns(part)
+                columns, invalid_utf8 = _columns(part)
                 rows = list(enumerate(zip(*columns, strict=True), number + done))
                 size, source = part.nbytes, None
                 if keep_whole:
                     source = whole.slice(done, part.num_rows)
                     size += bytes_of(source)
                 in_file = format is not None
-                yield Rows(name, tuple(part.schema.names), rows, size, torn, source, in_file)
+                yield Rows(
+                    name, tuple(part.schema.names), rows, size, invalid_utf8, source, in_file
+                )
                 done += part.num_rows
             number += done
 
@@ -359,14 +363,14 @@ def records(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
 
 def _columns(batch: pa.RecordBatch) -> tuple[list[list[Any]], bool]:
     """The columns as Python's values, and whether some are not UTF-8 (see `_value`)."""
-    columns, torn = [], False
+    columns, invalid_utf8 = [], False
     for column in batch.columns:
         try:
             columns.append(column.to_pylist())
         except (ValueError, OverflowError):
             columns.append([_value(scalar) for scalar in column])
-            torn = True
-    return columns, torn
+            invalid_utf8 = True
+    return columns, invalid_utf8
 
 
 def _validate(column: pa.Array) -> None:

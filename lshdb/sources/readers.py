@@ -37,12 +37,12 @@ from lshdb.sources.records import (
     BOM,
     Block,
     CsvText,
-    Head,
     Lines,
     Parsed,
     RecordOptions,
     RecordParser,
     Rows,
+    TableSchema,
     TextFile,
     documents_among,
 )
@@ -54,7 +54,7 @@ from lshdb.sources.text_rows import (
     json_documents,
     line_blocks,
 )
-from lshdb.sources.walking import PassedOver, walk
+from lshdb.sources.walking import SkippedFiles, walk
 from lshdb.store.guard import is_open
 
 Item: TypeAlias = Document | TextFile | Failure | Block
@@ -91,7 +91,7 @@ class Reader(RecordOptions):
         rules: which files in directories are read, and what their keys are relative to.
         skip_tables: whether files of rows in directories are skipped, although `format` is text.
         whole: whether rows of tables come with all of their columns, as they were read.
-        passed_over: counts of skipped entries of directories.
+        skipped_files: counts of skipped entries of directories.
         bytes_read: of all input so far.
         parser: makes documents of lines, by the same options.
     """
@@ -104,7 +104,7 @@ class Reader(RecordOptions):
     rules: WalkingOptions = field(default_factory=WalkingOptions)
     skip_tables: bool = False
     whole: bool = False
-    passed_over: PassedOver = field(default_factory=PassedOver, init=False)
+    skipped_files: SkippedFiles = field(default_factory=SkippedFiles, init=False)
     bytes_read: int = field(default=0, init=False)
     parser: RecordParser = field(init=False, repr=False)
 
@@ -168,13 +168,13 @@ class Reader(RecordOptions):
 
     def _directory(self, directory: str) -> Iterator[Item]:
         key, start = key_of(directory, self.rules.root), len(os.path.join(directory, ""))
-        for found in walk(directory, self.rules, self.passed_over):
+        for found in walk(directory, self.rules, self.skipped_files):
             if isinstance(found, tuple):
                 path, error = found
                 yield Failure(printable_path(path), reason(error))
             else:
                 if self.skip_tables and format_of(found.name) != "text":
-                    self.passed_over.add("tables", found.path, TABLE)
+                    self.skipped_files.add("tables", found.path, TABLE)
                     continue
                 below = printable_path(found.path[start:])
                 yield from self.file(found.path, os.path.join(key, below))
@@ -198,9 +198,9 @@ class Reader(RecordOptions):
                     yield from self._blocks(file, path, format)
         except (InputError, OSError) as error:
             if key is not None and isinstance(error, _BinaryInput):
-                self.passed_over.add("binary", path, str(error))
+                self.skipped_files.add("binary", path, str(error))
             elif key is not None and isinstance(error, NotAnArray) and self.format == "auto":
-                self.passed_over.add("tables", path, str(error))
+                self.skipped_files.add("tables", path, str(error))
             else:
                 yield Failure(printable_path(path), reason(error))
 
@@ -244,7 +244,7 @@ class Reader(RecordOptions):
         )
         on_read(1.0)
 
-    def head(self, path: str) -> Head | None:
+    def head(self, path: str) -> TableSchema | None:
         """The head of a file of rows; None for JSON, which has none.
 
         Raises:
@@ -264,7 +264,9 @@ class Reader(RecordOptions):
                 block = next(csv_blocks(own._chunks(file), "", format, own.parser, whole=True))
                 assert isinstance(block.source, CsvText)
                 source = block.source
-                return Head(block.columns, heading=source.heading, delimiter=source.delimiter)
+                return TableSchema(
+                    block.columns, heading=source.heading, delimiter=source.delimiter
+                )
         except (InputError, OSError) as error:
             raise InputError(f"{printable_path(path)}: {reason(error)}") from error
 

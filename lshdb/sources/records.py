@@ -114,7 +114,7 @@ class CsvText:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class TableSchema:
     """The head of a table: columns, schema, format.
 
     Attributes:
@@ -157,7 +157,7 @@ class Rows:
     columns: tuple[str, ...]
     rows: Sequence[tuple[int, Values]]
     size: int
-    torn: bool = False
+    invalid_utf8: bool = False
     source: CsvText | pa.RecordBatch | None = None
     in_file: bool = True
 
@@ -318,7 +318,7 @@ class RecordParser(RecordOptions):
                 if len(values) != len(columns):
                     raise InputError(f"{len(values)} fields, and the heading names {len(columns)}")
                 record = dict(zip(columns, values, strict=True))
-                if block.torn:
+                if block.invalid_utf8:
                     key = _value_at(record, self.key_field)
                     if isinstance(key, str) and without_surrogates(key) is not key:
                         raise self._torn_key()

@@ -27,7 +27,7 @@ from lshdb.json_text import encode, without_surrogates
 from lshdb.sources.compression import compression_of
 from lshdb.sources.outputs import Output
 from lshdb.sources.paths import escaped, format_of, is_database, printable_path
-from lshdb.sources.records import BOM, Block, CsvText, Head, Lines, RecordParser, Rows
+from lshdb.sources.records import BOM, Block, CsvText, Lines, RecordParser, Rows, TableSchema
 from lshdb.sources.text_rows import DELIMITERS, line_blocks
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Target:
 class Sink:
     """Rows that are written to a file in one format."""
 
-    def __init__(self, target: Target, head: Head | None) -> None:
+    def __init__(self, target: Target, head: TableSchema | None) -> None:
         self._file = target.file
         self._screen = target.screen
         self._columns = head.columns if head else ()
@@ -111,7 +111,7 @@ class Sink:
 
 @contextmanager
 def sink(
-    target: Target, head: Head | None, *, of_lines: bool = False, keep: bool = False
+    target: Target, head: TableSchema | None, *, of_lines: bool = False, keep: bool = False
 ) -> Iterator[Sink]:
     """The writer of rows to a file; the end of the format is written where the context ends.
 
@@ -134,16 +134,16 @@ def sink(
     rows.finish()
 
 
-def _sink(target: Target, head: Head | None, of_lines: bool = False) -> Sink:
+def _sink(target: Target, head: TableSchema | None, of_lines: bool = False) -> Sink:
     if of_lines and KIND[target.format] != "json":
         return _Spooled(target)
     return _SINKS[target.format](target, head)
 
 
-def head_of(columns: Columns, format: str, *, has_heading: bool = True) -> Head:
+def table_schema_of(columns: Columns, format: str, *, has_heading: bool = True) -> TableSchema:
     """The head of a table of results in a format."""
     schema = schema_of(columns, nullable=True) if KIND[format] == "columns" else None
-    return Head(tuple(columns), schema, has_heading=has_heading)
+    return TableSchema(tuple(columns), schema, has_heading=has_heading)
 
 
 def arrow() -> Any:
@@ -177,7 +177,7 @@ def output_format(path: str, default: str) -> str:
     return format
 
 
-def common_head(reader: Reader, paths: Sequence[str], format: str) -> Head | None:
+def common_schema(reader: Reader, paths: Sequence[str], format: str) -> TableSchema | None:
     """The head of one file in this format for the rows of several; None if it is not known.
 
     Raises:
@@ -199,7 +199,7 @@ def common_head(reader: Reader, paths: Sequence[str], format: str) -> Head | Non
     return _combined(known) if known else None
 
 
-def _combined(heads: Sequence[tuple[str, Head]]) -> Head:
+def _combined(heads: Sequence[tuple[str, TableSchema]]) -> TableSchema:
     """The common head of several tables, in the order of the first.
 
     Args:
@@ -387,7 +387,7 @@ class _JsonArray(Sink):
 class _Csv(Sink):
     """Rows of CSV with the same columns are written as they are in their file."""
 
-    def __init__(self, target: Target, head: Head | None) -> None:
+    def __init__(self, target: Target, head: TableSchema | None) -> None:
         super().__init__(target, head)
         self._delimiter = DELIMITERS[target.format]
         if target.format == "csv" and head is not None and head.delimiter == ";":
@@ -416,7 +416,7 @@ class _Csv(Sink):
     def put(self, rows: Values) -> None:
         self._put(csv_lines(rows, self._delimiter, self._newline, screen=self._screen))
 
-    def _begin(self, head: Head) -> None:
+    def _begin(self, head: TableSchema) -> None:
         self._columns, self._begun = head.columns, True
         if head.heading and head.delimiter == self._delimiter:
             if head.heading.endswith(b"\r\n"):
@@ -434,7 +434,7 @@ class _Csv(Sink):
 class ArrowSink(Sink):
     """Parquet with the schema, the metadata and the compression of its rows' file, or Arrow."""
 
-    def __init__(self, target: Target, head: Head | None) -> None:
+    def __init__(self, target: Target, head: TableSchema | None) -> None:
         super().__init__(target, head)
         self._pa = arrow()
         self._format = target.format
@@ -445,7 +445,7 @@ class ArrowSink(Sink):
         if head is not None:
             self._begin(head)
 
-    def _begin(self, head: Head) -> None:
+    def _begin(self, head: TableSchema) -> None:
         pa = self._pa
         schema = head.schema
         if schema is None:
@@ -514,7 +514,7 @@ class ArrowSink(Sink):
     def finish(self) -> None:
         """As Sink.finish."""
         if self._schema is None:
-            self._begin(Head(()))
+            self._begin(TableSchema(()))
         if self._waiting:
             self._write_group()
         self._writer.close()
@@ -525,7 +525,7 @@ class ArrowSink(Sink):
             self._writer.is_open = False
 
 
-_SINKS: Final[Mapping[str, Callable[[Target, Head | None], Sink]]] = {
+_SINKS: Final[Mapping[str, Callable[[Target, TableSchema | None], Sink]]] = {
     "jsonl": _JsonLines,
     "json": _JsonArray,
     "csv": _Csv,
@@ -573,7 +573,7 @@ class _Spooled(Sink):
         schema = None
         if self._typed:
             schema = arrow().schema(list(self._types.items()))
-        table = _sink(self._target, Head(tuple(self._types), schema))
+        table = _sink(self._target, TableSchema(tuple(self._types), schema))
         self._spool.seek(0)
         for block in line_blocks(iter(lambda: self._spool.read(_BLOCK), b""), "lines"):
             assert isinstance(block, Lines)
@@ -583,14 +583,16 @@ class _Spooled(Sink):
         self._spool.close()
 
 
-def _head_of(block: Block) -> Head:
+def _head_of(block: Block) -> TableSchema:
     """The head of a table, from some of its rows."""
     assert isinstance(block, Rows), "of lines of JSON the columns come from all of them"
     if isinstance(block.source, CsvText):
-        return Head(block.columns, heading=block.source.heading, delimiter=block.source.delimiter)
+        return TableSchema(
+            block.columns, heading=block.source.heading, delimiter=block.source.delimiter
+        )
     if block.source is None:
-        return Head(block.columns)
-    return Head(tuple(block.source.schema.names), block.source.schema)
+        return TableSchema(block.columns)
+    return TableSchema(tuple(block.source.schema.names), block.source.schema)
 
 
 def _check_columns(block: Block, columns: Sequence[str]) -> None:

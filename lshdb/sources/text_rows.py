@@ -279,7 +279,7 @@ def csv_blocks(
         if rows or (whole and is_first and columns):
             size = (lines.characters - before) * (2 if whole else 1)
             source = CsvText(heading, texts, delimiter) if whole else None
-            yield Rows(name, columns, rows, size, lines.torn, source)
+            yield Rows(name, columns, rows, size, lines.invalid_utf8, source)
     if not columns:
         raise InputError("empty: the first line must name the columns")
 
@@ -336,7 +336,7 @@ class _TextLines:
         self.number = 1
         self.waiting: list[str] = []
         self.characters = 0
-        self.torn = False
+        self.invalid_utf8 = False
         self.bom = b""
         self._blocks, self._largest = blocks, largest
         self._record = (1, 0)  # the number of its line, and the characters before it
@@ -392,7 +392,7 @@ class _TextLines:
         try:
             return data.decode()
         except UnicodeDecodeError:
-            self.torn = True
+            self.invalid_utf8 = True
             return data.decode("utf-8", "surrogateescape")
 
     def _too_long(self) -> InputError:

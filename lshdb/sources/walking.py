@@ -27,7 +27,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 
 
 @dataclass(slots=True)
-class PassedOver:
+class SkippedFiles:
     """Counts of skipped entries of directories, by the reason.
 
     With the documents and failures these are all entries, without what is in skipped directories,
@@ -76,14 +76,14 @@ _Placed: TypeAlias = tuple[_Patterns, str, int]
 
 
 def walk(
-    directory: str, rules: WalkingOptions, passed_over: PassedOver
+    directory: str, rules: WalkingOptions, skipped_files: SkippedFiles
 ) -> Iterator[os.DirEntry[str] | tuple[str, OSError]]:
     """The files in a directory and everything below it, in the order of their names.
 
     Args:
         directory: may be a symbolic link itself.
         rules: which files.
-        passed_over: counts the others.
+        skipped_files: counts the others.
 
     Yields:
         The entry of each file; or a directory that cannot be read, with the reason.
@@ -122,7 +122,7 @@ def walk(
         taken = []
         inodes = open_inodes()
         for one in entries:
-            if not _is_seen(one, rules, passed_over):
+            if not _is_seen(one, rules, skipped_files):
                 continue
             is_dir = one.is_dir()
             database = _database_of(one.path)
@@ -132,32 +132,32 @@ def walk(
                 or _decision(exclude, inner)
                 or (include and not is_dir and not _decision(include, inner, below=True))
             ):
-                passed_over.add("ignored", one.path, "excluded by a pattern")
+                skipped_files.add("ignored", one.path, "excluded by a pattern")
             elif not is_dir and (
                 (one.inode() in inodes and is_open(one.path)) or (database and is_open(database))
             ):
                 pass  # the database itself does not count as skipped
             elif not is_dir and database and _is_database(database):
-                passed_over.add("binary", one.path, "a part of an SQLite database")
+                skipped_files.add("binary", one.path, "a part of an SQLite database")
             elif (
                 rules.max_filesize is not None
                 and not is_dir
                 and one.stat().st_size > rules.max_filesize
             ):
-                passed_over.add("large", one.path, f"larger than {rules.max_filesize:,} bytes")
+                skipped_files.add("large", one.path, f"larger than {rules.max_filesize:,} bytes")
             else:
                 taken.append((one.path, one, patterns))
         waiting += reversed(taken)
 
 
-def _is_seen(entry: os.DirEntry[str], rules: WalkingOptions, passed_over: PassedOver) -> bool:
+def _is_seen(entry: os.DirEntry[str], rules: WalkingOptions, skipped_files: SkippedFiles) -> bool:
     """Whether an entry is a file or directory to read, patterns aside; counts others."""
     if entry.name.startswith(".") and (not rules.hidden or entry.name == _REPOSITORY):
-        passed_over.add("hidden", entry.path, "its name begins with a dot")
+        skipped_files.add("hidden", entry.path, "its name begins with a dot")
     elif entry.is_symlink():
-        passed_over.add("links", entry.path, "a symbolic link")
+        skipped_files.add("links", entry.path, "a symbolic link")
     elif not entry.is_dir() and not entry.is_file():
-        passed_over.add("special", entry.path, "not a regular file")
+        skipped_files.add("special", entry.path, "not a regular file")
     else:
         return True
     return False

@@ -59,7 +59,7 @@ def chosen(listed: DataFrame, construction: Construction, counts: Counts | None)
     cut = [F.count("cut").alias("cut_buckets"), F.sum("cut").alias("cut_pairs")]
     if construction.higher:
         found = pairs.agg(*cut, F.collect_set("band_no").alias("band_nos"))
-        found = found.where((F.size("band_nos") >= construction.least_bands) | F.expr("a = b"))
+        found = found.where((F.size("band_nos") >= construction.min_bands) | F.expr("a = b"))
     else:
         found = pairs.agg(*cut)
 

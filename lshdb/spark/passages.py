@@ -28,7 +28,7 @@ from lshdb.options import SparkOptions, SparkPassagesOptions
 from lshdb.search.passage_runs import Asked, Pairs, shared_passages
 from lshdb.search.passage_windows import COMMON_SAMPLE, Counting, Texts, agreed, run_of
 from lshdb.search.passages import asked_of
-from lshdb.shingling.arrays import Numbers, parts_of
+from lshdb.shingling.arrays import IntArray, chunks_of
 from lshdb.shingling.hashing import Hashes
 from lshdb.shingling.winnowing import fingerprints as winnowed
 from lshdb.spark.clustering import checkpointed
@@ -133,7 +133,7 @@ def _winnowed(documents: DataFrame, settings: Settings, counts: Counts | None) -
 
 def _common(
     docs: DataFrame, shared: DataFrame, settings: Settings, common: int
-) -> tuple[Numbers, Hashes]:
+) -> tuple[IntArray, Hashes]:
     """The fingerprints in too many documents, and the windows that are common, both sorted.
 
     They are found at once, and sent to all tasks.
@@ -166,7 +166,7 @@ def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     rows = batch.sort_by("a")
     sides = (pc.binary_length(rows.column(f"content_{side}")) for side in "ab")
     lengths = pc.add(*sides).to_numpy(zero_copy_only=False).astype(np.int64)
-    for part in parts_of(lengths, DEFAULTS.text_batch):
+    for part in chunks_of(lengths, DEFAULTS.text_batch):
         yield rows.slice(part.start, part.stop - part.start)
 
 

@@ -18,7 +18,7 @@ from lshdb.groups import function_takes_with
 from lshdb.model import Content, Settings
 from lshdb.options import SparkPairsOptions
 from lshdb.search.similarity import Shares, estimates, jaccard, shared_by_pairs
-from lshdb.shingling.arrays import Numbers, parts_of
+from lshdb.shingling.arrays import IntArray, chunks_of
 from lshdb.shingling.hashing import secret_seed
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sketching.signing import sign
@@ -109,7 +109,9 @@ def _verified(
     )
 
 
-def _distinct(batch: pa.RecordBatch, settings: Settings) -> tuple[Numbers, Numbers, list[Content]]:
+def _distinct(
+    batch: pa.RecordBatch, settings: Settings
+) -> tuple[IntArray, IntArray, list[Content]]:
     """The documents of pairs, each once, and the number of the one and the other of each pair."""
     keys = pa.concat_arrays([batch.column("a"), batch.column("b")])
     number = pc.dictionary_encode(keys).indices.to_numpy().astype(np.int64)
@@ -125,7 +127,7 @@ def _distinct(batch: pa.RecordBatch, settings: Settings) -> tuple[Numbers, Numbe
     return number[:rows], number[rows:], documents
 
 
-def _jaccard(contents: list[Content], one: Numbers, other: Numbers, settings: Settings) -> Shares:
+def _jaccard(contents: list[Content], one: IntArray, other: IntArray, settings: Settings) -> Shares:
     sets = distinct_shingles(contents, settings.shingling, secret_seed())
     sizes = np.diff(sets.offsets)
     order = np.argsort(one, kind="stable")
@@ -134,7 +136,9 @@ def _jaccard(contents: list[Content], one: Numbers, other: Numbers, settings: Se
     return jaccard(both, sizes[one], sizes[other])
 
 
-def _estimates(contents: list[Content], one: Numbers, other: Numbers, settings: Settings) -> Shares:
+def _estimates(
+    contents: list[Content], one: IntArray, other: IntArray, settings: Settings
+) -> Shares:
     documents, place = np.unique(np.concatenate([one, other]), return_inverse=True)
     signatures = sign([contents[i] for i in documents.tolist()], settings).signatures
     return estimates(signatures[place[: len(one)]], signatures[place[len(one) :]])
@@ -143,14 +147,14 @@ def _estimates(contents: list[Content], one: Numbers, other: Numbers, settings: 
 def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """Cut a batch where its contents would take too much memory together."""
     sizes = _sizes(batch.column("content_a")) + _sizes(batch.column("content_b"))
-    for part in parts_of(sizes, _BYTES):
+    for part in chunks_of(sizes, _BYTES):
         yield batch.slice(part.start, part.stop - part.start)
 
 
-def _sizes(column: pa.Array) -> Numbers:
+def _sizes(column: pa.Array) -> IntArray:
     """About how many bytes contents take, an element of a set counted as 100."""
     if pa.types.is_list(column.type):
-        sizes: Numbers = pc.list_value_length(column).to_numpy().astype(np.int64) * 100
+        sizes: IntArray = pc.list_value_length(column).to_numpy().astype(np.int64) * 100
     else:
         sizes = pc.binary_length(column).to_numpy().astype(np.int64)
     return sizes

@@ -84,8 +84,12 @@ def _why_not_opened(path: Path) -> str:
         return "it is a directory"
     if not os.path.isdir(path.parent):
         return f"there is no directory {path.parent}"
-    if not os.path.exists(path):
+    try:
+        os.stat(path)
+    except FileNotFoundError:
         return "there is no such file, and its directory may not be written"
+    except OSError as error:
+        return (error.strerror or str(error)).lower()
     return "permission denied"
 
 

@@ -23,7 +23,7 @@ _ROW: Final = 200
 """Characters of contents that are read at once, and those that each row counts for."""
 
 
-class Waiting:
+class WaitingDocuments:
     """Numbered documents in a new, private file, which need not survive a crash."""
 
     def __init__(self, path: Path, limits: Limits) -> None:

@@ -101,7 +101,7 @@ def candidates_per_query(
 ) -> float:
     """The expected candidates of a query among N documents: N sum_i w_i p(s_i)."""
     # For small p it is proportional to this power of s.
-    power = construction.rows * construction.least_bands
+    power = construction.rows * construction.min_bands
     p = curve(distribution.for_power(power), construction)
     return documents * float((distribution.weights * p).sum())
 

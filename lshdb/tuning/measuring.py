@@ -24,7 +24,7 @@ from lshdb.model import Construction
 from lshdb.options import MeasureOptions
 from lshdb.progress import shown
 from lshdb.search.buckets import candidate_ids
-from lshdb.search.similarity import Exact, first_of_equal, least_estimate
+from lshdb.search.similarity import Exact, canonical_ids, min_estimate
 from lshdb.shingling.arrays import bounded
 from lshdb.store.store import Opened, Store
 from lshdb.tuning.analysis import Distribution, candidates_per_query, curve
@@ -184,7 +184,7 @@ class _Counts:
         self._store, self._threshold, self._queries = store, threshold, queries
         self._bounds = np.linspace(threshold, 1, PARTS + 1)
         self._agree = np.zeros(settings.permutations + 1, dtype=np.int64)
-        least = float(least_estimate(threshold, settings.permutations))
+        least = float(min_estimate(threshold, settings.permutations))
         if not settings.content:
             least = threshold
         # An estimate is a whole number of lanes; rounding must not lose the last one.
@@ -221,7 +221,7 @@ class _Counts:
             both = np.concatenate([queries[row], doc_ids[column]])
             documents, places = np.unique(both, return_inverse=True)
             shingles, digests = self._store.sizes(documents)
-            same, contents = first_of_equal(digests), self._store.contents
+            same, contents = canonical_ids(digests), self._store.contents
             exact = Exact(
                 contents, documents, same, shingles, self._store.settings, self._store.limits
             )

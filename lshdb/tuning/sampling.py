@@ -52,12 +52,12 @@ def distribution_of(store: Store, seed: int) -> tuple[int, Distribution]:
         weights = agree / agree.sum()
         plain = Construction(store.settings.construction.rows, store.settings.construction.bands)
         tail = grid >= curve_threshold(plain)
-        mates = _mates(store, doc_ids[places], signatures[places])
+        mates = _neighbours(store, doc_ids[places], signatures[places])
         weights[tail] = mates[tail] / curve(grid[tail], plain) / max(1, documents - 1)
     return documents, Distribution(grid, weights / max(1, weights.sum()), lanes)
 
 
-def _mates(store: Store, doc_ids: Ids, signatures: Signatures) -> npt.NDArray[np.float64]:
+def _neighbours(store: Store, doc_ids: Ids, signatures: Signatures) -> npt.NDArray[np.float64]:
     """How many others of each similarity share a bucket with a document, float64[k+1]."""
     lanes, most = signatures.shape[1], store.limits.sample_rows
     mates = np.zeros(lanes + 1)

@@ -260,7 +260,7 @@ def test_a_database_does_not_add_its_own_files(command: Command) -> None:
         other.execute("CREATE TABLE t (a)")
         result = command.done("add", ".", "--json")
     assert result.record["added"] == 1
-    assert result.record["passed_over"]["binary"] == 3
+    assert result.record["skipped_files"]["binary"] == 3
     command.write("b.txt", TEXT)
     for name in command.directory.glob("other.db*"):
         name.unlink()

@@ -115,7 +115,7 @@ def test_files_of_dropped_documents_are_listed_and_left_out_of_sync(tmp_path: Pa
     assert set(command.done(*listing).out.split("\0")) == {*left, ""}
     for options in (["-n"], [], []):
         synced = command.done("sync", "notes", *options)
-        assert synced.err.endswith("passed over: 2 dropped\n")
+        assert synced.err.endswith("skipped: 2 dropped\n")
     assert command.keys() == ["notes/changed.txt", "notes/kept.txt", "notes/other.txt"]
     command.path("beside").mkdir()
     elsewhere = Command(command.path("beside"))
@@ -125,7 +125,7 @@ def test_files_of_dropped_documents_are_listed_and_left_out_of_sync(tmp_path: Pa
     assert set(found.out.split("\0")) == {str(command.path(name)) for name in left} | {""}
     command.write("notes/a b.txt", "Another text")
     counts = command.done("sync", "notes", "--json").record
-    assert (counts["added"], counts["passed_over"]["dropped"]) == (1, 1)
+    assert (counts["added"], counts["skipped_files"]["dropped"]) == (1, 1)
     assert len(command.done("decisions", "--drop", "--json").records) == 6
     assert command.fails("decisions", "--files", status=2).startswith("--files goes with --drop")
     assert command.fails("decisions", "-0", status=2).startswith("--null and --root are for")

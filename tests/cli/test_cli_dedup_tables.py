@@ -445,7 +445,7 @@ def test_a_directory_of_texts_prints_the_duplicates_and_deletes_nothing(command:
     ]
     assert (
         shown.err
-        == f"kept {len(kept)}, dropped {len(gone)}, failed 0\npassed over: 1 binary, 1 tables\n"
+        == f"kept {len(kept)}, dropped {len(gone)}, failed 0\nskipped: 1 binary, 1 tables\n"
     )
     listed = command.done("dedup", "-0", "notes", *SURE).out
     assert listed.split("\0") == [*expected, ""]

@@ -115,7 +115,7 @@ def test_what_others_take_meanwhile_is_passed_over(command: Command) -> None:
         one.type("a")
         assert "nothing is decided" in one.shown
         one.type("s")
-        assert "'essays/cora' no longer exists; it is passed over" in one.shown
+        assert "'essays/cora' no longer exists; it is skipped" in one.shown
         one.type("n")
         (made,) = db.decisions()
         lshdb.undo_decision(db, made.decision)

@@ -118,7 +118,7 @@ def test_every_file_is_read_or_named_and_counted(
     found = {name.rstrip("/") for name in NAMES - gone - taken}
     assert named.keys() == found
     counts = record(done)
-    over = counts["passed_over"]
+    over = counts["skipped_files"]
     assert isinstance(over, dict)
     kinds = ("added", "kept", "dropped", "failed")
     documents = sum(int(str(counts.get(name, 0))) for name in kinds)
@@ -134,7 +134,7 @@ def test_texts_of_all_suffixes_are_compared_if_told(command: Command, folder: Pa
     (folder / "broken.txt.gz").unlink()
     done = command.done("dedup", "d", "--format", "text", "--json")
     counts = record(done)
-    assert counts["passed_over"]["tables"] == 0  # type: ignore[index]
+    assert counts["skipped_files"]["tables"] == 0  # type: ignore[index]
     assert {one["kept"] for one in done.records if "kept" in one} == {"d/settings.json"}
 
 
@@ -142,7 +142,7 @@ def test_skipped_files_of_a_reference_are_counted_apart(command: Command, folder
     (folder / "broken.txt.gz").unlink()
     command.write("more/a.txt", "a text")
     done = command.done("dedup", "more", "--against", "d")
-    assert "\nd: passed over: 3 hidden, 10 binary, 1 links, 1 special, 2 ignored, 5 tables\n" in (
+    assert "\nd: skipped: 3 hidden, 10 binary, 1 links, 1 special, 2 ignored, 5 tables\n" in (
         done.err
     )
     assert done.err.endswith("kept 0, dropped 1, failed 0\n")
@@ -155,5 +155,5 @@ def test_files_of_a_directory_that_are_no_queries_are_counted(
     command.done("add", "d", "--no-ignore")
     done = command.done("query", "d")
     assert done.err.endswith(
-        "passed over: 3 hidden, 10 binary, 1 links, 1 special, 2 ignored, 2 tables\n"
+        "skipped: 3 hidden, 10 binary, 1 links, 1 special, 2 ignored, 2 tables\n"
     )

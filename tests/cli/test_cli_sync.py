@@ -40,7 +40,7 @@ def test_sync_prints_what_would_happen_does_it_and_counts(command: Command) -> N
     assert command.keys() == ["d/a.txt", "d/b.txt", "d/c.txt"]
     record = command.done("sync", command.path("d"), "--json").record
     counts = {"added": 0, "updated": 1, "moved": 1, "removed": 1, "unchanged": 0, "failed": 0}
-    assert not any(record.pop("passed_over").values())
+    assert not any(record.pop("skipped_files").values())
     assert record == {**counts, "empty": 0, "replaced": 0, "left": 0}
     assert command.keys() == ["d/b.txt", "d/new.txt"]
     assert command.done("sync", "d", "-n").lines == []
@@ -58,7 +58,7 @@ def test_patterns_sizes_and_roots_are_those_of_add(command: Command) -> None:
     )
     options = ("--include", "*.py", "--max-filesize", "1K", "--root", "d", "d")
     added = command.done("add", "-d", "add.db", *options).err.splitlines()
-    assert added[1] == "passed over: 2 hidden, 2 ignored, 1 large"
+    assert added[1] == "skipped: 2 hidden, 2 ignored, 1 large"
     synced = command.done("sync", *options).err.splitlines()
     assert synced[1] == added[1]
     assert command.keys() == command.keys("add.db") == ["a.py"]

@@ -201,9 +201,9 @@ def test_gaps_are_bridged_where_that_is_asked(headed: lshdb.Database) -> None:
     text = " ".join(words)
     plain = headed.passages(text)
     assert [p.words for p in plain[0].passages] == [9, 10]
-    (bridged,) = headed.passages(text, gap=2)[0].passages
-    assert (bridged.words, bridged.text) == (19, text)
-    assert bridged.similarity == pytest.approx(19 / 21)
+    (merge_gaps,) = headed.passages(text, gap=2)[0].passages
+    assert (merge_gaps.words, merge_gaps.text) == (19, text)
+    assert merge_gaps.similarity == pytest.approx(19 / 21)
     assert len(headed.passages(text, gap=1)[0].passages) == 2
     own = " ".join(f"own6x{n}" for n in range(14))
     found = headed.passages(f"{own} {own}", gap=2)[0]

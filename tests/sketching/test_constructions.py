@@ -60,7 +60,7 @@ def test_what_a_text_means(text: str, rows: int, bands: int, least: int, shown: 
     construction = Construction.parse(text)
     assert (construction.rows, construction.bands) == (rows, bands)
     assert construction.lanes == rows * bands
-    assert construction.least_bands == least
+    assert construction.min_bands == least
     assert str(construction) == shown
     assert Construction.parse(shown) == construction
     assert (construction == Construction(rows, bands)) == (least == 1)
@@ -201,9 +201,7 @@ def test_evaluation_is_that_of_the_levels_one_by_one(text: str, data: st.DataObj
     bands: npt.NDArray[np.bool_] = np.logical_and.reduce(lanes.reshape(shape), axis=2)
     expected = [is_true(row, text) for row in lanes.tolist()]
     assert evaluate(bands, construction).tolist() == expected
-    assert not (
-        evaluate(bands, construction) & (bands.sum(axis=1) < construction.least_bands)
-    ).any()
+    assert not (evaluate(bands, construction) & (bands.sum(axis=1) < construction.min_bands)).any()
     assert evaluate(bands[:0], construction).tolist() == []
 
 

@@ -25,7 +25,7 @@ from lshdb.errors import InputError
 from lshdb.model import Content, Document, Failure
 from lshdb.sources.paths import Format, escaped
 from lshdb.sources.readers import Reader
-from lshdb.sources.walking import PassedOver
+from lshdb.sources.walking import SkippedFiles
 
 BOM = b"\xef\xbb\xbf"
 LF = b"\n"
@@ -80,7 +80,7 @@ def test_what_is_passed_over_in_directories_is_counted_and_read_when_named(root:
         reader = Reader(of_sets=False)
         found = read("d", reader=reader)
         assert [type(item) for item in found] == [Document, Document]
-        assert reader.passed_over == PassedOver(hidden=2, binary=1, links=2, special=2)
+        assert reader.skipped_files == SkippedFiles(hidden=2, binary=1, links=2, special=2)
         named = read("d/.hidden", "d/link", "d/binary", "d/socket")
     assert named[:3] == [
         Document("d/.hidden", "hidden"),
@@ -102,7 +102,7 @@ def test_the_files_beside_an_open_database_are_passed_over(root: Path) -> None:
         reader = Reader(of_sets=False)
         keys = [item.key for item in read(".", reader=reader) if isinstance(item, Document)]
     assert keys == ["lone-wal", "notes", "notes-journal"]
-    assert reader.passed_over.binary == 4
+    assert reader.skipped_files.binary == 4
 
 
 def test_a_tree_deeper_than_the_stack_is_walked(root: Path) -> None:

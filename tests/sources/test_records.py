@@ -366,10 +366,12 @@ def test_bytes_that_are_not_utf8_are_replaced_and_counted_or_refused(
 
 
 def test_strings_that_are_not_utf8_are_replaced_wherever_they_are(tmp_path: Path) -> None:
-    torn = pa.array([b"ok", b"\xff", b"\xe7\x8b", None]).view(pa.string())
-    nested = pa.ListArray.from_arrays([0, 2, 4], torn)
-    code = torn[:2].dictionary_encode()
-    inner = pa.StructArray.from_arrays([nested, torn[:2], code], names=["list", "text", "code"])
+    invalid_utf8 = pa.array([b"ok", b"\xff", b"\xe7\x8b", None]).view(pa.string())
+    nested = pa.ListArray.from_arrays([0, 2, 4], invalid_utf8)
+    code = invalid_utf8[:2].dictionary_encode()
+    inner = pa.StructArray.from_arrays(
+        [nested, invalid_utf8[:2], code], names=["list", "text", "code"]
+    )
     with lshdb.open(tmp_path / "x.db") as db:
         table = pa.table({"id": ["a", "b"], "text": ["t", "u"], "x": inner})
         assert db.add_table(table).replaced == 2

@@ -14,7 +14,7 @@ from lshdb.model import Document, Failure
 from lshdb.options import WalkingOptions
 from lshdb.sources.paths import key_of
 from lshdb.sources.readers import Reader
-from lshdb.sources.walking import PassedOver
+from lshdb.sources.walking import SkippedFiles
 
 pytestmark = pytest.mark.usefixtures("root")
 
@@ -119,7 +119,7 @@ def test_exclude_include_hidden_and_sizes() -> None:
     assert keys("d", max_filesize=50) == ["d/a.py", "d/b.txt"]
     reader = Reader(False, rules=WalkingOptions(exclude=["v/"], max_filesize=40))
     assert [one.key for one in reader.read(["d"]) if isinstance(one, Document)] == ["d/a.py"]
-    assert reader.passed_over == PassedOver(hidden=3, ignored=1, large=1)
+    assert reader.skipped_files == SkippedFiles(hidden=3, ignored=1, large=1)
     with pytest.raises(UsageError, match=r"exclude '!' is not a pattern"):
         keys("d", exclude=["!"])
 

@@ -26,7 +26,7 @@ _AT_ONCE = 1 << 18
 _MASK = (1 << 64) - 1
 _SAMPLES = 1 << 20
 
-Numbers = npt.NDArray[np.int64]
+IntArray = npt.NDArray[np.int64]
 
 
 def twin(text: bytes, hasher: SpanHash, letters: bytes, rng: np.random.Generator) -> bytes:
@@ -72,14 +72,14 @@ def likeliest(is_secret: bool, rng: np.random.Generator) -> float:
     return float(np.log2(most / _SAMPLES))
 
 
-def _mixed(x: Numbers, odd: Numbers, is_secret: bool) -> Numbers:
+def _mixed(x: IntArray, odd: IntArray, is_secret: bool) -> IntArray:
     """Mix of 16 bits: four groups of bits are reversed in place of eight bytes."""
     y = x * odd[0] & 0xFFFF
     if is_secret:
         y = (y & 0xF) << 12 | (y & 0xF0) << 4 | (y & 0xF00) >> 4 | y >> 12
     else:
         y ^= y >> 8
-    mixed: Numbers = y * odd[1] & 0xFFFF
+    mixed: IntArray = y * odd[1] & 0xFFFF
     return mixed
 
 
