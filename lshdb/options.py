@@ -691,7 +691,7 @@ class TuneOptions(Options):
 
 
 class MeasureOptions(Options):
-    """Options of `Database.measure`."""
+    """Options of `lshdb.measure`."""
 
     threshold: Threshold = None
     sample: Annotated[

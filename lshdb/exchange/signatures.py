@@ -119,7 +119,7 @@ def add_signatures(
         made_with: how they were made.
         shingles: int64[n], how many shingles each document has, repetitions counted; not for
             another program's signatures, whose lengths and containment are unknown.
-        digests: 16 bytes each, of the documents' contents, as `Database.signatures` has them:
+        digests: 16 bytes each, of the documents' contents, as `lshdb.signatures` has them:
             equal for equal documents only. None to compare signatures instead.
         on_batch: as for `add_many`.
 
@@ -218,7 +218,7 @@ def _sizes(
             raise ContentError("for another program's signatures, numbers of shingles are not kept")
         return np.where(empty, 0, _UNKNOWN)
     if shingles is None:
-        raise ContentError("give the numbers of shingles: Database.signatures has them")
+        raise ContentError("give the numbers of shingles: lshdb.signatures has them")
     sizes: npt.NDArray[Any] = np.asarray(shingles)
     if sizes.ndim != 1 or sizes.dtype.kind not in "iu":
         raise ContentError("numbers of shingles are integers, one for each document")

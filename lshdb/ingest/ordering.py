@@ -97,7 +97,7 @@ def deduplicated(
     against: AbstractContextManager[Reference | None] = _NO_REFERENCE,
     on_batch: Callable[[AddReport], None] | None = None,
 ) -> Iterator[Outcome]:
-    """The decisions about documents, in the order of the input; see Database.dedup_blocks.
+    """The decisions about documents, in the order of the input; see Database.dedup.
 
     Args:
         job: adds the kept documents, in the order of the input, by its selection; to a temporary

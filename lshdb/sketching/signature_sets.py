@@ -53,7 +53,7 @@ class Sketching:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SignatureSet:
-    """The signatures of n documents; see Database.signatures.
+    """The signatures of n documents; see lshdb.signatures.
 
     Attributes:
         keys: of the documents, in the order of addition.

@@ -156,7 +156,7 @@ def test_a_wrong_argument_is_refused_by_name(db: lshdb.Database, name: str) -> N
 def test_every_method_is_refused_once_closed(db: lshdb.Database) -> None:
     db.close()
     for name, method in methods(db).items():
-        if name in ("open", "check of a file", "tune without a file", "count_distinct"):
+        if name in ("open", "check of a file", "tune without a file"):
             continue  # which read no file that this has open
         with pytest.raises(LshdbError) as caught:
             use(method, GOOD.get(name, {}))
