@@ -308,37 +308,33 @@ class Called(Protocol[_P, _Given, _Returned]):
     def __call__(self, options: _Given, /) -> _Returned: ...
 
 
-class CalledWith(Protocol[_Subject, _P, _Given, _Returned]):
-    """The same after one other argument."""
+class Taking(Protocol[_Subject, _P, _Given, _Returned]):
+    """A function that takes them after its subject; as a method, whose subject is the object."""
 
     @overload
     def __call__(self, subject: _Subject, /, *args: _P.args, **kwargs: _P.kwargs) -> _Returned: ...
     @overload
     def __call__(self, subject: _Subject, options: _Given, /) -> _Returned: ...
-
-
-class Method(Protocol[_P, _Given, _Returned]):
-    """A method that is `Called` so."""
-
     def __get__(
         self, instance: object, owner: type | None = None, /
     ) -> Called[_P, _Given, _Returned]: ...
 
 
 class MethodWith(Protocol[_Subject, _P, _Given, _Returned]):
-    """A method that is `CalledWith` one other argument."""
+    """A method that takes them after another argument."""
 
     def __get__(
         self, instance: object, owner: type | None = None, /
-    ) -> CalledWith[_Subject, _P, _Given, _Returned]: ...
+    ) -> Taking[_Subject, _P, _Given, _Returned]: ...
 
 
 def takes(
     group: Callable[_P, _Group],
-) -> Callable[[Callable[[_Self, _Group], _Result]], Method[_P, _Group, _Result]]:
-    """Give a method the options of a group as arguments; it gets them as one object.
+) -> Callable[[Callable[[_Subject, _Group], _Result]], Taking[_Subject, _P, _Group, _Result]]:
+    """Give a method or a function the options of a group as arguments, which it gets as one object.
 
-    Its signature shows all of them, and its docstring gets a line for each.
+    Its signature shows all of them, and its docstring gets a line for each. A method has no other
+    argument, a function one.
     """
     return partial(_taking, group)
 
@@ -352,17 +348,10 @@ def takes_with(
     return partial(_taking, group)
 
 
-def function_takes(
+def takes_only(
     group: Callable[_P, _Group],
 ) -> Callable[[Callable[[_Group], _Result]], Called[_P, _Group, _Result]]:
-    """The same for a function."""
-    return partial(_taking, group)
-
-
-def function_takes_with(
-    group: Callable[_P, _Group],
-) -> Callable[[Callable[[_Subject, _Group], _Result]], CalledWith[_Subject, _P, _Group, _Result]]:
-    """The same for a function with one other argument before them."""
+    """The same for a function without another argument."""
     return partial(_taking, group)
 
 

@@ -6,14 +6,14 @@ import os
 from pathlib import Path
 
 from lshdb.database import Database
-from lshdb.groups import function_takes
+from lshdb.groups import takes_only
 from lshdb.options import OpenOptions
 from lshdb.settings import check_against
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import resolve
 
 
-@function_takes(OpenOptions)
+@takes_only(OpenOptions)
 def open_database(options: OpenOptions) -> Database:
     """Open a database file; make it where there is none.
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from lshdb.errors import InputError, UsageError
 from lshdb.exchange.results import DROPPED
-from lshdb.groups import checked, function_takes_with
+from lshdb.groups import checked, takes
 from lshdb.ingest.add import Job, Outcome
 from lshdb.ingest.dedup import Selection
 from lshdb.ingest.ordering import deduplicated
@@ -167,7 +167,7 @@ class Deduplicated:
         _save(os.fspath(path), self._source, self.mask)
 
 
-@function_takes_with(DataOptions)
+@takes(DataOptions)
 def dedup(data: object, options: DataOptions) -> Deduplicated:
     """Drop rows that are similar to a kept row.
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from lshdb.errors import DamagedFile
-from lshdb.groups import function_takes
+from lshdb.groups import takes_only
 from lshdb.maintenance.examining import Examination
 from lshdb.maintenance.findings import REPAIRS, CheckReport, Problem, Repair
 from lshdb.options import CheckOptions
@@ -18,7 +18,7 @@ from lshdb.progress import shown
 from lshdb.store.auditing import audited
 
 
-@function_takes(CheckOptions)
+@takes_only(CheckOptions)
 def check(options: CheckOptions) -> CheckReport:
     """Check whether a file is whole, also one that `open` refuses.
 

@@ -20,7 +20,7 @@ from pyspark.sql.types import StringType
 
 from lshdb.errors import InputError
 from lshdb.exchange.results import DROPPED
-from lshdb.groups import function_takes_with
+from lshdb.groups import takes
 from lshdb.model import Keep
 from lshdb.options import SparkDedupOptions
 from lshdb.spark.clustering import checkpointed, clusters
@@ -57,7 +57,7 @@ class Deduplicated:
     counts: Counts
 
 
-@function_takes_with(SparkDedupOptions)
+@takes(SparkDedupOptions)
 def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     """Drop the documents that are similar to a kept one before them.
 

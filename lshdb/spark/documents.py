@@ -19,7 +19,7 @@ from pyspark.sql.types import (
 )
 
 from lshdb.errors import ContentError, InputError, UsageError
-from lshdb.groups import function_takes
+from lshdb.groups import takes_only
 from lshdb.model import Content, Settings, Shingling
 from lshdb.options import SettingsOptions, SparkOptions
 from lshdb.shingling.content import cleaned
@@ -31,7 +31,7 @@ _KEYS: Final = (StringType, ByteType, ShortType, IntegerType, LongType)
 """Types of keys, and of the elements of sets."""
 
 
-@function_takes(SettingsOptions)
+@takes_only(SettingsOptions)
 def make_settings(options: SettingsOptions) -> Settings:
     """Settings as `lshdb.open` makes them for a new file, with the same defaults.
 

@@ -20,7 +20,7 @@ from pyspark.sql.types import StructType
 import lshdb
 from lshdb.database import Database
 from lshdb.errors import UsageError
-from lshdb.groups import function_takes_with
+from lshdb.groups import takes
 from lshdb.options import SparkWriteOptions
 from lshdb.shingling.arrays import bounded
 from lshdb.spark.documents import check_keys, documents
@@ -43,7 +43,7 @@ class Shard:
     documents: int
 
 
-@function_takes_with(SparkWriteOptions)
+@takes(SparkWriteOptions)
 def write_databases(df: DataFrame, options: SparkWriteOptions) -> list[Shard]:
     """Write documents to lshdb files, shard-00000-of-00008.db and so on, one task each; runs jobs.
 

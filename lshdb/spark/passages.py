@@ -21,7 +21,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from lshdb.errors import Cut, limits_to
-from lshdb.groups import function_takes_with
+from lshdb.groups import takes
 from lshdb.limits import DEFAULTS
 from lshdb.model import CopiedPassage, PassagePair, Settings
 from lshdb.options import SparkOptions, SparkPassagesOptions
@@ -46,7 +46,7 @@ _SCHEMA: Final = (
 )
 
 
-@function_takes_with(SparkOptions)
+@takes(SparkOptions)
 def fingerprints(df: DataFrame, options: SparkOptions) -> DataFrame:
     """The fingerprints of texts, as in a file of these settings, which have passages.
 
@@ -63,7 +63,7 @@ def fingerprints(df: DataFrame, options: SparkOptions) -> DataFrame:
     return _winnowed(documents(df, options), options.settings, options.counts)
 
 
-@function_takes_with(SparkPassagesOptions)
+@takes(SparkPassagesOptions)
 def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
     """All pairs of documents that share a passage, those of `Database.passage_pairs`.
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
-from lshdb.groups import function_takes_with
+from lshdb.groups import takes
 from lshdb.model import Content, Settings
 from lshdb.options import SparkOptions
 from lshdb.sketching.signing import sign
@@ -21,7 +21,7 @@ from lshdb.spark.documents import contents_of, documents
 Batches: TypeAlias = Iterator[pa.RecordBatch]
 
 
-@function_takes_with(SparkOptions)
+@takes(SparkOptions)
 def signatures(df: DataFrame, options: SparkOptions) -> DataFrame:
     """The signatures of documents, as in a file of these settings.
 

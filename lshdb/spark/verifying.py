@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
-from lshdb.groups import function_takes_with
+from lshdb.groups import takes
 from lshdb.model import Content, Settings
 from lshdb.options import SparkPairsOptions
 from lshdb.search.similarity import Shares, estimates, jaccard, shared_by_pairs
@@ -33,7 +33,7 @@ _BYTES: Final = 16_000_000
 """Of contents that are compared in one go; two large documents may have more."""
 
 
-@function_takes_with(SparkPairsOptions)
+@takes(SparkPairsOptions)
 def pairs(df: DataFrame, options: SparkPairsOptions) -> DataFrame:
     """All pairs of similar documents that share a bucket, each once.
 

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from lshdb.errors import UsageError
-from lshdb.groups import function_takes
+from lshdb.groups import takes_only
 from lshdb.model import MAX_LANES, MIN_LANES, Construction
 from lshdb.options import TuneOptions
 from lshdb.settings import PERMUTATIONS, RECALL, THRESHOLD
@@ -54,7 +54,7 @@ class Tuned:
     named: bool = False
 
 
-@function_takes(TuneOptions)
+@takes_only(TuneOptions)
 def tune(options: TuneOptions) -> list[Tuned]:
     """The constructions worth having, best first.
 

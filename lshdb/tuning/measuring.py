@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.groups import function_takes_with
+from lshdb.groups import takes
 from lshdb.model import Construction
 from lshdb.options import MeasureOptions
 from lshdb.progress import shown
@@ -101,7 +101,7 @@ class Measured:
     precision_formula: float | None
 
 
-@function_takes_with(MeasureOptions)
+@takes(MeasureOptions)
 def measure(database: Opened, options: MeasureOptions) -> Measured:
     """Measure what the index finds and costs, by brute force for a sample of the documents.
 
