@@ -352,7 +352,7 @@ def _covered(first: IntArray, sizes: IntArray, begins: IntArray) -> IntArray:
         sizes: int64[r], its units.
         begins: int64[pairs], where the runs of each pair begin.
     """
-    # The units of each pair stand behind those of the pairs before.
+    # The units of each pair follow those of the earlier pairs.
     pair = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(first)))
     first = first + pair * int((first + sizes).max())
     order = np.argsort(first, kind="stable")

@@ -125,7 +125,7 @@ class Counting:
         return Texts(joined, offsets, units, b"".join(folded), texts.__getitem__)
 
     def _windows(self, texts: list[str], before: int) -> tuple[Windows, IntArray, IntArray, bytes]:
-        """The windows of a group of texts whose folded units stand behind some bytes.
+        """The windows of a group of texts whose folded units follow some bytes.
 
         Returns:
             The windows, how many each text has, how many units, and the folded units.

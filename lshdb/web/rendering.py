@@ -61,7 +61,7 @@ class Links:
     tables: str = ""
 
     def page(self, page: str = "", /, **query: object) -> str:
-        """The address of a page; arguments that are None are left out."""
+        """The address of a page, without the arguments that are None."""
         given = {name: str(value) for name, value in query.items() if value is not None}
         return f"{self.root}/{page}" + (f"?{urlencode(given)}" if given else "")
 
