@@ -56,13 +56,10 @@ class Limits:
 
     block_bytes: int = 1 << 20
     """Bytes of a file read at once; their whole lines make a block."""
-    largest_document: int = 900_000_000
-    """Maximum bytes of UTF-8 of a document, and of a line of input; SQLite takes values of up to a
-    billion. A text or a line of ASCII takes some four times its size of memory, others five to
-    eight times: Python has up to four bytes for each character."""
-    largest_csv_record: int = 100_000_000
-    """Maximum bytes of a record of CSV, which takes ten times its size of memory: Python's parser
-    has four bytes for each character."""
+    largest_document: int = 100_000_000
+    """Maximum bytes of UTF-8 of a document, a line, a record of CSV or a row of a table. Python has
+    up to four bytes for each character: a text of ASCII takes four times its size of memory, others
+    five to eight times, and a record of CSV ten times, so none takes more than a gigabyte."""
 
     # adding
 

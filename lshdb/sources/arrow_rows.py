@@ -18,7 +18,7 @@ import pyarrow.parquet
 
 from lshdb.errors import InputError, UsageError
 from lshdb.sources.paths import escaped
-from lshdb.sources.records import Path, RecordParser, Rows, TableSchema, field_paths
+from lshdb.sources.records import Path, RecordParser, Rows, TableSchema, Values, field_paths
 
 _BLOCK: Final = 1 << 20
 """Bytes of a block; a longer row is a block by itself."""
@@ -330,7 +330,7 @@ def blocks(
         InputError: a batch lacks a column, or has it in another type (see `wanted_columns`), or
             it cannot be read.
     """
-    number = 1
+    number, largest = 1, parser.limits.largest_document
     with _readable("the table cannot be read" if format is None else _unreadable(format)):
         for whole in batches:
             batch = whole.select(wanted_columns(whole.schema, parser))
@@ -338,9 +338,14 @@ def blocks(
                 _validate(column)
             done = 0
             for part in _cut(batch):
-                columns, invalid_utf8 = _columns(part)
-                rows = list(enumerate(zip(*columns, strict=True), number + done))
                 size, source = part.nbytes, None
+                rows: list[tuple[int, Values]]
+                if part.num_rows == 1 and size > largest:
+                    rows = [(number + done, f"longer than {largest:,} bytes, the limit")]
+                    invalid_utf8 = False
+                else:
+                    columns, invalid_utf8 = _columns(part)
+                    rows = list(enumerate(zip(*columns, strict=True), number + done))
                 if keep_whole:
                     source = whole.slice(done, part.num_rows)
                     size += bytes_of(source)

@@ -252,7 +252,7 @@ def csv_blocks(
             long.
     """
     csv.field_size_limit(_LONGEST_FIELD)  # for the whole process, as the module has it
-    largest = min(parser.limits.largest_document, parser.limits.largest_csv_record)
+    largest = parser.limits.largest_document
     lines = _TextLines(line_blocks(_with_newlines(chunks), name, largest), largest)
     delimiter = DELIMITERS[format]
     columns: tuple[str, ...] = ()

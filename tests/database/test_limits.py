@@ -17,7 +17,7 @@ LIMIT = 10_000
 
 
 def test_a_document_beyond_the_limit_is_refused_alone(path: Path) -> None:
-    assert Limits().largest_document == 900_000_000
+    assert Limits().largest_document == 100_000_000
     limits = Limits(largest_document=LIMIT)
     # Bytes count, not characters.
     for shingle, largest, too_large in (

@@ -114,6 +114,21 @@ def test_every_format_gives_the_same_database(tmp_path: Path) -> None:
         assert other == found["x.jsonl"], name
 
 
+@pytest.mark.parametrize("name", ["x.jsonl", "x.jsonl.zst", "x.parquet", "x.arrow", "x.arrows"])
+def test_a_row_too_long_is_refused_by_its_number_and_the_others_are_read(
+    path: Path, name: str
+) -> None:
+    limits = Limits(largest_document=3_000_000)
+    rows = [{"id": str(i), "text": f"number {i}", "note": ""} for i in range(1, 5)]
+    rows[2]["note"] = "\N{GRINNING FACE}" * 750_000
+    source, failures = path.with_name(name), list[Failure]()
+    source.write_bytes(FORMATS[name](rows))
+    with lshdb.open(path, limits=limits) as db:
+        assert db.add_files([str(source)], on_failure=failures.append).added == 3
+        assert db.keys() == ["1", "2", "4"]
+    assert failures == [Failure(f"{source}:3", "longer than 3,000,000 bytes, the limit")]
+
+
 def test_other_names_are_of_texts(tmp_path: Path) -> None:
     (tmp_path / "d.csv").mkdir()
     files: dict[str, Callable[[bytes], bytes]] = {
@@ -223,11 +238,10 @@ def test_a_record_of_csv_may_be_long_but_not_endless(tmp_path: Path) -> None:
     path.write_bytes(as_csv([{"id": "1", "text": text}, {"id": "2", "text": "b"}]))
     found = [*Reader(False, limits=small).read([str(path)])]
     assert found == [Document("1", text), Document("2", "b")]
-    cut = replace(small, largest_document=5_000), replace(small, largest_csv_record=5_000)
-    for limits in cut:
-        (failure,) = Reader(False, limits=limits).read([str(path)])
-        assert isinstance(failure, Failure)
-        assert failure.reason == "line 2: a record longer than 5,000 bytes, the limit"
+    limits = replace(small, largest_document=5_000)
+    (failure,) = Reader(False, limits=limits).read([str(path)])
+    assert isinstance(failure, Failure)
+    assert failure.reason == "line 2: a record longer than 5,000 bytes, the limit"
 
 
 @pytest.mark.parametrize("delimiter", [";", "\t"])
