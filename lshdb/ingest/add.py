@@ -134,7 +134,6 @@ def write_documents(job: Job, items: Iterable[Item]) -> Iterator[tuple[AddReport
                     Outcome(block, part.keys, part.places, list(islice(rest, len(part.keys))))
                     for block, part in both
                 ]
-                stream.sign = selecting.any_new
                 del both, parts
             documents += report.documents
             yield report, outcomes

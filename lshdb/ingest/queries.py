@@ -9,16 +9,15 @@ from itertools import chain
 
 from lshdb.errors import Cut, warn_of_limit
 from lshdb.ingest.batches import Item, Stream
-from lshdb.ingest.parts import SignedPart, Signing
-from lshdb.ingest.writing import signatures_of
-from lshdb.model import Failure, Match, Settings
+from lshdb.ingest.parts import Signing
+from lshdb.ingest.writing import asked_about
+from lshdb.model import Failure, Match
 from lshdb.options import QueryManyOptions
 from lshdb.search.limits import queries_cut
-from lshdb.search.many import Asked, answers
+from lshdb.search.many import answers
 from lshdb.search.query import best, snapshot
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import reuse_freed_memory
-from lshdb.sketching.signing import Signed
 from lshdb.sources.records import RecordParser
 from lshdb.store.store import Store
 from lshdb.workers import Workers, default_workers
@@ -94,13 +93,3 @@ def _answered(
         warn_of_limit(queries_cut(cut, max(limits.query_first, (query.top or 0) + 1)))
     if stream.error is not None:
         raise stream.error
-
-
-def asked_about(parts: Sequence[SignedPart], settings: Settings) -> Asked:
-    """The documents of parts that include their stored forms, signed by these settings."""
-    signed = [signatures_of(part, range(len(part.keys)), settings) for part in parts]
-    return Asked(
-        [*chain.from_iterable(part.stored for part in parts)],
-        [*chain.from_iterable(part.digests for part in parts)],
-        Signed.joined(signed),
-    )

@@ -14,8 +14,7 @@ from lshdb.errors import Cut, InputError, SettingsMismatch
 from lshdb.ingest.add import Job, write_documents
 from lshdb.ingest.dedup import Places, Selection
 from lshdb.ingest.parts import SignedPart
-from lshdb.ingest.queries import asked_about
-from lshdb.ingest.writing import number_of, without_number
+from lshdb.ingest.writing import asked_about, number_of, without_number
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import DroppedRow, Failure, Settings
 from lshdb.options import RankingOptions
@@ -103,7 +102,7 @@ class Reference:
         if self.places is None:
             return key, (None, None)
         number, key = number_of(key), without_number(key)
-        return key, self.places.where(self.places.at(number + 1), key)
+        return key, self.places.where(number + 1, key)
 
 
 def _groups(parts: Sequence[SignedPart], most: int) -> Iterator[list[SignedPart]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import count
+from itertools import chain, count
 from typing import Final
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from lshdb.ingest.parts import SignedPart
 from lshdb.model import AddReport, Settings
+from lshdb.search.many import Asked
 from lshdb.shingling.arrays import chunks
 from lshdb.shingling.content import from_stored
 from lshdb.shingling.winnowing import Fingerprints, fingerprints, joined
@@ -164,6 +165,16 @@ def signatures_of(part: SignedPart, places: Sequence[int], settings: Settings) -
     if len(places) == len(part.keys):
         return part.signed.banded(settings)
     return part.signed.take(np.array(places, dtype=np.int64)).banded(settings)
+
+
+def asked_about(parts: Sequence[SignedPart], settings: Settings) -> Asked:
+    """The documents of parts that include their stored forms, signed by these settings."""
+    signed = [signatures_of(part, range(len(part.keys)), settings) for part in parts]
+    return Asked(
+        [*chain.from_iterable(part.stored for part in parts)],
+        [*chain.from_iterable(part.digests for part in parts)],
+        Signed.joined(signed),
+    )
 
 
 def _count(part: SignedPart, known: dict[str, KnownDocument]) -> tuple[int, int, int]:
