@@ -14,9 +14,10 @@ from lshdb.model import AddReport, Settings
 from lshdb.search.many import Asked
 from lshdb.shingling.arrays import chunks
 from lshdb.shingling.content import from_stored
-from lshdb.shingling.winnowing import Fingerprints, fingerprints, joined
+from lshdb.shingling.winnowing import fingerprints, joined
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.signing import Signed, sign
+from lshdb.store.index import FINGERPRINTS, IndexRows
 from lshdb.store.store import DocumentValues, KnownDocument, Store
 
 _DELETED: Final = 2_000
@@ -41,7 +42,7 @@ class Writer:
         self._updated: set[int] = set()
         self._doc_ids: list[npt.NDArray[np.int64]] = []
         self._bucket_keys: list[npt.NDArray[np.int64]] = []
-        self._fingerprints: list[Fingerprints] = []
+        self._fingerprints: list[IndexRows] = []
         self._held = 0
 
     def write(self, part: SignedPart) -> None:
@@ -91,7 +92,7 @@ class Writer:
 
     def _write_fingerprints(self) -> None:
         if self._fingerprints:
-            self._store.index.append_fingerprints(joined(self._fingerprints))
+            self._store.index.insert(FINGERPRINTS, joined(self._fingerprints))
             self._fingerprints, self._held = [], 0
 
     def put(
@@ -127,7 +128,7 @@ class Writer:
         self._store.insert_signatures(ids, signed.signatures)
         self._doc_ids.append(ids)
         if len(signed.fingerprints):
-            self._fingerprints.append(signed.fingerprints.of(ids))
+            self._fingerprints.append(signed.fingerprints.rows(ids))
             self._held += len(signed.fingerprints)
             if self._held > self._store.limits.fingerprints:
                 self._write_fingerprints()
@@ -211,7 +212,7 @@ def unindex(store: Store, doc_ids: Sequence[int]) -> None:
     if settings.passages:
         contents = list(store.contents(ids))
         found = fingerprints(contents, settings.shingling, settings.passages, settings.seed)
-        store.delete_fingerprints(found.of(ids))
+        store.index.delete(FINGERPRINTS, map(tuple, found.rows(ids).T.tolist()))
 
 
 def delete(store: Store, doc_ids: Sequence[int]) -> None:

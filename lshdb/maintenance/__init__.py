@@ -2,8 +2,9 @@
 
 In: a file, damaged or not. Out: its problems, and what was repaired; another index.
 
-    check      `lshdb check`: examines, repairs what can be derived if asked, examines again
-    examining  looks for problems in one pass; derives values and tables again
+    check      `lshdb check`: examines, and if asked repairs in steps and examines again
+    examining  looks for problems in one pass
+    repairing  derives values and rows of the index again
     findings   the kinds of problems and repairs, and the report
     reindex    rebuilds the index, for another threshold or shape or a repair
 

@@ -1,11 +1,12 @@
 """Checking a file, and repairing what can be derived (lshdb.maintenance.findings lists it all).
 
-A check reads one moment of the file and blocks no writer. A repair is one transaction: examine,
-write, examine again.
+A check reads one moment of the file and blocks no writer. A repair is one transaction of some
+steps, after each of which the file is examined again.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,9 +14,11 @@ from lshdb.errors import DamagedFile
 from lshdb.groups import takes_only
 from lshdb.maintenance.examining import Examination
 from lshdb.maintenance.findings import REPAIRS, CheckReport, Problem, Repair
+from lshdb.maintenance.repairing import repair_documents, repair_index, repair_schema
 from lshdb.options import CheckOptions
 from lshdb.progress import shown
 from lshdb.store.auditing import audited
+from lshdb.store.index import BANDS
 
 
 @takes_only(CheckOptions)
@@ -26,11 +29,12 @@ def check(options: CheckOptions) -> CheckReport:
     has a signature and exactly the band rows that follow from it; with an index of passages, that
     each text has exactly the fingerprints that follow from it.
 
-    `repair` rebuilds, in one transaction, counts of shingles and signatures from contents whose
-    digests are right; all bands from signatures, if any differs, and all fingerprints from
-    contents; missing tables, indexes and views. Signatures without a document are removed. Other
-    problems stay, and are in `CheckReport.remaining`. A file that SQLite finds damaged, or whose
-    triggers and the like would run, is not changed.
+    `repair` writes, in one transaction, missing tables, indexes and views; counts of shingles and
+    signatures from contents whose digests are right; band rows from signatures and fingerprints
+    from contents: single rows where those of few documents differ, otherwise the whole table.
+    Signatures without a document are removed. Other problems stay, and are in
+    `CheckReport.remaining`. A file that SQLite finds damaged, or whose triggers and the like would
+    run, is not changed.
 
     Raises:
         StoreError: the file cannot be opened, or is not lshdb's; with `repair`, it cannot be
@@ -42,21 +46,24 @@ def check(options: CheckOptions) -> CheckReport:
     >>> lshdb.check("fables.db", deep=True).ok
     True
     """
-    deep, repair = options.deep, options.repair
+    deep = options.deep
     with ExitStack() as stack:
         report = stack.enter_context(shown(options.progress, "checking"))
         try:
-            audit = stack.enter_context(audited(Path(options.path), options.timeout, write=repair))
+            audit = stack.enter_context(
+                audited(Path(options.path), options.timeout, write=options.repair)
+            )
         except DamagedFile as error:
             damage = (Problem("damaged", 1, (str(error),)),)
             return CheckReport(0, 0, deep, damage, (), damage)
-        first = Examination(audit, deep, report)
-        problems = remaining = first.problems()
-        repairs: tuple[Repair, ...] = ()
-        if repair and problems and first.repairable:
-            done = Examination(audit, deep, report, repair=True).repairs
-            repairs = tuple(Repair(kind, done[kind]) for kind in REPAIRS if done[kind])
-            if repairs:
-                remaining = Examination(audit, deep, report).problems()
-                audit.commit()
-    return CheckReport(*first.counts, deep, problems, repairs, remaining)
+        first = last = Examination(audit, deep, report)
+        done: Counter[str] = Counter()
+        for step in (repair_schema, repair_documents, repair_index) if options.repair else ():
+            if last.repairable and (written := +step(audit, last, report)):
+                done += written
+                last = Examination(audit, deep, report)
+        if done:
+            audit.commit()
+    repairs = tuple(Repair(kind, done[kind]) for kind in REPAIRS if done[kind])
+    bands = first.tables[BANDS].found
+    return CheckReport(first.documents, bands, deep, first.problems(), repairs, last.problems())

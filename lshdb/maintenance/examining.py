@@ -1,114 +1,114 @@
-"""Looking for problems in a file, and repairing what can be derived.
+"""Looking for problems in a file.
 
 The file is read once, in order and in constant memory: documents with their signatures, then the
-tables that are derived from these, each compared by a checksum.
+tables that follow from these, each compared by checksums.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import ContentError, DamagedFile, QueryError
 from lshdb.maintenance.findings import PROBLEMS, Problem
-from lshdb.maintenance.reindex import rebuild_bands, rebuild_fingerprints
 from lshdb.model import Content, Settings
 from lshdb.progress import Progress
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST, cleaned, digest, encoded, from_stored
-from lshdb.shingling.winnowing import Fingerprints, fingerprints
+from lshdb.shingling.winnowing import fingerprints
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.signing import sign
 from lshdb.sources.metadata import from_json
 from lshdb.store.auditing import Auditor, StoredDocument
-
-Integers: TypeAlias = npt.NDArray[np.int64]
+from lshdb.store.index import BANDS, FINGERPRINTS, SLOTS, IndexRows, IndexTable
 
 _EXAMPLES: Final = 5
+_WRONG: Final = {BANDS: "band-wrong", FINGERPRINTS: "fingerprint-wrong"}
+_DERIVED: Final = ("content", "shingles", "signature", "signature-missing")
+"""Problems of values that can be derived from a content with the right digest."""
 
 
-class Checksums:
-    """Compares the rows of a derived table with those that it should have, without holding either.
+class Comparison:
+    """Compares the rows of a table with those that it should have, without holding either.
 
-    The rows of each part, such as a band, are a set. Different sets have equal sums of hashes with
+    The rows of the documents of each slot are a set. Different sets have equal sums of hashes with
     probability 2^-64, and the hashes are random in each check, so that nobody can make a file that
     deceives it.
+
+    Attributes:
+        expected: the number of rows that the table should have.
+        found: the number that it has.
     """
 
-    def __init__(self, parts: int) -> None:
+    def __init__(self, table: IndexTable) -> None:
+        self.expected = self.found = 0
+        self._document = table.document
         self._factors = [np.uint64(secrets.randbits(64) | 1) for _ in range(4)]
-        self._sums = np.zeros(parts, dtype=np.uint64)
-        self._rows = np.zeros((2, parts), dtype=np.int64)
+        self._sums = np.zeros(SLOTS, dtype=np.uint64)
 
-    def expect(self, part: int, *columns: Integers) -> None:
-        """Add rows that the part should have; columns int64[n] each."""
-        self._sums[part : part + 1] += self._hashed(columns)
-        self._rows[0, part] += len(columns[0])
+    def expect(self, rows: IndexRows) -> None:
+        """Add rows that the table should have."""
+        np.add.at(self._sums, rows[self._document] & (SLOTS - 1), self._hashes(rows))
+        self.expected += rows.shape[1]
 
-    def find(self, part: int, *columns: Integers) -> None:
+    def find(self, rows: IndexRows) -> None:
         """Add rows that it has."""
-        self._sums[part : part + 1] -= self._hashed(columns)
-        self._rows[1, part] += len(columns[0])
+        np.subtract.at(self._sums, rows[self._document] & (SLOTS - 1), self._hashes(rows))
+        self.found += rows.shape[1]
 
-    def differing(self) -> Iterator[tuple[int, str]]:
-        """Each part that differs, and how, in words."""
-        for part in np.flatnonzero(self._sums).tolist():
-            expected, found = self._rows[:, part].tolist()
-            instead = "some of them wrong" if found == expected else f"not {expected}"
-            yield part, f"{found} rows, {instead}"
+    def differing(self) -> list[int]:
+        """The slots whose rows are not as expected."""
+        slots: list[int] = np.flatnonzero(self._sums).tolist()
+        return slots
 
-    def _hashed(self, columns: Sequence[Integers]) -> npt.NDArray[np.uint64]:
-        """The sum of the hashes of rows, uint64[1]."""
-        mixed = np.full(len(columns[0]), self._factors[0])
-        for column, factor in zip(columns, self._factors[1:], strict=False):
+    def _hashes(self, rows: IndexRows) -> npt.NDArray[np.uint64]:
+        """A hash of each row, uint64[n]."""
+        mixed = np.full(rows.shape[1], self._factors[0])
+        for column, factor in zip(rows, self._factors[1:], strict=True):
             mixed = (mixed ^ column.view(np.uint64)) * factor
             mixed ^= mixed >> np.uint64(32)
             mixed *= self._factors[0]
             mixed ^= mixed >> np.uint64(29)
-        total: npt.NDArray[np.uint64] = mixed.sum(keepdims=True)
-        return total
+        return mixed
 
 
 class Examination:
-    """One examination of a whole file, and the repair of what it finds.
+    """One examination of a whole file.
 
     Attributes:
         repairable: whether the file can be written safely: SQLite finds no damage, and its schema
             and settings are lshdb's, except parts that can be created.
         settings: those of the file; None if they are invalid.
-        counts: how many documents and band rows were examined.
-        repairs: how many things were repaired, by kind (see REPAIRS).
+        documents: how many documents were examined.
+        orphans: the doc_ids of signatures without a document.
+        derivable: slots of documents with values that may be derived again.
+        tables: the comparison of each table of the index.
+        complete: whether all of them were read.
     """
 
-    def __init__(
-        self, audit: Auditor, deep: bool, progress: Progress, *, repair: bool = False
-    ) -> None:
-        """Examine the file; with `repair`, which must be safe, repair what can be derived.
-
-        Counts of shingles and signatures are derived from contents that have the digests of
-        documents: where they differ one of the two was changed, and both stay.
-        """
-        self.repairable = True
+    def __init__(self, audit: Auditor, deep: bool, progress: Progress) -> None:
+        self.repairable = self.complete = True
         self.settings: Settings | None = None
-        self.counts = (0, 0)
-        self.repairs: Counter[str] = Counter()
+        self.documents = 0
+        self.orphans: list[int] = []
+        self.derivable: set[int] = set()
+        self.tables = {table: Comparison(table) for table in (BANDS, FINGERPRINTS)}
         self._found: Counter[str] = Counter()
         self._examples: defaultdict[str, list[str]] = defaultdict(list)
         self._audit = audit
         self._deep = deep
         self._progress = progress
-        self._repair = repair
         self._attempt("the file's structure", self._structure)
         self._attempt("the schema", self._schema)
         self._attempt("the settings", self._read_settings)
         if self.settings is None:
-            self._add("not-checked", 1, ["documents, signatures and bands"])
+            self._add("not-checked", ["documents, signatures and bands"])
         else:
             self._contents(self.settings)
 
@@ -120,183 +120,129 @@ class Examination:
             if self._found[kind]
         )
 
-    def _add(self, kind: str, count: int, examples: Iterable[str]) -> None:
+    def _add(self, kind: str, examples: Sequence[str]) -> None:
         """Count problems, and remember the first examples."""
-        self._found[kind] += count
+        self._found[kind] += len(examples)
         own = self._examples[kind]
-        own.extend(list(examples)[: _EXAMPLES - len(own)])
+        own.extend(examples[: _EXAMPLES - len(own)])
 
     def _attempt(self, what: str, stage: Callable[[], None]) -> bool:
         """Run a stage; return whether it completed."""
         try:
             stage()
         except DamagedFile as error:
-            self._add("damaged", 1, [str(error)])
+            self._add("damaged", [str(error)])
             self.repairable = False
         except QueryError:  # a table or column is missing: the schema's stage has reported that
             pass
         else:
             return True
-        self._add("not-checked", 1, [what])
+        self._add("not-checked", [what])
         return False
 
     def _structure(self) -> None:
         self._progress(0, None, "pages")
         problems = self._audit.problems()
-        self._add("damaged", len(problems), problems)
+        self._add("damaged", problems)
         self.repairable &= not problems
 
     def _schema(self) -> None:
         faults = self._audit.schema_faults()
-        self._add("schema", len(faults), [fault.what for fault in faults])
+        self._add("schema", [fault.what for fault in faults])
         self.repairable &= all(fault.creatable for fault in faults)
-        if self._repair:
-            self.repairs["schema-made"] = self._audit.make_missing()
         for table, row in self._audit.broken_references():
             if table != "signatures":  # those are reported as signatures without a document
-                self._add("foreign-key", 1, [f"table {table}, row {row}"])
+                self._add("foreign-key", [f"table {table}, row {row}"])
 
     def _read_settings(self) -> None:
         try:
             self.settings = self._audit.settings()
         except DamagedFile as error:
-            self._add("settings", 1, [str(error)])
+            self._add("settings", [str(error)])
             self.repairable = False
 
     def _contents(self, settings: Settings) -> None:
-        bands, prints = Checksums(settings.construction.bands), Checksums(1)
-        attempt = self._attempt
-        attempt("the size", self._count)
-        whole = attempt("documents", lambda: self._documents(settings, bands, prints))
-        attempt("signatures", self._orphan_signatures)
-        whole &= attempt("bands", lambda: self._bands(bands, settings.construction.bands))
-        checked = attempt("fingerprints", lambda: self._fingerprints(prints))
-        for part, what in bands.differing() if whole else ():
-            self._add("band-wrong", 1, [f"band {part} has {what}"])
-        for _, what in prints.differing() if whole and checked else ():
-            self._add("fingerprint-wrong", 1, [f"the table has {what}"])
-        if self._repair:
-            self._rebuild(settings)
-        attempt("decisions", self._decisions)
+        self.complete = self._attempt("documents", lambda: self._documents(settings))
+        self._attempt("signatures", self._orphan_signatures)
+        self.complete &= self._attempt("the index", self._index)
+        for table, compared in self.tables.items() if self.complete else ():
+            if compared.differing():
+                same = compared.found == compared.expected
+                instead = "some of them wrong" if same else f"not {compared.expected}"
+                self._add(_WRONG[table], [f"the table has {compared.found} rows, {instead}"])
+        self._attempt("decisions", self._decisions)
 
-    def _count(self) -> None:
-        self.counts = self._audit.counts()
-
-    def _documents(self, settings: Settings, bands: Checksums, prints: Checksums) -> None:
-        derived = self._deep or settings.shingling.of_sets or settings.passages or self._repair
-        done = 0
-        for batch in self._audit.documents(contents=bool(settings.content and derived)):
+    def _documents(self, settings: Settings) -> None:
+        contents = self._deep or settings.shingling.of_sets or settings.passages
+        total = self._audit.count()
+        for batch in self._audit.documents(contents=bool(settings.content and contents)):
             checked = CheckedBatch(batch, settings, self._deep)
             for kind, places in checked.faults.items():
-                keys = [batch[at].key.decode("utf-8", "replace") for at in sorted(places)]
-                self._add(kind, len(keys), keys)
-            doc_ids, signatures = whole_signatures(batch, settings.permutations)
-            keys_of = bucket_keys(signatures, settings.construction, settings.seed)
-            for band in range(settings.construction.bands):
-                bands.expect(band, keys_of[:, band], doc_ids)
+                self._add(kind, [_printable(batch[at].key) for at in sorted(places)])
+            self.derivable.update(batch[at].doc_id % SLOTS for at in checked.derivable())
+            self.tables[BANDS].expect(band_rows(*whole_signatures(batch, settings), settings))
             if settings.passages:
-                prints.expect(0, *_columns(checked.fingerprints()))
-            if self._repair and (derivable := checked.derivable()):
-                contents = list(derivable.values())
-                doc_ids_of = [batch[at].doc_id for at in derivable]
-                stored = list(map(encoded, contents))
-                self._audit.derive(doc_ids_of, stored, sign(contents, settings))
-                self.repairs["documents-derived"] += len(contents)
-            done += len(batch)
-            self._progress(done, self.counts[0], "documents")
+                self.tables[FINGERPRINTS].expect(checked.fingerprints())
+            self.documents += len(batch)
+            self._progress(self.documents, total, "documents")
 
     def _orphan_signatures(self) -> None:
-        orphans = self._audit.orphan_signatures()
-        self._add("signature-orphan", len(orphans), [f"doc_id {one}" for one in orphans])
-        if self._repair:
-            self._audit.delete_signatures(orphans)
-            self.repairs["signatures-removed"] = len(orphans)
+        self.orphans = self._audit.orphan_signatures()
+        self._add("signature-orphan", [f"doc_id {one}" for one in self.orphans])
 
-    def _bands(self, sums: Checksums, bands: int) -> None:
-        done = 0
-        for band_no in range(bands):
-            for keys, doc_ids in self._audit.band(band_no):
-                sums.find(band_no, keys, doc_ids)
-                done += len(keys)
-                self._progress(done, self.counts[1], "band rows")
-        for band_no, rows in self._audit.foreign_bands(bands):
-            self._add("band-wrong", 1, [f"band {band_no} has {rows} rows, not 0"])
-
-    def _fingerprints(self, sums: Checksums) -> None:
-        for columns in self._audit.fingerprints():
-            sums.find(0, *columns)
+    def _index(self) -> None:
+        for table, compared in self.tables.items():
+            for rows in self._audit.index.rows(table):
+                compared.find(rows)
+                self._progress(compared.found, compared.expected, f"rows of {table.name}")
 
     def _decisions(self) -> None:
         for number, rows in groupby(self._audit.decisions(), key=itemgetter(0)):
             if not _can_be(number, list(rows)):
-                self._add("decision", 1, [f"decision {number}"])
-
-    def _rebuild(self, settings: Settings) -> None:
-        """Rebuild what differs from the signatures and contents, or did before their repair."""
-        audit, index = self._audit, self._audit.index
-        if self._found["band-wrong"] or self.repairs["documents-derived"]:
-            signatures = (
-                whole_signatures(batch, settings.permutations)
-                for batch in audit.documents(contents=False)
-            )
-            rebuild_bands(index, settings, signatures, self.counts[0], self._progress)
-            self.repairs["bands-rebuilt"] = settings.construction.bands
-        if self._found["fingerprint-wrong"]:
-            rows = (
-                CheckedBatch(batch, settings, False).fingerprints()
-                for batch in audit.documents(contents=True)
-            )
-            made = rebuild_fingerprints(index, settings, rows, self._progress)
-            self.repairs["fingerprints-rebuilt"] = made or 1
+                self._add("decision", [f"decision {number}"])
 
 
 class CheckedBatch:
-    """Some documents, with what is wrong with them.
+    """Some documents, and what is wrong with them.
 
     Attributes:
-        contents: those that were read, by place; None for an unreadable one. A set is in its
-            stored form.
-        faults: the places of the documents that have a kind of problem.
+        faults: for each kind of problem, the places of documents in the batch.
+        contents: by place, those that were read; None for what is not readable.
     """
 
     def __init__(self, batch: Sequence[StoredDocument], settings: Settings, deep: bool) -> None:
-        """`deep`: shingle and sign contents again, and compare."""
-        self.contents: dict[int, Content | None] = {}
+        """With `deep`, contents are shingled and signed again."""
         self.faults: defaultdict[str, set[int]] = defaultdict(set)
+        self.contents: dict[int, Content | None] = {}
         self._batch = batch
         self._settings = settings
         for at, one in enumerate(batch):
             self._check(at, one)
-        if deep and settings.content:
+        if deep:
             self._compare()
 
-    def derivable(self) -> dict[int, Content]:
-        """The contents, by place, of documents whose values are to be derived from them again.
+    def derivable(self) -> set[int]:
+        """The places of documents with values to be derived from their contents."""
+        wrong = set[int]().union(*(self.faults[kind] for kind in _DERIVED))
+        return wrong - self.faults["digest"] - self.faults["content-missing"]
 
-        A digest is not derived: it shows that the content is still the one that was added.
-        """
-        kinds = ("content", "shingles", "signature", "signature-missing")
-        wrong = set().union(*(self.faults[kind] for kind in kinds)) - self.faults["digest"]
-        readable = self.contents.items()
-        return {at: content for at, content in readable if at in wrong and content is not None}
-
-    def fingerprints(self) -> Fingerprints:
-        """Those of the texts that are readable."""
+    def fingerprints(self) -> IndexRows:
+        """The rows of fingerprints of the texts that are readable."""
         texts = {at: text for at, text in self.contents.items() if isinstance(text, str)}
         settings = self._settings
         found = fingerprints(
             list(texts.values()), settings.shingling, settings.passages, settings.seed
         )
-        return found.of(np.array([self._batch[at].doc_id for at in texts], dtype=np.int64))
+        return found.rows(np.array([self._batch[at].doc_id for at in texts], dtype=np.int64))
 
     def _check(self, at: int, one: StoredDocument) -> None:
         settings, signature = self._settings, one.signature
-        wrong: dict[str, bool | int] = {
+        wrong = {
             "doc-id": one.doc_id < 1,
             "key": not _is_key(one.key),
-            "content": one.filled and not settings.content,
+            "content": bool(one.filled) and not settings.content,
             "content-missing": settings.content and not one.filled,
-            "metadata": one.metadata is not None and not _is_object(one.metadata),
+            "metadata": not _is_metadata(one.metadata),
             "digest": len(one.digest) != DIGEST_BYTES,
             "shingles": not 0 <= one.shingles <= LARGEST,
             # A signature of another size is useless, as is one of a document without shingles.
@@ -305,24 +251,13 @@ class CheckedBatch:
             "signature-missing": signature is None and one.shingles > 0,
         }
         if settings.content and one.content is not None:
-            content = self.contents[at] = self._readable(one.content)
-            own = None if content is None else encoded(content).encode()
+            content = self.contents[at] = _readable(one.content, settings)
+            own = None if content is None else encoded(content)
             wrong["content"] |= own != one.content
-            wrong["digest"] |= own is not None and digest(own) != one.digest
+            wrong["digest"] |= own is not None and digest(own.encode()) != one.digest
         for kind, is_wrong in wrong.items():
             if is_wrong:
                 self.faults[kind].add(at)
-
-    def _readable(self, stored: bytes) -> Content | None:
-        shingling = self._settings.shingling
-        try:
-            text = stored.decode()
-            if shingling.of_sets:
-                return cleaned(from_stored(text, shingling), shingling)
-            return text
-        # Deeply nested sets are not valid sets either.
-        except (UnicodeDecodeError, DamagedFile, ContentError, RecursionError):
-            return None
 
     def _compare(self) -> None:
         readable = {at: content for at, content in self.contents.items() if content is not None}
@@ -338,17 +273,35 @@ class CheckedBatch:
 
 
 def whole_signatures(
-    batch: Sequence[StoredDocument], lanes: int
-) -> tuple[Integers, npt.NDArray[np.uint32]]:
-    """The documents int64[m] with signatures of the right size, and these, uint32[m, lanes]."""
-    some = [(one.doc_id, one.signature) for one in batch if len(one.signature or b"") == 4 * lanes]
-    packed = np.frombuffer(b"".join(blob or b"" for _, blob in some), dtype="<u4")
-    doc_ids = np.array([doc_id for doc_id, _ in some], dtype=np.int64)
-    return doc_ids, packed.reshape(len(some), lanes).astype(np.uint32, copy=False)
+    batch: Sequence[StoredDocument], settings: Settings
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+    """The documents int64[m] with signatures of the right size, and these, uint32[m, k]."""
+    size = 4 * settings.permutations
+    some = {one.doc_id: one.signature for one in batch if len(one.signature or b"") == size}
+    packed = np.frombuffer(b"".join(blob or b"" for blob in some.values()), dtype="<u4")
+    matrix = packed.reshape(len(some), settings.permutations)
+    return np.array([*some], dtype=np.int64), matrix.astype(np.uint32, copy=False)
 
 
-def _columns(found: Fingerprints) -> tuple[Integers, Integers, Integers]:
-    return found.values, found.documents, found.positions
+def band_rows(
+    doc_ids: npt.NDArray[np.int64], signatures: npt.NDArray[np.uint32], settings: Settings
+) -> IndexRows:
+    """The rows of bands of documents int64[n] with signatures uint32[n, k]."""
+    keys = bucket_keys(signatures, settings.construction, settings.seed)
+    columns = np.broadcast_arrays(np.arange(keys.shape[1]), keys, doc_ids[:, np.newaxis])
+    return np.stack(columns).reshape(3, -1)
+
+
+def _readable(stored: str, settings: Settings) -> Content | None:
+    if not _is_utf8(stored):
+        return None
+    try:
+        if settings.shingling.of_sets:
+            return cleaned(from_stored(stored, settings.shingling), settings.shingling)
+        return stored
+    # Deeply nested sets are not valid sets either.
+    except (DamagedFile, ContentError, RecursionError):
+        return None
 
 
 def _can_be(number: int, rows: list[tuple[Any, ...]]) -> bool:
@@ -356,31 +309,34 @@ def _can_be(number: int, rows: list[tuple[Any, ...]]) -> bool:
     verdict = rows[0][1]
     return (
         number > 0
-        and verdict in (b"keep", b"drop", b"different")
-        and (len(rows) > 1) == (verdict == b"different")
-        and len({(row[1], *row[4:]) for row in rows}) == 1
+        and verdict in ("keep", "drop", "different")
+        and (len(rows) > 1) == (verdict == "different")
+        and len({(row[1], *row[4:7]) for row in rows}) == 1
         and all(isinstance(row[3], bytes) and len(row[3]) == DIGEST_BYTES for row in rows)
         and all(_is_key(row[2]) for row in rows)
-        and all(text is None or _is_utf8(text) for text in rows[0][4:])
+        and all(text is None or _is_utf8(text) for text in rows[0][4:7])
     )
 
 
-def _is_key(key: bytes) -> bool:
-    return key != b"" and b"\0" not in key and _is_utf8(key)
+def _is_key(key: str) -> bool:
+    return key != "" and "\0" not in key and _is_utf8(key)
 
 
-def _is_object(raw: bytes) -> bool:
-    """Whether stored metadata is a JSON object."""
+def _is_metadata(stored: str | None) -> bool:
     try:
-        from_json(raw.decode())
-    except (UnicodeDecodeError, DamagedFile):
+        from_json(stored)
+    except DamagedFile:
         return False
     return True
 
 
-def _is_utf8(raw: bytes) -> bool:
+def _is_utf8(text: str) -> bool:
     try:
-        raw.decode()
-    except UnicodeDecodeError:
+        text.encode()
+    except UnicodeEncodeError:
         return False
     return True
+
+
+def _printable(key: str) -> str:
+    return key.encode(errors="surrogateescape").decode(errors="replace")

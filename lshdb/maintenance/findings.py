@@ -9,22 +9,22 @@ from typing import Final
 PROBLEMS: Final = MappingProxyType[str, str](
     {
         "damaged": "SQLite finds the file damaged",
-        "schema": "tables, indexes or views that lshdb did not make so, or triggers that would run",
-        "foreign-key": "rows that refer to others that are not there",
+        "schema": "tables, indexes or views that differ from lshdb's, or triggers that would run",
+        "foreign-key": "rows that refer to missing rows",
         "settings": "invalid settings",
         "doc-id": "documents with numbers below 1",
         "key": "keys that are empty, hold NUL or are not UTF-8",
         "content": "contents that are not in the form in which lshdb stores them",
-        "content-missing": "documents whose content is not there",
+        "content-missing": "documents whose content is missing",
         "metadata": "metadata that is not a JSON object",
         "digest": "contents and digests that contradict each other: one of them was changed",
         "shingles": "numbers of shingles that are not those of the content",
         "signature": "signatures that are not those of the document",
         "signature-missing": "documents with shingles and without a signature",
         "signature-orphan": "signatures without a document",
-        "band-wrong": "bands whose rows are not those that the signatures make",
-        "fingerprint-wrong": "fingerprints that are not those of the contents",
-        "decision": "decisions that are none: of no document, or of one only that is different",
+        "band-wrong": "a table of bands whose rows are not those of the signatures",
+        "fingerprint-wrong": "a table of fingerprints whose rows are not those of the contents",
+        "decision": "decisions without a document, or of one only that is different",
         "not-checked": "what could not be checked because of other problems",
     }
 )
@@ -34,8 +34,10 @@ REPAIRS: Final = MappingProxyType[str, str](
         "schema-made": "tables, indexes and views made",
         "documents-derived": "documents derived from their content again",
         "signatures-removed": "signatures without a document removed",
-        "bands-rebuilt": "bands rebuilt from signatures",
-        "fingerprints-rebuilt": "fingerprints rebuilt from contents",
+        "bands-repaired": "rows of bands added or removed",
+        "bands-rebuilt": "rows of bands rebuilt from signatures",
+        "fingerprints-repaired": "rows of fingerprints added or removed",
+        "fingerprints-rebuilt": "rows of fingerprints rebuilt from contents",
     }
 )
 """Each kind of repair, in words."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -24,10 +24,11 @@ from lshdb.model import Reindexed, Settings
 from lshdb.options import ReindexOptions, ShapeOptions
 from lshdb.progress import Progress, shown
 from lshdb.search.similarity import batches_of_text
-from lshdb.shingling.arrays import chunks
-from lshdb.shingling.winnowing import Fingerprints, fingerprints, joined
+from lshdb.shingling.arrays import bounded, chunks
+from lshdb.shingling.winnowing import fingerprints, joined
 from lshdb.sketching.banding import bucket_keys
-from lshdb.store.store import Index, Store
+from lshdb.store.index import BANDS, FINGERPRINTS, Index, IndexRows
+from lshdb.store.store import Store
 from lshdb.tuning.resolve import reindexed
 
 IntArray: TypeAlias = npt.NDArray[np.int64]
@@ -69,7 +70,7 @@ def _reindex(store: Store, request: ShapeOptions, progress: Progress) -> Reindex
             )
         if after.passages != before.passages:
             found = (
-                fingerprints(texts, after.shingling, after.passages, after.seed).of(doc_ids)
+                fingerprints(texts, after.shingling, after.passages, after.seed).rows(doc_ids)
                 for doc_ids, texts in _contents(store)
             )
             rows += rebuild_fingerprints(store.index, after, found, progress)
@@ -88,33 +89,29 @@ def _contents(store: Store) -> Iterator[tuple[npt.NDArray[np.int64], list[str]]]
 
 
 def rebuild_fingerprints(
-    index: Index, settings: Settings, found: Iterable[Fingerprints], progress: Progress
+    index: Index, settings: Settings, found: Iterable[IndexRows], progress: Progress
 ) -> int:
     """Replace all fingerprints, within the caller's transaction.
 
     Args:
         index: of the file.
         settings: of the new index.
-        found: those of all documents, by their ids, some documents at a time.
+        found: the rows of all documents, some documents at a time.
         progress: called with the number that were written.
 
     Returns:
         The number of rows.
     """
-    index.clear_fingerprints()
+    index.clear(FINGERPRINTS)
     if not settings.passages:
         return 0
-    waiting: list[Fingerprints] = []
-    rows = held = 0
-    for some in chain(found, [None]):
-        if some is not None:
-            waiting.append(some)
-            held += len(some)
-        if waiting and (some is None or held > _FINGERPRINTS):
-            index.append_fingerprints(joined(waiting))
-            rows, held, waiting = rows + held, 0, []
-            progress(rows, None, "fingerprints")
-    return rows
+    total = 0
+    for some in bounded(found, lambda rows: rows.shape[1], _FINGERPRINTS):
+        rows = joined(some)
+        index.insert(FINGERPRINTS, rows)
+        total += rows.shape[1]
+        progress(total, None, "fingerprints")
+    return total
 
 
 def rebuild_bands(
@@ -148,7 +145,7 @@ def rebuild_bands(
                 file.write(bucket_keys(some, settings.construction, settings.seed).T.tobytes())
             documents += len(block)
             progress(documents, total, "rows")
-        index.clear_bands()
+        index.clear(BANDS)
         ends = np.cumsum([0, *map(len, blocks)]).tolist()
         doc_ids = np.concatenate([_NONE, *blocks])
         blocks.clear()
@@ -162,7 +159,8 @@ def rebuild_bands(
             order = np.argsort(keys, kind="stable")
             for chunk in chunks(len(order), index.limits.reindex_rows):
                 part = order[chunk]
-                index.append_bands(band, keys[part], doc_ids[part])
+                columns = np.broadcast_to(band, len(part)), keys[part], doc_ids[part]
+                index.insert(BANDS, np.stack(columns))
                 rows += len(part)
                 progress(documents + rows, total, "rows")
     return rows

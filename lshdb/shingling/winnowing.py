@@ -55,25 +55,20 @@ class Fingerprints:
         kept = own >= 0
         return Fingerprints(self.values[kept], own[kept], self.positions[kept])
 
-    def of(self, doc_ids: npt.NDArray[np.int64]) -> Fingerprints:
-        """The same with ids int64[n] as documents."""
-        return Fingerprints(self.values, doc_ids[self.documents], self.positions)
+    def rows(self, doc_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The columns of the table of fingerprints, int64[3, f]; the n documents have these ids."""
+        return np.stack([self.values, doc_ids[self.documents], self.positions])
 
 
 _NONE: Final = np.empty(0, dtype=np.int64)
 NO_FINGERPRINTS: Final = Fingerprints(_NONE, _NONE, _NONE)
 
 
-def joined(parts: Sequence[Fingerprints]) -> Fingerprints:
-    """The fingerprints of several batches, whose documents have different numbers."""
-    values = np.concatenate([one.values for one in parts])
+def joined(parts: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    """The rows int64[3, f] of several batches, in the order of their values."""
+    rows = np.concatenate(parts, axis=1)
     # A stable sort is twice as fast here: it merges the sorted parts.
-    order = np.argsort(values, kind="stable")
-    return Fingerprints(
-        values[order],
-        np.concatenate([one.documents for one in parts])[order],
-        np.concatenate([one.positions for one in parts])[order],
-    )
+    return rows[:, np.argsort(rows[0], kind="stable")]
 
 
 def fingerprint_size(run: int) -> int:

@@ -64,7 +64,7 @@ class Signed:
         first = parts[0]
         ends = accumulate(len(one.shingles) for one in parts)
         numbered = [
-            one.fingerprints.of(np.arange(end - len(one.shingles), end))
+            one.fingerprints.rows(np.arange(end - len(one.shingles), end))
             for one, end in zip(parts, ends, strict=True)
         ]
         return cls(
@@ -73,7 +73,7 @@ class Signed:
             np.concatenate([one.bucket_keys for one in parts]),
             first.construction,
             first.run,
-            joined(numbered),
+            Fingerprints(*joined(numbered)),
         )
 
 

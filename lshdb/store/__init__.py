@@ -10,6 +10,7 @@ SQLite's. The tables are in schema.sql, all other SQL but pragmas in statements.
     schema         refuses a file whose tables are not those of schema.sql, or that could run code
     rows           what SQLite gives, as the type that it must have; the row of settings
     store          writes documents, signatures and bands; lookups reads them
+    index          the tables of the index: reads, inserts and deletes rows
     conditions     a user's condition on documents
     readonly_sql   runs a user's own SELECT; restricts any connection to reading
     functions      SQL functions such as lsh_jaccard, for any connection
@@ -17,6 +18,6 @@ SQLite's. The tables are in schema.sql, all other SQL but pragmas in statements.
     waiting        documents in a temporary file, until it is their turn to be decided on
     partial_files  files that take their names when complete; what killed runs left of them
 
-Doors: auditing, backup, conditions, connection, functions, guard, lookups, partial_files,
+Doors: auditing, backup, conditions, connection, functions, guard, index, lookups, partial_files,
 readonly_sql, rows, statements, store, waiting.
 """

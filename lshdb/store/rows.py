@@ -48,9 +48,10 @@ def text(value: SqlValue) -> str:
 
 def typed(row: Sequence[SqlValue], *kinds: Any) -> tuple[Any, ...]:
     """A row whose values are of these types, or of one of several as `str | None`."""
-    for value, kind in zip(row, kinds, strict=True):
-        if not isinstance(value, kind):
-            raise _other(getattr(kind, "__name__", str(kind)), value)
+    if not all(map(isinstance, row, kinds)):
+        for value, kind in zip(row, kinds, strict=True):
+            if not isinstance(value, kind):
+                raise _other(getattr(kind, "__name__", str(kind)), value)
     return tuple(row)
 
 

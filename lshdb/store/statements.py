@@ -238,24 +238,24 @@ INDEXES_WITH_CODE: Final = """
     WHERE json_extract(own.value, '$[0]') = 'table'
         AND (i.partial OR EXISTS (SELECT 1 FROM pragma_index_xinfo(i.name) WHERE cid = -2))
         AND i.name NOT IN (SELECT json_extract(value, '$[1]') FROM json_each(?1))"""
-COUNT_BANDS: Final = "SELECT count(*) FROM bands"
-# The last column: whether all values have the types of their columns.
-ALL_AS_STORED: Final = """
+SLOTS: Final = 1 << 16
+"""Into how many groups `check` puts documents, by the lowest bits of their ids."""
+# Of documents in some slots, given as a JSON array, or of all for NULL.
+ALL_AS_STORED: Final = f"""
     SELECT d.doc_id, d.key, d.shingles, d.digest, s.signature, d.content IS NOT NULL,
-        CASE WHEN ? THEN d.content END, d.metadata,
-        typeof(d.key) = 'text' AND typeof(d.shingles) = 'integer' AND typeof(d.digest) = 'blob'
-        AND typeof(s.signature) IN ('blob', 'null') AND typeof(d.content) IN ('text', 'null')
-        AND typeof(d.metadata) IN ('text', 'null')
+        CASE WHEN ?1 THEN d.content END, d.metadata
     FROM documents AS d LEFT JOIN signatures AS s USING (doc_id)
+    WHERE ?2 IS NULL OR d.doc_id & {SLOTS - 1} IN (SELECT value FROM json_each(?2))
     ORDER BY d.doc_id"""
 ORPHAN_SIGNATURES: Final = """
     SELECT doc_id FROM signatures AS s
     WHERE NOT EXISTS (SELECT 1 FROM documents AS d WHERE d.doc_id = s.doc_id)"""
-BAND: Final = "SELECT bucket_key, doc_id FROM bands WHERE band_no = ? ORDER BY bucket_key, doc_id"
-FINGERPRINTS: Final = "SELECT fingerprint, doc_id, position FROM fingerprints"
-FOREIGN_BANDS: Final = """
-    SELECT band_no, count(*) FROM bands WHERE band_no < 0 GROUP BY band_no
-    UNION ALL SELECT band_no, count(*) FROM bands WHERE band_no >= ? GROUP BY band_no"""
+BAND_ROWS: Final = f"""
+    SELECT band_no, bucket_key, doc_id FROM bands
+    WHERE ?1 IS NULL OR doc_id & {SLOTS - 1} IN (SELECT value FROM json_each(?1))"""
+FINGERPRINT_ROWS: Final = f"""
+    SELECT fingerprint, doc_id, position FROM fingerprints
+    WHERE ?1 IS NULL OR doc_id & {SLOTS - 1} IN (SELECT value FROM json_each(?1))"""
 UPDATE_DERIVED: Final = """
     UPDATE documents SET shingles = ?2, content = ?3 WHERE doc_id = ?1"""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
-from typing import Final, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,6 @@ import numpy.typing as npt
 from lshdb.errors import DamagedFile, UsageError
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import FileState, Settings
-from lshdb.shingling.arrays import chunks
-from lshdb.shingling.winnowing import Fingerprints
 from lshdb.store import statements as sql
 from lshdb.store.connection import (
     Mode,
@@ -25,6 +23,7 @@ from lshdb.store.connection import (
     is_new,
 )
 from lshdb.store.guard import Connection
+from lshdb.store.index import BANDS, Index
 from lshdb.store.lookups import StoreReader
 from lshdb.store.rows import (
     SqlValue,
@@ -35,10 +34,6 @@ from lshdb.store.rows import (
 from lshdb.store.sqlite_errors import translated_errors
 from lshdb.store.transactions import Kind, Transaction, empty_log
 
-_T = TypeVar("_T")
-
-_ROWS: Final = 100_000
-"""Rows of the index in one array while they are inserted."""
 _MAX_IDS: Final = 1 << 62
 """No file ever has this many documents."""
 
@@ -73,7 +68,7 @@ class Store(StoreReader):
     """One open database file. Its settings are checked, its values typed, its errors lshdb's.
 
     Attributes:
-        index: writes rows of the index.
+        index: the rows of the index.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -237,12 +232,8 @@ class Store(StoreReader):
         for band in range(bucket_keys[0].shape[1]):
             keys = np.concatenate([piece[:, band] for piece in bucket_keys])
             order = np.argsort(keys)  # pages are then visited in order, each once
-            self.index.append_bands(band, keys[order], doc_ids[order])
-
-    def delete_fingerprints(self, found: Fingerprints) -> None:
-        """Delete the fingerprints of documents, which are named by their ids."""
-        rows = np.column_stack([found.values, found.documents, found.positions])
-        self._run_many(sql.DELETE_FINGERPRINT, rows.tolist())
+            rows = np.broadcast_to(band, len(order)), keys[order], doc_ids[order]
+            self.index.insert(BANDS, np.stack(rows))
 
     def set_index(self, settings: Settings) -> None:
         """Write the threshold, recall and construction of the index."""
@@ -254,43 +245,5 @@ class Store(StoreReader):
         for band in range(bucket_keys.shape[1]):
             order = np.argsort(bucket_keys[:, band])
             keys = bucket_keys[order, band].tolist()
-            rows = zip(repeat(band), keys, doc_ids[order].tolist(), strict=False)
-            self._run_many(sql.DELETE_BAND, rows)
+            self.index.delete(BANDS, zip(repeat(band), keys, doc_ids[order].tolist(), strict=False))
         self._run_many(sql.DELETE_SIGNATURE, [(doc_id,) for doc_id in doc_ids.tolist()])
-
-
-class Index:
-    """The rows of the index, as they are rebuilt within the caller's transaction."""
-
-    def __init__(self, connection: Connection) -> None:
-        self.limits = connection.limits
-        self._connection = connection
-
-    def clear_bands(self) -> None:
-        """Delete all band rows; their pages are free for new rows."""
-        self._connection.rows(sql.DELETE_BANDS)
-
-    def append_bands(
-        self, band: int, keys: npt.NDArray[np.int64], doc_ids: npt.NDArray[np.int64]
-    ) -> None:
-        """Insert sorted rows of a band, int64[n] both."""
-        columns = np.broadcast_to(band, len(keys)), keys, doc_ids
-        self._append(sql.INSERT_BANDS, sql.INSERT_BAND, columns)
-
-    def clear_fingerprints(self) -> None:
-        """Delete all fingerprints; their pages are free for new rows."""
-        self._connection.rows(sql.DELETE_FINGERPRINTS)
-
-    def append_fingerprints(self, found: Fingerprints) -> None:
-        """Insert the fingerprints of documents, which are named by their ids."""
-        columns = found.values, found.documents, found.positions
-        self._append(sql.INSERT_FINGERPRINTS, sql.INSERT_FINGERPRINT, columns)
-
-    def _append(self, many: str, one: str, columns: Sequence[npt.NDArray[np.int64]]) -> None:
-        """Insert rows in order, by a statement for many and one for those that are left."""
-        for part in chunks(len(columns[0]), _ROWS):
-            rows = np.column_stack([column[part] for column in columns])
-            whole = len(rows) - len(rows) % sql.ROWS_AT_ONCE
-            blocks = rows[:whole].reshape(-1, sql.ROWS_AT_ONCE * len(columns))
-            self._connection.run_many(many, (block.tolist() for block in blocks))
-            self._connection.run_many(one, rows[whole:].tolist())

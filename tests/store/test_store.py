@@ -42,7 +42,6 @@ SCANS_ON_PURPOSE = {
     "SHARED_BUCKETS",
     "SHARED_FINGERPRINTS",
     "WHOLE_SETTINGS",
-    "FINGERPRINTS",
     "KEYS_CONTAINING",
     "TEXT_INDEX",
     "COUNT_DOCUMENTS",
@@ -51,7 +50,8 @@ SCANS_ON_PURPOSE = {
     "BUCKETS_OF_SIZE",
     # What check looks through.
     "SCHEMA",
-    "COUNT_BANDS",
+    "BAND_ROWS",
+    "FINGERPRINT_ROWS",
     "ALL_AS_STORED",
     # Each document of a temporary file.
     "WAITING_LONGEST",

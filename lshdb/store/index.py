@@ -1,0 +1,98 @@
+"""The tables of the index: rows that follow from the signatures and contents of documents."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.json_text import dumps
+from lshdb.shingling.arrays import chunks
+from lshdb.store import statements as sql
+from lshdb.store.guard import Connection
+from lshdb.store.rows import integers
+
+IndexRows: TypeAlias = npt.NDArray[np.int64]
+"""Rows of a table, as the columns int64[3, n] in the table's order."""
+
+SLOTS: Final = sql.SLOTS
+_ROWS: Final = 100_000
+"""Rows that are Python's objects at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexTable:
+    """A table of the index and its statements; each row has three integers.
+
+    Attributes:
+        name: of the table.
+        document: which of the columns has the ids of documents.
+        read: reads the rows of some slots, or all.
+        insert: inserts a row, and `insert_many` as many as ROWS_AT_ONCE.
+        delete: deletes a row, and `clear` all of them; their pages are free for new rows.
+    """
+
+    name: str
+    document: int
+    read: str
+    insert: str
+    insert_many: str
+    delete: str
+    clear: str
+
+
+BANDS: Final = IndexTable(
+    "bands",
+    2,
+    sql.BAND_ROWS,
+    sql.INSERT_BAND,
+    sql.INSERT_BANDS,
+    sql.DELETE_BAND,
+    sql.DELETE_BANDS,
+)
+FINGERPRINTS: Final = IndexTable(
+    "fingerprints",
+    1,
+    sql.FINGERPRINT_ROWS,
+    sql.INSERT_FINGERPRINT,
+    sql.INSERT_FINGERPRINTS,
+    sql.DELETE_FINGERPRINT,
+    sql.DELETE_FINGERPRINTS,
+)
+
+
+class Index:
+    """Reads and writes rows of the index, within the caller's transaction."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.limits = connection.limits
+        self._connection = connection
+
+    def rows(self, table: IndexTable, slots: Collection[int] | None = None) -> Iterator[IndexRows]:
+        """All rows, or those of the documents in some slots, some thousands at a time.
+
+        A document is in the slot of its id modulo SLOTS.
+        """
+        some = None if slots is None else dumps(list(slots))
+        for rows in self._connection.parts(table.read, some, size=_ROWS):
+            yield integers(rows).reshape(-1, 3).T
+
+    def clear(self, table: IndexTable) -> None:
+        """Delete all rows."""
+        self._connection.rows(table.clear)
+
+    def insert(self, table: IndexTable, rows: IndexRows) -> None:
+        """Insert rows, which are fastest in the order of the table."""
+        for part in chunks(rows.shape[1], _ROWS):
+            some = np.ascontiguousarray(rows[:, part].T)
+            whole = len(some) - len(some) % sql.ROWS_AT_ONCE
+            blocks = some[:whole].reshape(-1, sql.ROWS_AT_ONCE * 3)
+            self._connection.run_many(table.insert_many, (block.tolist() for block in blocks))
+            self._connection.run_many(table.insert, some[whole:].tolist())
+
+    def delete(self, table: IndexTable, rows: Iterable[tuple[int, ...]]) -> None:
+        """Delete rows; those that are not there are no error."""
+        self._connection.run_many(table.delete, rows)
