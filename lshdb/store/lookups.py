@@ -7,13 +7,11 @@ A join is read as a stream, for minutes if there are many pairs. It has its own 
 from __future__ import annotations
 
 import difflib
-import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +29,6 @@ from lshdb.store.readonly_sql import run_readonly, sealed_connection
 from lshdb.store.rows import Parameters, SqlValue, blob, integer, integers, settings_of, text, typed
 from lshdb.store.sqlite_errors import translated_errors
 
-_T = TypeVar("_T")
 _NEIGHBOURS: Final = 5
 """Keys before and after an unknown one that may be meant."""
 _SEARCHING: Final = 0.025
@@ -77,21 +74,6 @@ class StoredFile:
     doc_id: int
     key: str
     state: FileState | None
-
-
-@dataclass(frozen=True, slots=True)
-class TextHits:
-    """What a full-text index has of some words.
-
-    Attributes:
-        found: doc_id, key and content of each document, ascending.
-        newest: the last doc_id that the index has.
-        usable: whether it could be read.
-    """
-
-    found: list[tuple[int, str, str]]
-    newest: int
-    usable: bool
 
 
 class StoreReader:
@@ -403,17 +385,13 @@ class StoreReader:
         """The error for a missing key; it names up to three keys that may be meant.
 
         They contain the key, or share half of its characters. They are searched among its
-        neighbours in the index, and by a short scan of the index.
+        neighbours in the index, and by a short scan of the index for its last part.
         """
         wanted = key.encode(errors="ignore").decode().removeprefix("./")
         found = {text(one) for (one,) in self._rows(sql.KEYS_BEFORE, wanted, _NEIGHBOURS)}
-        # For a path, also its parts without the first directories, down to its last name.
-        parts = wanted.split("/", maxsplit=_NEIGHBOURS)
-        for place in range(len(parts)):
-            found.update(self.keys_from("/".join(parts[place:]), _NEIGHBOURS))
-        if name := (wanted.rpartition("/")[2] or wanted).lower():
-            with translated_errors(self.path):
-                found.update(self._keys_containing(name))
+        found.update(self.keys_from(wanted, _NEIGHBOURS))
+        if name := wanted.rpartition("/")[2]:
+            found.update(self.keys_containing(name, _MAX_CONTAINING, _SEARCHING))
         short = sorted((one for one in found if len(one) <= _LONGEST), key=len)
         asked = wanted.lower()
         holding = [one for one in short if len(asked) > 1 and asked in one.lower()]
@@ -422,19 +400,13 @@ class StoreReader:
             holding[:3] or difflib.get_close_matches(wanted, short, 3, 0.5),
         )
 
-    def _keys_containing(self, part: str, seconds: float = _SEARCHING) -> Iterator[str]:
-        """Keys that contain a text in lower case: as many as are found in some seconds."""
-        end = time.monotonic() + seconds
-        # True ends the statement; called every 1,000 steps of SQLite's, some 50 us.
-        self._connection.set_progress_handler(lambda: time.monotonic() > end, 1_000)
-        try:
-            for (key,) in self._connection.execute(sql.KEYS_CONTAINING, (part, _MAX_CONTAINING)):
-                yield text(key)
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
-                raise
-        finally:
-            self._connection.set_progress_handler(None, 0)
+    def keys_containing(self, part: str, most: int, seconds: float) -> list[str]:
+        """Keys that contain a text, whatever the case of ASCII: as many as are found in time."""
+        found: list[str] = []
+        with translated_errors(self.path), self._connection.limited(seconds):
+            for (key,) in self._connection.execute(sql.KEYS_CONTAINING, (part.lower(), most)):
+                found.append(text(key))
+        return found
 
     def decisions(self) -> list[DecisionRow]:
         """All decisions in order, the rows of each by key."""
@@ -462,47 +434,6 @@ class StoreReader:
         rows = self._rows(sql.DIFFERENT_FROM, dumps(list(keys)))
         found = (typed(row, str, bytes, str, bytes, int) for row in rows)
         return [(row[:2], row[2:4], row[4]) for row in found]
-
-    def keys_containing(self, part: str, most: int, seconds: float) -> list[str]:
-        """Keys that contain a text, whatever the case of ASCII: as many as are found in time."""
-        with translated_errors(self.path):
-            return list(islice(self._keys_containing(part.lower(), seconds), most))
-
-    def documents_in_text_index(
-        self, words: Sequence[str], after: int, most: int, seconds: float
-    ) -> TextHits | None:
-        """Documents that a full-text index has with all of some words, or words that begin so.
-
-        The index is the user's: an FTS5 table `documents_fts` with content='documents'. It is as
-        the user last rebuilt it. None where there is none.
-
-        Args:
-            words: what is looked for.
-            after: a doc_id, from behind which hits are found.
-            most: how many are found.
-            seconds: after which the search ends, and the index is not usable.
-        """
-        ((parts, usable),) = self._rows(sql.TEXT_INDEX)
-        if not parts:
-            return None
-        if not usable:
-            return TextHits([], 0, usable=False)
-        # A phrase is taken as it is, whatever is in it; SQLite's language of queries ends at NUL.
-        phrases = (word.replace("\0", "").replace('"', '""') for word in words)
-        asked = " ".join(f'"{phrase}"*' for phrase in phrases)
-        end = time.monotonic() + seconds
-        self._connection.set_progress_handler(lambda: time.monotonic() > end, 10_000)
-        try:
-            ((newest,),) = self._connection.execute(sql.TEXT_INDEX_NEWEST).fetchall()
-            rows = self._connection.execute(sql.TEXT_INDEX_HITS, (asked, after, most)).fetchall()
-            hits = [(integer(doc_id), text(key), content) for doc_id, key, content in rows]
-        except sqlite3.DatabaseError:
-            # It is damaged, of another form, or too slow; whether the documents are is found then.
-            return TextHits([], 0, usable=False)
-        finally:
-            self._connection.set_progress_handler(None, 0)
-        found = [(doc_id, key, text(content)) for doc_id, key, content in hits if content]
-        return TextHits(found, newest if isinstance(newest, int) else 0, usable=True)
 
     def documents_with(
         self, words: Sequence[str], after: int, most: int, seconds: float

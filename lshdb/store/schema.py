@@ -5,9 +5,8 @@ expressions, virtual tables. lshdb opens only files whose definitions with lshdb
 of schema.sql, byte for byte, and in which writing lshdb's tables does nothing else: SQLite itself
 says which triggers and foreign keys would act, while it prepares lshdb's statements, and which
 indexes have expressions or conditions. What else sqlite_schema says may be forged, and decides
-nothing. Other tables, views and indexes belong to the user; no statement of lshdb's touches them,
-except a full-text index (StoreReader.documents_in_text_index). The connection has its own limits
-besides this check.
+nothing. Other tables, views and indexes belong to the user; no statement of lshdb's touches them.
+The connection has its own limits besides this check.
 
 `check` reports the same faults, and its repair makes what is missing.
 """

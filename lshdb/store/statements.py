@@ -144,28 +144,6 @@ KEYS_BEFORE: Final = "SELECT key FROM documents WHERE key < ? ORDER BY key DESC 
 DOCUMENTS_AFTER: Final = """
     SELECT doc_id, key, substr(content, 1, 1000000) FROM documents
     WHERE doc_id > ? ORDER BY doc_id"""
-# A full-text index that the user made: whether there is one, and whether it is FTS5's of documents.
-# In a file of somebody else any of its parts may be a view or another kind of table, with code.
-TEXT_INDEX: Final = """
-    SELECT coalesce(sum(name = 'documents_fts'), 0), count(*) = 5 AND sum(
-        CASE WHEN type <> 'table' THEN 0
-            WHEN name <> 'documents_fts' THEN made LIKE 'CREATETABLE%'
-            ELSE (made LIKE 'CREATEVIRTUALTABLEdocuments^_ftsUSINGfts5(%' ESCAPE '^'
-                OR made LIKE 'CREATEVIRTUALTABLE_documents^_fts_USINGfts5(%' ESCAPE '^')
-                AND (made LIKE '%,content=_documents_,%' OR made LIKE '%,content=_documents_)'
-                OR made LIKE '%,content=documents,%' OR made LIKE '%,content=documents)')
-        END) = 5
-    FROM (SELECT name, type, replace(replace(replace(replace(
-            sql, ' ', ''), char(9), ''), char(10), ''), char(13), '') AS made
-        FROM main.sqlite_schema
-        WHERE name IN ('documents_fts', 'documents_fts_data', 'documents_fts_idx',
-            'documents_fts_docsize', 'documents_fts_config') AND length(sql) < 10000)"""
-TEXT_INDEX_NEWEST: Final = "SELECT max(id) FROM documents_fts_docsize"
-TEXT_INDEX_HITS: Final = """
-    SELECT d.doc_id, d.key, substr(d.content, 1, 1000000)
-    FROM documents_fts CROSS JOIN documents AS d ON d.doc_id = documents_fts.rowid
-    WHERE documents_fts MATCH ? AND documents_fts.rowid > ?
-    ORDER BY documents_fts.rowid LIMIT ?"""
 KEYS_CONTAINING: Final = "SELECT key FROM documents WHERE instr(lower(key), ?) LIMIT ?"
 
 # Walks a band once in the order of its key, and looks up shared buckets at once: 3.2 s for 16 bands

@@ -63,8 +63,6 @@ _FOUND: Final = 30
 """Keys, and documents by their contents, that a search shows."""
 _LOOKING: Final = 0.07
 """Seconds for each of these searches: nobody waits longer."""
-_INDEX_SECONDS: Final = 1.0
-"""Seconds for a full-text index, which takes a hundredth of that, except on a slow disk."""
 _MAX_WORDS: Final = 10
 _DROPPED: Final = 500
 """Documents to drop that a page lists."""
@@ -332,33 +330,15 @@ def find(visit: Visit) -> Page:
         keys = visit.store.keys_containing(asked, _FOUND, _LOOKING)
     hits: list[tuple[str, str]] = []
     further: int | None = None
-    index, scan = "", "scan" in visit.arguments
     contents = visit.database.settings.content
     if words and contents:
-        found = None
-        if not scan:
-            found = visit.store.documents_in_text_index(words, after, _FOUND, _INDEX_SECONDS)
-        if found is not None and found.usable and not found.found and not after:
-            # The index may miss parts of words, and be damaged.
-            found, scan = None, True
-        if found is not None:
-            index = "used" if found.usable else "unusable"
-            hits = [(key, content) for _, key, content in found.found]
-        if found is not None and len(hits) == _FOUND:
-            further = found.found[-1][0]
-        else:
-            # Documents that are not in the index, or all.
-            last = after if found is None else max(after, found.newest)
-            more, further = visit.store.documents_with(words, last, _FOUND - len(hits), _LOOKING)
-            hits += more
+        hits, further = visit.store.documents_with(words, after, _FOUND, _LOOKING)
     data = {
         "q": asked,
         "keys": keys,
         "hits": [{"key": key, "pieces": snippet(content, words)} for key, content in hits],
         "further": further,
         "after": after,
-        "index": index,
-        "scan": "yes" if scan else None,
         "contents": contents,
         "most": _FOUND,
     }
