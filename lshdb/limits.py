@@ -64,25 +64,19 @@ class Limits:
     # adding
 
     batch_documents: int = 16_000
-    """Documents of a batch: this many, or a share of those in the file if that is more. Larger
-    batches save CPU time, smaller ones leave less to write when the last part is signed."""
-    batch_share: int = 5
-    """One in this many documents in the file is that share."""
-    batch_bytes: int = 240_000_000
-    """Bytes of documents and band rows in a batch, and so the length of the log that it leaves."""
+    """Documents of a batch that is written, decided on or asked about at once; a large file takes
+    more. Larger batches save CPU time, smaller ones leave less to write when the last part is
+    signed."""
+    batch_bytes: int = 40_000_000
+    """Bytes of documents in memory: read, being signed, or signed and not written yet. A batch of
+    files, which are read on while it is written, has up to six times as many bytes of documents and
+    band rows."""
     batch_seconds: float = 5.0
     """Seconds to read a batch: a document of a slow stream waits no longer for others."""
-    read_ahead_bytes: int = 40_000_000
-    """Bytes of documents in memory: read, being signed, or signed and not written yet."""
-    file_ahead_bytes: int = 20_000_000
-    """The same for files, which are read on after each written part: it covers only what is signed
-    during a COMMIT."""
     fingerprints: int = 3_000_000
     """Fingerprints held before they are sorted and written: 24 bytes each, and 56 more to sort
     them. More of them put more rows into a page at once: 40 in a file of a million documents of
     1 KB."""
-    part_bytes: int = 1_000_000
-    """Bytes of documents that are signed together."""
     workers_from: int = 3
     """With this part processes are started: a smaller job ends sooner than they start."""
 
@@ -96,14 +90,8 @@ class Limits:
     document, which take as long as reading and shingling a dozen documents."""
     dedup_pairs: int = 250_000
     """Pairs compared at once: with more, it takes fewer documents."""
-    order_documents: int = 1_000
-    """Documents written to the temporary file of another order at once."""
 
     # queries
-
-    query_batch: int = 16_000
-    """Queries that are looked up at once. With 5,000 each lookup takes a tenth longer, with 1,000
-    twice as long; more would not fit into memory with their candidates."""
 
     query_rows: int = 1 << 20
     """Band rows that many queries look up at once: they and their pairs take some 100 MB."""

@@ -69,30 +69,18 @@ class Job(Generic[T, R]):
         """Do an item."""
         raise NotImplementedError
 
-    def split(self, item: T) -> tuple[T, T]:
-        """What a worker needs of an item, and what is needed here to complete its reply."""
-        return item, item
-
-    def answer(self, item: T) -> R:
-        """Do an item in a worker: the result without what the parent has."""
-        return self.run(item)
-
-    def whole(self, reply: R, item: T) -> R:  # noqa: ARG002
-        """The result, from a worker's reply and what was kept of the item."""
-        return reply
-
 
 @dataclass(slots=True, eq=False)
 class Pending(Generic[T, R]):
     """An item to do.
 
     Attributes:
-        item: without what its reply has, once that is here.
+        item: what is given; None when its reply is here.
         future: a worker's reply, still a pickle, or None if there is none.
         done: the result, in a tuple, if it was done here.
     """
 
-    item: T
+    item: T | None
     future: Future[bytes | None] | None = None
     done: tuple[R] | None = None
 
@@ -156,8 +144,7 @@ class Workers(Generic[T, R]):
         self._submitted += 1
         pending: Pending[T, R] = Pending(item)
         if not self.count or self._submitted <= self._alone:
-            pending.done = (self._job.run(item),)
-            pending.item = self._job.split(item)[1]
+            self._do(pending)
             return pending
         if self._threads is None:
             self._threads = ThreadPoolExecutor(self.count, "lshdb-worker")
@@ -176,19 +163,26 @@ class Workers(Generic[T, R]):
         """
         if self._under_way and pending is self._under_way[0]:
             self._under_way.popleft()
-            future = pending.future
-            assert future is not None
-            others = iter(self._under_way)
-            while pending.done is None and not future.done() and not future.cancel():
-                other = next((one for one in others if one.future and one.future.cancel()), None)
-                if other is None:
-                    break
-                other.done = (self._job.run(other.item),)
-            reply = None if pending.done or future.cancelled() else future.result()
-            if reply is not None:
-                pending.done = (self._job.whole(pickle.loads(reply), pending.item),)
-        done, pending.done, pending.future = pending.done, None, None
-        return done[0] if done else self._job.run(pending.item)
+        others = iter(self._under_way)
+        future = pending.future
+        while future is not None and not future.done() and not future.cancel():
+            other = next((one for one in others if one.future and one.future.cancel()), None)
+            if other is None:
+                break
+            self._do(other)
+        reply = None if future is None or future.cancelled() else future.result()
+        if reply is not None:
+            pending.done = (pickle.loads(reply),)
+        elif pending.done is None:
+            self._do(pending)
+        assert pending.done is not None
+        (result,), pending.done = pending.done, None
+        return result
+
+    def _do(self, pending: Pending[T, R]) -> None:
+        """Do an item here."""
+        pending.done = (self._job.run(cast(T, pending.item)),)
+        pending.item = pending.future = None
 
     def results(self, items: Iterable[T], ahead: int) -> Iterator[R]:
         """The results of items, in their order, while this many others are under way."""
@@ -207,25 +201,20 @@ class Workers(Generic[T, R]):
         """Have an item done by this thread's process; its reply, or None if that fails."""
         if getattr(self._own, "failed", 0) >= _ATTEMPTS:
             return None
-        # In any case the item is done here, which then raises its error once.
-        try:
-            item, kept = self._job.split(pending.item)
-            request = pickle.dumps(item, 5)
-        except Exception:
-            return None
         try:
             process = getattr(self._own, "process", None)
             if process is None:
                 process = self._own.process = self._started()
-            _send(cast(BinaryIO, process.stdin), request)
+            _send(cast(BinaryIO, process.stdin), pickle.dumps(pending.item, 5))
             reply: bytes | None = pickle.load(cast(BinaryIO, process.stdout))
         except Exception:
-            # Usually it has ended; if not, its next output is unknown.
+            # Usually it has ended; if not, its next output is unknown. The item is done here,
+            # which then raises its error once.
             self._own.process = None
             self._own.failed = getattr(self._own, "failed", 0) + 1
             return None
         if reply is not None:
-            pending.item = kept
+            pending.item = None
         return reply
 
     def _started(self) -> subprocess.Popen[bytes]:
@@ -285,7 +274,7 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
         reply = None
         # In any case the parent does the item, and raises the error.
         with suppress(Exception):
-            reply = pickle.dumps(job.answer(pickle.loads(request)), 5)
+            reply = pickle.dumps(job.run(pickle.loads(request)), 5)
         _send(replies, reply)
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 
 from lshdb.errors import warn_of_limit
-from lshdb.ingest.batches import Item, Stream
+from lshdb.ingest.batches import Item, Stream, signed
 from lshdb.ingest.dedup import Places, Selecting, Selection, selection_for
 from lshdb.ingest.parts import SignedPart, Signing
 from lshdb.ingest.writing import Writer, delete, numbered_keys
@@ -28,12 +28,10 @@ from lshdb.progress import Progress, shown, silent
 from lshdb.search.limits import dedup_cut, reference_cut
 from lshdb.shingling.arrays import chunks
 from lshdb.shingling.content import cleaned
-from lshdb.shingling.hashing import reuse_freed_memory
 from lshdb.sources.paths import STDIN
 from lshdb.sources.readers import reader_of
 from lshdb.sources.records import Block, RecordParser
 from lshdb.store.store import Store
-from lshdb.workers import Workers, default_workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,7 @@ class Job:
         workers: processes that sign documents beside this one; None for the usual number.
         on_failure: called with each line, row or file that gives no document.
         selection: the rule for similar documents; None to add all.
-        prompt: whether reading items never blocks, so that they may be read in a transaction.
+        local: whether reading items never blocks, so that they may be read in a transaction.
         numbered: whether keys may be repeated: they are stored with a number before them, in a
             file that only this process uses.
         places: notes where documents are from, if all are added; or None.
@@ -80,7 +78,7 @@ class Job:
     workers: int | None = None
     on_failure: Callable[[Failure], None] | None = None
     selection: Selection | None = None
-    prompt: bool = False
+    local: bool = False
     numbered: bool = False
     places: Places | None = None
 
@@ -102,48 +100,41 @@ def write_documents(job: Job, items: Iterable[Item]) -> Iterator[tuple[AddReport
     store, selection, settings = job.store, job.selection, job.store.settings
     if settings.shingling.foreign:
         cleaned("", settings.shingling)  # raises once, and not for each document
-    reuse_freed_memory()
-    unsure = documents = 0
-    count = default_workers() if job.workers is None else job.workers
-    prompt = job.prompt and selection is None  # which decides on a batch when all of it is there
-    keep_blocks = selection is not None and selection.keep_blocks
-    if selection is not None and selection.against is not None:
+    if selection is None:
+        signing = Signing(settings, job.parser, store.limits)
+        with signed(store, items, signing, job.workers, local=job.local) as stream:
+            documents = 0
+            for batch in stream:
+                report = _write(job, stream, batch, documents)
+                documents += report.documents
+                yield report, []
+        return
+    if selection.against is not None:
         settings = replace(settings, content=True)  # compared there, even if not stored
-    selecting = None
-    if selection is not None:
-        selecting = Selecting(store, selection, numbered=job.numbered)
-    signing, alone = Signing(settings, job.parser, store.limits), store.limits.workers_from - 1
-    with Workers(signing, count, alone=alone) as pool:
-        stream = Stream(store, items, pool, prompt=prompt, keep_blocks=keep_blocks)
-        while stream.read_ahead():
-            outcomes: list[Outcome] = []
-            if selection is None or selecting is None:
-                report = _write(job, stream, documents)
-            else:
-                both = list(stream.batch())
-                parts = [part for _, part in both]
-                job.failed(parts)
-                left_out: Sequence[DroppedRow | None] = ()
-                if selection.against is not None:
-                    left_out, some = selection.against.similar(parts, store.settings, selection)
-                    unsure += some
-                with store.writing():
-                    report, dropped = selecting.write(parts, left_out)
-                rest = iter(dropped)
-                outcomes = [
-                    Outcome(block, part.keys, part.places, list(islice(rest, len(part.keys))))
-                    for block, part in both
-                ]
-                del both, parts
-            documents += report.documents
+    signing, keep = Signing(settings, job.parser, store.limits), selection.keep_blocks
+    selecting, unsure = Selecting(store, selection, numbered=job.numbered), 0
+    with signed(store, items, signing, job.workers, keep_blocks=keep) as stream:
+        for batch in stream:
+            parts = [*batch]
+            job.failed(parts)
+            left_out: Sequence[DroppedRow | None] = ()
+            if selection.against is not None:
+                left_out, some = selection.against.similar(parts, store.settings, selection)
+                unsure += some
+            with store.writing():
+                report, dropped = selecting.write(parts, left_out)
+            rest = iter(dropped)
+            outcomes = [
+                Outcome(part.block, part.keys, part.places, list(islice(rest, len(part.keys))))
+                for part in parts
+            ]
+            del parts
             yield report, outcomes
             del outcomes
-    if selecting is not None and selecting.cut:
-        warn_of_limit(dedup_cut(selecting.cut, store.limits.dedup_listed))
-    if unsure:
-        warn_of_limit(reference_cut(unsure, store.limits.dedup_listed))
-    if stream.error is not None:
-        raise stream.error
+        if selecting.cut:
+            warn_of_limit(dedup_cut(selecting.cut, store.limits.dedup_listed))
+        if unsure:
+            warn_of_limit(reference_cut(unsure, store.limits.dedup_listed))
 
 
 def add_documents(
@@ -154,13 +145,13 @@ def add_documents(
     on_failure: Callable[[Failure], None] | None = None,
     *,
     progress: Progress = silent,
-    prompt: bool = False,
+    local: bool = False,
 ) -> AddReport:
     """Add documents in batches; see Database.add_many and `write_documents`."""
     selection = selection_for(options.on_similar)
     total = AddReport()
     count = len(items) if isinstance(items, Sized) else None
-    job = Job(store, parser, options.workers, on_failure, selection, prompt)
+    job = Job(store, parser, options.workers, on_failure, selection, local)
     for report, outcomes in write_documents(job, items):
         total += report
         for one in chain.from_iterable(outcome.dropped for outcome in outcomes):
@@ -192,7 +183,7 @@ def add_files(store: Store, paths: Iterable[str], options: AddFilesOptions) -> A
             reader.parser,
             options.on_failure,
             progress=report,
-            prompt=is_local_input(paths),
+            local=is_local_input(paths),
         )
     # Text files are decoded by the reader itself.
     return added + AddReport(replaced=reader.replaced - replaced)
@@ -207,12 +198,12 @@ def is_local_input(paths: Iterable[str]) -> bool:
     )
 
 
-def _write(job: Job, stream: Stream, first: int) -> AddReport:
+def _write(job: Job, stream: Stream, batch: Iterable[SignedPart], first: int) -> AddReport:
     """Write a batch, whose keys may get numbers from `first` on; its results."""
     with job.store.writing():
         writer = Writer(job.store)
         # The first parts are written while the last ones are still being signed.
-        for _, part in stream.batch():
+        for part in batch:
             job.failed([part])
             if job.numbered:
                 if job.places is not None:

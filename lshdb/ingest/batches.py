@@ -10,14 +10,16 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from lshdb.errors import ContentError, InputError
-from lshdb.ingest.parts import Part, SignedPart
+from lshdb.ingest.parts import Part, SignedPart, Signing
 from lshdb.limits import Limits
 from lshdb.model import Content, Document, Failure, FileState, Settings
 from lshdb.shingling.content import cleaned
+from lshdb.shingling.hashing import reuse_freed_memory
 from lshdb.sources.metadata import to_json
 from lshdb.sources.records import (
     Block,
@@ -29,7 +31,7 @@ from lshdb.sources.records import (
     key_fault,
 )
 from lshdb.store.store import Store
-from lshdb.workers import Pending, Workers
+from lshdb.workers import Pending, Workers, default_workers
 
 Item: TypeAlias = Document | TextFile | tuple[str, Content] | Mapping[str, object] | Block | Failure
 """An item to add: a document, also as a pair of key and content or a record, a block, or a failure,
@@ -39,12 +41,17 @@ _BAND_ROW: Final = 64
 """About the bytes of a band row in memory and in the log."""
 _OBJECTS: Final = 200
 """Bytes of a document's objects besides its characters."""
-_LARGE: Final = 16 << 20
-"""Bytes of a line that waits in a file: to write its document takes three times as much memory."""
+_PARTS: Final = 40
+"""Parts of documents of `batch_bytes`."""
+_LONGEST: Final = 6
+"""A batch that need not be in memory may have this many times `batch_bytes`, band rows included,
+which bounds the log that it leaves."""
+_LARGE_FILE: Final = 80_000
+"""A file of so many documents, or of a multiple, takes batches of so many times as many."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _Ahead:
     """A part that is being signed: its block if that is kept, its documents and bytes (about)."""
 
     block: Block | None
@@ -55,7 +62,11 @@ class _Part:
 
 
 class Stream:
-    """The batches of a stream of documents: while `read_ahead()`, take the parts of `batch()`.
+    """The batches of a stream of documents: iterators of signed parts, to be taken in order.
+
+    All that is read ahead is decided here, by three limits. A part is signed when a batch is as
+    long as that: of `batch_documents`, or of `batch_bytes` with those that are read for the next
+    one, or when it took `batch_seconds`.
 
     An error of the stream (a document that cannot be read or taken, Ctrl-C) ends it, so that
     earlier documents can be written; it is then in `error`.
@@ -71,56 +82,47 @@ class Stream:
         items: Iterable[Item],
         pool: Workers[Part, SignedPart],
         *,
-        prompt: bool,
+        local: bool,
         keep_blocks: bool,
-        most: int | None = None,
     ) -> None:
-        """Read items for a store, to be signed by `pool`.
-
-        Args:
-            store: to which they are added.
-            items: documents.
-            pool: signs them.
-            prompt: whether reading never blocks, so that a batch may be read while it is written.
-                Otherwise all of it is read before, into memory.
-            keep_blocks: whether parts come with the blocks that documents are made of.
-            most: documents of a batch; None to follow the size of the file.
-        """
+        """Read items for a store, to be signed by `pool`; see `signed`."""
         self.error: BaseException | None = None
         self.sign = True
         self._pool = pool
-        self._prompt = prompt
-        self._directory = str(store.path.absolute().parent)
+        self._local = local
         self._keep_blocks = keep_blocks
-        self._fixed = most
         self._stored = store.last_doc_id()
         self._limits = limits = store.limits
-        self._room = limits.file_ahead_bytes if prompt else limits.read_ahead_bytes
-        self._band_rows = _BAND_ROW * store.settings.construction.bands
+        half = max(2, limits.batch_bytes // 2)
+        self._longest = _LONGEST * limits.batch_bytes if local else half
+        self._band_rows = _BAND_ROW * store.settings.construction.bands if local else 0
+        self._batches = 2 if pool.count else 1  # one is written while the other is signed
+        self._room = (half // 2 if local else half) * self._batches
         self._source = _parts(items, store.settings, limits)
-        self._ahead: deque[_Part] = deque()
+        self._ahead: deque[_Ahead] = deque()
         self._ahead_size = self._ahead_documents = 0
         self._over = False
 
-    def read_ahead(self) -> bool:
-        """Read the next parts to write, and those to sign meanwhile; False at the end."""
-        begun = time.monotonic()
-        while self._read():
-            if time.monotonic() - begun > self._limits.batch_seconds:
-                break
-        return bool(self._ahead)
+    def __iter__(self) -> Iterator[Iterator[SignedPart]]:
+        """The batches. Parts are signed while the ones before them are taken."""
+        while True:
+            begun = time.monotonic()
+            while self._read():
+                if time.monotonic() - begun > self._limits.batch_seconds:
+                    break
+            if not self._ahead:
+                return
+            yield self._batch()
 
-    def batch(self) -> Iterator[tuple[Block | None, SignedPart]]:
-        """The parts of a batch, each when it is signed, with its block if that is kept."""
-        most, limits = self._most(), self._limits
-        begun = time.monotonic()
+    def _batch(self) -> Iterator[SignedPart]:
+        """The parts of a batch, each when it is signed."""
+        most, begun = self._most(), time.monotonic()
         documents = size = 0
         while self._ahead:
             full = (
                 documents >= most
-                or size + documents * self._band_rows >= limits.batch_bytes
-                or (size >= self._room // 2 and not self._prompt)
-                or (size and self._prompt and time.monotonic() - begun > limits.batch_seconds)
+                or size >= self._longest
+                or (size and time.monotonic() - begun > self._limits.batch_seconds)
             )
             # A small rest is written with this batch: alone it would touch as many pages.
             if full and not (self._over and 2 * self._ahead_documents < documents):
@@ -129,26 +131,23 @@ class Stream:
             self._ahead_size -= part.size
             self._ahead_documents -= part.documents
             documents += part.documents
-            size += part.size
+            size += part.size + part.documents * self._band_rows
             self._stored += part.documents
             signed = self._pool.result(part.pending)
-            yield part.block, replace(signed, origin=part.origin)
-            while self._prompt and self._read():
+            yield replace(signed, block=part.block, origin=part.origin)
+            while self._local and self._read():
                 pass
 
     def _most(self) -> int:
         """Documents of a batch."""
-        if self._fixed is not None:
-            return self._fixed
-        return max(self._limits.batch_documents, self._stored // self._limits.batch_share)
+        return self._limits.batch_documents * max(1, self._stored // _LARGE_FILE)
 
     def _read(self) -> bool:
         """Read a part and submit it for signing; False if there is none, or no room for it."""
-        batches = 2 if self._pool.count else 1  # one is written while the other is signed
         if (
             self._over
-            or self._ahead_size >= self._room // 2 * batches
-            or self._ahead_documents >= self._most() * batches
+            or self._ahead_size >= self._room
+            or self._ahead_documents >= self._most() * self._batches
         ):
             return False
         try:
@@ -156,19 +155,21 @@ class Stream:
             if item is None:
                 self._over = True
                 return False
+            pending: Pending[Part, SignedPart]
+            block: Block | None = None
+            origin: Origin | None = None
             if isinstance(item, Failure):
-                pending = Pending(Part(), done=(SignedPart([], [], [], None, [item], 0),))
+                pending = Pending(None, done=(SignedPart([], [], [], None, [item], 0),))
             else:
+                block = item.block
+                if block is not None:
+                    origin = block.origin
+                if isinstance(block, Rows):
+                    item = replace(item, block=replace(block, source=None))  # which stays here
+                    block = block.without_values()
                 pending = self._pool.submit(replace(item, sign=self.sign))
-            block = item.block if isinstance(item, Part) else None
-            origin = None if block is None else block.origin
-            if not self._keep_blocks:
-                block = None
-            if isinstance(block, Rows):
-                block = block.without_values()
-            elif block is not None and block.size >= _LARGE:
-                block = block.put_away(self._directory)
-            self._ahead.append(_Part(block, origin, pending, documents, size))
+            kept = block if self._keep_blocks else None
+            self._ahead.append(_Ahead(kept, origin, pending, documents, size))
             self._ahead_size += size
             self._ahead_documents += documents
         except BaseException as error:
@@ -176,6 +177,36 @@ class Stream:
             if not isinstance(error, Exception):
                 self._ahead.clear()  # interrupted: do not wait for parts that are being signed
         return not self._over
+
+
+@contextmanager
+def signed(
+    store: Store,
+    items: Iterable[Item],
+    signing: Signing,
+    workers: int | None,
+    *,
+    local: bool = False,
+    keep_blocks: bool = False,
+) -> Iterator[Stream]:
+    """The documents of a stream in batches, signed here and in a pool of worker processes.
+
+    Args:
+        store: gives the size of batches.
+        items: documents.
+        signing: how they are signed.
+        workers: processes beside this one; None for the usual number.
+        local: whether reading never blocks, so that a batch may be read while it is written.
+            Otherwise all of it is read before, into memory.
+        keep_blocks: whether parts come with the blocks that documents are made of.
+    """
+    reuse_freed_memory()
+    count = default_workers() if workers is None else workers
+    with Workers(signing, count, alone=store.limits.workers_from - 1) as pool:
+        stream = Stream(store, items, pool, local=local, keep_blocks=keep_blocks)
+        yield stream
+        if stream.error is not None:
+            raise stream.error
 
 
 def _parts(
@@ -187,21 +218,18 @@ def _parts(
     files: list[tuple[str, FileState]] = []
     size = 0
     begun = time.monotonic()
-    item: Item | None
     for item in items:
         alone = isinstance(item, Lines | Rows | Failure)
         if documents and (
             alone
-            or size >= limits.part_bytes
+            or size >= limits.batch_bytes // _PARTS
             or len(documents) >= limits.batch_documents
             or time.monotonic() - begun > limits.batch_seconds
         ):
             yield Part(documents, metadata=metadata, files=files), len(documents), size
             documents, metadata, files, size = [], [], [], 0
         if isinstance(item, Lines | Rows):
-            found = [(Part(block=item), item.count, item.size)]
-            item = None  # one line may have hundreds of megabytes: nothing holds it here
-            yield found.pop()
+            yield Part(block=item), item.count, item.size
         elif isinstance(item, Failure):
             yield item, 0, _OBJECTS
         else:

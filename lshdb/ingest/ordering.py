@@ -244,7 +244,7 @@ def _decisions(
     waiting: WaitingDocuments, first: int, end: int, fields: Sequence[str]
 ) -> Iterator[tuple[int, str, DroppedRow | None]]:
     """The numbers and keys of documents in order, and why each is dropped."""
-    at_once = waiting.limits.order_documents
+    at_once = waiting.limits.batch_documents
     for start in range(first, end, at_once):
         some = waiting.decisions(start, min(end, start + at_once))
         for number, key, one, *metadata in some:
@@ -294,7 +294,7 @@ def _take_in(waiting: WaitingDocuments, items: Iterable[Item], job: Job, progres
             file = document.key if isinstance(item, TextFile) else None
             take(count, document, document.key, (file, None))
             count += 1
-        if len(rows) >= limits.order_documents or item is None:
+        if len(rows) >= limits.batch_documents or item is None:
             waiting.add(rows)
             rows.clear()
             progress(count, None, "rows read")

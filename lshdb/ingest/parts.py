@@ -13,7 +13,7 @@ from lshdb.shingling.content import cleaned, digest, encoded
 from lshdb.sketching.signing import Signed, sign
 from lshdb.sources.metadata import to_json
 from lshdb.sources.readers import parsed
-from lshdb.sources.records import Block, Origin, RecordParser, Rows, Where
+from lshdb.sources.records import Block, Origin, RecordParser, Where
 from lshdb.workers import Job
 
 
@@ -52,6 +52,7 @@ class SignedPart:
         metadata: of the documents, as stored; empty if no document has any.
         files: of the documents that are text files, the keys and states.
         origin: the file of a block, and the numbers of its lines or rows.
+        block: the block itself, if it is kept.
     """
 
     keys: Sequence[str]
@@ -64,6 +65,7 @@ class SignedPart:
     metadata: Sequence[str | None] = ()
     files: Sequence[tuple[str, FileState]] = ()
     origin: Origin | None = None
+    block: Block | None = None
 
     def where(self) -> list[Where]:
         """Where each document is from."""
@@ -140,29 +142,3 @@ class Signing(Job[Part, SignedPart]):
         return SignedPart(
             keys, stored, own, signed, failures, replaced, places, metadata, part.files
         )
-
-    def split(self, part: Part) -> tuple[Part, Part]:
-        """Data that only this process needs stays here."""
-        if part.block is None:
-            documents = [("", one) for _, one in part.documents]
-            return replace(part, documents=documents, metadata=(), files=()), part
-        if isinstance(part.block, Rows) and part.block.source is not None:
-            part = replace(part, block=replace(part.block, source=None))
-        return part, Part()  # the reply has all of it: no need to keep it twice
-
-    def answer(self, part: Part) -> SignedPart:
-        """Sign a part; the reply is without data that the parent has."""
-        signed = self.run(part)
-        if part.block is None and not self.settings.shingling.of_sets:
-            return replace(signed, keys=[], stored=[])
-        return signed
-
-    def whole(self, reply: SignedPart, part: Part) -> SignedPart:
-        """A worker's reply, completed by the data that it did not get or send back."""
-        if not part.documents:
-            return reply
-        stored: Sequence[str] = reply.stored
-        if not self.settings.shingling.of_sets and (self.settings.content or not part.sign):
-            stored = cast("list[str]", [content for _, content in part.documents])
-        keys = [key for key, _ in part.documents]
-        return replace(reply, keys=keys, stored=stored, metadata=part.metadata, files=part.files)

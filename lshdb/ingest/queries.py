@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain
 
 from lshdb.errors import Cut, warn_of_limit
-from lshdb.ingest.batches import Item, Stream
+from lshdb.ingest.batches import Item, signed
 from lshdb.ingest.parts import Signing
 from lshdb.ingest.writing import asked_about
 from lshdb.model import Failure, Match
@@ -17,10 +17,8 @@ from lshdb.search.limits import queries_cut
 from lshdb.search.many import answers
 from lshdb.search.query import best, snapshot
 from lshdb.shingling.content import cleaned
-from lshdb.shingling.hashing import reuse_freed_memory
 from lshdb.sources.records import RecordParser
 from lshdb.store.store import Store
-from lshdb.workers import Workers, default_workers
 
 
 def answer_many(
@@ -59,20 +57,17 @@ def _answered(
 ) -> Generator[tuple[str, list[Match]]]:
     # Queries need contents, and no fingerprints.
     settings = replace(stores[0].settings, content=True, passages=0)
-    reuse_freed_memory()
     cut = 0
 
     def count(_: Cut) -> None:
         nonlocal cut
         cut += 1
 
-    processes = default_workers() if query.workers is None else query.workers
     limits = stores[0].limits
-    with Workers(Signing(settings, parser), processes, alone=limits.workers_from - 1) as pool:
-        most = limits.query_batch
-        stream = Stream(stores[0], items, pool, prompt=False, keep_blocks=False, most=most)
-        while stream.read_ahead():
-            parts = [part for _, part in stream.batch()]
+    signing = Signing(settings, parser, limits)
+    with signed(stores[0], items, signing, query.workers) as stream:
+        for batch in stream:
+            parts = [*batch]
             for failure in chain.from_iterable(part.failures for part in parts):
                 on_failure(failure)
             parts = [part for part in parts if part.keys]
@@ -89,7 +84,5 @@ def _answered(
                     several = len(found) > 1
                     yield key, best(chain.from_iterable(found), query.top) if several else found[0]
             del parts
-    if cut:
-        warn_of_limit(queries_cut(cut, max(limits.query_first, (query.top or 0) + 1)))
-    if stream.error is not None:
-        raise stream.error
+        if cut:
+            warn_of_limit(queries_cut(cut, max(limits.query_first, (query.top or 0) + 1)))

@@ -72,7 +72,7 @@ class Reference:
         unsure = 0
         with snapshot(self.store, None, ()) as (reader, _):
             listed = reader.limits.dedup_listed
-            for some in _groups(parts, reader.limits.query_batch):
+            for some in _groups(parts, reader.limits.batch_documents):
                 alike = replace(reader.settings, passages=settings.passages)
                 asked = asked_about(some, alike)
                 keys = [key for part in some for key in part.keys]

@@ -106,7 +106,7 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
         writing = AddManyOptions(workers=options.workers, on_batch=options.on_batch)
         with shown(options.progress, "reading files") as report:
             added = add_documents(
-                store, items, writing, reader.parser, failed, progress=report, prompt=True
+                store, items, writing, reader.parser, failed, progress=report, local=True
             )
     refused = _refusal(plan, options)
     if not options.dry_run:

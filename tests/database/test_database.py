@@ -59,15 +59,13 @@ def open_sets(path: Path, **settings: Any) -> lshdb.Database:
     return lshdb.open(path, threshold=0.5, shingle="set", **settings)
 
 
-def in_batches_of(documents: int, *, size: int = 1 << 30, chunk: int = 1 << 30) -> Limits:
-    """Small batches, and the parts that they are signed in; processes are started at once."""
-    return Limits(
-        batch_documents=documents,
-        batch_share=1 << 30,
-        read_ahead_bytes=2 * size,
-        part_bytes=chunk,
-        workers_from=1,
-    )
+ONE_EACH = 8_000
+"""Bytes of a batch whose parts have one small document each."""
+
+
+def in_batches_of(documents: int, *, size: int = 1 << 30) -> Limits:
+    """Small batches; processes are started at once."""
+    return Limits(batch_documents=documents, batch_bytes=size, workers_from=1)
 
 
 def counts(report: AddReport) -> tuple[int, int, int]:
@@ -263,17 +261,17 @@ def added_one_by_one(*, kept: bool) -> tuple[AddReport, dict[str, list[inspectio
 
 
 @pytest.mark.parametrize("kept", [True, False])
-@pytest.mark.parametrize("chunk", [1, 1 << 30])
+@pytest.mark.parametrize("bytes_at_once", [ONE_EACH, 1 << 30])
 @pytest.mark.parametrize(
     ("size", "workers"),
     [(1, 0), (2, 0), (5, 0), (10_000, 0), (10_000, None), (2, 3)],
 )
 def test_any_size_of_batch_and_number_of_workers_gives_the_same_file(
-    path: Path, size: int, workers: int | None, chunk: int, kept: bool
+    path: Path, size: int, workers: int | None, bytes_at_once: int, kept: bool
 ) -> None:
     report, contents = added_one_by_one(kept=kept)
     assert min(counts(report)) > 5
-    limits = in_batches_of(size, chunk=chunk)
+    limits = in_batches_of(size, size=bytes_at_once)
     with open_sets(path, content=kept, limits=limits) as db, signed_elsewhere():
         assert counts(db.add_many(history(), workers=workers)) == counts(report)
         assert db.keys() == list(dict(history()))
@@ -517,7 +515,7 @@ def test_what_another_connection_does_between_signing_and_writing_counts(
 ) -> None:
     """A batch is compared with the file once more when it has the write lock."""
     documents: Pairs = [("a", [1, 2, 3]), ("b", [4, 5, 6]), ("c", [7]), ("d", [8])]
-    limits = in_batches_of(100, chunk=1)  # each document is signed when the next one is read
+    limits = in_batches_of(100, size=ONE_EACH)  # each document is signed when the next one is read
     with open_sets(path, limits=limits) as db, open_sets(path) as other, signed_elsewhere():
         db.add_many([("a", [1, 2, 3]), ("b", [4])])
 

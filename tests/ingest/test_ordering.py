@@ -93,7 +93,7 @@ def test_what_is_known_and_stored_comes_first_then_what_is_asked_for(
     numbered: bool,
     rows: Path,
 ) -> None:
-    small = Limits(batch_documents=20, order_documents=7, query_batch=10)
+    small = Limits(batch_documents=20, batch_bytes=20_000)
     lines = [json.dumps({"id": key, "text": text, "from": key[-2:]}) for key, text in KNOWN.items()]
     (rows.parent / "known.jsonl").write_text("\n".join(lines))
     with lshdb.open(rows.parent / "known.db", **SETTINGS) as db:

@@ -302,7 +302,7 @@ def test_an_older_process_notices(path: Path) -> None:
 @pytest.mark.parametrize("on_similar", ["keep", "skip"])
 def test_a_stream_goes_on_with_the_new_index(path: Path, on_similar: Any, workers: int) -> None:
     """Parts are signed for the old index when it is rebuilt between two batches."""
-    limits = Limits(batch_documents=20, batch_share=1 << 30)
+    limits = Limits(batch_documents=20)
     reports: list[lshdb.AddReport] = []
     with lshdb.open(path, **OLD, limits=limits) as db, lshdb.open(path) as other:
 

@@ -102,7 +102,7 @@ def test_worker_processes_and_small_batches_change_nothing(path: Path) -> None:
     wanted = [one for seed in range(6) for one in asked(seed)]
     with database_of(path, documents(1), shingle="word:2", threshold=0.5) as db:
         expected = list(db.query_many(wanted, workers=0))
-    with lshdb.open(path, limits=Limits(part_bytes=2_000, query_batch=50)) as db:
+    with lshdb.open(path, limits=Limits(batch_bytes=80_000, batch_documents=50)) as db:
         assert list(db.query_many(iter(wanted), workers=2)) == expected
 
 
@@ -122,7 +122,7 @@ def test_the_file_may_be_written_to_between_answers(path: Path) -> None:
 
 
 def test_a_database_that_is_closed_meanwhile_answers_no_further_batch(path: Path) -> None:
-    with lshdb.open(path, limits=Limits(query_batch=1, part_bytes=1)) as db:
+    with lshdb.open(path, limits=Limits(batch_documents=1)) as db:
         found = db.query_many([(f"q{i}", "the fox and the grapes") for i in range(4)], workers=0)
         next(found)
     with pytest.raises(lshdb.UsageError, match="is closed"):
@@ -130,7 +130,7 @@ def test_a_database_that_is_closed_meanwhile_answers_no_further_batch(path: Path
 
 
 def test_a_bad_document_ends_the_stream_behind_the_batches_before_it(path: Path) -> None:
-    with database_of(path, {"a": "the fox and the grapes"}, limits=Limits(part_bytes=1)) as db:
+    with database_of(path, {"a": "the fox and the grapes"}, limits=Limits(batch_bytes=1)) as db:
         bad: Any = [("q", "the fox and the grapes"), ("set", ["x"]), ("r", "the fox")]
         found = db.query_many(bad, workers=0)
         assert next(found)[0] == "q"
@@ -156,7 +156,7 @@ def test_one_warning_counts_the_queries_that_a_limit_cut(path: Path) -> None:
 
 
 def test_settings_of_a_reindexed_file_are_those_of_the_batch(path: Path) -> None:
-    small = Limits(query_batch=10, part_bytes=200)
+    small = Limits(batch_documents=10, batch_bytes=8_000)
     with database_of(path, TEXTS, threshold=0.9, limits=small) as db:
         found = db.query_many(TEXTS.items(), workers=0)
         first = list(itertools.islice(found, 5))

@@ -340,7 +340,7 @@ def add_one_by_one(
     def measure(_: lshdb.AddReport) -> None:
         log_sizes.append(log.stat().st_size)
 
-    one_each = replace(limits, batch_documents=1, batch_share=1 << 30)
+    one_each = replace(limits, batch_documents=1)
     with open_sets(path, limits=one_each) as db:
         documents = ((f"d{i}", [f"{i} {j} {'x' * 1000}" for j in range(100)]) for i in range(count))
         db.add_many(documents, on_batch=measure, workers=0)
