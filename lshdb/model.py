@@ -6,13 +6,14 @@ import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import SettingsError
 from lshdb.formatting import listed, share
+from lshdb.groups import Option, check_value
 from lshdb.templates import in_notebook
 
 MAX_LANES: Final = 4096
@@ -124,17 +125,15 @@ Element: TypeAlias = str | int
 Content: TypeAlias = str | Collection[Element]
 """The content of a document: a text, or a set of elements."""
 ShinglingKind: TypeAlias = Literal["word", "char", "set", "foreign"]
-SketchName: TypeAlias = Literal["fast", "minhash"]
-Keep: TypeAlias = Literal["first", "longest", "last"]
-"""Which document of a cluster is kept."""
 
+SketchName: TypeAlias = Literal["fast", "minhash"]
 MIN_LANES: Final = 16
 MIN_RUN: Final = 3
 MAX_RUN: Final = 1000
 """Units of the runs that an index of passages may be made for: shorter ones are everywhere."""
+LARGEST_SEED: Final = (1 << 63) - 1
 LONGEST_SHINGLE: Final = 64
 LONGEST_NAME: Final = 100
-LARGEST_SEED: Final = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +186,17 @@ class Shingling:
         return "set" if self.kind == "set" else f"{self.kind}:{self.name or self.size}"
 
 
+_SHARE: Final = Option("a share of pairs", above=0, max=1)
+_SETTINGS: Final[dict[str, tuple[object, Option]]] = {
+    "threshold": (float, _SHARE),
+    "recall": (float, _SHARE),
+    "permutations": (int, Option("lanes", min=MIN_LANES, max=MAX_LANES)),
+    "sketch": (SketchName, Option("a kind of signature")),
+    "seed": (int, Option("of all hashes", min=0, max=LARGEST_SEED)),
+    "passages": (int, Option("words of the shortest")),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What a database is made with; threshold, recall and construction change by reindexing only.
@@ -215,34 +225,18 @@ class Settings:
     passages: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("threshold", "recall"):
-            if not isinstance(getattr(self, name), float | int):
-                raise SettingsError(f"{name} {getattr(self, name)!r:.100} is not a number")
-        for name in ("permutations", "seed", "passages"):
-            if not isinstance(getattr(self, name), int):
-                raise SettingsError(f"{name} {getattr(self, name)!r:.100} is not an integer")
-        if not 0 < self.threshold <= 1:
-            raise SettingsError(f"threshold {self.threshold:g} is not above 0 and at most 1")
-        if not 0 < self.recall <= 1:
-            raise SettingsError(f"recall {self.recall:g} is not above 0 and at most 1")
-        if not MIN_LANES <= self.permutations <= MAX_LANES:
-            raise SettingsError(
-                f"{self.permutations} permutations are not {MIN_LANES} to {MAX_LANES}"
-            )
+        for name, (kind, option) in _SETTINGS.items():
+            check_value(name, getattr(self, name), kind, option, SettingsError)
         if self.construction.lanes > self.permutations:
             raise SettingsError(
                 f"{self.construction.bands} bands of {self.construction.rows} rows take "
                 f"{self.construction.lanes} lanes, and there are {self.permutations} "
                 f"permutations: give {self.construction.lanes} permutations or fewer bands"
             )
-        if self.sketch not in get_args(SketchName):
-            raise SettingsError(f"sketch {self.sketch!r:.100} is not fast or minhash")
         if self.shingling.foreign and self.content:
             raise SettingsError(
                 f"shingle {self.shingling} has no contents: give content=False (--no-content)"
             )
-        if not 0 <= self.seed <= LARGEST_SEED:
-            raise SettingsError(f"seed {self.seed} is not 0 to {LARGEST_SEED}")
         if self.passages and not MIN_RUN <= self.passages <= MAX_RUN:
             raise SettingsError(f"passages {self.passages} is not {MIN_RUN} to {MAX_RUN}")
         if self.passages and self.shingling.of_sets:
@@ -770,10 +764,6 @@ class Info:
     documents: int
     empty: int
     bytes: int
-
-
-OnSimilar: TypeAlias = Literal["keep", "skip"]
-"""What to do with a document that is similar to an earlier, kept one."""
 
 
 @dataclass(frozen=True, slots=True)

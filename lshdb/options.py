@@ -30,7 +30,7 @@ Parameters: TypeAlias = Sequence[SqlValue] | Mapping[str, SqlValue]
 
 TIMEOUT = 30.0
 """Seconds to wait while another process writes."""
-LONGEST_TIMEOUT = 1_000_000.0
+LONGEST_TIMEOUT = 1_000_000
 """SQLite counts milliseconds in 32 bits."""
 
 # values as the command line writes them
@@ -87,7 +87,9 @@ WhereParameters: TypeAlias = Annotated[
 ]
 FieldNames: TypeAlias = Annotated[
     Sequence[str],
-    Option("Also print these fields, or the text.", metavar="NAME,...", parse=names_of_text),
+    Option(
+        "Add these fields, or the text, to each result.", metavar="NAME,...", parse=names_of_text
+    ),
 ]
 KeepOption: TypeAlias = Annotated[
     Keep, Option("Which of similar ones to keep.", metavar="first|longest|last")
@@ -350,28 +352,36 @@ class SyncOptions(WritingOptions, TextOptions, WalkingOptions):
 # similar documents
 
 
-def _selection(options: Any) -> None:
-    """Check the condition of a search, and name each field once."""
-    if options.where is None and options.parameters:
-        raise UsageError("parameters need an expression: give where")
-    object.__setattr__(options, "fields", tuple(dict.fromkeys(options.fields)))
+class ConditionOptions(Options):
+    """Which documents are meant."""
+
+    where: Where = None
+    parameters: WhereParameters = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.where is None and self.parameters:
+            raise UsageError("parameters need an expression: give where")
 
 
-class RankingOptions(Options):
-    """How documents are found for a query, and ranked."""
+class SimilarOptions(ConditionOptions):
+    """Which similar documents are found, and what comes with each."""
 
     top: Top = None
     threshold: Threshold = None
     estimate: Estimate = False
-    exhaustive: Annotated[bool, Option("Slower: compare with all documents.")] = False
-    containment: Annotated[bool, Option("Rank by the share of the query held.")] = False
-    where: Where = None
-    parameters: WhereParameters = ()
     fields: FieldNames = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _selection(self)
+        self.__dict__["fields"] = tuple(dict.fromkeys(self.fields))  # each once
+
+
+class RankingOptions(SimilarOptions):
+    """How documents are found for a query, and ranked."""
+
+    exhaustive: Annotated[bool, Option("Slower: compare with all documents.")] = False
+    containment: Annotated[bool, Option("Rank by the share of the query held.")] = False
 
 
 class QueryOptions(RankingOptions):
@@ -395,38 +405,17 @@ class QueryManyOptions(RankingOptions):
     progress: OnProgress = False
 
 
-IgnoreDecisions: TypeAlias = Annotated[
-    bool, Option("Ignore decisions: see lshdb decide.", flags=("--ignore-decisions", "--all"))
-]
+class JoinOptions(SimilarOptions):
+    """Which similar documents are found among those stored."""
 
-
-class PairsOptions(Options):
-    """Options of `Database.pairs`."""
-
-    threshold: Threshold = None
-    top: Top = None
     key: StoredKey = None
-    where: Where = None
-    parameters: WhereParameters = ()
-    estimate: Estimate = False
-    ignore_decisions: IgnoreDecisions = False
-    fields: FieldNames = ()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _selection(self)
+    ignore_decisions: Annotated[
+        bool, Option("Ignore decisions: see lshdb decide.", flags=("--ignore-decisions", "--all"))
+    ] = False
 
 
-class ConditionOptions(Options):
-    """Which documents are meant."""
-
-    where: Where = None
-    parameters: WhereParameters = ()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.where is None and self.parameters:
-            raise UsageError("parameters need an expression: give where")
+class PairsOptions(JoinOptions):
+    """Options of `Database.pairs`."""
 
 
 class KeysOptions(ConditionOptions):
@@ -469,19 +458,14 @@ class ClusteringOptions(GroupingOptions):
     key: StoredKey = None
 
 
-class ClustersOptions(ClusteringOptions):
+class ClustersOptions(ClusteringOptions, JoinOptions):
     """Options of `Database.clusters`."""
 
     min_size: Annotated[int | None, Option("Minimum number of members.", min=1)] = None
     max_size: Annotated[int | None, Option("Maximum number of members.", min=2)] = None
-    top: Top = None
-    estimate: Estimate = False
-    ignore_decisions: IgnoreDecisions = False
-    fields: FieldNames = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _selection(self)
         if self.max_size is not None and self.max_size < (self.min_size or 2):
             raise UsageError(
                 f"max_size {self.max_size} is below {self.min_size}: no cluster is so small"
@@ -621,11 +605,7 @@ class BucketOptions(Options):
     estimate: Estimate = False
     limit: Annotated[
         int | None,
-        Option(
-            "In larger buckets, compare each with the first only.",
-            min=2,
-            kind=("an integer or None", lambda value: isinstance(value, int | None)),
-        ),
+        Option("In larger buckets, compare each with the first only.", min=2),
     ] = 2000
 
 

@@ -17,7 +17,7 @@ import typer
 from lshdb.cli.documents import Failures, content_of_file, is_table, queries_reader
 from lshdb.cli.files import STDOUT
 from lshdb.cli.messages import message
-from lshdb.cli.options import DatabaseFile, FailIfFound, Form, StoredKey
+from lshdb.cli.options import DatabaseFile, FailIfFound, Form
 from lshdb.cli.parameters import completed_keys
 from lshdb.cli.results import columns_of, on_terminal, write_record, write_results
 from lshdb.cli.running import FAILED
@@ -30,6 +30,7 @@ from lshdb.options import (
     PassagePairsOptions,
     PassagesOptions,
     QueriesOptions,
+    StoredKey,
 )
 from lshdb.sources.paths import key_of
 

@@ -273,7 +273,7 @@ def dedup(
         if null:
             _print_paths(rows)
         elif of_files:
-            _print_files(rows, Form(as_json), shown)
+            _print_files(rows, Form(as_json=as_json), shown)
         else:
             for _ in rows:
                 pass

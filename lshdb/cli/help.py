@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from inspect import cleandoc
 from typing import Any, Final
 
 from typer.core import TyperCommand, TyperGroup
 
-from lshdb.groups import fields_of
 from lshdb.options import SettingsOptions, WalkingOptions
 
 GROUPS: Final = {
@@ -35,10 +35,10 @@ _HEADINGS: Final = {
         "encoding",
         "strict",
     ),
-    "Files": (*(one.name for one in fields_of(WalkingOptions)), "list_skipped"),
+    "Files": (*(one.name for one in fields(WalkingOptions)), "list_skipped"),
     "Matching": ("estimate", "exhaustive", "containment", "where", "parameters"),
     "Output": ("as_json", "as_csv", "output", "heading", "quiet"),
-    "Index": tuple(one.name for one in fields_of(SettingsOptions) if one.name != "threshold"),
+    "Index": tuple(one.name for one in fields(SettingsOptions) if one.name != "threshold"),
     "Advanced": ("timeout", "workers", "conf"),
 }
 """Options by name; all others are those that most people use, and come first."""

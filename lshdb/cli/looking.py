@@ -17,7 +17,6 @@ from lshdb.cli.messages import message, shows_progress
 from lshdb.cli.options import (
     DatabaseFile,
     Form,
-    StoredKey,
     Who,
     key_argument,
 )
@@ -26,7 +25,7 @@ from lshdb.cli.running import clear_away_on_interrupt, end_on_interrupt
 from lshdb.errors import InputError, LshdbError, UsageError
 from lshdb.groups import Option
 from lshdb.json_text import dumps
-from lshdb.options import GroupingOptions
+from lshdb.options import GroupingOptions, StoredKey
 from lshdb.progress import shown
 from lshdb.sources.paths import escaped, printable_path
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
@@ -14,8 +13,8 @@ from lshdb.cli.files import STDOUT, check_distinct
 from lshdb.cli.parameters import DATABASE, completed_keys, key_of_text
 from lshdb.cli.running import end_on_interrupt
 from lshdb.errors import UsageError
-from lshdb.groups import Option, regrouped
-from lshdb.options import TIMEOUT, FieldOptions, Mode, OpenOptions, SettingsOptions
+from lshdb.groups import Option, Options, regrouped
+from lshdb.options import TIMEOUT, FieldOptions, Mode, OpenOptions, SettingsOptions, Timeout
 
 if TYPE_CHECKING:
     from lshdb.database import Database
@@ -28,10 +27,6 @@ key_argument = partial(typer.Argument, parser=key_of_text, autocompletion=comple
 Who: TypeAlias = Annotated[
     str | None, Option("Who decides. [default: your user name]", metavar="NAME")
 ]
-StoredKey: TypeAlias = Annotated[
-    str | None,
-    Option("A stored document, by its key.", metavar="KEY"),
-]
 FailIfFound: TypeAlias = Annotated[bool, Option("Exit with status 1 if anything is found.")]
 
 
@@ -39,8 +34,7 @@ NAMING: Final = "--{}-field"
 """How messages name the options of lshdb.options.FieldOptions."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReferenceFields:
+class ReferenceFields(Options):
     """The same of a reference, for texts and sets; None for the names of the input."""
 
     against_key_field: Annotated[
@@ -53,7 +47,7 @@ class ReferenceFields:
 
     def check(self, against: str | None) -> None:
         """UsageError for names without a reference."""
-        for name, value in asdict(self).items():
+        for name, value in vars(self).items():
             if value is not None and against is None:
                 raise UsageError(f"--{name.replace('_', '-')} is for the rows of --against")
 
@@ -74,8 +68,7 @@ REFERENCE_NAMING: Final = "--against-text-field"
 AsJson: TypeAlias = Annotated[bool, Option("Print a JSON object per line.", flags=("--json",))]
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Options):
     """Options for the format of a command's results.
 
     Raises:
@@ -90,13 +83,14 @@ class Form:
     ] = None
     heading: Annotated[
         bool | None,
-        typer.Option(
-            "--heading/--no-heading",
-            help="Name the columns. [default: in CSV, on a terminal]",
+        Option(
+            "Name the columns. [default: in CSV, on a terminal]",
+            flags=("--heading/--no-heading",),
         ),
     ] = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.as_json + self.as_csv + (self.output is not None) > 1:
             raise UsageError("give one of --json, --csv and --output")
         if self.output is not None:
@@ -130,26 +124,20 @@ class Form:
 # the database
 
 
-@dataclass(frozen=True, slots=True)
-class DatabaseFile:
+class DatabaseFile(Options):
     """Options for which database, and how long to wait for it."""
 
     db: Annotated[
         Path,
-        typer.Option(
-            "--db",
-            "-d",
-            envvar="LSHDB_PATH",
-            show_envvar=False,
-            show_default=False,
+        Option(
+            "The database. [default: $LSHDB_PATH or lsh.db]",
             metavar="FILE",
-            help="The database. [default: $LSHDB_PATH or lsh.db]",
-            readable=False,  # the store reports it
+            flags=("--db", "-d"),
+            shown=False,
+            variable="LSHDB_PATH",
         ),
     ] = DATABASE
-    timeout: Annotated[float, Option("Wait while another process writes.", metavar="SECONDS")] = (
-        TIMEOUT
-    )
+    timeout: Timeout = TIMEOUT
 
     def open(self, mode: Mode = "create", settings: SettingsOptions | None = None) -> Database:
         """Open the database; see lshdb.open."""

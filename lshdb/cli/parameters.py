@@ -2,68 +2,75 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import fields
+from inspect import Parameter
 from pathlib import Path
 from typing import Annotated, Any, Final, get_args, get_origin
 
 import typer
 
 from lshdb.cli.conditions import with_values
-from lshdb.groups import Option, Options, declared, fields_of, without_none
+from lshdb.groups import Option, Options, option_of, signature_of, without_none
 
 DATABASE: Final = Path("lsh.db")
 _KEYS_OFFERED: Final = 100
+_SIMPLE: Final = (bool, int, float, str, Path)
+"""Types that typer knows."""
 
 
-def parameters_of(group: Any) -> list[inspect.Parameter]:
-    """The parameters of a command for a group of options."""
-    given = inspect.signature(group, eval_str=True).parameters.values()
-    if not issubclass(group, Options):
-        return [*map(own_parameter, given)]
-    return [
-        _parameter(one, *declared(group)[one.name])
-        for one in given
-        if declared(group)[one.name][1].of_command
-    ]
+def is_group(annotation: object) -> bool:
+    """Whether a parameter of this type stands for the options of a group."""
+    return isinstance(annotation, type) and issubclass(annotation, Options)
 
 
-def own_parameter(one: inspect.Parameter) -> inspect.Parameter:
-    """A parameter of a command that is in no group: an `Option` beside its type is typer's."""
-    option = next(iter(getattr(one.annotation, "__metadata__", ())), None)
-    if not isinstance(option, Option):
-        return one
-    bounds = {"min": option.min, "max": option.max}
-    return _parameter(one, one.annotation.__origin__, option, **bounds)
+def parameters_of(one: Parameter) -> list[Parameter]:
+    """What a parameter of a function is for its command: one, or one for each option of a group.
+
+    An `Option` beside the type is typer's. Groups check the bounds of theirs.
+    """
+    if is_group(one.annotation):
+        own = signature_of(one.annotation).parameters
+        declared = [(own[each.name], option_of(each)) for each in fields(one.annotation)]
+        return [_parameter(each, option) for each, option in declared if option.of_command]
+    if get_origin(one.annotation) is Annotated:
+        annotation, option = get_args(one.annotation)
+        if isinstance(option, Option):
+            own_type = one.replace(annotation=annotation)
+            return [_parameter(own_type, option, min=option.min, max=option.max)]
+    return [one]
 
 
-def _parameter(
-    one: inspect.Parameter, annotation: Any, option: Option, **bounds: Any
-) -> inspect.Parameter:
-    """The parameter of a command for an option; groups check the bounds of theirs."""
-    kind: Any = without_none(annotation)
-    default, flags, parse = one.default, option.flags, None
+def _parameter(one: Parameter, option: Option, **bounds: float | None) -> Parameter:
+    kind: Any = without_none(one.annotation)
+    default, flags, parse = one.default, option.flags, option.parse
     is_key = option.metavar == "KEY"
-    if kind is bool:
-        default, flags = False, flags_of(one.name, one.default, option)
-    elif is_key or option.parse is not None or kind not in (int, float, str, Path):
-        parse, default = key_of_text if is_key else option.parse, default or None
+    if is_key:
+        parse = key_of_text
+    if kind is bool and "/" not in "".join(flags):
+        default, flags = False, flags_of(one.name, default, option)
+    elif parse is not None or kind not in _SIMPLE:
         # Of a union, such as values with and without names, the command line has the list.
-        is_list = parse is None and Sequence in [get_origin(one) for one in (kind, *get_args(kind))]
-        kind = list[str] | None if is_list else str if default else str | None
-    elif default is None:
-        kind = kind | None
-    info = typer.Option(
+        is_list = any(get_origin(one) is Sequence for one in (kind, *get_args(kind)))
+        kind, default = list[str] if is_list and parse is None else str, default or None
+    info: Any = typer.Option(  # type: ignore[call-overload]
         *flags,
         help=option.help,
         metavar=option.metavar,
         parser=None if parse is None else _parser(parse),
         autocompletion=completed_keys if is_key else None,
         show_default=option.shown,
+        envvar=option.variable,
+        show_envvar=False,
+        readable=False,  # what opens a file reports it
         **bounds,
     )
-    return one.replace(default=default, annotation=Annotated[kind, info], kind=one.KEYWORD_ONLY)
+    if default is None:
+        kind = kind | None
+    return one.replace(
+        default=default, annotation=Annotated[kind, info], kind=Parameter.KEYWORD_ONLY
+    )
 
 
 def flags_of(name: str, default: object, option: Option) -> tuple[str, ...]:
@@ -72,11 +79,6 @@ def flags_of(name: str, default: object, option: Option) -> tuple[str, ...]:
         return ()
     off = "no-" if default is True else ""
     return option.flags or (f"--{off}{name.replace('_', '-')}",)
-
-
-def _turns_off(default: object, option: Option) -> bool:
-    """Whether the command line has an option to turn off what is on by default."""
-    return default is True or any(flag.startswith("--no-") for flag in option.flags)
 
 
 def _parser(parse: Callable[[str], Any]) -> Callable[[str], Any]:
@@ -89,23 +91,22 @@ def _parser(parse: Callable[[str], Any]) -> Callable[[str], Any]:
     return parsed
 
 
-def values_of(group: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """The values of a group's options, which are taken out of those of the command."""
-    if not issubclass(group, Options):
-        return {name: given.pop(name) for name in inspect.signature(group).parameters}
+def grouped(group: Any, given: dict[str, Any]) -> Options:
+    """A group with the values of its options, which are taken out of those of the command."""
     values = {}
-    for one in fields_of(group):
-        option = declared(group)[one.name][1]
+    for one in fields(group):
+        option = option_of(one)
         if not option.of_command:
             continue
         value = given.pop(one.name)
-        if _turns_off(one.default, option):
+        if flags_of(one.name, one.default, option)[0].startswith("--no-"):
             value = False if value else one.default
         if value is not None:
             values[one.name] = value
     if "parameters" in values or "where" in values:
         values |= with_values(values.get("where"), values.get("parameters", []))
-    return values
+    made: Options = group(**values)
+    return made
 
 
 def key_of_text(text: str) -> str:

@@ -22,7 +22,7 @@ from lshdb.cli.documents import (
 )
 from lshdb.cli.files import STDOUT
 from lshdb.cli.messages import message, note_recall, shows_progress
-from lshdb.cli.options import DatabaseFile, FailIfFound, Form, StoredKey
+from lshdb.cli.options import DatabaseFile, FailIfFound, Form
 from lshdb.cli.results import fields_of, noting_absent, on_terminal, write_results
 from lshdb.cli.running import FAILED, failed
 from lshdb.errors import InputError, UsageError
@@ -35,6 +35,7 @@ from lshdb.options import (
     QueryManyOptions,
     QueryOptions,
     RankingOptions,
+    StoredKey,
 )
 from lshdb.progress import Progress, silent
 from lshdb.sources.paths import escaped

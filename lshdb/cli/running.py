@@ -7,14 +7,13 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import is_dataclass
 from functools import wraps
-from typing import Annotated, Any, Final, ParamSpec, TypeAlias
+from typing import Annotated, Final, ParamSpec, TypeAlias
 
 import typer
 
 from lshdb.cli.messages import be_quiet, discard, warn
-from lshdb.cli.parameters import own_parameter, parameters_of, values_of
+from lshdb.cli.parameters import grouped, is_group, parameters_of
 from lshdb.errors import LshdbError, UsageError, limits_to
 
 FAILED: Final = 1
@@ -32,13 +31,10 @@ def command(function: Callable[_P, None]) -> Callable[..., None]:
     """Make a function a command: its errors are one line, without a traceback.
 
     The command has the option --quiet besides its own. A parameter whose type is a group of options
-    (lshdb.options), or another dataclass, stands for the options that are its fields; one with an
-    `Option` beside its type is an option, too.
+    stands for these; one with an `Option` beside its type is an option, too.
     """
     own = inspect.signature(function, eval_str=True).parameters.values()
-    groups: dict[str, Any] = {
-        one.name: one.annotation for one in own if is_dataclass(one.annotation)
-    }
+    groups = {one.name: one.annotation for one in own if is_group(one.annotation)}
 
     @wraps(function)
     def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
@@ -46,7 +42,7 @@ def command(function: Callable[_P, None]) -> Callable[..., None]:
             be_quiet(True)
         try:
             for name, group in groups.items():
-                kwargs[name] = group(**values_of(group, kwargs))
+                kwargs[name] = grouped(group, kwargs)
             with limits_to(lambda cut: warn(f"lshdb: {cut}")):
                 function(*args, **kwargs)
             # Here and not at the interpreter's end, where an error could not change the status.
@@ -68,12 +64,8 @@ def command(function: Callable[_P, None]) -> Callable[..., None]:
     quiet = inspect.Parameter(
         "quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet
     )
-    options: list[inspect.Parameter] = []
-    for one in own:
-        options += parameters_of(groups[one.name]) if one.name in groups else [own_parameter(one)]
-    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [*(one.replace(kind=one.KEYWORD_ONLY) for one in options), quiet]
-    )
+    options = [one.replace(kind=one.KEYWORD_ONLY) for each in own for one in parameters_of(each)]
+    run.__signature__ = inspect.Signature([*options, quiet])  # type: ignore[attr-defined]
     return run
 
 

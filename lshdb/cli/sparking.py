@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -21,7 +20,7 @@ from lshdb.cli.options import (
 )
 from lshdb.cli.results import json_line
 from lshdb.errors import LshdbError, UsageError
-from lshdb.groups import Option, fields_of, regrouped
+from lshdb.groups import Option, Options, regrouped
 from lshdb.options import (
     CommonOptions,
     FieldOptions,
@@ -60,8 +59,7 @@ SettingsFrom: TypeAlias = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Spark:
+class Spark(Options):
     """The options that say what Spark reads, and where it runs."""
 
     input_format: Annotated[
@@ -77,6 +75,7 @@ class Spark:
     ] = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.input_format not in ("auto", *_FORMATS):
             raise UsageError(f"--format {self.input_format!r} is not auto, {', '.join(_FORMATS)}")
         self.options()
@@ -311,8 +310,8 @@ def _settings(file: Path | None, asked: SettingsOptions) -> Settings:
 
 def _named(asked: SettingsOptions) -> list[str]:
     """The options given but the threshold, which any index may be asked for."""
-    given = {one.name: getattr(asked, one.name) for one in fields_of(asked)}
-    return [name for name, value in given.items() if value is not None and name != "threshold"]
+    given = vars(asked).items()
+    return [name for name, value in given if value is not None and name != "threshold"]
 
 
 def _databases(against: str) -> list[Path]:

@@ -26,7 +26,8 @@ import numpy.typing as npt
 from lshdb.errors import UsageError
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer, asked_about, numbered_keys, unindex, without_number
-from lshdb.model import AddReport, DroppedRow, OnSimilar, Settings
+from lshdb.model import AddReport, DroppedRow, Settings
+from lshdb.options import OnSimilar
 from lshdb.search.many import Asked
 from lshdb.search.similarity import Estimates, Exact, Scorer, Signatures, canonical_ids
 from lshdb.shingling.arrays import IntArray

@@ -17,7 +17,7 @@ from itertools import chain
 from typing import Any, BinaryIO, Final, TypeAlias
 
 from lshdb.errors import InputError, UsageError
-from lshdb.groups import Options, fields_of, regrouped
+from lshdb.groups import Options, regrouped
 from lshdb.model import Content, Document, Failure, FileState
 from lshdb.options import WalkingOptions
 from lshdb.progress import BYTES, Progress, shown, silent
@@ -354,7 +354,7 @@ class Reader(RecordOptions):
 def reader_of(options: Options, of_sets: bool, **others: Any) -> Reader:
     """A reader by the options of a group, and others of `Reader`."""
     names = {one.name for one in fields(Reader) if one.init}
-    own = {one.name: getattr(options, one.name) for one in fields_of(options) if one.name in names}
+    own = {name: value for name, value in vars(options).items() if name in names}
     rules = regrouped(options, WalkingOptions)
     return Reader(of_sets, **{"rules": rules, **own, **others})
 

@@ -21,8 +21,7 @@ from pyspark.sql.types import StringType
 from lshdb.errors import InputError
 from lshdb.exchange.results import DROPPED
 from lshdb.groups import takes
-from lshdb.model import Keep
-from lshdb.options import SparkDedupOptions
+from lshdb.options import Keep, SparkDedupOptions
 from lshdb.spark.clustering import checkpointed, clusters
 from lshdb.spark.counts import Counts
 from lshdb.spark.documents import check_keys, column_of, documents

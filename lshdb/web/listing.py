@@ -11,7 +11,8 @@ from os.path import commonprefix
 from typing import Any, Final, get_args
 
 from lshdb.errors import UsageError
-from lshdb.model import Cluster, Keep, Pair, Verdict
+from lshdb.model import Cluster, Pair, Verdict
+from lshdb.options import Keep
 from lshdb.search.decisions import Verdicts
 from lshdb.web.surveys import Survey, keys_of
 

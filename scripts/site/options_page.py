@@ -8,12 +8,13 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from lshdb import options
 from lshdb.cli.parameters import flags_of
-from lshdb.groups import Options, declared, fields_of, named_kind
+from lshdb.groups import Option, Options, kind_of, option_of
 
 _OUT: Final = Path(__file__).resolve().parents[2] / "docs" / "options.md"
 _HEAD: Final = """\
@@ -34,7 +35,16 @@ def groups() -> list[Any]:
 def own_fields(group: Any) -> list[Any]:
     """The options that a group itself declares."""
     names = inspect.get_annotations(group)
-    return [one for one in fields_of(group) if one.name in names and one.name in declared(group)]
+    return [one for one in fields(group) if one.name in names]
+
+
+def named_kind(annotation: Any, option: Option) -> str:
+    """What the values of an option are called, with their range."""
+    what = option.metavar or (option.kind or kind_of(annotation))[0]
+    low, high = (option.min if option.above is None else option.above), option.max
+    if low is not None:
+        what += f" above {low:g}" if option.above is not None else f" from {low:g}"
+    return what if high is None else f"{what} to {high:,}"
 
 
 def page() -> Iterator[str]:
@@ -50,7 +60,7 @@ def page() -> Iterator[str]:
         yield "| option | command line | values | default | |"
         yield "| --- | --- | --- | --- | --- |"
         for one in own:
-            annotation, option = declared(group)[one.name]
+            annotation, option = get_args(one.type)[0], option_of(one)
             flags = ", ".join(f"`{flag}`" for flag in flags_of(one.name, one.default, option))
             simple = isinstance(one.default, bool | int | float | str)
             default = f"`{one.default!r}`" if simple else ""

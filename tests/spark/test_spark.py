@@ -33,8 +33,7 @@ from pyspark.errors import PySparkException
 import lshdb.spark
 from lshdb.cli.app import make_app
 from lshdb.exchange.results import DROPPED, PASSAGE_PAIR
-from lshdb.model import Keep
-from lshdb.options import SparkOptions
+from lshdb.options import Keep, SparkOptions
 from lshdb.search.pairs import Components
 from lshdb.spark import clustering
 from lshdb.spark.documents import documents
