@@ -218,7 +218,7 @@ class CheckedBatch:
         self._settings = settings
         for at, one in enumerate(batch):
             self._check(at, one)
-        if deep:
+        if deep and settings.content:
             self._compare()
 
     def derivable(self) -> set[int]:

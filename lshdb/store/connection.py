@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from lshdb.errors import (
     NoDatabase,
@@ -19,7 +18,7 @@ from lshdb.store import statements as sql
 from lshdb.store.guard import Connection, check_may_open, has_log
 from lshdb.store.schema import FORMAT, check_contents, schema_statements, seal
 from lshdb.store.sqlite_errors import directory_is_read_only, translated_errors
-from lshdb.store.transactions import PAUSE
+from lshdb.store.transactions import run_when_free
 
 Mode: TypeAlias = Literal["create", "write", "read"]
 
@@ -67,7 +66,10 @@ def connect(
         except sqlite3.OperationalError as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if mode != "create" and code == sqlite3.SQLITE_CANTOPEN and not os.path.exists(path):
-                raise NoDatabase(f"no database at {path}: {_why_missing(path)}") from None
+                reason = "there is no such file; lshdb init or lshdb add makes one"
+                if not path.parent.is_dir():
+                    reason = f"there is no directory {path.parent}"
+                raise NoDatabase(f"no database at {path}: {reason}") from None
             unable = code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
             if mode != "read" or not unable or not directory_is_read_only(path):
                 raise
@@ -95,15 +97,15 @@ def _opened(
         connection.path = path
         connection.timeout = timeout
         connection.limits = limits
-        _configure(connection, path, mode, timeout, whole)
-        connection.watch(path, immutable="immutable" in flags)
+        _configure(connection, path, mode, whole)
+        connection.watch(immutable="immutable" in flags)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _configure(connection: Connection, path: Path, mode: Mode, timeout: float, whole: bool) -> None:
+def _configure(connection: Connection, path: Path, mode: Mode, whole: bool) -> None:
     seal(connection)
     connection.execute("PRAGMA foreign_keys = ON")
     # A batch's pages stay in memory until COMMIT; with SQLite's 2 MB they are written twice.
@@ -111,13 +113,16 @@ def _configure(connection: Connection, path: Path, mode: Mode, timeout: float, w
     # Takes effect only if the file has no page yet.
     connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
     if not is_new(connection):
-        _check_format(connection, path, whole)
+        check_format(connection, path)
+        if whole:
+            check_contents(connection, path)
     elif mode != "create":
         raise NotADatabase(f"{path} is empty: make a database with lshdb init")
     if mode == "read":
         connection.execute("PRAGMA query_only = ON")
     else:
-        _use_wal(connection, timeout)
+        # Here SQLite does not itself wait for others that create the same file.
+        run_when_free(connection, "PRAGMA journal_mode = WAL")
         # COMMIT waits until the log is on the disk: what was acknowledged survives a power cut.
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {connection.limits.checkpoint_pages}")
@@ -125,19 +130,6 @@ def _configure(connection: Connection, path: Path, mode: Mode, timeout: float, w
         connection.execute("PRAGMA schema_version").fetchone()  # a new file's log is there then
         # Only now: SQLite would count pages by the size that it assumed before it read the file.
         connection.execute(f"PRAGMA cache_size = -{_WRITING_CACHE_KIB}")
-
-
-def _use_wal(connection: sqlite3.Connection, timeout: float) -> None:
-    """Switch to WAL; here SQLite does not itself wait for others that create the same file."""
-    deadline = time.monotonic() + timeout
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
-                raise
-        time.sleep(PAUSE)
 
 
 def file_size(path: Path) -> int:
@@ -148,8 +140,8 @@ def file_size(path: Path) -> int:
 
 def is_new(connection: sqlite3.Connection) -> bool:
     """Whether the file has no tables yet."""
-    (tables,) = connection.execute(sql.COUNT_SCHEMA).fetchone()
-    return bool(tables == 0 and _pragma(connection, "application_id") == 0)
+    mark = first_row(connection, sql.APPLICATION_ID)
+    return mark == first_row(connection, sql.COUNT_SCHEMA) == (0,)
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
@@ -161,46 +153,25 @@ def create_tables(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
-def _check_format(connection: sqlite3.Connection, path: Path, whole: bool) -> None:
-    """Raise an error if this lshdb cannot read the file; its tables are checked if `whole`."""
-    if _pragma(connection, "application_id") != APPLICATION_ID:
+def first_row(connection: sqlite3.Connection, statement: str) -> tuple[Any, ...]:
+    """The first row, or none, with any row_factory that the connection's owner has set."""
+    cursor = connection.cursor()
+    cursor.row_factory = None
+    return cursor.execute(statement).fetchone() or ()
+
+
+def is_lshdb(connection: sqlite3.Connection) -> bool:
+    """Whether the main database of a connection is lshdb's; sqlite3.Error as usual."""
+    return first_row(connection, sql.APPLICATION_ID) == (APPLICATION_ID,)
+
+
+def check_format(connection: sqlite3.Connection, path: Path) -> None:
+    """NotADatabase or OtherFormat if this lshdb cannot read the file."""
+    if not is_lshdb(connection):
         raise NotADatabase(f"{path} is another program's SQLite database, not lshdb's")
-    version = _pragma(connection, "user_version")
-    if version > FORMAT:
+    (version,) = first_row(connection, sql.USER_VERSION)
+    if version != FORMAT:
+        advice = "upgrade lshdb" if version > FORMAT else "add the documents to a new file"
         raise OtherFormat(
-            f"{path} has format {version}, and this lshdb reads format {FORMAT}: upgrade lshdb"
+            f"{path} has format {version}, and this lshdb reads format {FORMAT}: {advice}"
         )
-    if 1 <= version < FORMAT:
-        raise OtherFormat(
-            f"{path} has format {version}, which no release of lshdb wrote, and this one reads "
-            f"format {FORMAT}: add the documents to a new file"
-        )
-    if whole:
-        check_contents(connection, path)
-
-
-def _pragma(connection: sqlite3.Connection, name: str) -> int:
-    (value,) = connection.execute(f"PRAGMA {name}").fetchone()
-    return int(value)
-
-
-def _why_missing(path: Path) -> str:
-    """Why a file is missing: no directory, or perhaps a similar name is meant."""
-    import difflib
-
-    try:
-        path.stat()
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        return str(error.strerror).lower()
-    try:
-        names = [other.name for other in path.parent.iterdir() if other.is_file()]
-    except FileNotFoundError:
-        return f"there is no directory {path.parent}"
-    except OSError:
-        names = []
-    same_kind = [name for name in names if name.endswith((".db", path.suffix or ".db"))]
-    near = difflib.get_close_matches(path.name, same_kind, n=1)
-    advice = f"is {path.with_name(near[0])} meant?" if near else "lshdb init or lshdb add makes one"
-    return f"there is no such file; {advice}"

@@ -8,13 +8,13 @@ from typing import Final
 
 import numpy as np
 
-from lshdb.errors import DamagedFile, LshdbError, NotADatabase, OtherFormat
+from lshdb.errors import LshdbError
 from lshdb.json_text import loads
 from lshdb.model import Content, Shingling
 from lshdb.shingling.content import encoded
 from lshdb.store import statements as sql
-from lshdb.store.connection import APPLICATION_ID
-from lshdb.store.schema import FORMAT
+from lshdb.store.connection import check_format, first_row
+from lshdb.store.rows import settings_of
 from lshdb.store.sqlite_errors import translated_errors
 
 LONGEST: Final = 4_000_000
@@ -48,7 +48,9 @@ def register_functions(connection: sqlite3.Connection) -> None:
     """
     path = Path("the connection's main database")
     with translated_errors(path):
-        shingling, lanes = _settings(connection, path)
+        check_format(connection, path)
+        settings = settings_of(first_row(connection, sql.SELECT_SETTINGS), path)
+    lanes, shingling = settings.permutations, settings.shingling
 
     def lsh_similarity(a: object, b: object) -> float | None:
         if not isinstance(a, bytes) or not isinstance(b, bytes):
@@ -64,37 +66,6 @@ def register_functions(connection: sqlite3.Connection) -> None:
     with translated_errors(path):
         connection.create_function("lsh_similarity", 2, lsh_similarity, deterministic=True)
         connection.create_function("lsh_shingles", 1, lsh_shingles, deterministic=True)
-
-
-def is_lshdb(connection: sqlite3.Connection) -> bool:
-    """Whether the main database of a connection is lshdb's; sqlite3.Error as usual."""
-    (mark,) = _row(connection, sql.MAIN_APPLICATION_ID)
-    return mark == APPLICATION_ID
-
-
-def _settings(connection: sqlite3.Connection, path: Path) -> tuple[Shingling, int]:
-    if not is_lshdb(connection):
-        raise NotADatabase(f"{path} is not lshdb's")
-    (version,) = _row(connection, sql.MAIN_USER_VERSION)
-    if version != FORMAT:
-        raise OtherFormat(f"{path} has format {version}, and this lshdb reads format {FORMAT}")
-    row = _row(connection, sql.FUNCTION_SETTINGS)
-    shingle, lanes = row if len(row) == 2 else (None, None)
-    if not isinstance(lanes, int):
-        raise DamagedFile(f"{path} has no valid settings: restore it from a copy")
-    # Read as a BLOB: the connection's owner may have set a text_factory.
-    try:
-        return Shingling.parse(shingle.decode() if isinstance(shingle, bytes) else ""), lanes
-    except (LshdbError, UnicodeDecodeError) as error:
-        raise DamagedFile(f"{path} has invalid settings: {error}") from error
-
-
-def _row(connection: sqlite3.Connection, statement: str) -> tuple[object, ...]:
-    """The first row, or none, with any row_factory that the connection's owner has set."""
-    cursor = connection.cursor()
-    cursor.row_factory = None
-    row: tuple[object, ...] | None = cursor.execute(statement).fetchone()
-    return row or ()
 
 
 def _shingles(content: object, shingling: Shingling) -> str | None:

@@ -36,9 +36,7 @@ class Connection(sqlite3.Connection):
         path: the file, as the user named it.
         timeout: seconds to wait for other writers.
         limits: sizes and other numbers.
-        waited: whether the last write transaction had to wait for another.
         log_limit: bytes of log up to which emptying it is not tried again.
-        wrote: when the last write transaction ended (time.monotonic), and its seconds.
         rebuilding: whether the index is being rebuilt in the open transaction.
         closed: whether it is closed, or being closed.
         identity: device and inode of the open file.
@@ -48,9 +46,7 @@ class Connection(sqlite3.Connection):
         self.path = Path()
         self.timeout = 0.0
         self.limits = DEFAULTS
-        self.waited = False
         self.log_limit = 0
-        self.wrote = (0.0, 0.0)
         self.rebuilding = False
         self.closed = False
         self.identity: _Identity | None = None
@@ -61,17 +57,16 @@ class Connection(sqlite3.Connection):
         super().__init__(*arguments, **options)
         _open.add(self)
 
-    def watch(self, path: Path, *, immutable: bool) -> None:
+    def watch(self, *, immutable: bool) -> None:
         """Remember which files are open, after a first read.
 
         `immutable`: SQLite takes no locks, so the file must not change at all.
         """
-        status = os.stat(path)
-        self.identity = status.st_dev, status.st_ino
+        self.identity = _identity(self.path)
         if immutable:
-            self._version = status.st_size, status.st_mtime_ns
+            self._version = _version(self.path)
         # In another journal mode there is no log: SQLite then takes plain locks.
-        names = (str(path),) if immutable else (str(path), f"{path}-wal", f"{path}-shm")
+        names = [f"{self.path}{end}" for end in ("", "-wal", "-shm")][: 1 if immutable else 3]
         self._watched = {name: found for name in names if (found := _identity(name)) is not None}
 
     def check_owner(self) -> None:
@@ -89,32 +84,18 @@ class Connection(sqlite3.Connection):
             )
 
     def check_file(self) -> None:
-        """StoreError if the name now belongs to another file than the open one."""
+        """StoreError if a name now belongs to another file than the open one, or to none."""
         for name, identity in self._watched.items():
-            try:
-                status = os.stat(name)
-            except FileNotFoundError:
-                pass
-            except OSError as error:
-                reason = (error.strerror or str(error)).lower()
-                raise StoreError(f"{name} can no longer be reached: {reason}") from error
-            else:
-                if (status.st_dev, status.st_ino) == identity:
-                    continue
-            if name == str(self.path):
-                raise StoreError(f"{name} was deleted or replaced while it was open: open it again")
-            raise StoreError(
-                f"{name} was deleted or replaced while the database was open: close it in all "
-                "processes and open it again; what was added last may be lost"
-            )
-        self.check_unchanged()
+            if _identity(name) != identity:
+                lost = "" if name == str(self.path) else "; what was added last may be lost"
+                raise StoreError(
+                    f"{name} was deleted or replaced while the database was open: close it in all "
+                    f"processes and open it again{lost}"
+                )
 
     def check_unchanged(self) -> None:
         """StoreError if a file that is read without locks was changed meanwhile."""
-        if self._version is None:
-            return
-        status = os.stat(self.path)
-        if (status.st_size, status.st_mtime_ns) != self._version or has_log(self.path):
+        if self._version not in (None, _version(self.path)):
             raise StoreError(
                 f"{self.path} was changed by another process, and could not be locked without "
                 "permission to write its directory: try again"
@@ -148,6 +129,7 @@ class Connection(sqlite3.Connection):
         self.check_owner()
         if not self.in_transaction:
             self.check_file()
+            self.check_unchanged()
 
     def execute(self, *arguments: Any) -> sqlite3.Cursor:
         """Run a statement, if the connection may be used."""
@@ -161,10 +143,7 @@ class Connection(sqlite3.Connection):
 
     def rows(self, statement: str, *parameters: SqlValue) -> list[tuple[Any, ...]]:
         """All rows of a result; SQLite's errors as lshdb's."""
-        with translated_errors(self.path):
-            rows = self.execute(statement, parameters).fetchall()
-        self.check_unchanged()
-        return rows
+        return list(self.each(statement, *parameters))
 
     def each(self, statement: str, *parameters: SqlValue) -> Iterator[tuple[Any, ...]]:
         """The rows of a result, read lazily one by one; errors as for `rows`."""
@@ -179,10 +158,9 @@ class Connection(sqlite3.Connection):
         with translated_errors(self.path):
             cursor = self.execute(statement, parameters)
             while rows := cursor.fetchmany(size):
-                self.check_unchanged()
                 yield rows
                 self.check_owner()
-            self.check_unchanged()
+        self.check_unchanged()
 
     def run_many(self, statement: str, rows: Iterable[Sequence[SqlValue | bytearray]]) -> None:
         """Run a statement that writes, for each row of values; errors as for `rows`."""
@@ -247,23 +225,23 @@ def check_may_open(path: Path) -> None:
             still has those locks, and take none.
         StoreError: it is open, and it or its log was replaced.
     """
-    found = _identity(path) if _open or _abandoned else None
-    for connection in [*_abandoned, *_open] if found else ():
-        if connection.identity != found:
+    found = _identity(path)
+    same = [one for one in (*_abandoned, *_open) if found is not None and one.identity == found]
+    for connection in same:
+        if connection not in _abandoned:
+            try:
+                connection.check_file()
+            except StoreError:
+                # Another thread may be closing it, and the last one to close deletes the log.
+                if not connection.closed:
+                    raise
             continue
-        if connection in _abandoned:
-            if not connection.closed:
-                connection.check_owner()  # it says that it is another process's
-            raise StoreError(
-                f"{path} cannot be opened again in this process: its log was replaced while "
-                "it was open: start another process"
-            )
-        try:
-            connection.check_file()
-        except StoreError:
-            # Another thread may be closing it, and the last one to close deletes the log.
-            if not connection.closed and connection._version is None:
-                raise
+        if not connection.closed:
+            connection.check_owner()  # it says that it is another process's
+        raise StoreError(
+            f"{path} cannot be opened again in this process: its log was replaced while it was "
+            "open: start another process"
+        )
 
 
 def has_log(path: Path) -> bool:
@@ -275,11 +253,15 @@ def has_log(path: Path) -> bool:
 
 
 def _identity(path: str | Path) -> _Identity | None:
-    try:
+    with suppress(OSError):
         status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
+        return status.st_dev, status.st_ino
+    return None
+
+
+def _version(path: Path) -> tuple[int, int]:
+    status = os.stat(path)
+    return status.st_size, status.st_mtime_ns
 
 
 def _abandon(connection: Connection) -> None:

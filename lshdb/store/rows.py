@@ -71,19 +71,19 @@ def _other(expected: str, value: SqlValue) -> DamagedFile:
     )
 
 
-def settings_of(values: Any, path: Path) -> Settings:
-    """The settings of a row.
+def settings_of(row: Sequence[Any], path: Path) -> Settings:
+    """The settings of a row; its texts may come as bytes.
 
     Raises:
         DamagedFile: it is missing or invalid.
         OtherFormat: the file uses what its format reserves for later versions of lshdb.
     """
     try:
-        threshold, recall, shingle, lanes, construction, sketch, seed, content, passages, later = (
-            values
-        )
+        values: list[Any] = [v.decode() if isinstance(v, bytes) else v for v in row]
+        *own, later = values
         if later:
             raise OtherFormat(f"{path} uses what this lshdb does not know: upgrade lshdb")
+        threshold, recall, shingle, lanes, construction, sketch, seed, content, passages = own
         return Settings(
             threshold,
             recall,

@@ -98,10 +98,6 @@ def check_contents(connection: sqlite3.Connection, path: Path) -> None:
 
 def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
     """How a file's tables, indexes and views differ from lshdb's, and what else would run."""
-    (version,) = connection.execute(sql.MAIN_USER_VERSION).fetchone()
-    if version != FORMAT:
-        what = f"unknown format {version}"
-        yield Fault(what, False, f" has the {what}: {_ADVICE}")
     own = _definitions()
     whole = True
     for place, is_view, same in connection.execute(sql.OWN_SCHEMA, (json.dumps(own),)):

@@ -8,8 +8,8 @@ from typing import Final
 
 SELECT_SETTINGS: Final = """
     SELECT threshold, recall, shingle, permutations, construction, sketch, seed, content, passages,
-        tokenizer IS NOT NULL OR indexed_to IS NOT NULL OR EXISTS (SELECT 1 FROM base_texts)
-    FROM settings"""
+        tokenizer IS NOT NULL OR indexed_to IS NOT NULL OR EXISTS (SELECT 1 FROM main.base_texts)
+    FROM main.settings"""
 WHOLE_SETTINGS: Final = "SELECT * FROM settings"
 WRITE_SETTINGS: Final = """
     INSERT OR REPLACE INTO settings
@@ -17,9 +17,8 @@ WRITE_SETTINGS: Final = """
          passages)
     VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
-MAIN_APPLICATION_ID: Final = "PRAGMA main.application_id"
-MAIN_USER_VERSION: Final = "PRAGMA main.user_version"
-FUNCTION_SETTINGS: Final = "SELECT CAST(shingle AS BLOB), permutations FROM main.settings"
+APPLICATION_ID: Final = "PRAGMA main.application_id"
+USER_VERSION: Final = "PRAGMA main.user_version"
 
 LAST_DOC_ID: Final = "SELECT coalesce(max(doc_id), 0) FROM documents"
 KNOWN_DOCUMENTS: Final = """

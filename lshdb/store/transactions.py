@@ -18,7 +18,7 @@ Kind: TypeAlias = Literal["read", "write", "rebuild"]
 PAUSE: Final = 0.005
 """Maximum seconds between two attempts to begin."""
 _LONG: Final = 0.25
-"""Seconds that make a transaction long: the next one does not follow at once."""
+"""Seconds that make a transaction long: it leaves others a moment to begin theirs."""
 
 
 class Transaction:
@@ -40,7 +40,7 @@ class Transaction:
         self._connection = connection
         self._kind = kind
         self._begun = begun
-        self._outermost = False
+        self._outermost = self._waited = False
         self._since = 0.0
 
     def __enter__(self) -> None:
@@ -57,7 +57,7 @@ class Transaction:
                 if self._kind == "read":
                     connection.execute("BEGIN")
                 else:
-                    begin_writing(connection)
+                    self._waited = begin_writing(connection)
                 self._outermost = True
                 self._since = time.monotonic()
                 connection.rebuilding = self._kind == "rebuild"
@@ -87,12 +87,13 @@ class Transaction:
             return
         with translated_errors(connection.path):
             _bound_log(connection)
-        now = time.monotonic()
-        connection.wrote = now, now - self._since
         connection.check_file()  # or the changes may have gone to a file without a name
+        took = time.monotonic() - self._since
+        if self._waited or took > _LONG:
+            time.sleep(min(took, PAUSE))
 
 
-def begin_writing(connection: Connection) -> None:
+def begin_writing(connection: Connection) -> bool:
     """Begin a write transaction when no other one is active, so that each writer gets its turn.
 
     SQLite's own waiting checks ten times a second whether the file is free. Between the batches of
@@ -101,25 +102,30 @@ def begin_writing(connection: Connection) -> None:
     written for long, leaves the others as much time after its own transaction. A single writer
     pays almost nothing.
 
+    Returns:
+        Whether it had to wait.
+
     Raises:
         sqlite3.OperationalError: SQLITE_BUSY, after the connection's timeout.
     """
-    begun = time.monotonic()
-    ended, took = connection.wrote
-    if connection.waited or took > _LONG:
-        time.sleep(max(0.0, ended + min(took, PAUSE) - begun))
-    connection.waited = False
     with connection.waiting(0.0):
-        while True:
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-                return
-            except sqlite3.OperationalError as error:
-                left = begun + connection.timeout - time.monotonic()
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or left <= 0:
-                    raise
-            connection.waited = True
-            time.sleep(min(random.uniform(0.2, 1) * PAUSE, left))
+        return run_when_free(connection, "BEGIN IMMEDIATE")
+
+
+def run_when_free(connection: Connection, statement: str) -> bool:
+    """Run a statement as soon as others let it; return whether it had to wait."""
+    end = time.monotonic() + connection.timeout
+    waited = False
+    while True:
+        try:
+            connection.execute(statement)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+        else:
+            return waited
+        waited = True
+        time.sleep(random.uniform(0.2, 1) * PAUSE)
 
 
 def _bound_log(connection: Connection) -> None:

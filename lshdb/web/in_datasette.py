@@ -18,7 +18,8 @@ from datasette.utils.asgi import Forbidden, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lshdb.errors import LshdbError, NotADatabase
-from lshdb.store.functions import is_lshdb, register_functions
+from lshdb.store.connection import is_lshdb
+from lshdb.store.functions import register_functions
 from lshdb.store.readonly_sql import LARGEST_VALUE, restrict
 from lshdb.web.app import STATIC, pages
 from lshdb.web.guarding import RULES, guarded, ruled

@@ -104,8 +104,7 @@ def test_a_mistyped_database_is_never_made(arguments: list[str], command: Comman
     command.done("init", "-d", "library.db")
     before = sorted(os.listdir(command.directory))
     for name, advice in (
-        ("libary.db", "there is no such file; is library.db meant?"),
-        ("other", "there is no such file; lshdb init or lshdb add makes one"),
+        ("libary.db", "there is no such file; lshdb init or lshdb add makes one"),
         ("nowhere/x.db", "there is no directory nowhere"),
     ):
         assert command.fails(*arguments, "-d", name) == f"no database at {name}: {advice}"

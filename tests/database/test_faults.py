@@ -323,7 +323,7 @@ def test_a_file_that_is_gone_is_not_written_to(tmp_path: Path, path: Path, how: 
         lambda: db.info(),
     ]
     for use in uses:
-        with pytest.raises(StoreError, match="was deleted or replaced while it was open"):
+        with pytest.raises(StoreError, match="was deleted or replaced while the database was open"):
             use()
     db.close()
     if how == "replaced":

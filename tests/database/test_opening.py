@@ -57,7 +57,7 @@ REFUSED: dict[str, tuple[bytes | list[str], type[StoreError], str]] = {
     "base texts": (
         ["INSERT INTO base_texts VALUES ('a', x'', 'b')"], OtherFormat, "upgrade lshdb"
     ),
-    "no version": (["PRAGMA user_version = 0"], DamagedFile, "format 0"),
+    "no version": (["PRAGMA user_version = 0"], OtherFormat, "format 0"),
     "settings gone": (["DELETE FROM settings"], DamagedFile, "settings"),
     "column gone": (
         ["ALTER TABLE settings RENAME COLUMN seed TO sapling"],

@@ -307,7 +307,6 @@ FOREIGN: dict[str, tuple[Sequence[str], dict[str, int], str]] = {
         {"schema": 1, "foreign-key": 1},
         "'mine' has a foreign key that acts on changes of lshdb's tables",
     ),
-    "an unknown format": (["PRAGMA user_version = 0"], {"schema": 1}, "unknown format 0"),
 }  # fmt: skip
 
 
@@ -488,8 +487,9 @@ def test_what_is_no_file_of_lshdb_is_refused(path: Path, damaged: Callable[..., 
     with pytest.raises(NotADatabase):
         lshdb.check(path)
     path.unlink()
-    with pytest.raises(OtherFormat, match="upgrade lshdb"):
-        lshdb.check(damaged("words", "PRAGMA user_version = 99"))
+    for version, advice in ((99, "upgrade lshdb"), (0, "add the documents to a new file")):
+        with pytest.raises(OtherFormat, match=advice):
+            lshdb.check(damaged("words", f"PRAGMA user_version = {version}"))
 
 
 def test_more_documents_than_are_read_at_once(path: Path) -> None:
