@@ -28,9 +28,10 @@ from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer, asked_about, numbered_keys, unindex, without_number
 from lshdb.model import AddReport, DroppedRow, Settings
 from lshdb.options import OnSimilar
-from lshdb.search.many import Asked
+from lshdb.search.query import Asked
 from lshdb.search.similarity import Estimates, Exact, Scorer, Signatures, canonical_ids
 from lshdb.shingling.arrays import IntArray
+from lshdb.sketching.banding import bucket_codes
 from lshdb.sources.metadata import picked
 from lshdb.sources.records import Where
 from lshdb.store.store import KnownDocument, Store
@@ -340,7 +341,7 @@ class _Kept:
             keys, key_of, count = np.unique(
                 documents.signed.bucket_keys[filled, band], return_inverse=True, return_counts=True
             )
-            owner, doc_ids = store.first_of_buckets(band, keys, most)
+            owner, doc_ids = store.members(bucket_codes(band, keys), most)
             shared = count > 1
             shared[owner] = True
             bucket = np.cumsum(shared) - 1 + len(self._members)

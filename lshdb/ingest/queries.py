@@ -14,8 +14,7 @@ from lshdb.ingest.writing import asked_about
 from lshdb.model import Failure, Match
 from lshdb.options import QueryManyOptions
 from lshdb.search.limits import queries_cut
-from lshdb.search.many import answers
-from lshdb.search.query import best, snapshot
+from lshdb.search.query import answers, best, snapshot
 from lshdb.shingling.content import cleaned
 from lshdb.sources.records import RecordParser
 from lshdb.store.store import Store
@@ -58,11 +57,6 @@ def _answered(
     # Queries need contents, and no fingerprints.
     settings = replace(stores[0].settings, content=True, passages=0)
     cut = 0
-
-    def count(_: Cut) -> None:
-        nonlocal cut
-        cut += 1
-
     limits = stores[0].limits
     signing = Signing(settings, parser, limits)
     with signed(stores[0], items, signing, query.workers) as stream:
@@ -72,15 +66,17 @@ def _answered(
                 on_failure(failure)
             parts = [part for part in parts if part.keys]
             with ExitStack() as stack:
-                given: list[Iterator[list[Match]]] = []
+                given: list[Iterator[tuple[list[Match], list[Cut]]]] = []
                 for store in stores if parts else ():
                     state = snapshot(store, query.where, query.parameters)
                     reader, condition = stack.enter_context(state)
                     keep = None if condition is None else condition.matching
                     asked = asked_about(parts, replace(reader.settings, passages=0))
-                    given.append(answers(reader, query, asked, keep, count))
+                    given.append(answers(reader, query, asked, keep))
                 keys = chain.from_iterable(part.keys for part in parts)
-                for key, *found in zip(keys, *given, strict=True) if given else ():
+                for key, *answered in zip(keys, *given, strict=True) if given else ():
+                    found = [matches for matches, _ in answered]
+                    cut += sum(bool(cuts) for _, cuts in answered)
                     several = len(found) > 1
                     yield key, best(chain.from_iterable(found), query.top) if several else found[0]
             del parts

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from lshdb.errors import Cut, InputError, SettingsMismatch
+from lshdb.errors import InputError, SettingsMismatch
 from lshdb.ingest.add import Job, write_documents
 from lshdb.ingest.dedup import Places, Selection
 from lshdb.ingest.parts import SignedPart
@@ -19,8 +19,7 @@ from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import DroppedRow, Failure, Settings
 from lshdb.options import RankingOptions
 from lshdb.progress import Progress
-from lshdb.search.many import answers
-from lshdb.search.query import snapshot
+from lshdb.search.query import answers, snapshot
 from lshdb.sources.metadata import picked
 from lshdb.sources.paths import is_database
 from lshdb.sources.readers import Reader
@@ -68,7 +67,6 @@ class Reference:
         fields, least = tuple(selection.fields), selection.least(settings)
         query = RankingOptions(threshold=least, estimate=selection.estimate, fields=fields)
         found: list[DroppedRow | None] = []
-        cuts: list[Cut] = []
         unsure = 0
         with snapshot(self.store, None, ()) as (reader, _):
             listed = reader.limits.dedup_listed
@@ -82,9 +80,9 @@ class Reference:
                 if self.without is not None:
                     passed = self.without(keys, asked.digests)
                 most = replace(query, top=1 + max(map(len, passed)))
-                matched = answers(reader, most, asked, None, cuts.append, listed)
+                matched = answers(reader, most, asked, None, listed)
                 rows = zip(keys, where, own, passed, matched, strict=True)
-                for key, here, its, names, matches in rows:
+                for key, here, its, names, (matches, cuts) in rows:
                     best = next((one for one in matches if one.key not in names), None)
                     one = None
                     if best is not None:
@@ -94,7 +92,6 @@ class Reference:
                         one = DroppedRow(key, file, line, kept, kept_file, kept_line, *how, *both)
                     found.append(one)
                     unsure += bool(cuts) and best is None
-                    cuts.clear()
         return found, unsure
 
     def _kept(self, key: str) -> tuple[str, Where]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from lshdb.ingest.parts import SignedPart
 from lshdb.model import AddReport, Settings
-from lshdb.search.many import Asked
+from lshdb.search.query import Asked
 from lshdb.shingling.arrays import chunks
 from lshdb.shingling.content import from_stored
 from lshdb.shingling.winnowing import fingerprints, joined

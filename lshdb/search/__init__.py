@@ -3,9 +3,8 @@
 In: a document, a key or nothing but the file. Out: matches, pairs, clusters, comparisons.
 
     documents   stored documents by their keys: their parts, their buckets, lists of keys
-    query       documents similar to one: candidates, estimates, verification, ranking
-    many        the same for thousands of documents at once, as a join
-    buckets     the candidates of one query, from the buckets it shares
+    query       documents similar to one or many: candidates, estimates, verification, ranking
+    buckets     the documents in buckets, looked up by their keys
     passages    the runs of words that a text shares with stored ones
     passage_pairs  all pairs of documents that share a run of words
     passage_windows  the windows of texts that count, by which runs are found
@@ -19,6 +18,6 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     decisions   the decisions of reviewers about documents, and pairs marked different
     limits      the limits on comparing large buckets and texts: numbers, reasons, messages
 
-Doors: buckets, compare, decisions, differences, documents, limits, many, pairs, passage_pairs,
+Doors: buckets, compare, decisions, differences, documents, limits, pairs, passage_pairs,
 passage_runs, passage_windows, passages, query, similarity.
 """

@@ -12,7 +12,7 @@ what a limit leaves out; `lshdb.errors.warn_of_limit` passes it to the caller.
 | `query` with `top` | the best `query_best` of the first `query_first`, by estimate | warns |
 | `dedup`, `add` | the first `dedup_listed` that are kept | warns |
 | Spark | all pairs of WHOLE documents; in larger buckets those with the first | counts |
-| `tune` | the first `sample_rows` rows of a document's buckets | warns |
+| `tune` | the first `sample_rows` | warns |
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def sample_cut(documents: int, sample: int, rows: int) -> Cut:
     return Cut(
         "tune",
         documents,
-        f"for {documents:,} of {sample:,} documents, only the first {rows:,} that share a "
-        "bucket were read; there are more similar pairs than shown",
+        f"for {documents:,} of {sample:,} documents, only the first {rows:,} of a bucket were "
+        "read; there are more similar pairs than shown",
     )
 
 

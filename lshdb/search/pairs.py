@@ -15,7 +15,7 @@ from lshdb.limits import Limit
 from lshdb.model import Cluster, Pair
 from lshdb.options import ClustersOptions, Keep, PairsOptions
 from lshdb.progress import Progress, silent
-from lshdb.search.buckets import buckets_of
+from lshdb.search.buckets import buckets_of, members
 from lshdb.search.candidates import SharedBuckets, prefix_filtered
 from lshdb.search.decisions import Decided
 from lshdb.search.limits import clusters_cut
@@ -238,10 +238,9 @@ def _buckets_with(
         As StoreReader.shared_buckets.
     """
     if document.signature is not None:
-        bands, doc_ids = reader.members_by_band(buckets_of(reader, document.signature))
-        order = np.lexsort((doc_ids, bands))
-        sizes = np.bincount(bands)[bands[order]]
-        yield sizes[sizes > 1], doc_ids[order][sizes > 1]
+        found = members(reader, buckets_of(reader, document.signature)[np.newaxis])
+        sizes = np.repeat(found.sizes[0], found.sizes[0])
+        yield sizes[sizes > 1], found.doc_ids[sizes > 1]
 
 
 def _candidates(join: _Join) -> Iterator[tuple[IntArray, IntArray]]:

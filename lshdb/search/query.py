@@ -1,138 +1,174 @@
-"""Finding the stored documents similar to one: candidates, estimates, verification, ranking."""
+"""The stored documents similar to others: candidates, estimates, verification, ranking.
+
+A query is a batch of one. The buckets of some thousand documents are looked up together, so that a
+page of the table is read once for all of them; signatures, contents and keys of candidates are read
+once each. `scripts/bench many` shows what that saves.
+
+A bucket may hold 100,000 documents: copies of one, or documents under one heading. If only the best
+matches are wanted, only the first documents of such a bucket are read, and only the most promising
+of these are compared. Documents in smaller buckets are never left out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import repeat
-from typing import Any, Final, TypeAlias
+from itertools import chain, islice, repeat
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import UsageError, warn_of_limit
-from lshdb.model import Content, Match, Settings
+from lshdb.errors import Cut, UsageError, warn_of_limit
+from lshdb.model import Match, Settings
 from lshdb.options import Parameters, QueryOptions, RankingOptions
-from lshdb.search.buckets import (
-    Candidates,
-    Keep,
-    all_documents,
-    all_in_buckets,
-    best_in_buckets,
-    with_others,
-)
+from lshdb.search.buckets import Members, members, members_up_to
 from lshdb.search.limits import query_cut, runs_cut
 from lshdb.search.similarity import (
+    Exact,
     Shares,
-    containment,
+    Signatures,
+    canonical_ids,
     containment_at,
-    jaccard,
+    estimates,
     min_estimate,
-    shared_with_stored,
     similarity_at,
 )
-from lshdb.shingling.arrays import IntArray
-from lshdb.shingling.content import cleaned, digest, encoded, from_stored
-from lshdb.shingling.hashing import secret_seed
-from lshdb.shingling.shingles import distinct_shingles
+from lshdb.shingling.arrays import IntArray, chunks
+from lshdb.shingling.content import cleaned, digest, encoded
 from lshdb.shingling.winnowing import fingerprints
+from lshdb.sketching.banding import bucket_keys
+from lshdb.sketching.constructions import evaluate
 from lshdb.sketching.minhash import EMPTY
-from lshdb.sketching.signing import sign
+from lshdb.sketching.signing import Signed, sign
 from lshdb.sources.metadata import picked
 from lshdb.store.conditions import Condition
 from lshdb.store.lookups import DocumentRow, StoreReader
 from lshdb.store.store import Store
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
-Lanes: TypeAlias = npt.NDArray[np.uint32]
+Keep: TypeAlias = Callable[[IntArray], Mask]
+"""Returns which of some documents, int64[n], may be candidates, bool[n]."""
 
-_MAX_TOP: Final = 1 << 62
-"""More matches than any file has; SQLite takes no larger numbers."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """The document of a query.
-
-    Attributes:
-        hashes: uint64[any], its distinct shingles under `secret_seed`, sorted; None if they are
-            not needed.
-        signature: uint32[k]; None if it is empty.
-        size: how many distinct shingles it has, as far as known.
-        doc_id: its own, or -1.
-        content: None if only its signature is known.
-    """
-
-    hashes: npt.NDArray[np.uint64] | None
-    signature: npt.NDArray[np.uint32] | None
-    size: int
-    doc_id: int
-    content: Content | None
+_MAX_TOP: Final = 1 << 31
+"""More matches than any file has."""
+_PAIRS: Final = 1 << 13
+"""Pairs compared at once: 512 bytes each, of signatures, fit in a cache."""
+_IN_SMALL: Final = 0
+"""Of a candidate: it shares a bucket that was read whole."""
+_IN_LARGE: Final = 1
+"""It shares only buckets that were read in part."""
+_ELSEWHERE: Final = 2
+"""It was not found in a bucket."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """Candidates of one query or several, with their similarities; c of them.
+class Asked:
+    """The documents of n queries.
 
     Attributes:
-        found: the candidates.
-        queries: int64[c], the place of the query of each.
-        similarities: float64[c], exact or estimated.
-        containments: float64[c]; None if they are not asked for.
+        stored: their stored forms; empty if only signatures are known.
+        digests: of these, 16 bytes each; empty if they are not known yet.
+        signed: their signatures, with the bucket keys of the queried file.
+        doc_id: of the one document of a query by its key, or -1.
     """
 
-    found: Candidates
-    queries: IntArray
+    stored: Sequence[str]
+    digests: Sequence[bytes]
+    signed: Signed
+    doc_id: int = -1
+
+    def __len__(self) -> int:
+        return len(self.signed.shingles)
+
+    def part(self, first: int, last: int) -> Asked:
+        """The documents between two places."""
+        signed = self.signed.take(np.arange(first, last))
+        return Asked(self.stored[first:last], self.digests[first:last], signed)
+
+
+class _Pairs(NamedTuple):
+    """Pairs of a query and a document that may be similar, c of them.
+
+    Attributes:
+        doc_ids: int64[m], ascending.
+        one: int64[c], the places of the queries, ascending.
+        other: int64[c], the places of the documents in `doc_ids`, ascending for each query.
+        source: int8[c], where each was found: _IN_SMALL, _IN_LARGE or _ELSEWHERE.
+        estimates: float64[c], of the similarities, once they are computed.
+        bands: int64[c], in how many bands the two share a bucket, once that is known.
+    """
+
+    doc_ids: IntArray
+    one: IntArray
+    other: IntArray
+    source: npt.NDArray[np.int8]
+    estimates: Shares
+    bands: IntArray
+
+    def chosen(self, which: Mask | IntArray) -> _Pairs:
+        """Some of the pairs."""
+        columns = self.one[which], self.other[which], self.source[which]
+        return _Pairs(self.doc_ids, *columns, self.estimates[which], self.bands[which])
+
+    def without_rest(self, most: int, values: Shares | IntArray) -> _Pairs:
+        """Of the documents of each query in large buckets only, those with the largest values."""
+        rest = np.flatnonzero(self.source == _IN_LARGE)
+        kept = self.source != _IN_LARGE
+        kept[rest[_first_of_each(self.one[rest], most, -values[rest])]] = True
+        return self.chosen(kept)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """Pairs, c in all, with their similarities, exact or estimated, and their containments."""
+
+    pairs: _Pairs
     similarities: Shares
     containments: Shares | None
 
-    def best(self, top: int | None, threshold: float) -> Scored:
+    def best(self, top: int | None, threshold: float) -> _Scored:
         """Those that reach the threshold, best first, at most `top` for each query."""
-        first, second, contained = self.similarities, self.found.estimates, self.containments
-        if contained is not None:
-            first, second = contained, self.similarities
-        order = np.lexsort((self.found.doc_ids, -second, -first, self.queries))
-        order = order[first[order] >= threshold]
-        if top is not None:
-            own = self.queries[order]
-            order = order[np.arange(len(order)) - np.searchsorted(own, own) < top]
-        return Scored(
-            self.found.chosen(order),
-            self.queries[order],
-            self.similarities[order],
-            None if contained is None else contained[order],
-        )
-
-    def matches(
-        self,
-        exact: bool,
-        keys: Iterable[str],
-        identical: Mask,
-        metadata: Iterable[dict[str, Any] | None],
-    ) -> Iterator[Match]:
-        """The matches, from the keys and the other columns of their documents."""
-        contained = self.containments
-        return map(
-            Match,
-            keys,
-            self.similarities.tolist(),
-            repeat(exact),
-            self.found.estimates.tolist(),
-            self.found.bands.tolist(),
-            repeat(None) if contained is None else contained.tolist(),
-            identical.tolist(),
-            metadata,
-        )
+        first, second = self.similarities, self.pairs.estimates
+        if self.containments is not None:
+            first, second = self.containments, self.similarities
+        enough = np.flatnonzero(first >= threshold)
+        keys = self.pairs.other[enough], -second[enough], -first[enough]
+        order = enough[_first_of_each(self.pairs.one[enough], top, *keys)]
+        contained = None if self.containments is None else self.containments[order]
+        return _Scored(self.pairs.chosen(order), self.similarities[order], contained)
 
 
-def search(store: Store, query: RankingOptions, signature: Lanes | None = None) -> list[Match]:
+def _first_of_each(queries: IntArray, most: int | None, *keys: IntArray | Shares) -> IntArray:
+    """The places of pairs by query, then by keys, the last one first: at most so many of each."""
+    order = np.lexsort((*keys, queries))
+    if most is not None:
+        ordered = queries[order]
+        order = order[np.arange(len(order)) - ordered.searchsorted(ordered) < most]
+    return order
+
+
+def search(
+    store: Store, query: RankingOptions, signature: npt.NDArray[np.uint32] | None = None
+) -> list[Match]:
     """The matches of a query, or of a signature uint32[k] in place of its document, best first."""
     if query.where is None:
         with store.reading():
-            return answer(store, query, None, signature)
+            return _answer(store, query, None, signature)
     with store.where(query.where, query.parameters) as (reader, condition):
-        return answer(reader, query, condition.matching, signature)
+        return _answer(reader, query, condition.matching, signature)
+
+
+def _answer(
+    store: StoreReader, query: RankingOptions, keep: Keep | None, signature: Signatures | None
+) -> list[Match]:
+    if query.containment and store.settings.shingling.foreign:
+        raise UsageError("containment needs contents; this database has only signatures")
+    ((matches, cuts),) = answers(store, query, _asked(store, query, signature), keep)
+    for cut in cuts:
+        warn_of_limit(cut)
+    return matches
 
 
 @contextmanager
@@ -152,180 +188,12 @@ def snapshot(
             yield reader, condition
 
 
-def answer(
-    store: StoreReader, query: RankingOptions, keep: Keep | None, signature: Lanes | None = None
-) -> list[Match]:
-    """The same, in the caller's transaction, for the documents that match `keep`."""
-    exact = store.settings.content and not query.estimate
-    if query.containment and store.settings.shingling.foreign:
-        raise UsageError("containment needs contents; this database has only signatures")
-    asked = _document_of(store, query, exact, signature)
-    if asked.signature is None:
-        return []
-    found = _candidates(store, query, asked.signature, keep)
-    if finds_runs(store.settings, query) and asked.content is not None:
-        found = _with_runs(store, asked.signature, str(asked.content), found, keep)
-    if asked.doc_id >= 0:
-        found = found.chosen(found.doc_ids != asked.doc_id)
-    threshold = store.settings.threshold if query.threshold is None else query.threshold
-    if exact:
-        scored = _verified(store, query, asked, found, threshold)
-    else:
-        contained = None
-        if query.containment:
-            shingles = store.sizes(found.doc_ids)[0]
-            contained = containment_at(found.estimates, asked.size, shingles)
-        none = np.zeros(len(found.doc_ids), dtype=np.int64)
-        scored = Scored(found, none, found.estimates, contained)
-    scored = scored.best(query.top, threshold)
-    # No unread document is better than equal ones, which were added before it.
-    certain = len(scored.queries) == query.top and bool(scored.similarities.min() == 1)
-    if found.cut and not certain:
-        warn_of_limit(query_cut(found.cut, found.read))
-    doc_ids = scored.found.doc_ids
-    keys, metadata = store.keys_of(doc_ids), metadata_of(store, query, doc_ids)
-    return [*scored.matches(exact, keys, _identical(store, asked, scored.found), metadata)]
-
-
-def _identical(store: StoreReader, asked: _Asked, found: Candidates) -> Mask:
-    """Which of n matches have the same content as the document of the query."""
-    identical = np.zeros(len(found.doc_ids), dtype=np.bool_)
-    # Only useful if all lanes agree: computing a digest loads OpenSSL.
-    possible = np.flatnonzero(found.estimates == 1)
-    if len(possible) and not store.settings.shingling.foreign:
-        if asked.doc_id >= 0:
-            own = store.sizes(np.array([asked.doc_id]))[1][0].tobytes()
-        elif asked.content is not None:
-            own = digest(encoded(asked.content).encode())
-        else:
-            return identical
-        digests = store.sizes(found.doc_ids[possible])[1]
-        identical[possible] = [one == own for one in digests.tolist()]
-    return identical
-
-
-def metadata_of(
-    store: StoreReader, query: RankingOptions, doc_ids: npt.NDArray[np.int64]
-) -> list[dict[str, Any] | None]:
-    """The fields of these documents that a query asks for; None for each if it asks for none."""
-    if not query.fields:
-        return [None] * len(doc_ids)
-    return [picked(one, query.fields) for one in store.metadata_of(doc_ids, query.fields)]
-
-
 def row_of_key(store: StoreReader, key: str) -> DocumentRow:
     """The stored document of a key; KeyNotFound if there is none."""
     row = store.document(key)
     if row is None:
         raise store.not_found(key)
     return row
-
-
-def _document_of(
-    store: StoreReader, query: RankingOptions, exact: bool, signature: Lanes | None
-) -> _Asked:
-    if signature is not None:
-        is_empty = bool((signature == EMPTY).all())
-        return _Asked(None, None if is_empty else signature, 0, -1, None)
-    assert isinstance(query, QueryOptions)
-    shingling = store.settings.shingling
-    content: Content | None = None
-    if query.key is not None:
-        row = row_of_key(store, query.key)
-        signature, size, doc_id = row.signature, row.shingles, row.doc_id
-        if row.content is not None:
-            content = from_stored(row.content, shingling)
-    else:
-        assert query.content is not None
-        content = cleaned(query.content, shingling)
-        signed = sign([content], store.settings)
-        signature, size, doc_id = signed.signatures[0], int(signed.shingles[0]), -1
-        if not size:
-            signature = None
-    hashes = None
-    if content is not None and (exact or query.containment):
-        hashes = distinct_shingles([content], shingling, secret_seed()).hashes
-        size = len(hashes)
-    return _Asked(hashes, signature, size, doc_id, content)
-
-
-def finds_runs(settings: Settings, query: RankingOptions) -> bool:
-    """Whether candidates of a query are also documents that share a run of words with it."""
-    return query.containment and not query.exhaustive and settings.passages > 0
-
-
-def _with_runs(
-    store: StoreReader,
-    signature: npt.NDArray[np.uint32],
-    text: str,
-    found: Candidates,
-    keep: Keep | None,
-) -> Candidates:
-    """The candidates, and all documents that share a fingerprint with a text.
-
-    A fingerprint that more than `query_first` documents have leads to none.
-    """
-    settings, most = store.settings, store.limits.query_first
-    own = fingerprints([text], settings.shingling, settings.passages, settings.seed).values
-    place, doc_ids = store.documents_of_fingerprints(own, most + 1)
-    hot = np.bincount(place, minlength=len(own)) > most
-    if hot.any():
-        warn_of_limit(runs_cut(int(hot.sum()), settings.passages, most))
-    doc_ids = np.unique(doc_ids[~hot[place]])
-    if keep is not None:
-        doc_ids = doc_ids[keep(doc_ids)]
-    return with_others(store, signature, found, doc_ids)
-
-
-def _candidates(
-    store: StoreReader, query: RankingOptions, signature: npt.NDArray[np.uint32], keep: Keep | None
-) -> Candidates:
-    if query.exhaustive:
-        return all_documents(store, signature, keep)
-    if query.top is None or keep is not None:
-        # The best of those that match a condition may be anywhere in a large bucket.
-        return all_in_buckets(store, signature, keep)
-    # One more, as a stored document is not among its own matches.
-    return best_in_buckets(store, signature, min(query.top, _MAX_TOP) + 1)
-
-
-def _verified(
-    store: StoreReader, query: RankingOptions, asked: _Asked, found: Candidates, threshold: float
-) -> Scored:
-    """The exact scores of the candidates that can be matches, judged by estimate.
-
-    They are verified in the order of their estimates, and with `top` only as long as one of the
-    rest can still be among the best.
-    """
-    assert asked.hashes is not None
-    lanes = store.settings.permutations
-    expected, shingles = found.estimates, None
-    if query.containment:
-        shingles = store.sizes(found.doc_ids)[0]
-        expected = containment_at(expected, asked.size, shingles)
-    waiting = np.lexsort((found.doc_ids, -expected))
-    first = store.limits.verified_first
-    at_once = len(waiting) if query.top is None else max(first, 2 * query.top)
-    shared, sizes = np.zeros((2, len(waiting)), dtype=np.int64)
-    level = threshold
-    done = waiting[:0]
-    while True:
-        possible = can_match(found.estimates, level, lanes, asked.size, shingles)
-        waiting = waiting[possible[waiting]]
-        now, waiting = waiting[:at_once], waiting[at_once:]
-        shared[now], sizes[now] = shared_with_stored(store, asked.hashes, found.doc_ids[now])
-        done = np.concatenate([done, now])
-        similarities, contained = jaccard(shared[done], asked.size, sizes[done]), None
-        if query.containment:
-            contained = containment(shared[done], asked.size)
-        if query.top is not None and len(done) >= query.top:
-            decisive = similarities if contained is None else contained
-            level = max(level, float(np.sort(decisive)[-query.top]))
-        # At level 1, the rest of the equal documents were added later, and rank behind these.
-        if not len(waiting) or (level == 1 and not query.containment):
-            none = np.zeros(len(done), dtype=np.int64)
-            return Scored(found.chosen(done), none, similarities, contained)
-        at_once *= 4
 
 
 def best(matches: Iterable[Match], top: int | None) -> list[Match]:
@@ -339,21 +207,329 @@ def _rank(match: Match) -> tuple[float, float]:
     return -match.containment, -match.similarity
 
 
-def can_match(
-    estimates: Shares, level: float, lanes: int, size: int | IntArray, shingles: IntArray | None
-) -> Mask:
-    """Which candidates may reach a level, by their estimates with MARGIN: bool[n].
+def _asked(store: StoreReader, query: RankingOptions, signature: Signatures | None) -> Asked:
+    """The document of a query, as a batch of one."""
+    settings = store.settings
+    shingles, stored, doc_id = 1, list[str](), -1
+    if signature is None:
+        assert isinstance(query, QueryOptions)
+        if query.key is None:
+            assert query.content is not None
+            content = cleaned(query.content, settings.shingling)
+            return Asked([encoded(content)], [], sign([content], settings))
+        row = row_of_key(store, query.key)
+        signature, shingles, doc_id = row.signature, row.shingles, row.doc_id
+        stored = [] if row.content is None else [row.content]
+    if signature is None or (signature == EMPTY).all():
+        signature, shingles = np.full(settings.permutations, EMPTY, dtype=np.uint32), 0
+    signatures, construction = signature[np.newaxis], settings.construction
+    keys = bucket_keys(signatures, construction, settings.seed)
+    signed = Signed(signatures, np.array([shingles]), keys, construction)
+    return Asked(stored, [], signed, doc_id)
+
+
+def answers(
+    store: StoreReader,
+    query: RankingOptions,
+    asked: Asked,
+    keep: Keep | None,
+    listed: int | None = None,
+) -> Iterator[tuple[list[Match], list[Cut]]]:
+    """The matches of each of n documents, in order, best first, and what limits cut of them.
 
     Args:
-        estimates: float64[n], of their similarities.
-        level: a similarity; a containment if `shingles` are given.
-        lanes: of a signature.
-        size: how many distinct shingles the query has, or int64[n], for each query.
-        shingles: int64[n], how many the candidates have, an upper bound on distinct ones.
+        store: read in the caller's transaction.
+        query: the options for each document; its own document does not matter.
+        asked: the documents.
+        keep: the condition of the query, if it has one.
+        listed: compare with only this many first documents of each bucket, as dedup does.
     """
-    if shingles is None:
-        return estimates >= min_estimate(level, lanes)
-    implied = similarity_at(level, size, shingles)
-    possible = estimates >= min_estimate(np.minimum(implied, 1), lanes)
-    possible &= shingles >= level * size * (1 - 1e-9)
-    return possible
+    alone = query.exhaustive or _finds_runs(store.settings, query)
+    waiting = [asked] if len(asked) else []
+    while waiting:
+        some = waiting.pop()
+        found = None if alone and len(some) > 1 else _candidates(store, query, some, keep, listed)
+        if found is None:
+            middle = len(some) // 2
+            waiting += [some.part(middle, len(some)), some.part(0, middle)]
+            continue
+        pairs, cuts = found
+        scored = _scored(store, query, some, pairs)
+        counts = np.bincount(scored.pairs.one, minlength=len(some)).tolist()
+        matches = _matches(store, query, some, scored)
+        for place, count in enumerate(counts):
+            own = [*islice(matches, count)]
+            # No unread document is better than equal ones, which were added before it.
+            certain = count == query.top and min(match.similarity for match in own) == 1
+            yield own, [] if certain else cuts.get(place, [])
+
+
+def _finds_runs(settings: Settings, query: RankingOptions) -> bool:
+    """Whether candidates of a query are also documents that share a run of words with it."""
+    return query.containment and not query.exhaustive and settings.passages > 0
+
+
+def _candidates(
+    store: StoreReader, query: RankingOptions, asked: Asked, keep: Keep | None, listed: int | None
+) -> tuple[_Pairs, dict[int, list[Cut]]] | None:
+    """The candidates of all queries, and what limits left out, by the place of the query.
+
+    None if the buckets of several queries have too many rows at once.
+    """
+    most, limits = listed, store.limits
+    if most is None and query.top is not None and keep is None:
+        # The best of those that match a condition may be anywhere in a large bucket. One more, as
+        # a stored document is not among its own matches.
+        most = max(limits.query_first, min(query.top, _MAX_TOP) + 1)
+    cuts: dict[int, list[Cut]] = {}
+    if query.exhaustive:
+        doc_ids = _all_documents(store, query, asked)
+        return _of_one(doc_ids[_allowed(doc_ids, asked, keep)]), cuts
+    found = _members(store, asked, most)
+    if found is None:
+        return None
+    (one, band), rows = found.places(), found.doc_ids
+    large = found.sizes > (most or _MAX_TOP)
+    cut = large.sum(axis=1)
+    if most is not None and cut.any():
+        left = found.ranks() < most
+        one, band, rows = one[left], band[left], rows[left]
+        cuts = {i: [query_cut(int(cut[i]), most)] for i in np.flatnonzero(cut).tolist()}
+    doc_ids, of_row, shared = np.unique(rows, return_inverse=True, return_counts=True)
+    named = np.arange(len(doc_ids))
+    if len(asked) > 1:
+        named, of_row, shared = np.unique(
+            one * len(doc_ids) + of_row, return_inverse=True, return_counts=True
+        )
+    source = np.full(len(named), _IN_SMALL, dtype=np.int8)
+    if cuts and listed is None:
+        source[:] = _IN_LARGE
+        source[of_row[~large[one, band]]] = _IN_SMALL
+    one, other = np.divmod(named, max(1, len(doc_ids)))
+    # Not all members of a large bucket are known: any document may be in it.
+    kept = shared + cut[one] >= store.settings.construction.min_bands
+    kept &= _allowed(doc_ids, asked, keep)[other]
+    pairs = _Pairs(doc_ids, one, other, source, np.zeros(len(one)), shared).chosen(kept)
+    if most is not None and cuts:
+        pairs = pairs.without_rest(most, pairs.bands)
+    if _finds_runs(store.settings, query) and asked.stored:
+        others, cut_runs = _sharing_runs(store, asked.stored[0])
+        cuts.setdefault(0, []).extend(cut_runs)
+        own = doc_ids[pairs.other]
+        added = _of_one(np.union1d(own, others[_allowed(others, asked, keep)]))
+        added.source[added.doc_ids.searchsorted(own)] = pairs.source
+        pairs = added
+    return pairs, cuts
+
+
+def _members(store: StoreReader, asked: Asked, most: int | None) -> Members | None:
+    """The documents in the buckets of queries, or the first of each and one more.
+
+    None if the buckets of several queries have too many rows at once.
+    """
+    keys, count, rows = asked.signed.bucket_keys, len(asked), store.limits.query_rows
+    found = members_up_to(store, keys, rows if most is None else min(rows, most * count))
+    if found is None and most is not None:
+        found = members_up_to(store, keys, rows, most + 1)
+    return members(store, keys) if found is None and count == 1 else found
+
+
+def _of_one(doc_ids: IntArray) -> _Pairs:
+    """The pairs of one query with documents that were not found in buckets."""
+    none = np.zeros(len(doc_ids), dtype=np.int64)
+    source = np.full(len(doc_ids), _ELSEWHERE, dtype=np.int8)
+    return _Pairs(doc_ids, none, np.arange(len(doc_ids)), source, np.zeros(len(doc_ids)), none)
+
+
+def _allowed(doc_ids: IntArray, asked: Asked, keep: Keep | None) -> Mask:
+    """Which documents may be matches, bool[n]."""
+    allowed: Mask = doc_ids != asked.doc_id
+    return allowed if keep is None else allowed & keep(doc_ids)
+
+
+def _all_documents(store: StoreReader, query: RankingOptions, asked: Asked) -> IntArray:
+    """All documents whose estimates do not rule them out, where sizes do not count."""
+    found = [np.empty(0, dtype=np.int64)]
+    if asked.signed.shingles[0]:
+        for doc_ids, signatures in store.all_signatures():
+            if not query.containment:
+                scores = estimates(asked.signed.signatures[0], signatures)
+                least = min_estimate(_threshold(store, query), signatures.shape[1])
+                doc_ids = doc_ids[scores >= least]
+            found.append(doc_ids)
+    return np.concatenate(found)
+
+
+def _sharing_runs(store: StoreReader, text: str) -> tuple[IntArray, list[Cut]]:
+    """All documents that share a fingerprint with a text, and what limits cut.
+
+    A fingerprint that more than `query_first` documents have leads to none.
+    """
+    settings, most = store.settings, store.limits.query_first
+    own = fingerprints([text], settings.shingling, settings.passages, settings.seed).values
+    place, doc_ids = store.documents_of_fingerprints(own, most + 1)
+    hot = np.bincount(place, minlength=len(own)) > most
+    cuts = [runs_cut(int(hot.sum()), settings.passages, most)] if hot.any() else []
+    return np.unique(doc_ids[~hot[place]]), cuts
+
+
+def _threshold(store: StoreReader, query: RankingOptions) -> float:
+    return store.settings.threshold if query.threshold is None else query.threshold
+
+
+def _scored(store: StoreReader, query: RankingOptions, asked: Asked, pairs: _Pairs) -> _Scored:
+    """The matches among candidates, the best of each query first."""
+    limits, lanes, top = store.limits, store.settings.permutations, query.top
+    level = np.full(len(asked), _threshold(store, query))  # to reach, for each query
+    exact = sizes = None
+    if query.containment:
+        exact, shingles = _exact(store, asked, pairs)
+        own = asked.signed.shingles
+        if asked.stored:
+            own = exact.distinct(np.arange(len(asked)))
+        sizes = own, shingles
+
+    def needed(some: _Pairs) -> Shares:
+        """The similarity that pairs need to reach the level."""
+        if sizes is None:
+            return level[some.one]
+        both = sizes[0][some.one], sizes[1][some.other]
+        return np.minimum(similarity_at(level[some.one], *both), 1)
+
+    def possible(some: _Pairs) -> Mask:
+        return some.estimates >= min_estimate(needed(some), lanes)
+
+    pairs = _estimated(store, asked, pairs, possible)
+    if top is not None:
+        pairs = pairs.without_rest(max(limits.query_best, min(top, _MAX_TOP) + 1), pairs.estimates)
+    contained = None
+    if sizes is not None:
+        both = sizes[0][pairs.one], sizes[1][pairs.other]
+        contained = containment_at(pairs.estimates, *both)
+    if query.estimate or not store.settings.content:
+        return _Scored(pairs, pairs.estimates, contained).best(top, level[0])
+
+    # They are verified in the order of their estimates, and with `top` only as long as one of the
+    # rest can still be among the best.
+    expected = pairs.estimates if contained is None else contained
+    if top is not None:
+        pairs = pairs.chosen(_first_of_each(pairs.one, None, pairs.other, -expected))
+    if exact is None and len(pairs.one) < len(pairs.doc_ids):
+        used, other = np.unique(pairs.other, return_inverse=True)
+        pairs = pairs._replace(doc_ids=pairs.doc_ids[used], other=other)
+    if exact is None:
+        exact, _ = _exact(store, asked, pairs)
+    threshold = level[0]
+    scores, shares = np.zeros((2, len(pairs.one)))
+    decisive = scores if contained is None else shares
+    rank = np.arange(len(pairs.one)) - pairs.one.searchsorted(pairs.one)
+    waiting = np.arange(len(rank))
+    first = len(rank) if top is None else max(limits.verified_first, 2 * top)
+    while len(waiting):
+        now, waiting = waiting[rank[waiting] < first], waiting[rank[waiting] >= first]
+        some = pairs.chosen(now)
+        found = exact.compared(some.one, some.other + len(asked), needed(some) * (1 - 1e-9))
+        scores[now], shares[now] = found
+        if top is not None and len(waiting):
+            order = _first_of_each(pairs.one, top, -decisive)
+            # The last of the best so far: those that are left must reach it.
+            own = pairs.one[order]
+            last = order[np.arange(len(own)) - own.searchsorted(own) == top - 1]
+            level[pairs.one[last]] = np.maximum(level[pairs.one[last]], decisive[last])
+            left = pairs.chosen(waiting)
+            # At level 1, the rest of the equal documents were added later, and rank behind these.
+            kept = possible(left) & ((level[left.one] < 1) | query.containment)
+            waiting = waiting[kept]
+        first *= 4
+    return _Scored(pairs, scores, None if contained is None else shares).best(top, threshold)
+
+
+def _estimated(
+    store: StoreReader, asked: Asked, pairs: _Pairs, possible: Callable[[_Pairs], Mask]
+) -> _Pairs:
+    """Those of the candidates that are possible by their estimates, with these and the bands."""
+    construction, lanes = store.settings.construction, store.settings.permutations
+    shape = -1, construction.bands, construction.rows
+    found = [pairs.chosen(np.arange(0))]
+    for documents in chunks(len(pairs.doc_ids), store.limits.documents_read):
+        signatures = store.signatures_of(pairs.doc_ids[documents])
+        here = (pairs.other >= documents.start) & (pairs.other < documents.stop)
+        places = np.flatnonzero(here)
+        for part in chunks(len(places), _PAIRS):
+            some = pairs.chosen(places[part])
+            own = asked.signed.signatures[some.one]
+            agree = own == signatures[some.other - documents.start]
+            some.estimates[:] = agree.sum(axis=1, dtype=np.uint16) / lanes
+            kept = np.flatnonzero(possible(some))
+            collided = agree[kept, : construction.lanes].reshape(shape).all(axis=2)
+            some = some.chosen(kept)
+            some.bands[:] = collided.sum(axis=1)
+            if construction.higher:
+                some = some.chosen(evaluate(collided, construction) | (some.source == _ELSEWHERE))
+            found.append(some)
+    return _Pairs(
+        pairs.doc_ids, *map(np.concatenate, zip(*(one[1:] for one in found), strict=True))
+    )
+
+
+def _exact(store: StoreReader, asked: Asked, pairs: _Pairs) -> tuple[Exact, IntArray]:
+    """Exact similarities of n queries, by their places, and m documents, numbered from n on.
+
+    Also how many shingles each of the documents has, repetitions counted, int64[m].
+    """
+    count, settings, doc_ids = len(asked), store.settings, pairs.doc_ids
+    shingles, digests = store.sizes(doc_ids)
+    same = np.arange(count + len(doc_ids))
+    if asked.digests:
+        own = np.frombuffer(b"".join(asked.digests), dtype=digests.dtype)
+        same = canonical_ids(np.append(own, digests))
+    elif len(doc_ids) > 1:
+        same[count:] = canonical_ids(digests) + count
+
+    def contents(numbers: IntArray) -> Iterator[str]:
+        own, stored = numbers[numbers < count], numbers[numbers >= count] - count
+        return chain((asked.stored[i] for i in own.tolist()), store.contents(doc_ids[stored]))
+
+    sizes = np.append(asked.signed.shingles, shingles)
+    numbers, compared = np.arange(len(same)), len(pairs.one)
+    exact = Exact(contents, numbers, same, sizes, settings, store.limits, compared)
+    return exact, shingles
+
+
+def _matches(
+    store: StoreReader, query: RankingOptions, asked: Asked, scored: _Scored
+) -> Iterator[Match]:
+    """The matches of all queries, with what is stored of their documents."""
+    pairs, contained = scored.pairs, scored.containments
+    doc_ids = pairs.doc_ids[pairs.other]
+    fields = query.fields
+    stored = store.metadata_of(doc_ids, fields) if fields else ()
+    return map(
+        Match,
+        store.keys_of(doc_ids),
+        scored.similarities.tolist(),
+        repeat(store.settings.content and not query.estimate),
+        pairs.estimates.tolist(),
+        pairs.bands.tolist(),
+        repeat(None) if contained is None else contained.tolist(),
+        _identical(store, asked, pairs, doc_ids).tolist(),
+        [picked(one, fields) for one in stored] if fields else repeat(None),
+    )
+
+
+def _identical(store: StoreReader, asked: Asked, pairs: _Pairs, doc_ids: IntArray) -> Mask:
+    """Which pairs have the same content."""
+    identical = np.zeros(len(doc_ids), dtype=np.bool_)
+    # Only useful if all lanes agree: computing a digest loads OpenSSL.
+    possible = np.flatnonzero(pairs.estimates == 1)
+    if len(possible) and not store.settings.shingling.foreign:
+        digests = asked.digests
+        if asked.doc_id >= 0:
+            digests = store.sizes(np.array([asked.doc_id]))[1].tolist()
+        elif digests is None and asked.stored:
+            digests = [digest(one.encode()) for one in asked.stored]
+        if digests:
+            its = store.sizes(doc_ids[possible])[1].tolist()
+            queries = pairs.one[possible].tolist()
+            identical[possible] = [digests[i] == one for i, one in zip(queries, its, strict=True)]
+    return identical

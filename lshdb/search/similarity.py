@@ -31,6 +31,7 @@ from lshdb.shingling.arrays import (
     expand_ranges,
     offsets_of,
     runs,
+    sizes_of,
     sums,
 )
 from lshdb.shingling.content import from_stored
@@ -213,7 +214,7 @@ def shared_by_pairs(
     """
     counts = np.zeros(len(one), dtype=np.int64)
     begins, ends = runs(one)
-    table = _EMPTY.copy()
+    table: Hashes | None = None
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
         low, its = starts[one[begin]], other[begin:end]
         own = hashes[low : low + sizes[one[begin]]]
@@ -222,6 +223,7 @@ def shared_by_pairs(
                 start = starts[number]
                 counts[place] = _shared_by_two(own, hashes[start : start + sizes[number]])
         elif len(own):
+            table = _EMPTY.copy() if table is None else table
             counts[begin:end] = _shared_with_one(own, hashes, starts[its], sizes[its], table)
     return counts
 
@@ -332,6 +334,7 @@ class Exact:
         shingles: IntArray,
         settings: Settings,
         limits: Limits,
+        pairs: int | None = None,
     ) -> None:
         """Prepare to compare m documents.
 
@@ -342,6 +345,8 @@ class Exact:
             shingles: int64[m], how many shingles each has, repetitions counted.
             settings: of the database.
             limits: how much is in memory.
+            pairs: how many pairs are compared, None if that is unknown. Bounds cost more than they
+                save if there are fewer pairs than documents.
         """
         self.limits = limits
         self._contents = contents
@@ -350,10 +355,10 @@ class Exact:
         self._settings = settings
         self.sizes = shingles.copy()
         self._read = np.zeros(len(doc_ids), dtype=np.bool_)
-        self._parities = np.zeros((len(doc_ids), _words(shingles)), dtype=np.uint64)
-        self._hashes = np.empty(
-            limits.join_hashes, dtype=np.uint64
-        )  # memory is used as it is filled
+        words = _words(shingles) if pairs is None or pairs > len(doc_ids) else 0
+        self._parities = np.zeros((len(doc_ids), words), dtype=np.uint64)
+        # Memory is used as it is filled.
+        self._hashes = np.empty(min(limits.join_hashes, int(shingles.sum())), dtype=np.uint64)
         self._starts = np.full(len(doc_ids), -1)
         self._used = 0
 
@@ -377,12 +382,13 @@ class Exact:
         found[self._same[one] == self._same[other]] = 1.0
         contained = found.copy()
         different = np.flatnonzero(found == 0)
-        a, b = one[different], other[different]
-        self._read_unread(_marked(a, b, len(self._doc_ids)))
-        bound = most_shared(self.sizes, self._parities, a, b)
-        wanted = np.broadcast_to(least, len(one))[different]
-        chosen = jaccard(bound, self.sizes[a], self.sizes[b]) >= wanted
-        different, a, b = different[chosen], a[chosen], b[chosen]
+        a, b = self._same[one[different]], self._same[other[different]]
+        if self._parities.size:
+            self._read_unread(_marked(a, b, len(self._doc_ids)))
+            bound = most_shared(self.sizes, self._parities, a, b)
+            wanted = np.broadcast_to(least, len(one))[different]
+            chosen = jaccard(bound, self.sizes[a], self.sizes[b]) >= wanted
+            different, a, b = different[chosen], a[chosen], b[chosen]
         for part in chunks_of(self.sizes[a] + self.sizes[b], self.limits.join_hashes):
             self._keep(_marked(a[part], b[part], len(self._doc_ids)))
             both = shared_by_pairs(self._hashes, self._starts, self.sizes, a[part], b[part])
@@ -392,7 +398,8 @@ class Exact:
 
     def distinct(self, documents: IntArray) -> IntArray:
         """How many distinct shingles documents int64[n] have, int64[n]; reads them."""
-        self._read_unread(_marked(documents, documents, len(self._doc_ids)))
+        documents = self._same[documents]
+        self._read_unread(np.unique(documents))
         return self.sizes[documents]
 
     def public_sets(self, documents: IntArray) -> Iterator[tuple[IntArray, Shingles]]:
@@ -434,14 +441,15 @@ class Exact:
         """Read documents."""
         own = self._shingled(documents, secret_seed())
         if not self._read[documents].all():
-            sizes = np.diff(own.offsets)
+            sizes = sizes_of(own.offsets)
             if (sizes > self.sizes[documents]).any():
                 raise DamagedFile(
                     "the file is damaged: a document has more shingles than are stored for it: "
                     "run lshdb check --deep"
                 )
             self.sizes[documents] = sizes
-            self._parities[documents] = parities(own, self._parities.shape[1])
+            if self._parities.size:
+                self._parities[documents] = parities(own, self._parities.shape[1])
             self._read[documents] = True
         self._make_room(len(own.hashes))
         self._hashes[self._used : self._used + len(own.hashes)] = own.hashes

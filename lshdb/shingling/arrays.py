@@ -20,6 +20,14 @@ def offsets_of(sizes: IntArray | npt.NDArray[np.bool_]) -> IntArray:
     return offsets
 
 
+def sizes_of(offsets: IntArray) -> IntArray:
+    """The sizes int64[n] of items that begin, and end, at offsets int64[n+1].
+
+    np.diff takes four times as long for a few items.
+    """
+    return offsets[1:] - offsets[:-1]
+
+
 def expand_ranges(starts: IntArray, sizes: IntArray) -> IntArray:
     """The places of stretches that begin at starts int64[n], one stretch after another."""
     at = np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
@@ -51,7 +59,7 @@ def runs(numbers: IntArray) -> tuple[IntArray, IntArray]:
 
 def sums(true: npt.NDArray[np.bool_], offsets: IntArray) -> IntArray:
     """How many of bool[any] are true from each offset to the next, int64[n+1] -> int64[n]."""
-    return np.diff(offsets_of(true)[offsets])
+    return sizes_of(offsets_of(true)[offsets])
 
 
 def bounded(items: Iterable[_T], size_of: Callable[[_T], int], most: int) -> Iterator[list[_T]]:

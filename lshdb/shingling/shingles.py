@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.model import Content, Element, Shingles, Shingling
-from lshdb.shingling.arrays import chunks_of, expand_ranges, offsets_of, sums
+from lshdb.shingling.arrays import chunks_of, expand_ranges, offsets_of, sizes_of, sums
 from lshdb.shingling.folding import code_points, fold, word_bounds
 from lshdb.shingling.hashing import (
     PADDING,
@@ -56,6 +56,9 @@ def groups(
     reuse_freed_memory()
     count, block = len(contents), block or BLOCK[shingling.kind]
     lengths = _lengths(contents)
+    if count == 1:  # a query: the arrays below would take as long as its signature
+        yield [0]
+        return
     ascii, large = np.ones(count, np.bool_), np.zeros(count, np.bool_)
     if not shingling.of_sets:
         # For all at once, as a Python step for each would take a tenth of the time of signing.
@@ -155,14 +158,16 @@ def _by_groups(
         else:
             parts.append(of_group(shingle_group([contents[i] for i in group], shingling, seed)))
         order += group
-    sizes = np.concatenate([np.diff(part.offsets) for part in parts])
+    if len(parts) == 1:
+        return parts[0]
+    sizes = np.concatenate([sizes_of(part.offsets) for part in parts])
     joined = Shingles(np.concatenate([part.hashes for part in parts]), offsets_of(sizes))
     return joined if order == list(range(len(order))) else taken(joined, np.argsort(order))
 
 
 def taken(shingles: Shingles, places: npt.NDArray[np.int64]) -> Shingles:
     """The shingles of the documents at some places int64[n], in this order."""
-    sizes = np.diff(shingles.offsets)[places]
+    sizes = sizes_of(shingles.offsets)[places]
     hashes = shingles.hashes[expand_ranges(shingles.offsets[places], sizes)]
     return Shingles(hashes, offsets_of(sizes))
 
@@ -286,7 +291,7 @@ def _collapse_ascii(text: str, bounds: Offsets) -> tuple[npt.NDArray[np.uint8], 
         octets = octets[~surplus]
         bounds = bounds - np.searchsorted(removed, bounds)
     starts = bounds[:-1]
-    lengths = np.diff(bounds)
+    lengths = sizes_of(bounds)
     filled = np.flatnonzero(lengths)
     lengths[filled] -= octets[starts[filled] + lengths[filled] - 1] == 32
     return octets, starts, lengths
@@ -354,7 +359,7 @@ def cut_words(texts: list[str]) -> Words:
         buffer, at = utf8(joined)
         first, last = word_bounds(code_points(joined))
         begins, ends = at[first], at[last]
-    counts = np.diff(np.searchsorted(first, offsets_of(_lengths(texts) + 1)))
+    counts = sizes_of(np.searchsorted(first, offsets_of(_lengths(texts) + 1)))
     return Words(buffer, begins, ends, first, last, counts)
 
 
@@ -368,11 +373,9 @@ def _word_hashes(texts: list[str], seed: int) -> tuple[Hashes, Offsets]:
 def word_sums(words: Hashes, size: int, seed: int) -> Hashes:
     """The shingle of `size` words from each on, uint64[n]; at the end with zeros for words."""
     places = constants(seed, "word places", size)
-    padded = np.append(words, np.zeros(size, dtype=np.uint64))
-    total = len(words)
-    sums: Hashes = padded[:total] * places[0]
-    for place in range(1, size):
-        sums += padded[place : place + total] * places[place]
+    sums: Hashes = words * places[0]
+    for place in range(1, min(size, len(words))):
+        sums[:-place] += words[place:] * places[place]
     return sums
 
 
@@ -465,7 +468,7 @@ def distinct_in_each(shingles: Shingles) -> Shingles:
     first[:1] = True
     np.not_equal(hashes[1:], hashes[:-1], out=first[1:])
     starts = shingles.offsets[:-1]
-    first[starts[np.diff(shingles.offsets) > 0]] = True
+    first[starts[sizes_of(shingles.offsets) > 0]] = True
     return Shingles(hashes[first], offsets_of(sums(first, shingles.offsets)))
 
 

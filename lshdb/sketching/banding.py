@@ -49,3 +49,8 @@ def bucket_keys(
     signed = keys.view(np.int64)
     signed >>= 16
     return signed
+
+
+def bucket_codes(bands: int | npt.NDArray[np.int64], keys: BucketKeys) -> BucketKeys:
+    """One number for a band and a bucket key, which no other bucket of any band has."""
+    return (np.asarray(bands) << 48) | (keys & ((1 << 48) - 1))

@@ -141,47 +141,24 @@ class StoreReader:
         """The settings in the open transaction, or the last one: another process may reindex."""
         return self._settings
 
-    def members_by_band(
-        self, bucket_keys: npt.NDArray[np.int64], most: int | None = None
+    def members(
+        self, buckets: npt.NDArray[np.int64], first: int | None = None, most: int | None = None
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The documents in the buckets int64[b], one of each band, or the first `most` of them.
+        """The documents in some buckets; see lshdb.search.buckets, which looks them up.
+
+        In the order of the buckets, pages of the table are read in order.
+
+        Args:
+            buckets: int64[n], as lshdb.sketching.banding.bucket_codes gives them.
+            first: how many documents of each bucket are read, those added first; None for all.
+            most: how many rows are read; None for all.
 
         Returns:
-            int64[n], the numbers of their bands, and int64[n], doc_ids; a document comes once per
-            bucket.
+            int64[r], the places of the buckets, and int64[r], doc_ids; ordered by both.
         """
         limit = -1 if most is None else most
-        keys = dumps(bucket_keys.tolist())
-        table = self._integers(sql.CANDIDATES, keys, limit).reshape(-1, 2)
-        return table[:, 0], table[:, 1]
-
-    def first_members(self, band_no: int, bucket_key: int, most: int) -> npt.NDArray[np.int64]:
-        """The `most` documents of a bucket that were added first, their ids in order."""
-        return self._integers(sql.FIRST_OF_BUCKET, band_no, bucket_key, most)
-
-    def members_of_buckets(
-        self, band_no: int, bucket_keys: npt.NDArray[np.int64], most: int
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The documents in some buckets int64[n] of a band, or the first `most` rows of these.
-
-        With buckets in the order of their keys, pages are read in order; this takes 60% of the
-        time of `first_of_buckets`.
-
-        Returns:
-            int64[r], the places of the buckets, and int64[r], doc_ids; ordered by both.
-        """
-        places, doc_ids = self._of_values(sql.MEMBERS_OF_BUCKETS, bucket_keys, band_no, most)
+        places, doc_ids = self._of_values(sql.MEMBERS, buckets, first, limit)
         return places[:most], doc_ids[:most]
-
-    def first_of_buckets(
-        self, band_no: int, bucket_keys: npt.NDArray[np.int64], most: int
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The first documents of some buckets int64[n] of a band, at most `most` of each.
-
-        Returns:
-            int64[r], the places of the buckets, and int64[r], doc_ids; ordered by both.
-        """
-        return self._of_values(sql.FIRST_OF_BUCKETS, bucket_keys, band_no, most)
 
     def documents_of_fingerprints(
         self, values: npt.NDArray[np.int64], most: int

@@ -63,7 +63,7 @@ INSERT_FINGERPRINTS: Final = INSERT_FINGERPRINT + ", (?, ?, ?)" * (ROWS_AT_ONCE 
 DELETE_FINGERPRINT: Final = """
     DELETE FROM fingerprints WHERE fingerprint = ? AND doc_id = ? AND position = ?"""
 DELETE_FINGERPRINTS: Final = "DELETE FROM fingerprints"
-# Like FIRST_OF_BUCKETS.
+# Like MEMBERS.
 FIRST_OF_FINGERPRINTS: Final = """
     SELECT wanted.key, f.doc_id
     FROM json_each(?1) AS wanted
@@ -77,28 +77,22 @@ SHARED_FINGERPRINTS: Final = """
     SELECT iif(count(*) > ?, ~fingerprint, fingerprint)
     FROM fingerprints GROUP BY fingerprint HAVING count(*) > 1"""
 
-# Counted by the caller: GROUP BY takes as long again, and many times that on large buckets.
-CANDIDATES: Final = """
-    SELECT query.key, b.doc_id
-    FROM json_each(?) AS query
-    CROSS JOIN bands AS b ON b.band_no = query.key AND b.bucket_key = query.value
-    LIMIT ?"""
-FIRST_OF_BUCKET: Final = """
-    SELECT doc_id FROM bands WHERE band_no = ? AND bucket_key = ? ORDER BY doc_id LIMIT ?"""
-MEMBERS_OF_BUCKETS: Final = """
+# A bucket is band_no << 48 | its key (lshdb.sketching.banding.bucket_codes). The inner SELECT is an
+# index lookup for each bucket; a window function would read all members. Without ?2 it takes 60% of
+# the time. Members are counted by the caller: GROUP BY takes as long again.
+MEMBERS: Final = """
     SELECT wanted.key, b.doc_id
     FROM json_each(?1) AS wanted
-    CROSS JOIN bands AS b ON b.band_no = ?2 AND b.bucket_key = wanted.value
-    LIMIT ?3"""
-# The inner SELECT is an index lookup for each bucket; a window function would read all members.
-FIRST_OF_BUCKETS: Final = """
-    SELECT wanted.key, b.doc_id
-    FROM json_each(?1) AS wanted
-    CROSS JOIN bands AS b ON b.band_no = ?2 AND b.bucket_key = wanted.value
+    CROSS JOIN bands AS b ON b.band_no = wanted.value >> 48
+        AND b.bucket_key = (wanted.value << 16) >> 16
         AND b.doc_id <= coalesce(
-            (SELECT doc_id FROM bands WHERE band_no = ?2 AND bucket_key = wanted.value
-             ORDER BY doc_id LIMIT 1 OFFSET ?3 - 1),
-            9223372036854775807)"""
+            CASE WHEN ?2 THEN
+                (SELECT doc_id FROM bands
+                 WHERE band_no = wanted.value >> 48 AND bucket_key = (wanted.value << 16) >> 16
+                 ORDER BY doc_id LIMIT 1 OFFSET ?2 - 1)
+            END,
+            9223372036854775807)
+    LIMIT ?3"""
 BUCKETS_OF_DOCUMENT: Final = """
     SELECT query.key, query.value, count(b.doc_id)
     FROM json_each(?) AS query

@@ -142,7 +142,7 @@ def measure(database: Opened, options: MeasureOptions) -> Measured:
 def _affordable(store: Store, documents: int, seed: int) -> int:
     """How many queries take some seconds, estimated from the candidates of a few."""
     _, signatures = sample_documents(store, np.random.default_rng(seed), _PILOT, documents)
-    found = [len(candidate_ids(store, signature)[0]) for signature in signatures]
+    found = [len(candidate_ids(store, signature)) for signature in signatures]
     compared = store.limits.measure_lanes // max(1, documents * store.settings.permutations)
     verified = store.limits.measure_candidates * len(found) // max(1, sum(found))
     return max(_MIN_QUERIES, min(_MAX_QUERIES, compared, verified))
@@ -168,7 +168,7 @@ def _candidates(
     store: Store, signatures: Signatures, doc_ids: Ids
 ) -> Iterator[tuple[slice, list[Ids]]]:
     """The candidates of some queries at a time, doc_ids int64[c] of each, without itself."""
-    each = (candidate_ids(store, signature)[0] for signature in signatures)
+    each = (candidate_ids(store, signature) for signature in signatures)
     others = (own[own != doc_id] for own, doc_id in zip(each, doc_ids, strict=True))
     start = 0
     most = store.limits.measure_held

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from lshdb.errors import warn_of_limit
 from lshdb.model import Construction
-from lshdb.search.buckets import buckets_of
+from lshdb.search.buckets import buckets_of, members
 from lshdb.search.limits import sample_cut
 from lshdb.store.store import Store
 from lshdb.tuning.analysis import Distribution, curve, curve_threshold
@@ -63,10 +63,11 @@ def _neighbours(store: Store, doc_ids: Ids, signatures: Signatures) -> npt.NDArr
     mates = np.zeros(lanes + 1)
     cut = 0
     for doc_id, signature in zip(doc_ids.tolist(), signatures, strict=True):
-        _, rows = store.members_by_band(buckets_of(store, signature), most + 1)
-        cut += len(rows) > most
-        found = np.unique(rows[:most])
-        own = store.signatures_of(found[found != doc_id])
+        keys = buckets_of(store, signature)[np.newaxis]
+        some = members(store, keys, first=most + 1)
+        cut += bool((some.sizes > most).any())
+        others = np.unique(some.doc_ids)
+        own = store.signatures_of(others[others != doc_id])
         agree = agreeing(signature[np.newaxis], own)
         mates += np.bincount(agree.ravel(), minlength=lanes + 1)
     if cut:

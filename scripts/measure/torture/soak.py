@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Final
 
 import lshdb
-from lshdb.search.buckets import buckets_of
+from lshdb.search.buckets import buckets_of, members
 from measure.common.commands import own_script
 
 BATCH: Final = 20
@@ -258,8 +258,8 @@ class _Part:
             row = store.document(key)
             if row is None or row.signature is None:
                 return
-            _, members = store.members_by_band(buckets_of(store, row.signature))
-            in_bands = int((members == row.doc_id).sum())
+            found = members(store, buckets_of(store, row.signature).reshape(1, -1))
+            in_bands = int((found.doc_ids == row.doc_id).sum())
         self.counts["inconsistent"] += in_bands != db.settings.construction.bands
 
 
