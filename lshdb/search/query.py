@@ -526,7 +526,7 @@ def _identical(store: StoreReader, asked: Asked, pairs: _Pairs, doc_ids: IntArra
         digests = asked.digests
         if asked.doc_id >= 0:
             digests = store.sizes(np.array([asked.doc_id]))[1].tolist()
-        elif digests is None and asked.stored:
+        elif not digests:
             digests = [digest(one.encode()) for one in asked.stored]
         if digests:
             its = store.sizes(doc_ids[possible])[1].tolist()
