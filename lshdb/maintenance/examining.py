@@ -20,6 +20,7 @@ from lshdb.errors import ContentError, DamagedFile, QueryError
 from lshdb.maintenance.findings import PROBLEMS, Problem
 from lshdb.model import Content, Settings
 from lshdb.progress import Progress
+from lshdb.shingling.arrays import IntArray
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST, cleaned, digest, encoded, from_stored
 from lshdb.shingling.winnowing import fingerprints
 from lshdb.sketching.banding import bucket_keys
@@ -274,7 +275,7 @@ class CheckedBatch:
 
 def whole_signatures(
     batch: Sequence[StoredDocument], settings: Settings
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+) -> tuple[IntArray, npt.NDArray[np.uint32]]:
     """The documents int64[m] with signatures of the right size, and these, uint32[m, k]."""
     size = 4 * settings.permutations
     some = {one.doc_id: one.signature for one in batch if len(one.signature or b"") == size}
@@ -284,7 +285,7 @@ def whole_signatures(
 
 
 def band_rows(
-    doc_ids: npt.NDArray[np.int64], signatures: npt.NDArray[np.uint32], settings: Settings
+    doc_ids: IntArray, signatures: npt.NDArray[np.uint32], settings: Settings
 ) -> IndexRows:
     """The rows of bands of documents int64[n] with signatures uint32[n, k]."""
     keys = bucket_keys(signatures, settings.construction, settings.seed)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -24,14 +24,12 @@ from lshdb.model import Reindexed, Settings
 from lshdb.options import ReindexOptions, ShapeOptions
 from lshdb.progress import Progress, shown
 from lshdb.search.similarity import batches_of_text
-from lshdb.shingling.arrays import bounded, chunks
+from lshdb.shingling.arrays import IntArray, bounded, chunks
 from lshdb.shingling.winnowing import fingerprints, joined
 from lshdb.sketching.banding import bucket_keys
 from lshdb.store.index import BANDS, FINGERPRINTS, Index, IndexRows
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import reindexed
-
-IntArray: TypeAlias = npt.NDArray[np.int64]
 
 _LANES: Final = 1 << 21
 """Lanes of the signatures read at once."""
@@ -79,7 +77,7 @@ def _reindex(store: Store, request: ShapeOptions, progress: Progress) -> Reindex
     return Reindexed(before, after, documents, rows, store.free_bytes())
 
 
-def _contents(store: Store) -> Iterator[tuple[npt.NDArray[np.int64], list[str]]]:
+def _contents(store: Store) -> Iterator[tuple[IntArray, list[str]]]:
     """The ids and contents of all documents with a signature, some at a time."""
     for doc_ids, _ in store.all_signatures():
         first = 0

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from lshdb.errors import QueryError
 from lshdb.json_text import dumps
-from lshdb.shingling.arrays import chunks
+from lshdb.shingling.arrays import IntArray, chunks
 from lshdb.store.guard import Connection
 from lshdb.store.readonly_sql import WRONG, explained
 from lshdb.store.rows import Parameters, SqlValue, integers
@@ -59,7 +59,7 @@ class Condition:
         self._rows(self._statement)
         self._rows(_ALONE.format(expression=expression))
 
-    def matching(self, doc_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    def matching(self, doc_ids: IntArray) -> npt.NDArray[np.bool_]:
         """Which of the documents int64[n] match, bool[n]; QueryError if it fails."""
         true = [np.empty(0, dtype=np.int64)]
         for part in chunks(len(doc_ids), _AT_ONCE):

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from lshdb.json_text import dumps
-from lshdb.shingling.arrays import chunks
+from lshdb.shingling.arrays import IntArray, chunks
 from lshdb.store import statements as sql
 from lshdb.store.guard import Connection
 from lshdb.store.rows import integers
 
-IndexRows: TypeAlias = npt.NDArray[np.int64]
+IndexRows: TypeAlias = IntArray
 """Rows of a table, as the columns int64[3, n] in the table's order."""
 
 SLOTS: Final = sql.SLOTS

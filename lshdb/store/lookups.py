@@ -19,11 +19,11 @@ import numpy.typing as npt
 from lshdb.errors import DamagedFile, KeyNotFound
 from lshdb.json_text import dumps
 from lshdb.model import Bucket, FileState, Settings
-from lshdb.shingling.arrays import chunks
+from lshdb.shingling.arrays import IntArray, chunks
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST
 from lshdb.store import statements as sql
 from lshdb.store.conditions import Condition
-from lshdb.store.connection import connect, file_size
+from lshdb.store.connection import file_size
 from lshdb.store.guard import Connection
 from lshdb.store.readonly_sql import run_readonly, sealed_connection
 from lshdb.store.rows import Parameters, SqlValue, blob, integer, integers, settings_of, text, typed
@@ -108,12 +108,10 @@ class StoreReader:
         Its settings are those of the index that it reads: another process may have reindexed it.
         """
         self._connection.check_file()
-        connection = connect(
-            self.path, "read", self._connection.timeout, sealed=True, limits=self.limits
-        )
+        connection = sealed_connection(self.path, self._connection.timeout, one_moment=True)
+        connection.limits = self.limits
+        connection.text_factory = str  # text that is not UTF-8 is damage
         try:
-            with translated_errors(self.path):
-                connection.execute("BEGIN")
             yield StoreReader(connection)
         finally:
             connection.close()
@@ -122,19 +120,10 @@ class StoreReader:
     def where(
         self, expression: str, parameters: Parameters
     ) -> Iterator[tuple[StoreReader, Condition]]:
-        """A user's condition on documents, and a reader of the same file at the same moment.
-
-        Both use one connection that can only read, and one transaction of it.
-        """
-        self._connection.check()
-        connection = sealed_connection(self.path, self._connection.timeout, one_moment=True)
-        connection.limits = self.limits
-        try:
-            condition = Condition(connection, self.path, expression, parameters)
-            connection.text_factory = str  # from here on, text that is not UTF-8 is damage
-            yield StoreReader(connection), condition
-        finally:
-            connection.close()
+        """A user's condition on documents, and a reader of the same file at the same moment."""
+        self._connection.check_owner()
+        with self.beside() as reader:
+            yield reader, Condition(reader._connection, self.path, expression, parameters)
 
     @property
     def settings(self) -> Settings:
@@ -198,20 +187,18 @@ class StoreReader:
             return None
         return self._document(rows[0]) if rows else None
 
-    def contents(self, doc_ids: npt.NDArray[np.int64]) -> Iterator[str]:
+    def contents(self, doc_ids: IntArray) -> Iterator[str]:
         """The stored contents of these documents, in this order, read lazily."""
         return (text(content) for (content,) in self._rows_of(sql.CONTENTS, doc_ids))
 
-    def sizes(
-        self, doc_ids: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.void]]:
+    def sizes(self, doc_ids: IntArray) -> tuple[IntArray, npt.NDArray[np.void]]:
         """Shingles of these documents, repetitions counted, int64[n], and their digests V16[n]."""
         shingles = np.empty(len(doc_ids), dtype=np.int64)
         digests = np.empty(len(doc_ids), dtype=f"V{DIGEST_BYTES}")
         for part in chunks(len(doc_ids), self.limits.documents_read):
             rows = list(self._rows_of(sql.SIZES, doc_ids[part]))
             shingles[part] = self._counts(row[:1] for row in rows)
-            blobs = self._joined([row[1] for row in rows], DIGEST_BYTES, "digest", doc_ids[part])
+            blobs = self._packed((row[1] for row in rows), DIGEST_BYTES, "digest")
             digests[part] = np.frombuffer(blobs, dtype=digests.dtype)
         return shingles, digests
 
@@ -227,21 +214,19 @@ class StoreReader:
         """Those of these documents that exist."""
         return list(map(_stored_file, self._rows(sql.FILES_OF, dumps(list(doc_ids)))))
 
-    def lengths(self, doc_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def lengths(self, doc_ids: IntArray) -> IntArray:
         """The lengths of these documents, in characters; in shingles without content: int64[n]."""
         return self._counts(self._rows_of(sql.LENGTHS, doc_ids))
 
-    def byte_lengths(self, doc_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def byte_lengths(self, doc_ids: IntArray) -> IntArray:
         """The lengths of these documents in bytes of UTF-8, 0 without content: int64[n]."""
         return self._counts(self._rows_of(sql.BYTES, doc_ids))
 
-    def keys_of(self, doc_ids: npt.NDArray[np.int64]) -> list[str]:
+    def keys_of(self, doc_ids: IntArray) -> list[str]:
         """The keys of these documents, in this order."""
         return [text(key) for (key,) in self._rows_of(sql.KEYS_OF, doc_ids)]
 
-    def metadata_of(
-        self, doc_ids: npt.NDArray[np.int64], fields: Sequence[str] = ()
-    ) -> Iterator[str | None]:
+    def metadata_of(self, doc_ids: IntArray, fields: Sequence[str] = ()) -> Iterator[str | None]:
         """The stored metadata of these documents, in this order, read lazily.
 
         If `text` is among the fields that the caller wants, the content is a field of that name.
@@ -250,9 +235,7 @@ class StoreReader:
         for (metadata,) in self._rows_of(statement, doc_ids):
             yield None if metadata is None else text(metadata)
 
-    def _rows_of(
-        self, statement: str, doc_ids: npt.NDArray[np.int64]
-    ) -> Iterator[tuple[SqlValue, ...]]:
+    def _rows_of(self, statement: str, doc_ids: IntArray) -> Iterator[tuple[SqlValue, ...]]:
         """One row for each of these documents, in this order, read lazily."""
         found = 0
         for part in chunks(len(doc_ids), self.limits.documents_read):
@@ -262,29 +245,25 @@ class StoreReader:
                 yield row
         self._check_number(found, doc_ids)
 
-    def _check_number(self, found: int, doc_ids: npt.NDArray[np.int64]) -> None:
+    def _check_number(self, found: int, doc_ids: IntArray) -> None:
         if found != len(doc_ids):
             raise DamagedFile(
                 f"{self.path}: buckets hold documents that do not exist; restore the file from a "
                 "copy"
             )
 
-    def signatures(
-        self, doc_ids: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+    def signatures(self, doc_ids: IntArray) -> tuple[IntArray, npt.NDArray[np.uint32]]:
         """The ids of those documents that have a signature, and the signatures uint32[n, k]."""
         rows = self._rows(sql.SIGNATURES, dumps(doc_ids.tolist()))
         return self._signature_matrix(rows)
 
-    def signatures_of(self, doc_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
+    def signatures_of(self, doc_ids: IntArray) -> npt.NDArray[np.uint32]:
         """The signatures uint32[n, k] of these documents, in this order; all must have one."""
         found, signatures = self.signatures(doc_ids)
         self._check_number(len(found), doc_ids)
         return signatures
 
-    def shared_buckets(
-        self, band: int
-    ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]:
+    def shared_buckets(self, band: int) -> Iterator[tuple[IntArray, IntArray]]:
         """The rows of the buckets of a band with two documents or more, some thousands at a time.
 
         Buckets come one after another, the documents of each in the order of addition.
@@ -296,7 +275,7 @@ class StoreReader:
             table = integers(rows).reshape(-1, 2)
             yield table[:, 0], table[:, 1]
 
-    def shared_fingerprints(self, most: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def shared_fingerprints(self, most: int) -> tuple[IntArray, IntArray]:
         """The fingerprints that several documents have, and those that more than `most` have.
 
         Returns:
@@ -307,14 +286,14 @@ class StoreReader:
 
     def all_signatures(
         self, most: int | None = None
-    ) -> Iterator[tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]]:
+    ) -> Iterator[tuple[IntArray, npt.NDArray[np.uint32]]]:
         """All signatures by doc_id, some thousands or `most` at a time: int64[n], uint32[n, k]."""
         for _, rows in self._ascending(sql.SIGNATURES_AFTER, most or self.limits.documents_read):
             yield self._signature_matrix(rows)
 
     def _ascending(
         self, statement: str, most: int
-    ) -> Iterator[tuple[npt.NDArray[np.int64], list[tuple[SqlValue, ...]]]]:
+    ) -> Iterator[tuple[IntArray, list[tuple[SqlValue, ...]]]]:
         """All rows by doc_id, their first column, up to `most` at a time: int64[n], n rows."""
         last = 0
         while rows := self._rows(statement, last, most):
@@ -327,7 +306,7 @@ class StoreReader:
             last = int(doc_ids[-1])
             yield doc_ids, rows
 
-    def bucket_sizes(self, bucket_keys: npt.NDArray[np.int64]) -> list[Bucket]:
+    def bucket_sizes(self, bucket_keys: IntArray) -> list[Bucket]:
         """The buckets int64[b], one per band, with their numbers of documents."""
         rows = self._rows(sql.BUCKETS_OF_DOCUMENT, dumps(bucket_keys.tolist()))
         return [Bucket(*map(integer, row)) for row in rows]
@@ -342,14 +321,17 @@ class StoreReader:
 
     def data_version(self) -> int:
         """A number that changes when other connections change the file."""
-        return integer(self._rows(sql.DATA_VERSION)[0][0])
+        return self._number(sql.DATA_VERSION)
 
     def count(self) -> tuple[int, int]:
         """How many documents there are, and how many of them have no shingle."""
-        (documents,), (empty,) = self._rows(sql.COUNT_DOCUMENTS) + self._rows(sql.COUNT_EMPTY)
-        return integer(documents), integer(empty)
+        return self._number(sql.COUNT_DOCUMENTS), self._number(sql.COUNT_EMPTY)
 
-    def all_keys(self) -> Iterator[tuple[npt.NDArray[np.int64], list[str]]]:
+    def _number(self, statement: str) -> int:
+        ((number,),) = self._rows(statement)
+        return integer(number)
+
+    def all_keys(self) -> Iterator[tuple[IntArray, list[str]]]:
         """All documents in the order of addition, some thousands at a time: int64[n], n keys."""
         for doc_ids, rows in self._ascending(sql.KEYS_AFTER, self.limits.documents_read):
             yield doc_ids, [text(key) for _, key in rows]
@@ -390,7 +372,7 @@ class StoreReader:
         kinds = (int, str, str, bytes, str | None, str, str, bytes | None)
         return [DecisionRow(*typed(row, *kinds)) for row in self._rows(sql.DECISIONS)]
 
-    def decided(self) -> npt.NDArray[np.int64]:
+    def decided(self) -> IntArray:
         """The decisions about documents that still have the same content.
 
         Returns:
@@ -443,9 +425,7 @@ class StoreReader:
 
     def free_bytes(self) -> int:
         """How many bytes of the file are free for later writes."""
-        ((pages,),) = self._rows(sql.FREE_PAGES)
-        ((size,),) = self._rows(sql.PAGE_SIZE)
-        return integer(pages) * integer(size)
+        return self._number(sql.FREE_PAGES) * self._number(sql.PAGE_SIZE)
 
     def sql(
         self, statement: str, parameters: Parameters, seconds: float | None = None
@@ -473,14 +453,14 @@ class StoreReader:
 
     def _signature_matrix(
         self, rows: list[tuple[SqlValue, ...]]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+    ) -> tuple[IntArray, npt.NDArray[np.uint32]]:
         lanes = self.settings.permutations
         doc_ids = integers(row[:1] for row in rows)
-        packed = self._joined([row[1] for row in rows], lanes * 4, "signature", doc_ids)
+        packed = self._packed((row[1] for row in rows), lanes * 4, "signature")
         matrix = np.frombuffer(packed, dtype="<u4").reshape(len(rows), lanes)
         return doc_ids, matrix.astype(np.uint32, copy=False)
 
-    def _counts(self, rows: Iterable[tuple[SqlValue, ...]]) -> npt.NDArray[np.int64]:
+    def _counts(self, rows: Iterable[tuple[SqlValue, ...]]) -> IntArray:
         """Counts of shingles or characters of documents, one per row: int64[n]."""
         counts = integers(rows)
         if len(counts) and (counts.min() < 0 or counts.max() > LARGEST):
@@ -491,17 +471,13 @@ class StoreReader:
             )
         return counts
 
-    def _joined(
-        self, values: list[SqlValue], width: int, what: str, doc_ids: npt.NDArray[np.int64]
-    ) -> bytearray:
-        """The BLOBs of documents, joined; all must have this width."""
+    def _packed(self, values: Iterable[SqlValue], width: int, what: str) -> bytearray:
+        """BLOBs of documents, which must all have this width, one after another."""
         blobs = list(map(blob, values))
-        for doc_id, one in zip(doc_ids.tolist(), blobs, strict=True):
-            if len(one) != width:
-                raise DamagedFile(
-                    f"{self.path}: the {what} of document {doc_id} has {len(one)} bytes, not "
-                    f"{width}; restore the file from a copy"
-                )
+        if any(len(one) != width for one in blobs):
+            raise DamagedFile(
+                f"{self.path}: a {what} does not have {width} bytes; restore the file from a copy"
+            )
         return bytearray().join(blobs)
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from lshdb.errors import DamagedFile, OtherFormat
 from lshdb.model import Construction, Settings, Shingling
+from lshdb.shingling.arrays import IntArray
 from lshdb.store import statements as sql
 from lshdb.store.guard import SqlValue as SqlValue
 
@@ -55,7 +55,7 @@ def typed(row: Sequence[SqlValue], *kinds: Any) -> tuple[Any, ...]:
     return tuple(row)
 
 
-def integers(rows: Iterable[tuple[SqlValue, ...]]) -> npt.NDArray[np.int64]:
+def integers(rows: Iterable[tuple[SqlValue, ...]]) -> IntArray:
     """The values of rows, row by row, int64[any]; all must be integers."""
     try:
         # Nearly as fast as np.fromiter, which would cut floats to integers.

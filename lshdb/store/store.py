@@ -15,6 +15,7 @@ import numpy.typing as npt
 from lshdb.errors import DamagedFile, UsageError
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import FileState, Settings
+from lshdb.shingling.arrays import IntArray
 from lshdb.store import statements as sql
 from lshdb.store.connection import (
     Mode,
@@ -27,7 +28,6 @@ from lshdb.store.index import BANDS, Index
 from lshdb.store.lookups import StoreReader
 from lshdb.store.rows import (
     SqlValue,
-    integer,
     typed,
     write_settings,
 )
@@ -153,7 +153,7 @@ class Store(StoreReader):
 
     def last_doc_id(self) -> int:
         """The largest doc_id in use, 0 if there is none."""
-        last = integer(self._rows(sql.LAST_DOC_ID)[0][0])
+        last = self._number(sql.LAST_DOC_ID)
         if last > _MAX_IDS:
             raise DamagedFile(
                 f"{self.path} is damaged: a document has the number {last}, so none can follow"
@@ -201,7 +201,7 @@ class Store(StoreReader):
 
     def last_decision(self) -> int:
         """The largest number of a decision, 0 if there is none."""
-        return integer(self._rows(sql.LAST_DECISION)[0][0])
+        return self._number(sql.LAST_DECISION)
 
     def insert_decisions(self, rows: Iterable[Sequence[SqlValue]]) -> None:
         """Insert rows of decisions: their columns except the present digest."""
@@ -211,9 +211,7 @@ class Store(StoreReader):
         """Delete the rows of a decision."""
         self._run_many(sql.DELETE_DECISION, [(decision,)])
 
-    def insert_signatures(
-        self, doc_ids: npt.NDArray[np.int64], signatures: npt.NDArray[np.uint32]
-    ) -> None:
+    def insert_signatures(self, doc_ids: IntArray, signatures: npt.NDArray[np.uint32]) -> None:
         """Insert the signatures uint32[n, k] of documents int64[n]."""
         little = np.ascontiguousarray(signatures, dtype="<u4")
         width = signatures.shape[1] * 4
@@ -221,9 +219,7 @@ class Store(StoreReader):
         blobs = (packed[start : start + width] for start in range(0, len(packed), width))
         self._run_many(sql.INSERT_SIGNATURE, zip(doc_ids.tolist(), blobs, strict=True))
 
-    def insert_bands(
-        self, doc_ids: npt.NDArray[np.int64], bucket_keys: Sequence[npt.NDArray[np.int64]]
-    ) -> None:
+    def insert_bands(self, doc_ids: IntArray, bucket_keys: Sequence[IntArray]) -> None:
         """Insert the band rows of documents int64[n].
 
         Their keys int64[n, b] are in pieces of some documents each, for a large batch best in
@@ -240,7 +236,7 @@ class Store(StoreReader):
         with translated_errors(self.path):
             write_settings(self._connection, settings)
 
-    def unindex(self, doc_ids: npt.NDArray[np.int64], bucket_keys: npt.NDArray[np.int64]) -> None:
+    def unindex(self, doc_ids: IntArray, bucket_keys: IntArray) -> None:
         """Delete the signatures and band rows of documents int64[n], buckets int64[n, b]."""
         for band in range(bucket_keys.shape[1]):
             order = np.argsort(bucket_keys[:, band])

@@ -131,8 +131,11 @@ def test_pairs_that_are_not_read_to_the_end_leave_nothing_open(path: Path) -> No
     ("damage", "message"),
     [
         ("DELETE FROM signatures WHERE doc_id = 1", "do not exist"),
-        ("UPDATE signatures SET signature = x'00' WHERE doc_id = 1", "signature of document 1"),
-        ("UPDATE documents SET digest = x'00' WHERE doc_id = 1", "digest of document 1"),
+        (
+            "UPDATE signatures SET signature = x'00' WHERE doc_id = 1",
+            "signature does not have 512 bytes",
+        ),
+        ("UPDATE documents SET digest = x'00' WHERE doc_id = 1", "digest does not have 16 bytes"),
         ("PRAGMA foreign_keys = OFF; DELETE FROM documents WHERE doc_id = 1", "do not exist"),
     ],
 )
