@@ -6,7 +6,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -40,34 +40,23 @@ def back_up(
         StoreError: the target exists and `replace` is false, or it is in use, or it is not a
             file, or reading or writing failed; the target is as before.
     """
-    named = target
     # A link stays, and the file that it leads to is replaced.
-    target = Path(os.path.realpath(target))
-    _check_target(path, target, named, options.replace)
-    connection = connect(path, "read", timeout)
-    try:
+    real = Path(os.path.realpath(target))
+    _check_target(path, real, target, options.replace)
+    with _named(target), closing(connect(path, "read", timeout)) as connection:
         with translated_errors(path):
             # The copy is of this moment. Otherwise it would begin again whenever others write.
             connection.execute("BEGIN")
             connection.execute(sql.COUNT_SCHEMA)
-        with _named(named):
-            partial = PartialFile(target, private=True)
-        if os.name != "posix":  # what is open cannot be renamed there
-            partial.file.close()
+        partial = PartialFile(real, private=True)
         try:
-            with shown(options.progress, "copying") as progress:
-                _copy(connection, partial.path, named, progress)
-            with _named(named):
-                if not os.path.exists(target):
-                    shutil.copymode(path, partial.path)
-                partial.take_name(replace=options.replace, sync=True)
+            with shown(options.progress, "copying") as progress, translated_errors(target):
+                _copy(connection, partial.path, progress)
+            if not real.exists():
+                shutil.copymode(path, partial.path)
+            partial.take_name(replace=options.replace, sync=True)
         finally:
             partial.discard()
-            for end in _BESIDE:
-                with suppress(OSError):
-                    os.unlink(partial.path + end)
-    finally:
-        connection.close()
 
 
 def _check_target(path: Path, target: Path, named: Path, replace: bool) -> None:
@@ -88,19 +77,15 @@ def _check_target(path: Path, target: Path, named: Path, replace: bool) -> None:
             raise StoreError(f"{named} is in use ({beside.name} exists): name another file")
 
 
-def _copy(connection: sqlite3.Connection, partial: str, shown: Path, progress: Progress) -> None:
-    with translated_errors(shown):
-        copy = sqlite3.connect(partial, isolation_level=None)
-        try:
-            # It has its name only when it is complete: no journal is needed.
-            copy.execute("PRAGMA journal_mode = OFF")
-            connection.backup(
-                copy,
-                pages=_PAGES_AT_ONCE,
-                progress=lambda _, left, total: progress(total - left, total, "pages"),
-            )
-        finally:
-            copy.close()
+def _copy(connection: sqlite3.Connection, partial: str, progress: Progress) -> None:
+    with closing(sqlite3.connect(partial, isolation_level=None)) as copy:
+        # It has its name only when it is complete: no journal is needed.
+        copy.execute("PRAGMA journal_mode = OFF")
+        connection.backup(
+            copy,
+            pages=_PAGES_AT_ONCE,
+            progress=lambda _, left, total: progress(total - left, total, "pages"),
+        )
 
 
 @contextmanager

@@ -46,7 +46,7 @@ class PartialFile:
         self.file: BinaryIO = open(  # noqa: SIM115
             self.path, "xb", _BUFFER, opener=lambda path, flags: os.open(path, flags, mode)
         )
-        _lock(self.file)
+        _lock(self.file.fileno())
 
     def take_name(self, *, replace: bool = True, sync: bool = False) -> None:
         """Give the completed file its final name.
@@ -58,14 +58,14 @@ class PartialFile:
         Raises:
             FileExistsError: there is another, and `replace` is false.
         """
+        self.file.close()
         if os.path.exists(self.target):
+            if not replace:
+                raise FileExistsError(self.target)
             os.chmod(self.path, stat.S_IMODE(os.stat(self.target).st_mode))
         if sync:
             _sync(self.path)
-        if replace:
-            os.replace(self.path, self.target)
-        else:
-            _link(self.path, self.target)
+        os.replace(self.path, self.target)
         if sync and os.name == "posix":  # elsewhere directories cannot be opened, and need not be
             _sync(os.path.dirname(self.target))
 
@@ -84,11 +84,18 @@ def temporary_directory(beside: Path | None) -> Iterator[Path]:
     Args:
         beside: the directory to make it in; None for the system's.
     """
-    place = Path(tempfile.gettempdir()) if beside is None else beside
-    _clear(place)
+    place = Path(beside or tempfile.gettempdir())
+    for left in place.glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            own = not hasattr(os, "geteuid") or left.lstat().st_uid == os.geteuid()
+            if own and left.is_dir() and not _in_use(left):
+                shutil.rmtree(left, ignore_errors=True)
+    handle = None
     while True:
         path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
-        handle = _locked(path)
+        with contextlib.suppress(OSError):
+            handle = os.open(path, os.O_RDONLY)
+            _lock(handle)
         # Before the lock, another run may have deleted it as left over.
         if path.is_dir():
             break
@@ -100,34 +107,14 @@ def temporary_directory(beside: Path | None) -> Iterator[Path]:
             os.close(handle)
 
 
-def _lock(file: BinaryIO) -> None:
-    """Show that an open file is in use, until it is closed or the process ends."""
-    if fcntl is not None:
-        with contextlib.suppress(OSError):
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
 def left_over(target: str) -> list[str]:
     """The files TARGET.NUMBER.partial that no running command writes."""
-    found = []
-    for path in sorted(glob.glob(f"{glob.escape(target)}.*{PARTIAL}")):
-        number = path[len(target) + 1 : -len(PARTIAL)]
-        if number.isdecimal() and (handle := _locked(Path(path))) is not None:
-            os.close(handle)
-            found.append(path)
-    return found
-
-
-def _link(path: str, target: str) -> None:
-    """Give the file a second, unused name; the first is removed later."""
-    try:
-        os.link(path, target)
-    except FileExistsError:
-        raise
-    except OSError:  # a file system without links, where the name may be taken at this moment
-        if os.path.exists(target):
-            raise FileExistsError from None
-        os.rename(path, target)
+    paths = sorted(glob.glob(f"{glob.escape(target)}.*{PARTIAL}"))
+    return [
+        path
+        for path in paths
+        if path[len(target) + 1 : -len(PARTIAL)].isdecimal() and not _in_use(Path(path))
+    ]
 
 
 def _sync(path: str) -> None:
@@ -138,26 +125,22 @@ def _sync(path: str) -> None:
         os.close(descriptor)
 
 
-def _clear(place: Path) -> None:
-    """Delete the directories of killed runs, whose databases nobody else can use."""
-    for path in place.glob(f"{_PREFIX}*"):
-        with contextlib.suppress(OSError):
-            own = not hasattr(os, "geteuid") or path.lstat().st_uid == os.geteuid()
-            if own and path.is_dir() and (handle := _locked(path)) is not None:
-                shutil.rmtree(path, ignore_errors=True)
-                os.close(handle)
+def _lock(descriptor: int) -> bool:
+    """Show that an open file is in use, until it is closed or the process ends, if nobody does."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (AttributeError, OSError):
+        return False
+    return True
 
 
-def _locked(path: Path) -> int | None:
-    """An open, locked file or directory; None if another process has it locked."""
-    if fcntl is None:
-        return None
-    with contextlib.suppress(OSError):
+def _in_use(path: Path) -> bool:
+    """Whether a running process has a file or directory locked, or perhaps has."""
+    try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(handle)
-            return None
-        return handle
-    return None
+    except OSError:
+        return True
+    try:
+        return not _lock(handle)
+    finally:
+        os.close(handle)
