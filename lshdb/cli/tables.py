@@ -19,7 +19,7 @@ from lshdb.sources.sinks import KIND, Target, common_schema, output_format, sink
 from lshdb.sources.walking import SkippedFiles, walk
 
 if TYPE_CHECKING:
-    from lshdb.ingest.add import Outcome
+    from lshdb.ingest.dedup import Outcome
     from lshdb.sources.outputs import Output
     from lshdb.sources.readers import Reader
     from lshdb.sources.sinks import Sink

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, compress, groupby, islice, starmap
@@ -20,12 +20,12 @@ import numpy.typing as npt
 from lshdb.errors import InputError, UsageError
 from lshdb.exchange.results import DROPPED
 from lshdb.groups import checked, takes
-from lshdb.ingest.add import Job, Outcome
-from lshdb.ingest.dedup import Selection
+from lshdb.ingest.batches import Job
+from lshdb.ingest.dedup import Outcome, Rule
 from lshdb.ingest.ordering import deduplicated
 from lshdb.model import DecidedRow, DroppedRow, Failure, Settings
 from lshdb.options import DataOptions
-from lshdb.progress import shown
+from lshdb.progress import silent
 from lshdb.sources.outputs import Output
 from lshdb.sources.paths import expanded, is_database, printable_path
 from lshdb.sources.readers import Item, Reader
@@ -225,14 +225,14 @@ def _decided(
 
     masks = [np.zeros(0, dtype=bool)]
     dropped: list[DroppedRow] = []
-    selection = Selection(threshold, options.estimate, keep_blocks=True)
+    rule = Rule(threshold, options.estimate)
     with ExitStack() as stack:
         path = stack.enter_context(temporary_directory(None)) / "dedup.db"
         store = Store.open(path, "create", TIMEOUT, lambda: settings, limits=options.limits)
         stack.callback(store.close)
-        job = Job(store, source.parser, options.workers, fail, selection, numbered=True)
+        job = Job(store, source.parser, options.workers, fail, numbered=True)
         first, again = source.items(), source.items()
-        for outcome in deduplicated(job, first, again, options.keep, shown(False, "dedup")):
+        for outcome in deduplicated(job, first, again, rule, options.keep, nullcontext(silent)):
             if outcome.block is not None:
                 masks.append(np.zeros(outcome.block.count, dtype=bool))
                 masks[-1][outcome.kept] = True

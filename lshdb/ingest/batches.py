@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
@@ -47,7 +47,30 @@ _LONGEST: Final = 6
 """A batch that need not be in memory may have this many times `batch_bytes`, band rows included,
 which bounds the log that it leaves."""
 _LARGE_FILE: Final = 80_000
-"""A file of so many documents, or of a multiple, takes batches of so many times as many."""
+"""A file of so many documents, or of a multiple, takes batches as many times as long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """How documents are read and signed.
+
+    Attributes:
+        store: the file that they go to, or are compared with; it gives the size of batches.
+        parser: makes documents of blocks.
+        workers: processes that sign documents beside this one; None for the usual number.
+        on_failure: called with each line, row or file that gives no document.
+        local: whether reading items never blocks, so that a batch may be read while it is written.
+            Otherwise all of it is read before, into memory.
+        numbered: whether keys may be repeated: they are stored with a number before them, in a
+            file that only this process uses.
+    """
+
+    store: Store
+    parser: RecordParser | None = None
+    workers: int | None = None
+    on_failure: Callable[[Failure], object] | None = None
+    local: bool = False
+    numbered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,27 +100,22 @@ class Stream:
     """
 
     def __init__(
-        self,
-        store: Store,
-        items: Iterable[Item],
-        pool: Workers[Part, SignedPart],
-        *,
-        local: bool,
-        keep_blocks: bool,
+        self, job: Job, items: Iterable[Item], pool: Workers[Part, SignedPart], *, keep_blocks: bool
     ) -> None:
-        """Read items for a store, to be signed by `pool`; see `signed`."""
+        """Read items, to be signed by `pool`; see `signed`."""
+        store = job.store
         self.error: BaseException | None = None
         self.sign = True
         self._pool = pool
-        self._local = local
+        self._job = job
         self._keep_blocks = keep_blocks
         self._stored = store.last_doc_id()
         self._limits = limits = store.limits
         half = max(2, limits.batch_bytes // 2)
-        self._longest = _LONGEST * limits.batch_bytes if local else half
-        self._band_rows = _BAND_ROW * store.settings.construction.bands if local else 0
+        self._longest = _LONGEST * limits.batch_bytes if job.local else half
+        self._band_rows = _BAND_ROW * store.settings.construction.bands if job.local else 0
         self._batches = 2 if pool.count else 1  # one is written while the other is signed
-        self._room = (half // 2 if local else half) * self._batches
+        self._room = (half // 2 if job.local else half) * self._batches
         self._source = _parts(items, store.settings, limits)
         self._ahead: deque[_Ahead] = deque()
         self._ahead_size = self._ahead_documents = 0
@@ -134,8 +152,11 @@ class Stream:
             size += part.size + part.documents * self._band_rows
             self._stored += part.documents
             signed = self._pool.result(part.pending)
+            if self._job.on_failure is not None:
+                for failure in signed.failures:
+                    self._job.on_failure(failure)
             yield replace(signed, block=part.block, origin=part.origin)
-            while self._local and self._read():
+            while self._job.local and self._read():
                 pass
 
     def _most(self) -> int:
@@ -181,29 +202,27 @@ class Stream:
 
 @contextmanager
 def signed(
-    store: Store,
-    items: Iterable[Item],
-    signing: Signing,
-    workers: int | None,
-    *,
-    local: bool = False,
-    keep_blocks: bool = False,
+    job: Job, items: Iterable[Item], settings: Settings | None = None, *, keep_blocks: bool = False
 ) -> Iterator[Stream]:
     """The documents of a stream in batches, signed here and in a pool of worker processes.
 
     Args:
-        store: gives the size of batches.
-        items: documents.
-        signing: how they are signed.
-        workers: processes beside this one; None for the usual number.
-        local: whether reading never blocks, so that a batch may be read while it is written.
-            Otherwise all of it is read before, into memory.
+        job: how they are read and signed.
+        items: documents, or blocks of them.
+        settings: by which they are signed; None for those of the store.
         keep_blocks: whether parts come with the blocks that documents are made of.
+
+    Raises:
+        ContentError: the signatures of the store are made elsewhere.
     """
+    settings, limits = settings or job.store.settings, job.store.limits
+    if settings.shingling.foreign:
+        cleaned("", settings.shingling)  # raises once, and not for each document
     reuse_freed_memory()
-    count = default_workers() if workers is None else workers
-    with Workers(signing, count, alone=store.limits.workers_from - 1) as pool:
-        stream = Stream(store, items, pool, local=local, keep_blocks=keep_blocks)
+    count = default_workers() if job.workers is None else job.workers
+    signing = Signing(settings, job.parser, limits)
+    with Workers(signing, count, alone=limits.workers_from - 1) as pool:
+        stream = Stream(job, items, pool, keep_blocks=keep_blocks)
         yield stream
         if stream.error is not None:
             raise stream.error

@@ -15,25 +15,26 @@ from __future__ import annotations
 from array import array
 from bisect import insort
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, repeat
-from typing import Any, Final, Protocol, get_args
+from itertools import chain, islice, repeat
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import UsageError
+from lshdb.errors import warn_of_limit
+from lshdb.ingest.batches import Item, Job, signed
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer, asked_about, numbered_keys, unindex, without_number
 from lshdb.model import AddReport, DroppedRow, Settings
-from lshdb.options import OnSimilar
+from lshdb.search.limits import dedup_cut, reference_cut
 from lshdb.search.query import Asked
 from lshdb.search.similarity import Estimates, Exact, Scorer, Signatures, canonical_ids
 from lshdb.shingling.arrays import IntArray
 from lshdb.sketching.banding import bucket_codes
 from lshdb.sources.metadata import picked
-from lshdb.sources.records import Where
+from lshdb.sources.records import Block, Where
 from lshdb.store.store import KnownDocument, Store
 
 _LINE_BITS: Final = 40
@@ -42,57 +43,96 @@ _OWN_KEY: Final = -1
 """The place of a text file."""
 
 
-class Known(Protocol):
-    """Documents that others are compared with besides those of the file that they go to."""
+Screen: TypeAlias = Callable[[Sequence[SignedPart]], tuple[list[DroppedRow | None], int]]
+"""Drops documents because of others than those of the file that they go to.
 
-    def similar(
-        self, parts: Sequence[SignedPart], settings: Settings, selection: Selection
-    ) -> tuple[list[DroppedRow | None], int]:
-        """The documents of parts that are left out, None for the others.
-
-        Args:
-            parts: documents, with their stored forms.
-            settings: of the database that they were signed for.
-            selection: the rule.
-
-        Returns:
-            One for each document; and how many of those not left out were compared with only a
-            part of a large bucket.
-        """
+Returns for each document of parts why it is dropped, None for the others; and how many of the
+others were compared with only a part of a large bucket.
+"""
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
-    """How to add only documents that are not similar to a kept one.
+class Rule:
+    """How to keep only documents that are not similar to a kept one.
 
     Attributes:
         threshold: the minimum similarity to drop a document; None for the database's.
         estimate: whether signatures decide even where contents are kept.
-        keep_blocks: whether the outcomes include the blocks.
-        against: documents similar to one of these are left out, too.
-        fields: of metadata, which the outcomes include for documents left out.
+        fields: of metadata, which dropped rows have.
     """
 
     threshold: float | None = None
     estimate: bool = False
-    keep_blocks: bool = False
-    against: Known | None = None
     fields: Sequence[str] = ()
-
-    def __post_init__(self) -> None:
-        if self.threshold is not None and not 0 < self.threshold <= 1:
-            raise UsageError(f"threshold {self.threshold:g} is not above 0 and at most 1")
 
     def least(self, settings: Settings) -> float:
         """The minimum similarity to drop a document in a database of these settings."""
         return settings.threshold if self.threshold is None else self.threshold
 
 
-def selection_for(on_similar: OnSimilar) -> Selection | None:
-    """The rule for `on_similar`: None to keep all; UsageError if it is neither keep nor skip."""
-    if on_similar not in get_args(OnSimilar):
-        raise UsageError(f"on_similar {on_similar!r} is not {' or '.join(get_args(OnSimilar))}")
-    return Selection() if on_similar == "skip" else None
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The results of some documents.
+
+    Attributes:
+        block: the block that they came from, if wanted.
+        keys: of the documents.
+        places: of their lines or rows in the block, from 0.
+        dropped: why each is not kept; None for those that are.
+    """
+
+    block: Block | None
+    keys: Sequence[str]
+    places: Sequence[int]
+    dropped: Sequence[DroppedRow | None]
+
+    @property
+    def kept(self) -> list[int]:
+        """The places of the lines or rows that are kept."""
+        of_both = zip(self.places, self.dropped, strict=True)
+        return [place for place, dropped in of_both if dropped is None]
+
+
+def decided(
+    job: Job,
+    items: Iterable[Item],
+    rule: Rule,
+    screens: Sequence[Screen] = (),
+    *,
+    keep_blocks: bool = False,
+) -> Iterator[tuple[AddReport, list[Outcome], list[DroppedRow | None]]]:
+    """Add the documents that are not similar to a kept one, in batches.
+
+    Yields:
+        The report of each batch when it is in the file, the outcomes of its parts, and what the
+        screens alone drop of it.
+    """
+    store, settings = job.store, job.store.settings
+    if screens:
+        settings = replace(settings, content=True)  # compared there, even if not stored
+    deciding, unsure = _Deciding(store, rule, numbered=job.numbered), 0
+    with signed(job, items, settings, keep_blocks=keep_blocks) as stream:
+        for batch in stream:
+            parts = [*batch]
+            screened: list[DroppedRow | None] = [None] * sum(len(part.keys) for part in parts)
+            for screen in screens:
+                found, some = screen(parts)
+                screened = [one or other for one, other in zip(screened, found, strict=True)]
+                unsure += some
+            with store.writing():
+                report, dropped = deciding.write(parts, screened)
+            rest = iter(dropped)
+            outcomes = [
+                Outcome(part.block, part.keys, part.places, [*islice(rest, len(part.keys))])
+                for part in parts
+            ]
+            del parts
+            yield report, outcomes, screened
+            del outcomes
+        if deciding.cut:
+            warn_of_limit(dedup_cut(deciding.cut, store.limits.dedup_listed))
+        if unsure:
+            warn_of_limit(reference_cut(unsure, store.limits.dedup_listed))
 
 
 class Places:
@@ -134,33 +174,33 @@ class Places:
         return self._names[place >> _LINE_BITS], line or None
 
 
-class Selecting:
+class _Deciding:
     """Writes the kept documents of one batch after the other.
 
     Attributes:
         cut: how many were kept so far although compared with only a part of a bucket.
     """
 
-    def __init__(self, store: Store, selection: Selection, *, numbered: bool) -> None:
+    def __init__(self, store: Store, rule: Rule, *, numbered: bool) -> None:
         """Begin.
 
         Args:
             store: to which they are added.
-            selection: the rule.
+            rule: which are kept.
             numbered: whether keys may be repeated: they are stored with a number before them. The
                 file must then be used by this process only.
         """
-        self._store, self._selection, self._numbered = store, selection, numbered
+        self._store, self._rule, self._numbered = store, rule, numbered
         self._count = 0
         self._places = Places(store.last_doc_id() + 1)
         self.cut = 0
 
     def write(
-        self, parts: Sequence[SignedPart], left_out: Sequence[DroppedRow | None] = ()
+        self, parts: Sequence[SignedPart], screened: Sequence[DroppedRow | None]
     ) -> tuple[AddReport, list[DroppedRow | None]]:
         """Write the kept documents of a batch, in the transaction of the caller.
 
-        Documents that are `left_out` already, because of another file, change nothing here.
+        Documents that are `screened` out already change nothing here.
 
         Returns:
             The report, and for each document None if it is kept, else why not; for itself, if the
@@ -176,10 +216,10 @@ class Selecting:
             self._count += len(keys)
         else:
             known = store.known(list(dict.fromkeys(keys)))
-        dropped = list(left_out) or [None] * len(keys)
+        dropped = list(screened)
         own = [known[key].doc_id if key in known else -1 for key in keys]
         undecided = np.array([one is None for one in dropped], dtype=np.bool_)
-        kept = _Kept(store, documents, self._selection, own, undecided)
+        kept = _Kept(store, documents, self._rule, own, undecided)
         if not self._numbered and store.last_decision():
             kept.part([*zip(keys, documents.digests, strict=True)])
         versions = dict(known)
@@ -220,7 +260,7 @@ class Selecting:
             unchanged=unchanged,
             empty=empty,
             skipped=sum(reason.version is None for _, reason in similar)
-            + sum(one is not None for one in left_out),
+            + sum(one is not None for one in screened),
             failed=sum(len(part.failures) for part in parts),
             replaced=sum(part.replaced for part in parts),
         )
@@ -234,7 +274,7 @@ class Selecting:
         where: Sequence[Where],
     ) -> Iterator[tuple[int, DroppedRow]]:
         """The rows of a batch that are dropped, when the kept ones are written."""
-        fields, of_key = self._selection.fields, without_number if self._numbered else str
+        fields, of_key = self._rule.fields, without_number if self._numbered else str
         doc_ids = np.unique(np.array([one.doc_id for _, one in similar], dtype=np.int64))
         names = dict(zip(doc_ids.tolist(), map(of_key, self._store.keys_of(doc_ids)), strict=True))
         stored = self._store.metadata_of(doc_ids) if fields else repeat(None)
@@ -315,7 +355,7 @@ class _Kept:
         self,
         store: Store,
         documents: Asked,
-        selection: Selection,
+        rule: Rule,
         own: list[int],
         undecided: npt.NDArray[np.bool_],
     ) -> None:
@@ -324,7 +364,7 @@ class _Kept:
         Args:
             store: has them.
             documents: the new ones.
-            selection: the rule.
+            rule: which are kept.
             own: doc_ids of those with the keys of the new, or -1.
             undecided: bool[n], which of the new are compared.
         """
@@ -369,8 +409,8 @@ class _Kept:
         self._until = 0  # where the next block begins
         self._compared: dict[int, set[int]] = {}
         self._similar: dict[int, dict[int, float]] = {}
-        self._least = selection.least(store.settings)
-        self._exact = store.settings.content and not selection.estimate
+        self._least = rule.least(store.settings)
+        self._exact = store.settings.content and not rule.estimate
         contents, signatures = _sources(store, documents, doc_ids)
         numbers, lanes = np.arange(len(self._same)), store.settings.permutations
         same = self._canonical

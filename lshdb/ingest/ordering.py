@@ -12,23 +12,23 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Final
 
-from lshdb.errors import ContentError, InputError, UsageError
+from lshdb.errors import InputError, UsageError
 from lshdb.groups import regrouped
-from lshdb.ingest.add import Job, Outcome, write_documents
-from lshdb.ingest.dedup import Selection, both_fields
+from lshdb.ingest.batches import Job, signed
+from lshdb.ingest.dedup import Outcome, Rule, Screen, both_fields, decided
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.reference import Reference, Without, reference
-from lshdb.model import AddReport, Document, DroppedRow, Failure, Settings
+from lshdb.model import AddReport, Document, DroppedRow, Failure
 from lshdb.options import DedupOptions, Keep, WalkingOptions
 from lshdb.progress import Progress
-from lshdb.shingling.content import cleaned, encoded, from_stored
-from lshdb.sources.metadata import to_json
+from lshdb.shingling.content import from_stored
 from lshdb.sources.paths import STDIN
-from lshdb.sources.readers import Item, Reader, parsed, reader_of
-from lshdb.sources.records import Block, Lines, Rows, TextFile, Where
+from lshdb.sources.readers import Item, Reader, reader_of
+from lshdb.sources.records import Lines, Rows
 from lshdb.store.connection import TIMEOUT
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
@@ -59,9 +59,6 @@ def deduplicated_files(
         reader = reader_of(
             options, of_sets, fallback="jsonl", rules=rules, whole=True, limits=limits
         )
-    selection = Selection(
-        options.threshold, options.estimate, keep_blocks=True, fields=tuple(options.fields)
-    )
     known: AbstractContextManager[Reference | None] = nullcontext(against)
     if against is None and options.against is not None:
         known = reference(
@@ -75,12 +72,11 @@ def deduplicated_files(
         )
     if options.keep != "first":
         paths = list(paths)
-    parser, workers = reader.parser, options.workers
-    job = Job(store, parser, workers, options.on_failure, selection, numbered=options.numbered)
     return deduplicated(
-        job,
+        Job(store, reader.parser, options.workers, options.on_failure, numbered=options.numbered),
         reader.items(paths),
         read_again(reader, paths),
+        Rule(options.threshold, options.estimate, tuple(options.fields)),
         options.keep,
         reader.shown(options.progress, "dedup", paths),
         known,
@@ -92,45 +88,51 @@ def deduplicated(
     job: Job,
     items: Iterable[Item],
     again: Iterable[Item],
+    rule: Rule,
     order: Keep,
     progress: AbstractContextManager[Progress],
     against: AbstractContextManager[Reference | None] = _NO_REFERENCE,
-    on_batch: Callable[[AddReport], None] | None = None,
+    on_batch: Callable[[AddReport], object] | None = None,
 ) -> Iterator[Outcome]:
     """The decisions about documents, in the order of the input; see Database.dedup.
 
     Args:
-        job: adds the kept documents, in the order of the input, by its selection; to a temporary
-            file if it is `numbered`. The documents it has at the beginning are a reference.
+        job: adds the kept documents, in the order of the input; to a temporary file if it is
+            `numbered`. The documents it has at the beginning are a reference.
         items: documents, or blocks of them.
         again: the same items once more, which are read when all is decided in another order.
+        rule: which documents are similar.
         order: which of similar documents is kept.
         progress: shown from the first item to the last; its units name the step.
         against: a reference.
         on_batch: called with the results of each batch, when it is decided on or in the file.
     """
-    selection, store = job.selection, job.store
-    assert selection is not None, "a rule"
+    store = job.store
     on_batch = on_batch or (lambda _: None)
     with ExitStack() as stack:
-        reference = stack.enter_context(against)
+        references = [*filter(None, [stack.enter_context(against)])]
         show = stack.enter_context(progress)
-        done = 0
-        if order == "first":
-            job = replace(job, selection=replace(selection, against=reference))
-            for report, outcomes in write_documents(job, items):
+
+        def written(
+            items: Iterable[Item], screens: Sequence[Screen], unit: str
+        ) -> Iterator[Outcome]:
+            done = 0
+            for report, outcomes, _ in decided(job, items, rule, screens, keep_blocks=True):
                 yield from outcomes
                 done += report.documents + report.failed
-                show(done, None, "documents")
+                show(done, None, unit)
                 on_batch(report)
+
+        if order == "first":
+            screens = [partial(one.similar, store.settings, rule) for one in references]
+            yield from written(items, screens, "documents")
             return
         beside = None if os.environ.get("TMPDIR") else store.path.absolute().parent
         directory = stack.enter_context(temporary_directory(beside))
-        waiting = stack.enter_context(
+        spool = stack.enter_context(
             closing(WaitingDocuments(directory / "waiting.db", store.limits))
         )
-        count = _take_in(waiting, items, job, show)
-        known = _References([reference] if reference else [])
+        count = _take_in(spool, items, job, show)
         deciding = store
         if not job.numbered:
             # Those in the store are a reference, as decisions come in another order.
@@ -138,38 +140,28 @@ def deduplicated(
             path = directory / "dedup.db"
             deciding = Store.open(path, "create", TIMEOUT, lambda: made, limits=store.limits)
             stack.callback(deciding.close)
-            own = Reference(store, str(store.path), without=_without(store, waiting))
-            known.references.append(own)
-        ordered = stack.enter_context(closing(waiting.in_order(order)))
+            references.append(Reference(store, str(store.path), without=_without(store, spool)))
+        ordered = stack.enter_context(closing(spool.in_order(order)))
         documents = (
             Document(str(number), from_stored(content, store.settings.shingling))
             for number, content in ordered
         )
-        against_all = known if known.references else None
-        screened = replace(selection, keep_blocks=False, against=against_all)
-        decided = 0
-        for report, outcomes in write_documents(
-            Job(deciding, workers=job.workers, selection=screened, numbered=True), documents
-        ):
+        by_number = Job(deciding, workers=job.workers, numbered=True)
+        screens = [partial(one.similar, deciding.settings, rule) for one in references]
+        done = 0
+        for report, outcomes, screened in decided(by_number, documents, rule, screens):
             dropped = [one for outcome in outcomes for one in outcome.dropped if one]
-            waiting.drop(dropped, for_others=known.found)
-            known.found.clear()
+            spool.drop(dropped, for_others={one.key for one in screened if one})
             if job.numbered:
                 on_batch(report)
-            decided += report.documents
-            show(decided, None, "documents decided")
-        if job.numbered:
-            yield from _outcomes(waiting, again, count, selection.fields, show)
-            return
-        decisions = _decisions(waiting, 0, count, selection.fields)
-        chosen = replace(selection, against=_Decisions(decisions))
-        for report, outcomes in write_documents(
-            replace(job, on_failure=None, selection=chosen), again
-        ):
-            yield from outcomes
             done += report.documents
-            show(done, None, "documents written")
-            on_batch(report)
+            show(done, None, "documents decided")
+        if job.numbered:
+            yield from _outcomes(spool, again, count, rule.fields, show)
+            return
+        decisions = _decisions(spool, 0, count, rule.fields)
+        job = replace(job, on_failure=None)
+        yield from written(again, [_as_decided(decisions)], "documents written")
         if next(decisions, None) is not None:
             raise InputError(_CHANGED)
 
@@ -195,49 +187,19 @@ def _without(store: Store, waiting: WaitingDocuments) -> Without:
     return without
 
 
-class _References:
-    """Several references as one: a document is left out for the first that has a similar one.
+def _as_decided(decisions: Iterator[tuple[int, str, DroppedRow | None]]) -> Screen:
+    """Decisions about documents, in their order; InputError if the keys differ."""
 
-    Attributes:
-        references: the references.
-        found: the keys of those left out, until the caller clears it.
-    """
-
-    def __init__(self, references: list[Reference]) -> None:
-        self.references = references
-        self.found: set[str] = set()
-
-    def similar(
-        self, parts: Sequence[SignedPart], settings: Settings, selection: Selection
-    ) -> tuple[list[DroppedRow | None], int]:
-        """As Reference.similar."""
-        dropped: list[DroppedRow | None] = [None] * sum(len(part.keys) for part in parts)
-        unsure = 0
-        for one_of in self.references:
-            of_one, some = one_of.similar(parts, settings, selection)
-            dropped = [one or other for one, other in zip(dropped, of_one, strict=True)]
-            unsure += some
-        self.found.update(one.key for one in dropped if one)
-        return dropped, unsure
-
-
-class _Decisions:
-    """Decisions about documents, returned in their order as if by a reference."""
-
-    def __init__(self, decisions: Iterator[tuple[int, str, DroppedRow | None]]) -> None:
-        self._decisions = decisions
-
-    def similar(
-        self, parts: Sequence[SignedPart], *_: object, **__: object
-    ) -> tuple[list[DroppedRow | None], int]:
-        """The decisions about the next documents; InputError if their keys differ."""
+    def screen(parts: Sequence[SignedPart]) -> tuple[list[DroppedRow | None], int]:
         found = []
         for key in chain.from_iterable(part.keys for part in parts):
-            _number, decided, dropped = next(self._decisions, (0, "", None))
+            _number, decided, dropped = next(decisions, (0, "", None))
             if decided != key:
                 raise InputError(_CHANGED)
             found.append(dropped)
         return found, 0
+
+    return screen
 
 
 def _decisions(
@@ -256,49 +218,19 @@ def _decisions(
 
 def _take_in(waiting: WaitingDocuments, items: Iterable[Item], job: Job, progress: Progress) -> int:
     """Write all documents to the temporary file; return the number of lines, rows and files."""
-    shingling, limits = job.store.settings.shingling, job.store.limits
-    on_failure = job.on_failure or (lambda _: None)
-    rows: list[tuple[object, ...]] = []
+    of_sets, shingling = job.store.settings.shingling.of_sets, job.store.settings.shingling
     count = 0
-
-    def take(number: int, document: Document, name: str, where: Where) -> None:
-        try:
-            content = cleaned(document.content, shingling, limits.largest_document)
-            metadata = to_json(document.metadata)
-        except ContentError as error:
-            on_failure(Failure(name, str(error)))
-            return
-        stored = encoded(content) if shingling.of_sets else str(content)
-        rows.append((number, document.key, len(content), stored, metadata, *where))
-
-    def take_block(block: Block) -> None:
-        assert job.parser is not None
-        file, numbers = block.origin
-        for place, one in parsed(block, job.parser):
-            if isinstance(one, Failure):
-                on_failure(one)
-            else:
-                document = Document(*one) if isinstance(one, tuple) else one
-                take(count + place, document, block.where(place), (file, numbers[place]))
-
-    item: Item | None
-    for item in items:
-        if isinstance(item, Failure):
-            on_failure(item)
-        elif isinstance(item, Lines | Rows):
-            take_block(item)
-            count += item.count
-            item = None  # a line may have hundreds of megabytes: nothing holds it here
-        else:
-            document = item.document if isinstance(item, TextFile) else item
-            file = document.key if isinstance(item, TextFile) else None
-            take(count, document, document.key, (file, None))
-            count += 1
-        if len(rows) >= limits.batch_documents or item is None:
-            waiting.add(rows)
-            rows.clear()
+    with signed(job, items, keep_blocks=True) as stream:
+        stream.sign = False
+        for part in chain.from_iterable(stream):
+            places = part.places if part.block else range(len(part.keys))
+            forms = part.stored
+            lengths = map(len, (from_stored(one, shingling) for one in forms) if of_sets else forms)
+            numbers = [count + place for place in places]
+            columns = numbers, part.keys, lengths, forms, part.all_metadata(), part.where()
+            waiting.add((*row, *where) for *row, where in zip(*columns, strict=True))
+            count += part.block.count if part.block else len(part.keys)
             progress(count, None, "rows read")
-    waiting.add(rows)
     return count
 
 

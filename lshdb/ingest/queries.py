@@ -8,8 +8,7 @@ from dataclasses import replace
 from itertools import chain
 
 from lshdb.errors import Cut, warn_of_limit
-from lshdb.ingest.batches import Item, signed
-from lshdb.ingest.parts import Signing
+from lshdb.ingest.batches import Item, Job, signed
 from lshdb.ingest.writing import asked_about
 from lshdb.model import Failure, Match
 from lshdb.options import QueryManyOptions
@@ -44,7 +43,7 @@ def answer_many(
     if query.where is not None:
         with stores[0].where(query.where, query.parameters):
             pass  # errors in it are raised before anything is read
-    return _answered(stores, items, query, parser, on_failure or (lambda _: None))
+    return _answered(stores, items, query, parser, on_failure)
 
 
 def _answered(
@@ -52,19 +51,16 @@ def _answered(
     items: Iterable[Item],
     query: QueryManyOptions,
     parser: RecordParser | None,
-    on_failure: Callable[[Failure], None],
+    on_failure: Callable[[Failure], None] | None,
 ) -> Generator[tuple[str, list[Match]]]:
     # Queries need contents, and no fingerprints.
     settings = replace(stores[0].settings, content=True, passages=0)
     cut = 0
     limits = stores[0].limits
-    signing = Signing(settings, parser, limits)
-    with signed(stores[0], items, signing, query.workers) as stream:
+    job = Job(stores[0], parser, query.workers, on_failure)
+    with signed(job, items, settings) as stream:
         for batch in stream:
-            parts = [*batch]
-            for failure in chain.from_iterable(part.failures for part in parts):
-                on_failure(failure)
-            parts = [part for part in parts if part.keys]
+            parts = [part for part in batch if part.keys]
             with ExitStack() as stack:
                 given: list[Iterator[tuple[list[Match], list[Cut]]]] = []
                 for store in stores if parts else ():

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TypeAlias
 
 from lshdb.errors import InputError, SettingsMismatch
-from lshdb.ingest.add import Job, write_documents
-from lshdb.ingest.dedup import Places, Selection
+from lshdb.ingest.add import added
+from lshdb.ingest.batches import Job
+from lshdb.ingest.dedup import Places, Rule
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import asked_about, number_of, without_number
 from lshdb.limits import DEFAULTS, Limits
@@ -61,11 +62,17 @@ class Reference:
                 )
 
     def similar(
-        self, parts: Sequence[SignedPart], settings: Settings, selection: Selection
+        self, settings: Settings, rule: Rule, parts: Sequence[SignedPart]
     ) -> tuple[list[DroppedRow | None], int]:
-        """The documents that are left out, and why; see `lshdb.ingest.dedup.Known`."""
-        fields, least = tuple(selection.fields), selection.least(settings)
-        query = RankingOptions(threshold=least, estimate=selection.estimate, fields=fields)
+        """Drop documents similar to one of the reference; see `lshdb.ingest.dedup.Screen`.
+
+        Args:
+            settings: by which they are signed.
+            rule: which documents are similar.
+            parts: the documents.
+        """
+        fields, least = tuple(rule.fields), rule.least(settings)
+        query = RankingOptions(threshold=least, estimate=rule.estimate, fields=fields)
         found: list[DroppedRow | None] = []
         unsure = 0
         with snapshot(self.store, None, ()) as (reader, _):
@@ -197,9 +204,9 @@ def reference(
                     on_failure(failure)
 
             items = reader.items([name])
-            job = Job(store, reader.parser, on_failure=fail, numbered=True, places=places)
+            job = Job(store, reader.parser, on_failure=fail, numbered=True)
             with reader.shown(progress, "indexing", [name]) as show:
-                for report, _ in write_documents(job, items):
+                for report in added(job, items, places):
                     count += report.documents
                     show(count, None, "documents")
             if failed:

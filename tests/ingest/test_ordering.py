@@ -23,7 +23,7 @@ from helpers import database_of, text_families
 
 import lshdb
 from lshdb import DroppedRow, Limits
-from lshdb.ingest.add import Outcome
+from lshdb.ingest.dedup import Outcome
 from lshdb.ingest.ordering import deduplicated_files
 from lshdb.model import Failure
 from lshdb.options import DedupOptions
