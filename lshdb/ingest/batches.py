@@ -47,7 +47,7 @@ _LONGEST: Final = 6
 """A batch that need not be in memory may have this many times `batch_bytes`, band rows included,
 which bounds the log that it leaves."""
 _LARGE_FILE: Final = 80_000
-"""A file of so many documents, or of a multiple, takes batches as many times as long."""
+"""A file of n times this number of documents takes batches n times as long."""
 
 
 @dataclass(frozen=True, slots=True)
