@@ -303,11 +303,14 @@ def _taking(group: Any, function: Callable[..., Any]) -> Any:
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        if len(args) > len(before) and type(args[-1]) is group:
-            *first, chosen = args
+        first, rest = args[: len(before)], args[len(before) :]
+        if len(rest) == 1 and type(rest[0]) is group:
+            (chosen,) = rest
+        elif len(first) == len(before):
+            chosen = group(*rest, **options)
         else:
             values = given.bind(*args, **options).arguments
-            first = [values.pop(one.name) for one in before]
+            first = tuple(values.pop(one.name) for one in before)
             chosen = group(**values)
         for one, value in zip(before, first, strict=True):
             check_value(one.name, value, _evaluated(one.annotation, function))

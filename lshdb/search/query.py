@@ -133,7 +133,7 @@ class _Scored:
         first, second = self.similarities, self.pairs.estimates
         if self.containments is not None:
             first, second = self.containments, self.similarities
-        enough = np.flatnonzero(first >= threshold)
+        (enough,) = (first >= threshold).nonzero()
         keys = self.pairs.other[enough], -second[enough], -first[enough]
         order = enough[_first_of_each(self.pairs.one[enough], top, *keys)]
         contained = None if self.containments is None else self.containments[order]
@@ -454,13 +454,13 @@ def _estimated(
     for documents in chunks(len(pairs.doc_ids), store.limits.documents_read):
         signatures = store.signatures_of(pairs.doc_ids[documents])
         here = (pairs.other >= documents.start) & (pairs.other < documents.stop)
-        places = np.flatnonzero(here)
+        (places,) = here.nonzero()
         for part in chunks(len(places), _PAIRS):
             some = pairs.chosen(places[part])
             own = asked.signed.signatures[some.one]
             agree = own == signatures[some.other - documents.start]
             some.estimates[:] = agree.sum(axis=1, dtype=np.uint16) / lanes
-            kept = np.flatnonzero(possible(some))
+            (kept,) = possible(some).nonzero()
             collided = agree[kept, : construction.lanes].reshape(shape).all(axis=2)
             some = some.chosen(kept)
             some.bands[:] = collided.sum(axis=1)

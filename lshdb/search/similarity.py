@@ -381,7 +381,7 @@ class Exact:
         found = np.zeros(len(one))
         found[self._same[one] == self._same[other]] = 1.0
         contained = found.copy()
-        different = np.flatnonzero(found == 0)
+        (different,) = (found == 0).nonzero()
         a, b = self._same[one[different]], self._same[other[different]]
         if self._parities.size:
             self._read_unread(_marked(a, b, len(self._doc_ids)))
@@ -551,4 +551,5 @@ def _marked(one: IntArray, other: IntArray, count: int) -> IntArray:
     marks = np.zeros(count, dtype=np.bool_)
     marks[one] = True
     marks[other] = True
-    return np.flatnonzero(marks)
+    found: IntArray = marks.nonzero()[0]
+    return found

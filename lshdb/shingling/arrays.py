@@ -52,8 +52,10 @@ def chunks(count: int, most: int) -> Iterator[slice]:
 
 
 def runs(numbers: IntArray) -> tuple[IntArray, IntArray]:
-    """Where runs of equal numbers, int64[n] and none below 0, begin and end: int64[r] both."""
-    begins = np.flatnonzero(np.diff(numbers, prepend=-1))
+    """Where runs of equal numbers, int64[n], begin and end: int64[r] both."""
+    new = np.ones(len(numbers), dtype=np.bool_)
+    np.not_equal(numbers[1:], numbers[:-1], out=new[1:])
+    (begins,) = new.nonzero()
     return begins, np.append(begins, len(numbers))[1:]
 
 

@@ -136,7 +136,7 @@ class SpanHash:
         chunk &= _FIRST_BYTES.take(lengths, mode="clip")
         h ^= chunk
         self.mix_in_place(h, chunk)
-        rest = np.flatnonzero(lengths > 8)
+        (rest,) = (lengths > 8).nonzero()
         if len(rest):
             long = lengths[rest] > LONGEST_CHAINED
             for i in rest[long].tolist():

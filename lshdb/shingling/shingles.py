@@ -351,7 +351,7 @@ def cut_words(texts: list[str]) -> Words:
     if joined.isascii():
         buffer = joined.encode("ascii").translate(_WORD_TABLE) + bytes(PADDING)
         inside = np.frombuffer(buffer, dtype=np.uint8)[:-PADDING] != 0
-        edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
+        edges = (inside[1:] != inside[:-1]).nonzero()[0] + 1
         begins, ends = first, last = edges[0::2], edges[1::2]
     else:
         texts = _fold_group(texts)
@@ -385,7 +385,7 @@ def _word_windows(words: Hashes, lengths: Offsets, size: int, seed: int) -> Shin
     starts = offsets_of(lengths)[:-1]
     hashes = word_sums(words, size, seed)[selection(starts, counts, len(words))]
     offsets = offsets_of(counts)
-    short = np.flatnonzero((lengths > 0) & (lengths < size))
+    (short,) = ((lengths > 0) & (lengths < size)).nonzero()
     if len(short):
         places = constants(seed, "word places", size)
         hashes[offsets[short]] = 0

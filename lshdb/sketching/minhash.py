@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.model import Shingles, SketchName
-from lshdb.shingling.arrays import chunks, chunks_of
+from lshdb.shingling.arrays import chunks, chunks_of, sizes_of
 from lshdb.shingling.hashing import Hashes, Offsets, constants, distinct
 from lshdb.shingling.shingles import distinct_in_each, taken
 
@@ -60,13 +60,14 @@ class FastSketch:
 
     def signatures(self, shingles: Shingles) -> Signatures:
         """The signatures of n documents, uint32[n, lanes]."""
-        counts = np.diff(shingles.offsets)
+        counts = sizes_of(shingles.offsets)
         table = np.full((len(counts), self.lanes), _NOTHING)
         self._first_round(table, shingles.hashes, counts)
-        unfilled = np.flatnonzero((table == _NOTHING).any(axis=1) & (counts > 0))
+        (unfilled,) = ((table == _NOTHING).any(axis=1) & (counts > 0)).nonzero()
         if len(unfilled):
             rows = table[unfilled]
-            self._later_rounds(rows, taken(shingles, unfilled))
+            some = shingles if len(unfilled) == len(counts) else taken(shingles, unfilled)
+            self._later_rounds(rows, some)
             table[unfilled] = rows
         return table.astype(np.uint32)
 
@@ -116,12 +117,12 @@ class FastSketch:
 
     def _later_rounds(self, table: Hashes, shingles: Shingles) -> None:
         """Rounds 1 to 2k-1: fill the empty lanes of the documents in table uint64[n, k]."""
-        if (np.diff(shingles.offsets) > 8 * self.lanes).any():
+        if (sizes_of(shingles.offsets) > 8 * self.lanes).any():
             # Such a document leaves lanes empty only if it repeats a few shingles very often; all
             # of them in every round would take k times as long as reading the document.
             shingles = distinct_in_each(shingles)
         y = ((shingles.hashes * self._wide[2]) >> _32).astype(np.uint32)
-        counts = np.diff(shingles.offsets)
+        counts = sizes_of(shingles.offsets)
         for part in chunks_of(counts + self.lanes, self._at_once):
             begin, end = shingles.offsets[part.start], shingles.offsets[part.stop]
             self._fill(table[part], y[begin:end], counts[part])
