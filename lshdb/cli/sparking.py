@@ -289,10 +289,8 @@ def _numbers(counts: Counts, *names: Counted) -> dict[str, int]:
 
 def _rows(pairs: DataFrame) -> DataFrame:
     """Pairs with lists of passages as rows of one passage, as `lshdb passages --all` has them."""
-    from lshdb.exchange.results import PASSAGE_PAIR
-
     totals = [name for name in pairs.columns if name != "passages"]
-    return pairs.selectExpr(*totals, "inline(passages)").toDF(*PASSAGE_PAIR)
+    return pairs.selectExpr(*totals, "inline(passages)")
 
 
 def _settings(file: Path | None, asked: SettingsOptions) -> Settings:

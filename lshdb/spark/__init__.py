@@ -16,10 +16,9 @@ Limits: key order replaces the order of addition, as rows of a DataFrame have no
 Connect has no accumulators, so these need a classic session.
 
     sketching    signatures and bands; documents checks the columns
-    candidates   candidate pairs, with a limit on one bucket
+    candidates   candidate pairs, also with a reference; with a limit on one bucket
     verifying    similar pairs; clustering their components; deduplicating drops near duplicates
     passages     fingerprints, and pairs of documents that share a passage
-    reference    documents that are similar to one of a collection that is only read
     files        to lshdb files and back; session starts Spark; counts what is left out
 
 Doors: counts, documents, session.
@@ -29,7 +28,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lshdb.spark.candidates import WHOLE, candidate_pairs
+    from lshdb.spark.candidates import candidate_pairs
     from lshdb.spark.clustering import clusters
     from lshdb.spark.counts import Counts
     from lshdb.spark.deduplicating import Deduplicated, dedup
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from lshdb.spark.verifying import pairs
 
 _NAMES = {
-    "candidates": ("WHOLE", "candidate_pairs"),
+    "candidates": ("candidate_pairs",),
     "clustering": ("clusters",),
     "counts": ("Counts",),
     "deduplicating": ("Deduplicated", "dedup"),
@@ -52,7 +51,6 @@ _NAMES = {
 }
 
 __all__ = [
-    "WHOLE",
     "Counts",
     "Deduplicated",
     "Shard",

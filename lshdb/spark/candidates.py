@@ -1,7 +1,7 @@
 """Candidate pairs: documents that share a bucket, with a limit on what one bucket gives.
 
 All of it is SQL after one shuffle of band rows: a window counts the documents of each bucket, and
-another pairs each with those after it. A self-join would sort all rows twice, including buckets of
+another pairs each with those before it. A self-join would sort all rows twice, including buckets of
 one document, which are most.
 """
 
@@ -19,18 +19,19 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from lshdb.errors import UsageError
 from lshdb.model import Construction, Settings
+from lshdb.options import BucketOptions
 from lshdb.sketching.constructions import evaluate
 from lshdb.spark.counts import Counts
 
-WHOLE: Final = 2_000
-"""Documents in the largest bucket that gives all of its pairs, by default."""
+REFERENCE: Final = "\0"
+"""Prefix of the keys of a reference, which come first; no other key has a NUL."""
 
 
 def candidate_pairs(
     bands: DataFrame,
     settings: Settings,
     *,
-    limit: int | None = WHOLE,
+    limit: int | None = BucketOptions.limit,
     counts: Counts | None = None,
 ) -> DataFrame:
     """The pairs of documents that share a bucket, or enough of them for a cascade, each once.
@@ -50,12 +51,8 @@ def candidate_pairs(
     """
     if limit is not None and limit < 2:
         raise UsageError(f"limit {limit} is below 2")
-    return chosen(_listed(bands, limit), settings.construction, counts)
-
-
-def chosen(listed: DataFrame, construction: Construction, counts: Counts | None) -> DataFrame:
-    """The candidates (a, b) among the pairs of all buckets: a, b, band_no, cut, as of `_listed`."""
-    pairs = listed.groupBy("a", "b")
+    construction = settings.construction
+    pairs = _listed(bands, limit).groupBy("a", "b")
     cut = [F.count("cut").alias("cut_buckets"), F.sum("cut").alias("cut_pairs")]
     if construction.higher:
         found = pairs.agg(*cut, F.collect_set("band_no").alias("band_nos"))
@@ -77,27 +74,37 @@ def chosen(listed: DataFrame, construction: Construction, counts: Counts | None)
 
 
 def _listed(bands: DataFrame, limit: int | None) -> DataFrame:
-    """The pairs of each bucket: a, b, band_no, cut.
+    """The pairs of each bucket: a, b, band_no, cut; b is of no reference.
 
-    The first document of a bucket above the limit is paired with itself as well; `cut` of that row
-    is the number of pairs that are left out, and null in all others.
+    In a bucket above the limit, a document is paired with the first one and with the first of no
+    reference, which is paired with itself as well: `cut` of that row is the number of pairs that
+    are left out, and null in all others.
     """
     bucket = Window.partitionBy("band_no", "bucket_key")
-    members = F.count("*").over(bucket).alias("members")
-    first = F.min("key").over(bucket).alias("first")
-    shared = bands.select("band_no", "bucket_key", "key", members, first).where("members > 1")
+    own = F.when(~F.startswith("key", F.lit(REFERENCE)), F.col("key"))
+    shared = bands.select(
+        "band_no",
+        "bucket_key",
+        "key",
+        own.alias("own"),
+        F.count("*").over(bucket).alias("members"),
+        F.count(own).over(bucket).alias("owns"),
+        F.array(F.min("key").over(bucket), F.min(own).over(bucket)).alias("firsts"),
+    ).where("members > 1 AND owns > 0")
     hot = F.lit(False) if limit is None else F.col("members") > limit
     # Each document of a hot bucket has its own window, or all would be listed for each.
     same = Window.partitionBy("band_no", "bucket_key", "alone").orderBy("key")
-    later = F.collect_list("key").over(same.rowsBetween(1, Window.unboundedFollowing))
-    rows = shared.withColumn("alone", F.when(hot, F.col("key"))).withColumn("later", later)
-    others = F.when(hot, F.array("first")).otherwise(F.col("later"))
-    left_out = F.expr("(members - 1) * (members - 2) div 2")
-    cut = F.when(hot & (F.col("key") == F.col("first")), left_out).alias("cut")
-    pairs = rows.select("key", F.explode(others).alias("other"), "band_no", cut)
-    return pairs.select(
-        F.least("key", "other").alias("a"), F.greatest("key", "other").alias("b"), "band_no", "cut"
+    before = F.collect_list("key").over(same.rowsBetween(Window.unboundedPreceding, -1))
+    rows = shared.withColumn("alone", F.when(hot, F.col("key"))).withColumn("before", before)
+    others = F.when(hot, F.array_distinct("firsts")).otherwise(F.col("before"))
+    left_out = "(owns - 1) * (owns - 2) div 2 + owns * greatest(members - owns - 1, 0)"
+    pairs = rows.where("own IS NOT NULL").select(
+        F.explode(others).alias("a"),
+        F.col("own").alias("b"),
+        "band_no",
+        F.expr(f"nullif({left_out}, 0)").alias("cut"),
     )
+    return pairs.withColumn("cut", F.when(F.expr("a = b"), F.col("cut")))
 
 
 def _true(band_nos: pa.ListArray, construction: Construction) -> npt.NDArray[np.bool_]:

@@ -16,18 +16,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import StringType
 
 from lshdb.errors import InputError
 from lshdb.exchange.results import DROPPED
 from lshdb.groups import takes
-from lshdb.options import Keep, SparkDedupOptions
+from lshdb.options import SparkDedupOptions
+from lshdb.spark.candidates import REFERENCE
 from lshdb.spark.clustering import checkpointed, clusters
 from lshdb.spark.counts import Counts
-from lshdb.spark.documents import check_keys, column_of, documents
-from lshdb.spark.reference import most_similar
-from lshdb.spark.sketching import Batches
-from lshdb.spark.verifying import pairs_of
+from lshdb.spark.documents import TYPES, check_keys, documents, keys_of
+from lshdb.spark.sketching import Batches, signed
+from lshdb.spark.verifying import similar
 
 _GONE: Final = "lshdb dropped key"
 """A name that no user's column has."""
@@ -35,8 +34,6 @@ _OWN: Final = "G"
 """What a document's own key stands behind, in keys that sort in the order of decisions: no digit,
 also no hexadecimal one."""
 _DIGITS: Final = "0123456789ABCDEF"
-_NULLS: Final = {str: "string", int: "bigint"}
-"""Spark's types of the columns that it leaves null."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,61 +73,53 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     """
     if options.counts is None:
         options = replace(options, counts=Counts(df.sparkSession))
-    docs, against = documents(df, options), options.against
-    found: DataFrame | None = None
+    settings, unusable = options.settings, Counts(df.sparkSession)
+    docs = documents(df, options)
+    against = None if options.against is None else documents(options.against, options)
+    for one in filter(None, (docs, against)):
+        check_keys(one)
+    docs = _in_order(docs, options)
+    signatures = signed(docs, settings, options.counts)
     if against is not None:
-        reference = documents(against, options)
-        unusable = Counts(df.sparkSession)
-        check_keys(docs)
-        check_keys(reference)
-        keyed = docs.where("key IS NOT NULL")
-        found = checkpointed(most_similar(keyed, reference, options, unusable))
-        df = _without(df, found, options.key)
-        docs = documents(df, options)
-    ordered = _in_order(docs, options.keep, of_sets=options.settings.shingling.of_sets)
-    similar = pairs_of(ordered, options)
-    if against is None:
-        check_keys(docs)
-    dropped = _dropped(checkpointed(similar.drop("estimate")))
-    if against is not None and (unusable["bad_keys"] or unusable["bad_contents"]):
+        against = _with_keys(against, F.lit(REFERENCE))
+        signatures = signatures.unionByName(signed(against, settings, unusable))
+        docs = docs.unionByName(against)
+    dropped = _dropped(checkpointed(similar(signatures, docs, options).drop("estimate")))
+    if unusable["bad_keys"] or unusable["bad_contents"]:
         raise InputError(
             "rows of the reference have no usable key or document, and what resembles them would "
             "be kept: repair or remove them"
         )
-    kept = _without(df, dropped, options.key)
-    dropped = dropped if found is None else found.unionByName(dropped)
+    gone = dropped.select(F.col("key").alias(_GONE))
+    kept = df.join(gone, keys_of(df, options.key) == F.col(_GONE), "left_anti")
     values = (
-        name if name in dropped.columns else f"CAST(NULL AS {_NULLS[kind]}) AS {name}"
+        name if name in dropped.columns else f"CAST(NULL AS {TYPES[kind]}) AS {name}"
         for name, kind in DROPPED.items()
     )
     return Deduplicated(kept, dropped.selectExpr(*values), options.counts)
 
 
-def _without(df: DataFrame, dropped: DataFrame, key: str) -> DataFrame:
-    """The rows without those whose keys were dropped."""
-    own = F.make_valid_utf8(column_of(df, key).cast("string"))
-    gone = dropped.select(F.col("key").alias(_GONE))
-    return df.join(gone, own == F.col(_GONE), "left_anti")
-
-
-def _in_order(documents: DataFrame, keep: Keep, *, of_sets: bool) -> DataFrame:
+def _in_order(documents: DataFrame, options: SparkDedupOptions) -> DataFrame:
     """The documents with other keys, that sort in the order of decisions and end with the own."""
     before: Column = F.lit("")
-    if keep == "last":
+    if options.keep == "last":
         before = F.translate(F.hex("key"), _DIGITS, _DIGITS[::-1])
-    elif keep == "longest":
-        elements: Column = F.col("content")
-        if isinstance(documents.schema["content"].dataType, StringType):
-            elements = F.from_json("content", "array<string>")
-        length = F.size(F.array_distinct(elements)) if of_sets else F.length("content")
+    elif options.keep == "longest":
+        length = F.length("content")
+        if options.settings.shingling.of_sets:
+            length = F.size(F.array_distinct(F.from_json("content", "array<string>")))
         left = F.lit(1 << 31) - F.coalesce(length, F.lit(0))
         before = F.lpad(left.cast("string"), 10, "0")
-    key = F.concat(before, F.lit(_OWN), F.col("key"))
-    return documents.select(key.alias("key"), "content")
+    return _with_keys(documents, before)
+
+
+def _with_keys(documents: DataFrame, before: Column) -> DataFrame:
+    """The documents with keys of which something comes first."""
+    return documents.select(F.concat(before, F.lit(_OWN), "key").alias("key"), "content")
 
 
 def _dropped(similar: DataFrame) -> DataFrame:
-    """Of pairs, as `verified` has them, whose `a` is decided first, what is dropped for which."""
+    """Of pairs, as `similar` has them, whose `a` is decided first, what is dropped for which."""
     later = similar.select(F.col("b").alias("a"))
     firsts = similar.select("a").distinct().join(later, "a", "left_anti")
     gone = similar.join(firsts, "a", "left_semi").select(F.col("b").alias("key")).distinct()
@@ -143,7 +132,7 @@ def _dropped(similar: DataFrame) -> DataFrame:
     # A first document has no pair left, nor has what is similar to one.
     best = F.min_by(
         F.struct("a", "similarity", "exact", "identical"),
-        F.struct(-F.col("similarity"), F.col("a")),
+        F.struct(~F.startswith("a", F.lit(REFERENCE)), -F.col("similarity"), "a"),
     )
     kept = _of_others(similar, "a", gone.unionByName(decided)).groupBy("b").agg(best.alias("kept"))
     own = f"substring({{0}}, locate('{_OWN}', {{0}}) + 1) AS {{1}}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, cast
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
-    ArrayType,
     ByteType,
     DataType,
     IntegerType,
@@ -29,6 +30,8 @@ from lshdb.tuning.resolve import resolve
 _DUPLICATES_SHOWN: Final = 3
 _KEYS: Final = (StringType, ByteType, ShortType, IntegerType, LongType)
 """Types of keys, and of the elements of sets."""
+TYPES: Final = {str: "string", int: "long", float: "double", bool: "boolean"}
+"""Spark's types of the columns of results."""
 
 
 @takes_only(SettingsOptions)
@@ -48,39 +51,41 @@ def make_settings(options: SettingsOptions) -> Settings:
 
 
 def documents(df: DataFrame, options: SparkOptions) -> DataFrame:
-    """The documents, a row each: key string, content string or array; null if not usable.
+    """The documents, a row each: key string, content string, sets as JSON; null if not usable.
 
     Raises:
         UsageError: a missing column, or one of a type without keys or documents.
     """
     shingling = options.settings.shingling
-    of_sets = shingling.of_sets
-    if of_sets and options.text is not None:
-        raise UsageError("the settings are for sets (shingle set): name their column with set=")
-    if not of_sets and options.set is not None:
+    kind, other = ("set", "text") if shingling.of_sets else ("text", "set")
+    if getattr(options, other) is not None:
         raise UsageError(
-            f"the settings are for texts (shingle {shingling}): name their column with text="
+            f"the settings are for {kind}s (shingle {shingling}): name their column with {kind}="
         )
-    name = (options.set or "set") if of_sets else (options.text or "text")
-    key_type = _type(df, field_paths(options.key, df.columns)[0])
-    types = [_type(df, path) for path in field_paths(name, df.columns)]
-    type = next((one for one in types if not isinstance(one, StringType)), types[0])
-    if not isinstance(key_type, _KEYS):
-        raise UsageError(
-            f"column {options.key!r} is of type {key_type.simpleString()}: keys are strings or "
-            "integers"
-        )
-    content = column_of(df, name)
-    if isinstance(type, StringType):
+    key = keys_of(df, options.key)
+    name = getattr(options, kind) or kind
+    content, types = _column(df, name)
+    if all(isinstance(one, StringType) for one in types):
         content = F.make_valid_utf8(content)
-    elif not (of_sets and isinstance(type, ArrayType) and isinstance(type.elementType, _KEYS)):
-        wanted = "arrays of strings or integers, or JSON arrays" if of_sets else "strings"
-        raise UsageError(
-            f"column {name!r} is of type {type.simpleString()}: documents are {wanted}"
-        )
-    key = F.make_valid_utf8(column_of(df, options.key).cast("string"))
+    elif shingling.of_sets and isinstance(getattr(types[0], "elementType", None), _KEYS):
+        content = F.to_json(content)
+    else:
+        wanted = "strings"
+        if shingling.of_sets:
+            wanted = "arrays of strings or integers, or JSON arrays"
+        raise UsageError(f"column {name!r} is of type {_shown(types)}: documents are {wanted}")
     usable = (key != "") & ~F.contains(key, F.lit("\0"))
     return df.select(F.when(usable, key).alias("key"), content.alias("content"))
+
+
+def keys_of(df: DataFrame, name: str) -> Column:
+    """The column of keys, as strings; UsageError if it has none."""
+    column, types = _column(df, name)
+    if not all(isinstance(one, _KEYS) for one in types):
+        raise UsageError(
+            f"column {name!r} is of type {_shown(types)}: keys are strings or integers"
+        )
+    return F.make_valid_utf8(column.cast("string"))
 
 
 def check_keys(documents: DataFrame) -> None:
@@ -111,29 +116,43 @@ def contents_of(column: pa.Array, shingling: Shingling) -> list[Content | None]:
     return contents
 
 
-def _type(df: DataFrame, path: Path) -> DataType:
-    name, *inner = path
-    found = [field for field in df.schema.fields if field.name == name]
-    if len(found) != 1:
-        what = "no column" if not found else "more than one column"
-        raise UsageError(f"{what} {name!r}; there are {', '.join(map(repr, df.columns))}")
-    type: DataType = found[0].dataType
-    for one in inner:
-        if not isinstance(type, StructType) or one not in type.names:
-            raise UsageError(f"no field {one!r} in column {name!r}, which is {type.simpleString()}")
-        type = type[one].dataType
-    return type
+def ddl(columns: Mapping[str, type]) -> str:
+    """Columns of results as Spark declares them."""
+    return ", ".join(f"{name} {TYPES[kind]}" for name, kind in columns.items())
 
 
-def column_of(df: DataFrame, name: str) -> Column:
-    """The column of exactly this name, or a field in a column, or several joined as a text.
+def arrow_schema(ddl: str) -> pa.Schema:
+    """What Arrow calls the columns that Spark declares."""
+    return to_arrow_schema(cast(StructType, StructType.fromDDL(ddl)))
+
+
+def _column(df: DataFrame, name: str) -> tuple[Column, list[DataType]]:
+    """A column, or a field in one, or several joined as a text; and the types of each.
 
     See lshdb.sources.records.field_paths.
     """
-    columns = []
-    for path in field_paths(name, df.columns):
-        quoted = ("`" + one.replace("`", "``") + "`" for one in path)
-        columns.append(F.col(".".join(quoted)))
+    paths = field_paths(name, df.columns)
+    types = [_type(df, path) for path in paths]
+    columns = [
+        F.col(".".join("`" + one.replace("`", "``") + "`" for one in path)) for path in paths
+    ]
     if len(columns) == 1:
-        return columns[0]
-    return F.when(F.coalesce(*columns).isNotNull(), F.concat_ws("\n", *columns))
+        return columns[0], types
+    return F.when(F.coalesce(*columns).isNotNull(), F.concat_ws("\n", *columns)), types
+
+
+def _type(df: DataFrame, path: Path) -> DataType:
+    """The type of a field."""
+    found: DataType = df.schema
+    for name in path:
+        if not isinstance(found, StructType) or found.names.count(name) != 1:
+            raise UsageError(
+                f"column {'.'.join(path)!r} is missing or repeated; there are "
+                f"{', '.join(map(repr, df.columns))}"
+            )
+        found = found[name].dataType
+    return found
+
+
+def _shown(types: list[DataType]) -> str:
+    return ", ".join(one.simpleString() for one in types)

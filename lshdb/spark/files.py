@@ -9,13 +9,11 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
 
 import lshdb
 from lshdb.database import Database
@@ -23,7 +21,7 @@ from lshdb.errors import UsageError
 from lshdb.groups import takes
 from lshdb.options import SparkWriteOptions
 from lshdb.shingling.arrays import bounded
-from lshdb.spark.documents import check_keys, documents
+from lshdb.spark.documents import arrow_schema, check_keys, documents
 from lshdb.spark.sketching import Batches, usable
 from lshdb.store import statements as sql
 from lshdb.store.connection import TIMEOUT
@@ -143,20 +141,17 @@ def _of_files(
     if not found:
         raise UsageError(f"{name}: no such file")
     files = spark.sparkContext.parallelize([(os.path.abspath(one),) for one in found], len(found))
-    schema = cast(StructType, StructType.fromDDL(f"file string, {columns}"))
-    arrow_schema = to_arrow_schema(schema)
-    # A row lacks the file's name, which comes first.
-    place = schema.names.index("content") - 1 if "content" in schema.names else None
+    schema = arrow_schema(f"file string, {columns}")
 
     def size_of(row: tuple[Any, ...]) -> int:
-        return _ROW + (0 if place is None else len(row[place] or ""))
+        return _ROW + sum(len(value) for value in row if isinstance(value, str))
 
     def run(batches: Batches) -> Batches:
         for file in (file for batch in batches for file in batch.column("file").to_pylist()):
             with lshdb.open(file, mode="read") as database:
                 for rows in bounded(database.sql(statement).rows(), size_of, _BATCH):
                     columns = [[file] * len(rows), *zip(*rows, strict=True)]
-                    arrays = map(pa.array, columns, arrow_schema.types)
-                    yield pa.RecordBatch.from_arrays([*arrays], schema=arrow_schema)
+                    arrays = map(pa.array, columns, schema.types)
+                    yield pa.RecordBatch.from_arrays([*arrays], schema=schema)
 
-    return spark.createDataFrame(files, "file string").mapInArrow(run, schema)
+    return spark.createDataFrame(files, "file string").mapInArrow(run, f"file string, {columns}")

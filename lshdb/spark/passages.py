@@ -8,41 +8,35 @@ around it are common. Then the contents of pairs are compared, by the same funct
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict, fields, replace
-from typing import Final, cast
+from dataclasses import replace
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
 
 from lshdb.errors import Cut, limits_to
+from lshdb.exchange.results import PASSAGE
 from lshdb.groups import takes
 from lshdb.limits import DEFAULTS
-from lshdb.model import CopiedPassage, PassagePair, Settings
+from lshdb.model import Content, Settings
 from lshdb.options import SparkOptions, SparkPassagesOptions
-from lshdb.search.passage_runs import Asked, Pairs, shared_passages
-from lshdb.search.passage_windows import COMMON_SAMPLE, Counting, Texts, agreed, run_of
+from lshdb.search.passage_runs import Pairs, shared_passages
+from lshdb.search.passage_windows import COMMON_SAMPLE, Counting, agreed, run_of
 from lshdb.search.passages import asked_of
-from lshdb.shingling.arrays import IntArray, chunks_of
+from lshdb.shingling.arrays import IntArray
 from lshdb.shingling.hashing import Hashes
 from lshdb.shingling.winnowing import fingerprints as winnowed
 from lshdb.spark.clustering import checkpointed
 from lshdb.spark.counts import Counts
-from lshdb.spark.documents import check_keys, contents_of, documents
+from lshdb.spark.documents import arrow_schema, check_keys, ddl, documents
 from lshdb.spark.sketching import Batches, usable
-from lshdb.spark.verifying import with_contents
+from lshdb.spark.verifying import compared
 
-_PLACES: Final = [field.name for field in fields(CopiedPassage)][:-2]
-"""All but the similarity and the text: whole numbers."""
 _SCHEMA: Final = (
-    "a string, b string, words long, a_coverage double, b_coverage double, passages array<struct<"
-    + ", ".join(f"{name}: long" for name in _PLACES)
-    + ", similarity: double, text: string>>"
+    "a string, b string, words long, a_coverage double, b_coverage double, "
+    f"passages array<struct<{ddl(PASSAGE)}>>"
 )
 
 
@@ -74,7 +68,7 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
 
     Returns:
         a string, b string, words long, a_coverage double, b_coverage double, passages array of
-        structs, as `PassagePair` and `CopiedPassage` have them; a is before b in the order of
+        structs, with the columns of `lshdb passages --all -o FILE`; a is before b in the order of
         their UTF-8 bytes.
 
     Raises:
@@ -95,22 +89,33 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
     few = shared.where(F.col("members") <= common)
     listed = few.select("key", F.collect_list("key").over(later).alias("later"))
     pairs = listed.select(F.col("key").alias("a"), F.explode("later").alias("b")).distinct()
-    schema = cast(StructType, StructType.fromDDL(_SCHEMA))
-    arrow_schema = to_arrow_schema(schema)
+    schema = arrow_schema(_SCHEMA)
 
     def cut(_: Cut) -> None:
         if counts is not None:
             counts.add("cut_passages", 1)
 
-    def compare(batches: Batches) -> Batches:
-        for batch in batches:
-            for part in _parts(batch):
-                with limits_to(cut):
-                    found = _compared(part, settings, counting, asked)
-                    rows = [asdict(one) for one in found]
-                yield pa.RecordBatch.from_pylist(rows, arrow_schema)
+    def compare(
+        rows: pa.RecordBatch, contents: list[Content], one: IntArray, other: IntArray
+    ) -> pa.RecordBatch:
+        texts = counting.windows_of([str(content) for content in contents])
+        with limits_to(cut):
+            shared = [*shared_passages(Pairs(texts, texts, one, other), asked)]
+        a, b = (rows.column(side).to_pylist() for side in "ab")
+        found = [
+            {
+                "a": a[pair.pair],
+                "b": b[pair.pair],
+                "words": pair.words,
+                "a_coverage": pair.coverage,
+                "b_coverage": pair.b_coverage,
+                "passages": [dict(zip(PASSAGE, one, strict=True)) for one in pair.passages],
+            }
+            for pair in shared
+        ]
+        return pa.RecordBatch.from_pylist(found, schema)
 
-    return with_contents(pairs, docs).mapInArrow(compare, schema)
+    return compared(pairs, docs, settings, compare, _SCHEMA)
 
 
 def _winnowed(documents: DataFrame, settings: Settings, counts: Counts | None) -> DataFrame:
@@ -143,8 +148,8 @@ def _common(
         for batch in batches:
             _, contents = usable(batch, settings)
             counting = Counting.of(settings, hot)
-            found = [counting.around_hot(str(one)).astype("<u8") for one in contents]
-            yield pa.RecordBatch.from_pydict({"windows": [one.tobytes() for one in found]})
+            found = [counting.around_hot(str(one)).tobytes() for one in contents]
+            yield pa.RecordBatch.from_pydict({"windows": found})
 
     often = shared.where(F.col("members") > common)
     place = F.row_number().over(Window.partitionBy("fingerprint").orderBy("key"))
@@ -153,38 +158,9 @@ def _common(
         values = [row[0] for row in sample.select("fingerprint").distinct().collect()]
         hot = np.sort(np.array(values, dtype=np.int64))
         if not values:
-            return hot, np.empty(0, dtype=np.uint64)
+            return hot, agreed([])
         keys = sample.select("key").distinct()
         found = docs.join(keys, "key").mapInArrow(run, "windows binary").collect()
     finally:
         sample.unpersist()
-    return hot, agreed([np.frombuffer(row[0], dtype="<u8").astype(np.uint64) for row in found])
-
-
-def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """The pairs of a batch by their document a, some at a time, whose texts fit in memory."""
-    rows = batch.sort_by("a")
-    sides = (pc.binary_length(rows.column(f"content_{side}")) for side in "ab")
-    lengths = pc.add(*sides).to_numpy(zero_copy_only=False).astype(np.int64)
-    for part in chunks_of(lengths, DEFAULTS.text_batch):
-        yield rows.slice(part.start, part.stop - part.start)
-
-
-def _compared(
-    rows: pa.RecordBatch, settings: Settings, counting: Counting, asked: Asked
-) -> Iterator[PassagePair]:
-    """The pairs of documents that share passages."""
-    keys, numbers = [], []
-    texts: list[Texts] = []
-    for side in "ab":
-        own = rows.column(side).to_pylist()
-        contents = contents_of(rows.column(f"content_{side}"), settings.shingling)
-        documents = dict(zip(own, map(str, contents), strict=True))
-        number = {key: place for place, key in enumerate(documents)}
-        keys.append(own)
-        texts.append(counting.windows_of(list(documents.values())))
-        numbers.append(np.array([number[key] for key in own]))
-    for one in shared_passages(Pairs(texts[0], texts[1], *numbers), asked):
-        a, b = (own[one.pair] for own in keys)
-        passages = tuple(CopiedPassage(*passage) for passage in one.passages)
-        yield PassagePair(a, b, one.words, one.coverage, one.b_coverage, passages)
+    return hot, agreed([np.frombuffer(row[0], dtype=np.uint64) for row in found])

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
@@ -44,32 +43,31 @@ def bands(signatures: DataFrame) -> DataFrame:
     return signatures.selectExpr("key", "posexplode(bucket_keys) AS (band_no, bucket_key)")
 
 
-def signed(
-    documents: DataFrame,
-    settings: Settings,
-    counts: Counts | None = None,
-    *,
-    with_signatures: bool = True,
-) -> DataFrame:
-    """`signatures` of checked documents; without the signatures if not wanted."""
+def signed(documents: DataFrame, settings: Settings, counts: Counts | None = None) -> DataFrame:
+    """`signatures` of checked documents."""
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
             keys, contents = usable(batch, settings, counts)
             made = sign(contents, settings)
-            filled = made.shingles > 0
+            filled = pa.array(made.shingles > 0)
             if counts is not None:
-                counts.add("empty", int(np.count_nonzero(~filled)))
-            columns = {"key": keys, "shingles": pa.array(made.shingles)}
-            if with_signatures:
-                rows = np.ascontiguousarray(made.signatures, dtype="<u4")
-                blobs = (row.tobytes() for row in rows)
-                columns["signature"] = _column(blobs, filled, pa.binary())
-            columns["bucket_keys"] = _column(made.bucket_keys, filled, pa.list_(pa.int64()))
+                counts.add("empty", len(contents) - filled.true_count)
+            data = pa.py_buffer(np.ascontiguousarray(made.signatures, dtype="<u4"))
+            blobs = pa.Array.from_buffers(
+                pa.binary(4 * settings.permutations), len(contents), [None, data]
+            )
+            bands = made.bucket_keys.shape[1]
+            buckets = pa.FixedSizeListArray.from_arrays(made.bucket_keys.ravel(), bands)
+            columns = {
+                "key": keys,
+                "shingles": pa.array(made.shingles),
+                "signature": pc.if_else(filled, blobs.cast(pa.binary()), None),
+                "bucket_keys": pc.if_else(filled, buckets.cast(pa.list_(pa.int64())), None),
+            }
             yield pa.RecordBatch.from_pydict(columns)
 
-    signature = "signature binary, " if with_signatures else ""
-    schema = f"key string, shingles long, {signature}bucket_keys array<long>"
+    schema = "key string, shingles long, signature binary, bucket_keys array<long>"
     return documents.mapInArrow(run, schema)
 
 
@@ -87,9 +85,3 @@ def usable(
         counts.add("bad_keys", batch.num_rows - keyed.num_rows)
         counts.add("bad_contents", len(contents) - len(there))
     return keys, there
-
-
-def _column(values: Iterable[object], filled: npt.NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
-    """The values of n documents as a column, null where they are not filled, bool[n]."""
-    there = zip(values, filled.tolist(), strict=True)
-    return pa.array([value if some else None for value, some in there], kind)

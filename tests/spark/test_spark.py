@@ -172,17 +172,22 @@ def test_sets_are_found_as_in_a_file(spark: SparkSession, path: Path) -> None:
 
 @pytest.mark.parametrize("limit", [None, 7])
 def test_buckets_are_paired_whole_up_to_the_limit(spark: SparkSession, limit: int | None) -> None:
+    """Also with documents of a reference, whose keys have a prefix, and which are not paired."""
     rng = random.Random(limit or 0)
-    sizes = [rng.choice((1, 1, 2, 3, 7, 8, 40)) for _ in range(60)]
+    sizes = [rng.choice((1, 1, 2, 3, 7, 8, 40)) for _ in range(90)]
     table, expected, cut = [], set(), []
     for number, size in enumerate(sizes):
-        keys = [f"{member:04d}" for member in sorted(rng.sample(range(1000), size))]
+        references = rng.randrange(size + 1) if number % 3 == 0 else 0
+        own = [f"{member:04d}" for member in sorted(rng.sample(range(1000), size))]
+        keys = [f"\0{key}" for key in own[:references]] + own[references:]
+        own = own[references:]
         table += [(key, number // 20, number % 20 - 10) for key in keys]
-        if limit is None or size <= limit:
-            expected |= set(combinations(keys, 2))
-        else:
-            expected |= {(keys[0], key) for key in keys[1:]}
-            cut.append(size * (size - 1) // 2 - (size - 1))
+        pairs = {(a, b) for a, b in combinations(keys, 2) if b in own}
+        if limit is not None and size > limit:
+            stars = {(a, b) for a, b in pairs if a in (keys[0], own[0])}
+            cut += [len(pairs) - len(stars)] * (pairs != stars)
+            pairs = stars
+        expected |= pairs
     counts = lshdb.spark.Counts(spark)
     bands = frame(spark, table, "key string, band_no int, bucket_key long")
     settings = lshdb.spark.make_settings()
@@ -259,7 +264,7 @@ def test_a_text_may_be_in_several_fields_and_in_others(spark: SparkSession) -> N
     found = documents(df, SparkOptions(settings, key="meta.url", text="title,meta.body")).collect()
     expected = [("1", "The fox\nand the grapes"), ("2", "b"), ("3", None)]
     assert [tuple(row) for row in found] == expected
-    with pytest.raises(lshdb.UsageError, match="no field 'text' in column 'meta'"):
+    with pytest.raises(lshdb.UsageError, match=r"column 'meta\.text' is missing"):
         documents(df, SparkOptions(settings, key="meta.url", text="meta.text"))
 
 
@@ -273,19 +278,23 @@ def test_what_cannot_be_is_refused_before_any_job(spark: SparkSession, tmp_path:
             lshdb.spark.dedup(df, settings, **options)
 
     before = len(spark.sparkContext.statusTracker().getJobIdsForGroup())
-    refused(lshdb.UsageError, "no column 'body'; there are 'id', 'text', 'score'", text="body")
+    refused(
+        lshdb.UsageError,
+        "column 'body' is missing or repeated; there are 'id', 'text', 'score'",
+        text="body",
+    )
     refused(
         lshdb.UsageError, "column 'score' is of type double: documents are strings", text="score"
     )
     refused(lshdb.UsageError, "column 'score' is of type double: keys are", key="score")
     refused(lshdb.UsageError, "settings are for sets", sets, text="text")
     refused(lshdb.UsageError, "settings are for texts", set="text")
-    refused(lshdb.UsageError, "no column 'set'", sets)
+    refused(lshdb.UsageError, "column 'set' is missing", sets)
     refused(lshdb.UsageError, "threshold 1.5", threshold=1.5)
     refused(lshdb.UsageError, "limit 1 ", limit=1)
     refused(lshdb.UsageError, "keep 'best' is not", keep="best")
     refused(lshdb.UsageError, "settings 0.8 is not settings", 0.8)
-    with pytest.raises(TypeError, match="settings is missing"):
+    with pytest.raises(TypeError, match="settings"):
         lshdb.spark.pairs(df)  # type: ignore[call-overload]
     assert len(spark.sparkContext.statusTracker().getJobIdsForGroup()) == before
     refused(lshdb.InputError, r"several documents have the same key \('a'\)")
@@ -477,7 +486,7 @@ def test_a_reference_of_the_command_may_name_its_columns_otherwise(
     arguments = ["spark-dedup", source, out, "--against", seen]
     assert ran(*arguments) == 2
     error = capsys.readouterr().err
-    assert "no column 'id'" in error
+    assert "column 'id' is missing" in error
     assert "--against-key-field and --against-text-field name its columns" in error
     assert not (tmp_path / "out").exists()
     names = ["--against-key-field", "uid", "--against-text-field", "body"]
