@@ -557,7 +557,8 @@ class Comparison:
             passages = self.passages or ()
             a = _marked(self.a_content, [(one.a_start, one.a_end) for one in passages])
             b = _marked(self.b_content, [(one.b_start, one.b_end) for one in passages])
-            texts.append({"kind": "same", "a_line": 0, "b_line": 0, "a": a, "b": b})
+            lines = ({"number": 0, "pieces": pieces} for pieces in (a, b))
+            texts.append({"kind": "same", **dict(zip("ab", lines, strict=True))})
         return in_notebook("notebook_comparison", a=self.a, b=self.b, facts=known, rows=texts)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from rich.console import Console
@@ -13,7 +13,7 @@ from rich.text import Text
 from lshdb.errors import warn_of_limit
 from lshdb.limits import DEFAULTS
 from lshdb.model import Content
-from lshdb.search.differences import Piece, differences, near_differences, same_words
+from lshdb.search.differences import Line, differences, same_words, sets_beside, shown_rows
 from lshdb.search.limits import text_cut
 from lshdb.sources.paths import escaped
 
@@ -54,11 +54,11 @@ def drawn_differences(
     elif isinstance(a, str) and isinstance(b, str):
         yield from _drawn_texts(console, a, b)
     elif isinstance(a, tuple) and isinstance(b, tuple):
-        for sign, elements, others in (("-", a, set(b)), ("+", b, set(a))):
+        *only, both = sets_beside(a, b)
+        for sign, elements in zip("-+", only, strict=True):
             for element in elements:
-                if element not in others:
-                    yield on_one_line(f"{sign} {element}", f"bold {_COLOURS[sign]}")
-        yield Text(f"  ... {len({*a} & {*b}):,} in both", style="dim")
+                yield on_one_line(f"{sign} {element}", f"bold {_COLOURS[sign]}")
+        yield Text(f"  ... {len(both):,} in both", style="dim")
     else:
         yield Text("The database does not keep contents: how they differ is not known")
 
@@ -69,35 +69,34 @@ def _drawn_texts(console: Console, a: str, b: str) -> Iterator[Text]:
         warn_of_limit(text_cut(longest - max_length, max_length))
     if same_words(a, b):
         yield Text("The same words; case, punctuation or blanks differ", style="bold")
-    found = differences(a[:max_length], b[:max_length])
+    rows = differences(a[:max_length], b[:max_length])
     following = 0
-    for index in [*near_differences(found.rows, _BESIDE), len(found.rows)]:
+    for index in [*shown_rows(rows, _BESIDE), len(rows)]:
         if index > following:
             yield Text(f"  ... {index - following:,} equal", style="dim")
-        if index == len(found.rows):
+        if index == len(rows):
             return
         following = index + 1
-        row = found.rows[index]
-        one, other = found.pieces(row)
-        if row.same:
-            yield on_one_line("  " + "".join(piece.text for piece in one), "dim")
+        row = rows[index]
+        if row.kind == "same" and row.a is not None:
+            yield on_one_line("  " + "".join(piece.text for piece in row.a.pieces), "dim")
         else:
-            yield from _side(console, "-", one)
-            yield from _side(console, "+", other)
+            yield from _side(console, "-", row.a)
+            yield from _side(console, "+", row.b)
 
 
-def _side(console: Console, sign: str, pieces: Sequence[Piece]) -> Iterator[Text]:
+def _side(console: Console, sign: str, given: Line | None) -> Iterator[Text]:
     """A line of one document, its changed words marked, on as many lines as it takes."""
     colour = _COLOURS[sign]
     before, behind = _MARKS[sign] if console.color_system is None else ("", "")
     line = Text()
-    for piece in pieces:
+    for piece in given.pieces if given else ():
         text = escaped(piece.text.expandtabs(4))
         if piece.kind == "same":
             line.append(text)
         else:
             line.append(f"{before}{text}{behind}", f"black on {colour}")
-    if pieces:
+    if given:
         for part in line.wrap(console, max(console.width - 2, 10), overflow="fold"):
             part.rstrip()
             yield Text.assemble((f"{sign} ", f"bold {colour}"), part)

@@ -23,9 +23,9 @@ from lshdb.model import Cluster, Pair
 from lshdb.options import ClustersOptions, GroupingOptions
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
-from lshdb.search.differences import near_differences
+from lshdb.search.differences import sets_beside, shown_rows
 from lshdb.store.store import Store
-from lshdb.web.beside import lines_of, sets_beside, texts_beside
+from lshdb.web.beside import lines_of, texts_beside
 from lshdb.web.drawing import columns, s_curve
 from lshdb.web.listing import Filters, chosen, described
 from lshdb.web.rendering import rendered
@@ -154,9 +154,9 @@ def _beside(database: Database, pair: Pair) -> dict[str, Any]:
     a, b = database.get(pair.a).content, database.get(pair.b).content
     if isinstance(a, str) and isinstance(b, str):
         found = texts_beside(a, b, most=_TEXT)
-        rows = found.differences.rows
+        rows = found.rows
         # Of long texts the rows that differ, and some around them.
-        shown = near_differences(rows, _BESIDE) if len(rows) > _WHOLE else range(len(rows))
+        shown = shown_rows(rows, _BESIDE if len(rows) > _WHOLE else None)
         lines = list(islice(lines_of(found, shown, 0, len(rows)), _ROWS + 1))
         cut = len(lines) > _ROWS or found.cut
         return {"texts": found, "lines": lines[:_ROWS], "cut": cut, "only": None}

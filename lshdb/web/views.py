@@ -25,10 +25,11 @@ from lshdb.errors import limits_noted, warn_of_limit
 from lshdb.formatting import shortened
 from lshdb.json_text import dumps
 from lshdb.limits import DEFAULTS
-from lshdb.model import Cluster, Content, Decision, Document, Pair, Passage
+from lshdb.model import Cluster, Content, Decision, Document, Pair
 from lshdb.options import ClustersOptions
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
+from lshdb.search.differences import sets_beside
 from lshdb.search.documents import count_distinct
 from lshdb.search.limits import text_cut
 from lshdb.settings import settings_record
@@ -378,7 +379,7 @@ def compare(visit: Visit) -> Page:
             if texts.cut:
                 warn_of_limit(text_cut(texts.cut, DEFAULTS.text_characters))
         elif isinstance(left, tuple) and isinstance(right, tuple):
-            parts = beside.sets_beside(left, right)
+            parts = sets_beside(left, right)
             found |= {
                 name: {"count": len(some), "elements": some[:_ELEMENTS]}
                 for name, some in zip(("only_a", "only_b", "both"), parts, strict=True)
@@ -402,7 +403,7 @@ def compare(visit: Visit) -> Page:
     if (found := visit.wait_for(what, make, _comparisons)) is not None:
         data["comparison"], texts = found
         if texts is not None:
-            own, shown = _side_by_side(visit, texts, found[0]["passages"] or ())
+            own, shown = _side_by_side(visit, texts)
             data |= own
             view |= shown
         if "listed" in visit.arguments:
@@ -412,9 +413,7 @@ def compare(visit: Visit) -> Page:
     return Page("compare", f"{title} and {b}", data, view)
 
 
-def _side_by_side(
-    visit: Visit, found: Beside, passages: Sequence[Passage]
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def _side_by_side(visit: Visit, found: Beside) -> tuple[dict[str, Any], dict[str, Any]]:
     """The rows of one page of two texts, and where the others are."""
     only = visit.arguments.get("only")
     around = _AROUND if only == "differences" else None if not only else _natural(only, "only")
@@ -424,8 +423,8 @@ def _side_by_side(
         "says": found.says,
         "differences": len(found.starts),
         "rows": rows,
-        "paging": Paging(page, len(begins), len(found.differences.rows)),
-        "longest_passages": beside.longest_passages(found, passages),
+        "paging": Paging(page, len(begins), len(found.rows)),
+        "longest_passages": beside.longest_passages(found),
     }
     return data, {
         "code": found.code,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from functools import partial
 
 import pytest
@@ -11,70 +10,78 @@ from helpers import calls_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshdb.search.differences import (
-    Differences,
-    differences,
-    near_differences,
-    segments,
-    word_differences,
-)
+from lshdb.model import Passage
+from lshdb.search.differences import Line, Row, differences, segments, shown_rows
 
 LINES = st.lists(st.sampled_from(["a b c", "a b d", "", "  x", "==", "y" * 700, "S. T. " * 80]))
 ENDS = st.sampled_from(["\n", "\r\n", "\u2028"])
 
 
-def check(found: Differences) -> None:
+def whole(line: Line | None) -> str:
+    return "" if line is None else "".join(piece.text for piece in line.pieces)
+
+
+def marked(line: Line | None) -> str:
+    """A line with what changed in brackets."""
+    pieces = () if line is None else line.pieces
+    return "".join(one.text if one.kind == "same" else f"[{one.text}]" for one in pieces)
+
+
+def check(a: str, b: str, rows: list[Row]) -> None:
     """Assert that the rows are both texts, in order, and equal where they say so."""
-    assert [row.a for row in found.rows if row.a] == list(segments(found.a_text))
-    assert [row.b for row in found.rows if row.b] == list(segments(found.b_text))
-    for row in found.rows:
-        a, b = found.pieces(row, [(0, 30)], [(2, 40)])
-        texts = []
-        for segment, text, pieces in ((row.a, found.a_text, a), (row.b, found.b_text, b)):
-            whole = "" if segment is None else text[segment.start : segment.end]
-            assert "".join(piece.text for piece in pieces) == whole
-            texts.append(whole)
-            kinds = {piece.kind for piece in pieces if piece.text}
-            assert kinds <= ({"same"} if row.same else {"same", "changed", "moved"})
-        if row.same:
-            assert texts[0].rstrip() == texts[1].rstrip()
-        same = ["".join(p.text for p in pieces if p.kind == "same") for pieces in (a, b)]
-        assert same[0].rstrip() == same[1].rstrip()
+    same = []
+    for text, lines in ((a, [row.a for row in rows]), (b, [row.b for row in rows])):
+        shown = [line for line in lines if line is not None]
+        assert [(each.start, each.start + len(whole(each)), each.number) for each in shown] == list(
+            segments(text)
+        )
+        pieces = [piece for line in shown for piece in line.pieces if piece.kind == "same"]
+        same.append("".join("".join(piece.text.split()) for piece in pieces))
+    assert same[0] == same[1]
+    for row in rows:
+        assert {"a": row.a, "b": row.b} != {"a": None, "b": None}
+        kinds = {piece.kind for line in (row.a, row.b) if line for piece in line.pieces}
+        if row.kind == "same":
+            assert whole(row.a).rstrip() == whole(row.b).rstrip()
+            assert kinds <= {"same"}
+        if row.kind == "only":
+            assert row.a is None or row.b is None
 
 
 @given(LINES, LINES, ENDS)
 def test_rows_are_both_texts_and_equal_where_they_say_so(
     a: list[str], b: list[str], end: str
 ) -> None:
-    check(differences(end.join(a), end.join(b)))
-    assert all(row.same for row in differences(end.join(a), end.join(a)).rows)
+    check(end.join(a), end.join(b), differences(end.join(a), end.join(b)))
+    assert all(row.kind == "same" for row in differences(end.join(a), end.join(a)))
 
 
-@given(st.text(alphabet="ab. \n\t\r\u2028\U0001f98a"), st.text(alphabet="ab. \n"))
+@given(st.text(alphabet="ab. \n\t\r\u2028\u4e00\U0001f98a"), st.text(alphabet="ab. \n\u4e00"))
 def test_any_texts(a: str, b: str) -> None:
-    check(differences(a, b))
-    one, other = word_differences(a, b)
-    assert "".join(piece.text for piece in one) == a
-    assert "".join(piece.text for piece in other) == b
+    check(a, b, differences(a, b))
+    for row in differences(a, b, blanks=False):
+        if row.kind == "same":
+            assert whole(row.a).split() == whole(row.b).split()
     cut = list(segments(a))
-    assert [segment.line for segment in cut if segment.line] == [
+    assert [number for _, _, number in cut if number] == [
         number for number, _ in enumerate(a.splitlines(), 1)
     ]
-    assert "".join(a[one.start : one.end] for one in cut) == "".join(a.splitlines())
+    assert "".join(a[start:end] for start, end, _ in cut) == "".join(a.splitlines())
 
 
 def test_lines_are_aligned_behind_what_was_put_in() -> None:
     a = [f"line {number} of a text" for number in range(50)]
     b = [*a[:10], "new", "newer", *a[10:20], *a[25:30], "line 30 of the text", *a[31:]]
-    found = differences("\n".join(a), "\n".join(b))
-    changed = [row for row in found.rows if not row.same]
-    lines = [(row.a and row.a.line, row.b and row.b.line) for row in changed]
+    rows = differences("\n".join(a), "\n".join(b))
+    changed = [row for row in rows if row.kind != "same"]
+    lines = [(row.a and row.a.number, row.b and row.b.number) for row in changed]
     removed = [(line, None) for line in range(21, 26)]
     assert lines == [(None, 11), (None, 12), *removed, (31, 28)]
-    near = near_differences(found.rows, 2)
-    assert near == [*range(8, 14), *range(20, 29), *range(30, 35)]
-    pieces = found.pieces(changed[-1])
-    assert [[p.text for p in one if p.kind == "changed"] for one in pieces] == [["a"], ["the"]]
+    assert shown_rows(rows, 2) == [*range(8, 14), *range(20, 29), *range(30, 35)]
+    assert [marked(line) for line in (changed[-1].a, changed[-1].b)] == [
+        "line 30 of [a] text",
+        "line 30 of [the] text",
+    ]
 
 
 def test_prose_on_one_line_is_aligned_by_its_sentences() -> None:
@@ -83,30 +90,26 @@ def test_prose_on_one_line_is_aligned_by_its_sentences() -> None:
     for separator in (" ", ". "):
         a = separator.join(words)
         b = separator.join(["put", "in", *words[:1_000], *words[1_010:]])
-        found = differences(a, b)
-        check(found)
-        different = sum(
-            row.a.end - row.a.start for row in found.rows if not row.same and row.a is not None
-        )
-        assert different < 2_500  # of some 24,000 characters
+        rows = differences(a, b)
+        check(a, b, rows)
+        assert sum(len(whole(row.a)) for row in rows if row.kind != "same") < 2_500, "of 24,000"
         cut = list(segments(f"one\n{a}"))
-        assert [segment.line for segment in cut[:9]] == [1, 2, *[0] * 7]
-        assert max(segment.end - segment.start for segment in cut) <= 620
+        assert [number for _, _, number in cut[:9]] == [1, 2, *[0] * 7]
+        assert max(end - start for start, end, _ in cut) <= 620
         assert separator != " " or 50 < len(cut) < 150, "one word in 32"
 
 
-def test_a_paragraph_that_moved_is_shown_as_moved() -> None:
-    moved = "this paragraph went to another place of the text\n"
-    rest = [f"line {number} stays\n" for number in range(9)]
-    a, b = moved + "".join(rest), "".join(rest) + moved
-    found = differences(a, b)
-    passages = (0, len(moved) - 1), (len(b) - len(moved), len(b) - 1)
-    kinds = [
-        [piece.kind for side in found.pieces(row, *([span] for span in passages)) for piece in side]
-        for row in found.rows
-        if not row.same
-    ]
-    assert kinds == [["moved"], ["moved"]]
+def test_a_paragraph_with_other_line_breaks_is_the_same_word_by_word() -> None:
+    words = [f"word{number}" for number in range(60)]
+    a = "\n".join(" ".join(words[at : at + 10]) for at in range(0, 60, 10))
+    words[30] = "new"
+    b = "\n".join(" ".join(words[at : at + 7]) for at in range(0, 60, 7))
+    rows = differences(a, b)
+    check(a, b, rows)
+    changed = [piece.text.strip() for row in rows for line in (row.a, row.b) if line
+               for piece in line.pieces if piece.kind != "same"]  # fmt: skip
+    assert sorted(changed) == ["new", "word30"]
+    assert "only" not in {row.kind for row in rows}
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -115,16 +118,15 @@ def test_what_moved_is_marked_where_it_is_a_word_or_more(seed: int) -> None:
     text = "\n".join("".join(rng.choices("abc  ", k=rng.randint(1, 50))) for _ in range(12))
     cuts = sorted(rng.sample(range(len(text)), 14))
     spans = [*zip(cuts[::2], cuts[1::2], strict=True)]
-    found = differences(text, "")
-    for row in found.rows:
+    passages = [Passage(low, high, 0, 0, 1, 1, 1) for low, high in reversed(spans)]
+    for row in differences(text, "", passages=passages):
         assert row.a is not None
-        start, end = row.a.start, row.a.end
+        start, end = row.a.start, row.a.start + len(whole(row.a))
         kinds = ["changed"] * (end - start)
         for low, high in ((max(low, start), min(high, end)) for low, high in spans):
             if text[low:high].strip() and (high - low >= 12 or (low, high) == (start, end)):
                 kinds[low - start : high - start] = ["moved"] * (high - low)
-        pieces = found.pieces(row, spans)[0]
-        assert [piece.kind for piece in pieces for _ in piece.text] == kinds
+        assert [piece.kind for piece in row.a.pieces for _ in piece.text] == kinds
 
 
 def drawn(rng: random.Random, lines: int, signs: int, alphabet: str) -> str:
@@ -143,58 +145,51 @@ def longest_common(a: list[str], b: list[str]) -> int:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_as_many_lines_are_aligned_as_can_be(seed: int) -> None:
-    """Of lines that each text has more than once; those that are there once come first."""
     rng = random.Random(seed)
-    a, b = (drawn(rng, rng.randrange(60, 90), 1, "{};") for _ in "ab")
-    found = differences(a, b)
-    check(found)
-    assert sum(row.same for row in found.rows) == longest_common(a.split("\n"), b.split("\n"))
     once = [f"line {number}" for number in range(30)]
-    mixed = rng.sample(once, 25)
-    same = sum(row.same for row in differences("\n".join(once), "\n".join(mixed)).rows)
-    assert same == longest_common(once, mixed)
+    for a, b in (
+        [drawn(rng, rng.randrange(60, 90), 1, "{};") for _ in "ab"],
+        ["\n".join(once), "\n".join(rng.sample(once, 25))],
+    ):
+        rows = differences(a, b)
+        check(a, b, rows)
+        same = sum(row.kind == "same" for row in rows)
+        assert same == longest_common(a.split("\n"), b.split("\n"))
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_changed_lines_stand_beside_those_with_most_words_in_common(seed: int) -> None:
-    rng = random.Random(seed)
-    a, b = (
-        [
-            " ".join([*rng.choices("vwxyz", k=rng.randint(1, 6)), f"{side}{number}"])
-            for number in range(rng.randint(2, 6))
-        ]
-        for side in "ab"
+def test_changed_lines_stand_beside_those_with_most_words_in_common() -> None:
+    a = "all of these words\nred green blue\nnone at all"
+    b = "new\nred green yellow\nall of those words"
+    rows = differences(a, b)
+    beside = [(whole(row.a), whole(row.b)) for row in rows if row.a and row.b]
+    assert beside in (
+        [("red green blue", "red green yellow")],
+        [("all of these words", "all of those words")],
     )
-
-    def alike(one: str, other: str) -> float:
-        words, its = Counter(one.split()), Counter(other.split())
-        return 2 * (words & its).total() / (words.total() + its.total())
-
-    def best(i: int, j: int) -> float:
-        if not i or not j:
-            return 0
-        score = alike(a[i - 1], b[j - 1])
-        paired = best(i - 1, j - 1) + score if score >= 0.3 else 0
-        return max(paired, best(i - 1, j), best(i, j - 1))
-
-    rows = differences("\n".join(a), "\n".join(b)).rows
-    found = [alike(a[row.a.line - 1], b[row.b.line - 1]) for row in rows if row.a and row.b]
-    assert min(found, default=1) >= 0.3
-    assert sum(found) == pytest.approx(best(len(a), len(b)))
+    rows = differences("one two three four\nsix", "ten\none two three five\neight")
+    assert [(marked(row.a), marked(row.b)) for row in rows] == [
+        ("", "[ten]"),
+        ("one two three [four]", "one two three [five]"),
+        ("[six]", ""),
+        ("", "[eight]"),
+    ]
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "marked"),
+    ("a", "b", "expected"),
     [
         ("f(one, two)", "f(six, ten)", "f([six, ten])"),  # the comma alone says nothing
-        ("f(two)", "f(one, two, ten)", "f([one, ]two[, ten])"),
+        ("f(two)", "f(one, two, ten)", "f([one,] two[, ten])"),
         ("one: Final = 1", "two: Final = 2", "[two]: Final = [2]"),
         ("a  b", "a b", "a[ ]b"),
+        ("  a", "a  ", "a  "),
+        ("one, two", "one two", "one two"),
+        ("\u732b\u304c\u597d\u304d", "\u72ac\u304c\u597d\u304d", "[\u72ac]\u304c\u597d\u304d"),
     ],
 )
-def test_what_is_equal_between_changes_is_a_word_or_more(a: str, b: str, marked: str) -> None:
-    pieces = word_differences(a, b)[1]
-    assert "".join(p.text if p.kind == "same" else f"[{p.text}]" for p in pieces) == marked
+def test_what_is_equal_between_changes_is_a_word_or_more(a: str, b: str, expected: str) -> None:
+    (row,) = differences(a, b)
+    assert marked(row.b) == expected
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -205,9 +200,9 @@ def test_equal_words_stay_if_they_are_more_than_the_change_at_a_side(seed: int) 
     texts = [f"{start} {first} {equal} {last} {end}" for first, last in (one, other)]
     least = min(len(word) for word in one + other)
     between = "] {} [" if len(equal.replace(" ", "")) > least else " {} "
-    marked = f"{start} [{other[0]}{between.format(equal)}{other[1]}] {end}"
-    pieces = word_differences(*texts)[1]
-    assert "".join(p.text if p.kind == "same" else f"[{p.text}]" for p in pieces) == marked
+    expected = f"{start} [{other[0]}{between.format(equal)}{other[1]}] {end}"
+    (row,) = differences(*texts)
+    assert marked(row.b) == expected
 
 
 def test_long_texts_without_a_common_line_take_no_long_time() -> None:
@@ -222,4 +217,4 @@ def test_long_texts_without_a_common_line_take_no_long_time() -> None:
     for a, b in pairs:
         # Some for each character; a call for each pair of lines would make millions.
         assert calls_of(partial(differences, a, b)) < 20 * (len(a) + len(b))
-        check(differences(a, b))
+        check(a, b, differences(a, b))

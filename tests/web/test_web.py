@@ -171,7 +171,7 @@ def test_what_differs_is_marked_side_by_side(tmp_path: Path) -> None:
             ("c", "\n".join(lines)),
             ("d", "\n".join(lines).upper()),
             ("m.py", PYTHON * 9),
-            ("n.py", PYTHON.replace("  ", "    ") * 8 + "x = 1"),
+            ("n.py", PYTHON.replace("  ", "    ") * 8 + "zebra <- 1"),
         ],
         threshold=0.3,
     ).close()
@@ -200,7 +200,7 @@ def test_what_differs_is_marked_side_by_side(tmp_path: Path) -> None:
         assert site.ask(there.partition("#")[0]).page.texts("td", class_="a") == lines
         code = check(eventually(site, "compare", a="m.py", b="n.py", blanks="ignored"))
         assert "# <b>hostile</b>" in code.page.texts("td", class_="a")[0]
-        assert [line for line in code.page.texts("ins") if line.strip()] == ["x = 1"]
+        assert [line for line in code.page.texts("ins") if line.strip()] == ["zebra <- 1"]
         assert "Similarity" in facts(answer)
         for b, says in (("c", "Identical"), ("d", "The same words; case, punctuation or blanks")):
             assert says in eventually(site, "compare", a="a", b=b).page.texts("p", class_="says")[0]
@@ -802,7 +802,10 @@ def test_json_has_what_the_library_has(quoted: tuple[Path, Site]) -> None:
         both = db.compare("fox", "fox 2")
         for name in ("similarity", "a_in_b", "b_in_a", "estimate", "shared"):
             assert compared["comparison"][name] == getattr(both, name)
-        assert [piece["kind"] for piece in compared["rows"][0]["b"]] == ["same", "changed"]
+        assert [piece["kind"] for piece in compared["rows"][0]["b"]["pieces"]] == [
+            "same",
+            "changed",
+        ]
         (cluster,) = db.clusters()
         (listed_,) = as_json(site, "clusters")["clusters"]
         one = as_json(site, "cluster", key="fox 2")["cluster"]
