@@ -20,7 +20,7 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -245,24 +245,17 @@ def _run(command: Callable[[], None]) -> NoReturn:
 
 
 def _build_commands() -> None:
-    """Build the command line with each command, and with all: copies would do it for themselves.
+    """Build the command line with all commands: copies would do it for themselves.
 
     Typer makes options of annotations in a third of the time of a query, and in most of the time
     of a command that only prints a message.
     """
-    import typer.main
-
     from lshdb.cli import app
 
-    named = [(name,) for name in app.COMMANDS]
-    apps = {names: app.make_app(names) for names in [tuple(app.COMMANDS), *named]}
-    built = {one: typer.main.get_command(one) for one in apps.values()}
-
-    def make_app(commands: Iterable[str] = ()) -> typer.Typer:
-        return apps[tuple(commands)]
-
-    app.make_app = make_app
-    typer.main.get_command = lambda typer_instance: built[typer_instance]
+    built = app.make_app()
+    for name in app.COMMANDS:
+        built.get_command(None, name)
+    app.make_app = lambda: built
 
 
 if __name__ == "__main__":

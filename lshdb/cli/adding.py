@@ -9,7 +9,7 @@ from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -22,17 +22,17 @@ from lshdb.cli.options import (
     Form,
     ListSkipped,
 )
-from lshdb.cli.results import columns_of, exactness, json_line, write_record, write_results
+from lshdb.cli.results import exactness, json_line, write_record, write_results
 from lshdb.cli.running import FAILED, INTERRUPTED, failed
 from lshdb.errors import UsageError
+from lshdb.exchange.results import DROPPED, columns_of
 from lshdb.formatting import number
 from lshdb.groups import Option
+from lshdb.ingest.sync import check_directories
+from lshdb.model import AddReport, DroppedRow, SyncChange
 from lshdb.options import AddFilesOptions, SettingsOptions, SyncOptions
-from lshdb.sources.paths import escaped, listed
-
-if TYPE_CHECKING:
-    from lshdb.model import AddReport, DroppedRow
-    from lshdb.sources.readers import Reader
+from lshdb.sources.paths import STDIN, escaped, listed
+from lshdb.sources.readers import Reader
 
 
 def init(*, at: DatabaseFile, settings: SettingsOptions) -> None:
@@ -87,8 +87,6 @@ def add(
 
     Example: lshdb add 'crawl/*.jsonl.zst' mails.csv --key-field url
     """
-    from lshdb.sources.paths import STDIN
-
     paths = paths or []
     if not paths and files_from is None:
         raise UsageError("give PATH..., or --files-from FILE")
@@ -104,8 +102,6 @@ def add(
         raise UsageError("--key is empty")
     also = () if files_from is None else listed(entries_of(files_from, null=null))
     with at.open() as database:
-        from lshdb.model import AddReport
-
         reader = reader_for(database, asked, stdin_key=key)
         batches: list[AddReport] = []
         failures = Failures(print_all=list_skipped)
@@ -136,8 +132,6 @@ def add(
 
 def _print_dropped(one: DroppedRow, *, as_json: bool) -> None:
     if as_json:
-        from lshdb.exchange.results import DROPPED
-
         json_line({name: getattr(one, name) for name in DROPPED})
     else:
         kind = exactness(one.exact, one.identical)
@@ -181,9 +175,6 @@ def sync(
 
     Example: lshdb sync -d /var/lib/notes.db --root /home /home/ann/notes
     """
-    from lshdb.ingest.sync import check_directories
-    from lshdb.model import SyncChange
-
     form.check(at.db)
     check_directories(directories)
     failures = Failures(print_all=list_skipped)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
 from importlib import import_module
-from typing import Final
+from typing import Any, Final
 
 import typer
+from typer.core import TyperGroup
 
-from lshdb.cli.help import Commands, Page
+from lshdb import __version__
+from lshdb.cli.help import Page
 from lshdb.cli.messages import be_quiet
 from lshdb.cli.running import Quiet, command, open_streams, output_failed
 
@@ -26,24 +27,74 @@ lshdb finds near duplicates, with a database in one file.
 
 lshdb --help lists all commands, and lshdb COMMAND --help explains one."""
 
-_MODULES: Final = {
-    "querying": ("query", "pairs", "clusters"),
-    "comparing": ("compare", "passages"),
-    "deduplicating": ("dedup",),
-    "adding": ("init", "add", "sync"),
-    "deciding": ("remove", "review", "decide", "decisions"),
-    "looking": ("info", "show", "report", "buckets", "sql", "serve"),
-    "tuning": ("tune",),
-    "checking": ("check", "backup", "reindex"),
-    "sparking": ("spark-dedup", "spark-passages"),
+GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
+    "Find": {
+        "query": ("querying", "Find documents similar to a text, or to rows of a table."),
+        "passages": ("comparing", "Find which passages of a text are in documents, and where."),
+        "pairs": ("querying", "Find all pairs of similar documents."),
+        "clusters": ("querying", "Group similar documents, and show which one to keep."),
+        "compare": ("comparing", "Show why two documents are similar, or why not."),
+        "dedup": ("deduplicating", "Drop rows that are similar to an earlier row."),
+    },
+    "Change": {
+        "init": ("adding", "Make a database with settings of your own."),
+        "add": ("adding", "Add files, folders and tables, or replace what has changed."),
+        "sync": ("adding", "Bring the database in line with directories."),
+        "remove": ("deciding", "Remove documents."),
+        "review": ("deciding", "Review the clusters, and decide which documents stay."),
+        "decide": ("deciding", "Store what you decided: keep, drop, or different."),
+    },
+    "Look": {
+        "info": ("looking", "Show the database's settings and size."),
+        "show": ("looking", "Show one document: sizes, metadata, signature, buckets."),
+        "report": ("looking", "Write a report of the near duplicates, as one HTML file."),
+        "decisions": ("deciding", "List the decisions, and whether they still hold."),
+        "buckets": ("looking", "Show the largest buckets, or those of a document."),
+        "sql": ("looking", "Run a SELECT on the file's tables and views."),
+        "tune": ("tuning", "Show which bands and rows fit a threshold and a recall."),
+    },
+    "Maintain": {
+        "check": ("checking", "Check whether the file is whole."),
+        "backup": ("checking", "Copy the database, even while others write to it."),
+        "reindex": ("checking", "Rebuild the index for another threshold or shape."),
+    },
+    "Web and cluster": {
+        "serve": ("looking", "Show the database in a browser."),
+        "spark-dedup": ("sparking", "Drop near duplicates of more rows than a machine holds."),
+        "spark-passages": ("sparking", "Find copied passages in more texts than it holds."),
+    },
 }
-"""The commands of each module, where functions have their names."""
-COMMANDS: Final = {name: module for module, names in _MODULES.items() for name in names}
-"""The module of each command."""
+"""Every command, under the heading of `lshdb --help`: its module, and what the list says of it."""
+COMMANDS: Final = {name: found for names in GROUPS.values() for name, found in names.items()}
 
 
-def make_app(commands: Iterable[str] = tuple(COMMANDS)) -> typer.Typer:
-    """The command line with some of its commands; their modules are loaded now."""
+class Commands(TyperGroup):
+    """All commands: the module of one is loaded when it is asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        """Every name."""
+        return [*COMMANDS]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a name; None if there is none."""
+        if cmd_name in COMMANDS and cmd_name not in self.commands:
+            module = import_module(f"lshdb.cli.{COMMANDS[cmd_name][0]}")
+            function = getattr(module, cmd_name.replace("-", "_"))
+            app = typer.Typer(add_completion=False, rich_markup_mode=None)
+            app.command(cmd_name, cls=Page)(command(function))
+            self.commands[cmd_name] = typer.main.get_command(app)
+        return super().get_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """Write the commands under headings."""
+        width = max(map(len, COMMANDS))
+        for heading, names in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), text) for name, (_, text) in names.items()])
+
+
+def make_app() -> Any:
+    """The command line."""
     app = typer.Typer(
         name="lshdb",
         cls=Commands,
@@ -53,16 +104,11 @@ def make_app(commands: Iterable[str] = tuple(COMMANDS)) -> typer.Typer:
         context_settings={"help_option_names": ["--help", "-h"]},
     )
     app.callback()(_common)
-    for name in commands:
-        module = import_module(f"lshdb.cli.{COMMANDS[name]}")
-        app.command(name, cls=Page)(command(getattr(module, name.replace("-", "_"))))
-    return app
+    return typer.main.get_command(app)
 
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from lshdb import __version__
-
         typer.echo(f"lshdb {__version__}")
         raise typer.Exit
 
@@ -93,9 +139,7 @@ def main() -> None:
     # Arrow's own allocators keep some 30 MB more and save no time here.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     open_streams()
-    # To load all commands takes longer than a query does.
-    named = [name for name in sys.argv[1:2] if name in COMMANDS]
     try:
-        make_app(named or COMMANDS)()
+        make_app()()
     except OSError as error:  # a help page, or the version
         sys.exit(output_failed(error).exit_code)

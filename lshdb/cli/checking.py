@@ -6,23 +6,24 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
+import lshdb
 from lshdb.cli.messages import message, shape, shows_progress, warn, warn_of_low_recall
 from lshdb.cli.options import (
     DatabaseFile,
     Form,
 )
-from lshdb.cli.results import Columns, write_results
+from lshdb.cli.results import write_results
 from lshdb.cli.running import FAILED, INTERRUPTED, end_on_interrupt, failed
 from lshdb.formatting import size
 from lshdb.groups import regrouped
+from lshdb.maintenance.findings import PROBLEMS, REPAIRS, CheckReport
 from lshdb.options import BackupOptions, CheckOptions, ReindexOptions, RepairOptions
-
-if TYPE_CHECKING:
-    from lshdb.maintenance.findings import CheckReport
+from lshdb.sources.sinks import Columns
+from lshdb.store.partial_files import left_over
 
 _FINDING: Final[Columns] = {
     "finding": str,
@@ -47,8 +48,6 @@ def check(*, at: DatabaseFile, asked: RepairOptions, form: Form) -> None:
 
     Example: lshdb check -d code.db --deep
     """
-    import lshdb
-
     form.check(at.db)
     end_on_interrupt()  # SQLite takes back what is half done
     path, progress = at.db, shows_progress()
@@ -68,8 +67,6 @@ def check(*, at: DatabaseFile, asked: RepairOptions, form: Form) -> None:
 
 def _findings(report: CheckReport) -> Iterator[tuple[Any, ...]]:
     """The problems and the repairs as rows of _FINDING."""
-    from lshdb.maintenance.findings import PROBLEMS, REPAIRS
-
     remaining = {problem.kind: problem.count for problem in report.remaining}
     for one in report.problems:
         left = remaining.get(one.kind, 0)
@@ -116,8 +113,6 @@ def backup(
 
     Example: lshdb backup -d code.db monday.db
     """
-    from lshdb.store.partial_files import left_over
-
     for left in left_over(os.path.realpath(target)):
         message(f"lshdb: {left} was left by a killed run; delete it")
     with at.reading() as database:

@@ -19,7 +19,7 @@ from lshdb.cli.files import STDOUT
 from lshdb.cli.messages import message
 from lshdb.cli.options import DatabaseFile, FailIfFound, Form
 from lshdb.cli.parameters import completed_keys
-from lshdb.cli.results import columns_of, on_terminal, write_record, write_results
+from lshdb.cli.results import on_terminal, write_record, write_results
 from lshdb.cli.running import FAILED
 from lshdb.errors import InputError, KeyNotFound, UsageError
 from lshdb.formatting import counted, listed, number, shortened
@@ -81,8 +81,6 @@ def compare(
 
     Example: lshdb compare -d code.db src/main.py src/old.py
     """
-    from lshdb.model import Comparison
-
     if a == b == "-":
         raise UsageError("standard input can be read once: give - for one document only")
     files = [name for name in (a, b) if name == STDOUT or os.path.exists(name)]
@@ -91,7 +89,7 @@ def compare(
         compared = database.compare(
             _document(database, a, reading.encoding), _document(database, b, reading.encoding)
         )
-    write_record(_record(compared), form, _facts(compared), columns_of(Comparison))
+    write_record(_record(compared), form, _facts(compared))
     if not form.is_text:
         return
     text = _text(compared.a_content)

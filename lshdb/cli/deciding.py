@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 from lshdb.cli.files import entries_of, stdin
 from lshdb.cli.messages import message, warn
@@ -17,20 +17,20 @@ from lshdb.cli.options import (
     key_argument,
 )
 from lshdb.cli.parameters import key_of_text
-from lshdb.cli.results import columns_of, write_results
+from lshdb.cli.results import write_results
 from lshdb.cli.running import failed
+from lshdb.database import Database
 from lshdb.errors import InputError, KeyNotFound, UsageError
+from lshdb.exchange.results import columns_of
 from lshdb.formatting import counted
 from lshdb.groups import Option, regrouped
+from lshdb.ingest.deciding import add_decisions, checked, now, remove_decided, undo_decision, user
+from lshdb.ingest.sync import dropped_files
 from lshdb.json_text import loads
+from lshdb.model import Cluster, Decision, Failure
 from lshdb.options import ClusteringOptions, ClustersOptions, ConditionOptions, RemoveOptions
-from lshdb.sources.paths import escaped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lshdb.database import Database
-    from lshdb.model import Cluster, Decision
+from lshdb.sources.paths import STDIN, escaped, format_of, printable_path
+from lshdb.sources.readers import Reader
 
 _VERDICTS: Final = ("keep", "drop", "different")
 _SHOWN: Final = ("decision", "verdict", "keys", "state", "who", "decided", "note")
@@ -105,7 +105,6 @@ def decide(
 
 
 def _undo(at: DatabaseFile, numbers: list[str]) -> None:
-    from lshdb.ingest.deciding import undo_decision
 
     for text in numbers:
         if not (text.isascii() and text.isdigit()):
@@ -121,8 +120,6 @@ def _undo(at: DatabaseFile, numbers: list[str]) -> None:
 
 def _take(at: DatabaseFile, path: str, who: str | None) -> None:
     """Take the decisions of a file, all or none."""
-    from lshdb.ingest.deciding import add_decisions
-
     given = list(_decisions_of(path, who))
     with at.open("write") as database:
         new = add_decisions(database, given)
@@ -131,11 +128,6 @@ def _take(at: DatabaseFile, path: str, who: str | None) -> None:
 
 def _decisions_of(path: str, who: str | None) -> Iterator[Decision]:
     """The decisions in a file; InputError if one is wrong. `-` is JSON lines."""
-    from lshdb.ingest.deciding import now, user
-    from lshdb.model import Failure
-    from lshdb.sources.paths import STDIN, format_of, printable_path
-    from lshdb.sources.readers import Reader
-
     if path != STDIN and format_of(path) == "text":
         name = printable_path(path)
         raise InputError(f"{name}: decisions are read from .jsonl, .csv or .parquet")
@@ -162,8 +154,6 @@ def _decisions_of(path: str, who: str | None) -> Iterator[Decision]:
 
 
 def _decision(verdict: object, record: Mapping[str, Any], who: str, now: str) -> Decision:
-    from lshdb.ingest.deciding import checked
-    from lshdb.model import Decision
 
     keys = _texts(record.get("keys"), "keys")
     if not keys and record.get("key") is not None:
@@ -225,9 +215,6 @@ def decisions(
 
     Example: lshdb decisions -d code.db --drop --files -0 | xargs -0 rm --
     """
-    from lshdb.ingest.sync import dropped_files
-    from lshdb.model import Decision
-
     if files and not (drop and form.is_text):
         raise UsageError("--files goes with --drop, and prints paths only")
     if (null or root is not None) and not files:
@@ -282,8 +269,6 @@ def remove(
 
     Example: lshdb remove --where "metadata ->> '$.year' < ?" -p 2020 --dry-run
     """
-    from lshdb.ingest.deciding import remove_decided
-
     ways = bool(keys), condition.where is not None, listed is not None, decided
     if sum(ways) != 1:
         raise UsageError("give one of KEY..., --where SQL, --from FILE and --decided")
@@ -321,8 +306,6 @@ def _found(
     database: Database, keys: Sequence[str] | None, condition: ConditionOptions, decided: bool
 ) -> list[str]:
     """The keys of the documents that would be removed."""
-    from lshdb.ingest.deciding import remove_decided
-
     if decided:
         return remove_decided(database, dry_run=True)
     if keys is None:
@@ -367,7 +350,6 @@ def review(
     if sort not in _SORTS:
         raise UsageError(f"--sort {sort} is not {', '.join(_SORTS)}")
     from lshdb.cli.review_terminal import Review
-    from lshdb.ingest.deciding import remove_decided, user
 
     with at.open("write") as database:
         # Without decisions, so that clusters keep their places from one run to the next.

@@ -221,8 +221,7 @@ def dedup(
             )
             report_skipped_files(its.skipped_files.counts(), of=f"{against}: ")
             least = made.threshold if threshold is None else threshold
-            if least < known.store.settings.threshold:
-                note_recall(known.store.settings, least)
+            note_recall(known.store.settings, least)
         if dropped is not None:
             removed = stack.enter_context(dropped_sink(dropped, shown))
         if kept is not None:
@@ -233,7 +232,7 @@ def dedup(
                 where = stack.enter_context(temporary_directory(beside)) / "dedup.db"
             database = stack.enter_context(opened(db or where))
         warn_of_low_recall(database.settings, settings)
-        if threshold is not None and threshold < database.settings.threshold:
+        if threshold is not None:
             note_recall(database.settings, threshold)
 
         def written(report: lshdb.AddReport) -> None:

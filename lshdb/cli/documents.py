@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 from lshdb.cli.files import STDOUT, stdin
 from lshdb.cli.messages import message, warn
 from lshdb.cli.options import NAMING
+from lshdb.database import Database
 from lshdb.groups import Options
+from lshdb.model import Content, Failure
 from lshdb.options import QueriesOptions, ReadingOptions, TextOptions
+from lshdb.sources.paths import format_of, printable_path
 
 if TYPE_CHECKING:
-    from lshdb.database import Database
-    from lshdb.model import Content, Failure
     from lshdb.sources.readers import Reader
 
 _FAILURES_SHOWN: Final = 20
@@ -23,7 +24,7 @@ _DEFAULT: Final = ReadingOptions()
 
 def reader_for(database: Database, options: Options = _DEFAULT, **others: Any) -> Reader:
     """The reader of files for a database; see lshdb.sources.readers.Reader."""
-    from lshdb.sources.readers import reader_of
+    from lshdb.sources.readers import reader_of  # a query for a key reads none
 
     of_sets = database.settings.shingling.of_sets
     return reader_of(options, of_sets, stdin=stdin(), naming=NAMING, **others)
@@ -41,8 +42,6 @@ def queries_reader(database: Database, options: QueriesOptions) -> Reader:
 
 def is_table(file: str, format: str = "auto") -> bool:
     """Whether a file, or standard input, is a table or JSON lines: each row is a document."""
-    from lshdb.sources.paths import format_of
-
     if format == "auto":
         return file != STDOUT and format_of(file) != "text"
     return format != "text"
@@ -55,8 +54,6 @@ def content_of_file(database: Database, name: str, encoding: str | None = None) 
 
 def read_content(reader: Reader, name: str) -> Content:
     """The same, of a reader of its own for this file."""
-    from lshdb.sources.paths import printable_path
-
     content = reader.read_one(name)
     if reader.replaced:
         warn(f"{printable_path(name)} is not {reader.encoding or 'UTF-8'}; bad bytes are replaced")
@@ -65,8 +62,6 @@ def read_content(reader: Reader, name: str) -> Content:
 
 def report_skip(path: str, why: str) -> None:
     """Name a file of a directory that is not read."""
-    from lshdb.sources.paths import printable_path
-
     warn(f"skipped {printable_path(path)}: {why}")
 
 

@@ -1,4 +1,4 @@
-"""Help pages: commands grouped by what they are for, options by what they are about."""
+"""Help pages: options by what they are about."""
 
 from __future__ import annotations
 
@@ -8,18 +8,9 @@ from dataclasses import fields
 from inspect import cleandoc
 from typing import Any, Final
 
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
 from lshdb.options import SettingsOptions, WalkingOptions
-
-GROUPS: Final = {
-    "Find": ("query", "passages", "pairs", "clusters", "compare", "dedup"),
-    "Change": ("init", "add", "sync", "remove", "review", "decide"),
-    "Look": ("info", "show", "report", "decisions", "buckets", "sql", "tune"),
-    "Maintain": ("check", "backup", "reindex"),
-    "Web and cluster": ("serve", "spark-dedup", "spark-passages"),
-}
-"""Every command, under the heading of `lshdb --help`."""
 
 _HEADINGS: Final = {
     "Input": (
@@ -108,21 +99,3 @@ def described(command: Any, ctx: Any) -> Iterator[tuple[Any, str, str]]:
 
 def _heading(parameter: Any) -> str:
     return next((one for one, names in _HEADINGS.items() if parameter.name in names), "Options")
-
-
-class Commands(TyperGroup):
-    """The list of commands, under headings."""
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
-        """Write each group's commands with the first sentence of their help."""
-        longest = max(map(len, self.commands), default=0)
-        width = formatter.width - 6 - longest
-        for heading, names in GROUPS.items():
-            rows = [
-                (name.ljust(longest), self.commands[name].get_short_help_str(width))
-                for name in names
-                if name in self.commands
-            ]
-            if rows:
-                with formatter.section(heading):
-                    formatter.write_dl(rows)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from operator import attrgetter
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -20,22 +20,23 @@ from lshdb.cli.options import (
     Who,
     key_argument,
 )
-from lshdb.cli.results import columns_of, write_record, write_results
+from lshdb.cli.results import write_record, write_results
 from lshdb.cli.running import clear_away_on_interrupt, end_on_interrupt
 from lshdb.errors import InputError, LshdbError, UsageError
+from lshdb.exchange.results import columns_of
 from lshdb.groups import Option
+from lshdb.ingest.deciding import check_words, user
 from lshdb.json_text import dumps
+from lshdb.model import Bucket
 from lshdb.options import GroupingOptions, StoredKey
 from lshdb.progress import shown
-from lshdb.sources.paths import escaped, printable_path
-
-if TYPE_CHECKING:
-    from lshdb.model import Bucket
+from lshdb.search.documents import count_distinct
+from lshdb.settings import settings_record
+from lshdb.sources.paths import escaped, opened, printable_path
 
 _LANES_SHOWN: Final = 8
 _LONGEST_SQL: Final = 2_000_000
 """Bytes read of a statement: more than SQLite may take."""
-_MAY_BE_UNKNOWN: Final = {"shingles": int, "distinct_shingles": int}
 
 
 def show(
@@ -50,8 +51,6 @@ def show(
 
     Example: lshdb show -d code.db src/main.py
     """
-    from lshdb.search.documents import count_distinct
-
     with at.reading(form) as database:
         document = database.get(key)
         buckets = database.buckets(key)
@@ -78,13 +77,12 @@ def show(
     first = " ".join(f"{lane:08x}" for lane in lanes[:_LANES_SHOWN])
     more = f" ... ({len(lanes)} lanes)" if lanes else "none: no shingle, similar to nothing"
     text["signature"] = first + more
-    write_record(found, form, text, _MAY_BE_UNKNOWN)
+    write_record(found, form, text)
     if form.is_text and buckets:
         _write_buckets(buckets, form)
 
 
 def _write_buckets(buckets: Iterable[Bucket], form: Form) -> None:
-    from lshdb.model import Bucket
 
     columns = columns_of(Bucket)
     rows = map(attrgetter(*columns), buckets)
@@ -167,8 +165,6 @@ def sql(
 
 def _statement_in(file: str) -> str:
     """The text of a file, or of standard input."""
-    from lshdb.sources.paths import opened
-
     try:
         with opened(file, stdin()) as statement:
             return statement.read(_LONGEST_SQL).decode("utf-8-sig")
@@ -181,8 +177,6 @@ def info(*, at: DatabaseFile, form: Form) -> None:
 
     Example: lshdb info -d code.db
     """
-    from lshdb.settings import settings_record
-
     with at.reading(form) as database:
         info = database.info()
     record = {
@@ -224,8 +218,6 @@ def serve(
 
     Example: lshdb serve -d code.db --review --open
     """
-    from lshdb.ingest.deciding import check_words, user
-
     if who is not None and not review:
         raise UsageError("--who goes with --review")
     reviewer = (who if who is not None else user()) if review else None

@@ -49,7 +49,9 @@ def discard(stream: TextIO) -> None:
 
 
 def note_recall(settings: Settings, threshold: float, advice: str = "") -> None:
-    """Note what share of the documents the index finds at a threshold below its own."""
+    """Note what share of the documents the index finds, if a threshold is below its own."""
+    if threshold >= settings.threshold:
+        return
     from lshdb.sketching.constructions import candidate_probability
 
     recall = candidate_probability(threshold, settings.construction)

@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
+import lshdb
 from lshdb.cli.files import STDOUT, check_distinct
 from lshdb.cli.parameters import DATABASE, completed_keys, key_of_text
 from lshdb.cli.running import end_on_interrupt
+from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options, regrouped
 from lshdb.options import TIMEOUT, FieldOptions, Mode, OpenOptions, SettingsOptions, Timeout
-
-if TYPE_CHECKING:
-    from lshdb.database import Database
+from lshdb.sources.paths import FORMATS, format_of
+from lshdb.sources.sinks import output_format
 
 # documents
 
@@ -93,12 +94,9 @@ class Form(Options):
         super().__post_init__()
         if self.as_json + self.as_csv + (self.output is not None) > 1:
             raise UsageError("give one of --json, --csv and --output")
-        if self.output is not None:
-            from lshdb.sources.paths import FORMATS, format_of
-
-            if format_of(self.output) == "text":
-                suffixes = ", ".join(FORMATS)
-                raise UsageError(f"--output {self.output}: the name must end in {suffixes}")
+        if self.output is not None and format_of(self.output) == "text":
+            suffixes = ", ".join(FORMATS)
+            raise UsageError(f"--output {self.output}: the name must end in {suffixes}")
 
     @property
     def is_text(self) -> bool:
@@ -116,7 +114,6 @@ class Form(Options):
         names = [os.fspath(path) for path in read]
         logs = [name + end for name in names if name != STDOUT for end in ("-wal", "-shm")]
         check_distinct([*names, *logs], [self.output])
-        from lshdb.sources.sinks import output_format
 
         output_format(self.output, "jsonl")
 
@@ -141,8 +138,6 @@ class DatabaseFile(Options):
 
     def open(self, mode: Mode = "create", settings: SettingsOptions | None = None) -> Database:
         """Open the database; see lshdb.open."""
-        import lshdb
-
         asked = settings or SettingsOptions()
         return lshdb.open(
             regrouped(asked, OpenOptions, path=self.db, mode=mode, timeout=self.timeout)

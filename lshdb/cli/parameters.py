@@ -11,8 +11,10 @@ from typing import Annotated, Any, Final, get_args, get_origin
 
 import typer
 
+import lshdb
 from lshdb.cli.conditions import with_values
 from lshdb.groups import Option, Options, option_of, signature_of, without_none
+from lshdb.sources.paths import printable_path
 
 DATABASE: Final = Path("lsh.db")
 _KEYS_OFFERED: Final = 100
@@ -111,8 +113,6 @@ def grouped(group: Any, given: dict[str, Any]) -> Options:
 
 def key_of_text(text: str) -> str:
     """A key: a file name that is not UTF-8 becomes the key that `add` gave."""
-    from lshdb.sources.paths import printable_path
-
     return printable_path(text)
 
 
@@ -121,8 +121,6 @@ def completed_keys(context: typer.Context, incomplete: str) -> list[str]:
 
     Unprintable keys are left out: the shell would show them unescaped.
     """
-    import lshdb
-
     path = context.params.get("db") or os.environ.get("LSHDB_PATH") or DATABASE
     try:
         with lshdb.open(path, mode="read", timeout=0) as database:

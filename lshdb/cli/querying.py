@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
@@ -23,11 +23,14 @@ from lshdb.cli.documents import (
 from lshdb.cli.files import STDOUT
 from lshdb.cli.messages import message, note_recall, shows_progress
 from lshdb.cli.options import DatabaseFile, FailIfFound, Form
-from lshdb.cli.results import fields_of, noting_absent, on_terminal, write_results
+from lshdb.cli.results import on_terminal, write_results
 from lshdb.cli.running import FAILED, failed
+from lshdb.database import Database
 from lshdb.errors import InputError, UsageError
+from lshdb.exchange.results import match_columns, match_row, with_fields
 from lshdb.formatting import percent
 from lshdb.groups import Option, regrouped
+from lshdb.model import Content, Match
 from lshdb.options import (
     ClustersOptions,
     PairsOptions,
@@ -38,14 +41,12 @@ from lshdb.options import (
     StoredKey,
 )
 from lshdb.progress import Progress, silent
-from lshdb.sources.paths import escaped
+from lshdb.shards import opened, query_files
+from lshdb.sketching.constructions import candidate_probability
+from lshdb.sources.paths import escaped, format_of, key_of
+from lshdb.sources.records import TextFile
 
-if TYPE_CHECKING:
-    from lshdb.database import Database
-    from lshdb.model import Content, Match
-    from lshdb.sources.readers import Item
-
-_Answer: TypeAlias = "tuple[str, list[Match]]"
+_Answer: TypeAlias = tuple[str, list[Match]]
 _COUNTED: Final = 500
 """Queries between two updates of the progress bar."""
 
@@ -84,10 +85,6 @@ def query(
 
     Example: lshdb query page.txt --where "metadata ->> '$.lang' = ?" -p en
     """
-    from lshdb.exchange.results import match_columns, match_row, with_fields
-    from lshdb.shards import matching, query_files, query_many
-    from lshdb.sources.paths import key_of
-
     files = files or []
     if sum(bool(given) for given in (files, text is not None, key is not None)) != 1:
         raise UsageError("give one of FILE..., -, --text TEXT and --key KEY")
@@ -95,42 +92,39 @@ def query(
         raise UsageError("--unmatched is for FILE...")
     if files.count(STDOUT) > 1:
         raise UsageError("- is given twice, and standard input can be read once")
-    paths = matching(at.db)
-    form.check(*paths, *files)
     failures = Failures()
-    with replace(at, db=paths[0]).reading() as database, ExitStack() as stack:
-        # One more, as a file is left out.
-        top = asked.top
-        if files and top is not None:
-            asked = replace(asked, top=top + 1)
-        least = database.settings.threshold if asked.threshold is None else asked.threshold
-        counts = _Counts()
+    counts = _Counts(asked.top)
+    with opened(at.db, at.timeout) as databases, ExitStack() as stack:
+        form.check(*(one.path for one in databases), *files)
+        database = databases[0]
+        if files and asked.top is not None:
+            asked = replace(asked, top=asked.top + 1)  # one more, as a file is left out
         several = not _is_one(database, files, reading.format)
-        file_keys: set[str] = set()
         if several:
+            from lshdb.ingest.queries import answer_many
+
             reader = queries_reader(database, reading)
-            progress = stack.enter_context(reader.shown(shows_progress(), "query", files))
-            answers = query_many(
-                paths,
-                _noting_files(reader.items(files), file_keys),
+            counts.progress = stack.enter_context(reader.shown(shows_progress(), "query", files))
+            answers = answer_many(
+                [one.store for one in databases],
+                counts.files_noted(reader.items(files)),
                 regrouped(asked, QueryManyOptions),
                 parser=reader.parser,
                 on_failure=failures.report,
-                timeout=at.timeout,
             )
-            answers = counts.counted(_without_own(answers, file_keys, top), progress)
         else:
             content = None if key is not None else _content(database, files, text, reading.encoding)
             one = regrouped(asked, QueryOptions, content=content, key=key)
-            matches = query_files(paths, one, at.timeout) if paths[1:] else database.query(one)
             name = "".join(files)
             if name not in ("", STDOUT):
-                file_keys.add(name := key_of(name))
-            answers = counts.counted(_without_own([(name, matches)], file_keys, top))
+                counts.files.add(name := key_of(name))
+            answers = iter([(name, query_files(databases, one))])
+        answers = counts.of_others(answers)
+        minimum = database.settings.threshold if asked.threshold is None else asked.threshold
         if asked.containment and not asked.exhaustive:
-            _note_containment_recall(database, least)
-        elif least < database.settings.threshold and not asked.exhaustive:
-            note_recall(database.settings, least, "; --exhaustive finds all")
+            _note_containment_recall(database, minimum)
+        elif not asked.exhaustive:
+            note_recall(database.settings, minimum, "; --exhaustive finds all")
         if unmatched:
             write_results(
                 {"query": str},
@@ -142,20 +136,19 @@ def query(
         else:
             own = match_columns(containment=asked.containment)
             before = ["query"] if several else []
-            columns = with_fields(dict.fromkeys(before, str) | own, asked.fields)
             by = ["containment", "similarity"] if asked.containment else ["similarity"]
-            rows = (
-                (name, *match_row(match, own)) if several else match_row(match, own)
-                for name, matches in answers
-                for match in matches
-            )
             write_results(
-                columns,
-                noting_absent(columns, rows, asked.fields),
+                with_fields(dict.fromkeys(before, str) | own, asked.fields),
+                (
+                    (*[name][: len(before)], *match_row(match, own))
+                    for name, matches in answers
+                    for match in matches
+                ),
                 form,
-                shown=(*before, *by, "exact", "key", *fields_of(columns)),
+                shown=(*before, *by, "exact", "key"),
+                fields=asked.fields,
                 noun=("match", "matches"),
-                none=f"no document with {by[0]} {least:g} or more",
+                none=f"no document with {by[0]} {minimum:g} or more",
             )
     if several or unmatched:
         bad = f", failed {failures.count:,}" if failures.count else ""
@@ -166,43 +159,35 @@ def query(
         raise typer.Exit(FAILED)
 
 
-def _noting_files(items: Iterable[Item], keys: set[str]) -> Iterator[Item]:
-    """The items; the keys of text files among them are added to a set."""
-    from lshdb.sources.records import TextFile
-
-    for item in items:
-        if isinstance(item, TextFile):
-            keys.add(item.document.key)
-        yield item
-
-
-def _without_own(answers: Iterable[_Answer], keys: set[str], top: int | None) -> Iterator[_Answer]:
-    """The answers, at most `top` matches each, without a file as a match of itself."""
-    for name, matches in answers:
-        others = [one for one in matches if one.key != name or name not in keys]
-        yield name, others[:top]
-
-
 class _Counts:
-    """How many queries there were, and how many had a match."""
+    """How many queries there were, and how many had a match other than their own file."""
 
-    def __init__(self) -> None:
+    def __init__(self, top: int | None) -> None:
         self.queries = self.matched = 0
+        self.files: set[str] = set()
+        self.progress: Progress = silent
+        self._top = top
 
-    def counted(self, answers: Iterable[_Answer], progress: Progress = silent) -> Iterator[_Answer]:
-        """The answers, counted as they come."""
-        for answer in answers:
+    def files_noted(self, items: Iterable[Any]) -> Iterator[Any]:
+        """The items; the keys of text files among them are remembered."""
+        for item in items:
+            if isinstance(item, TextFile):
+                self.files.add(item.document.key)
+            yield item
+
+    def of_others(self, answers: Iterable[_Answer]) -> Iterator[_Answer]:
+        """The answers as they come, without a file as a match of itself."""
+        for name, matches in answers:
+            others = [one for one in matches if one.key != name or name not in self.files]
             self.queries += 1
-            self.matched += bool(answer[1])
+            self.matched += bool(others)
             if not self.queries % _COUNTED:
-                progress(self.queries, None, "queries")
-            yield answer
+                self.progress(self.queries, None, "queries")
+            yield name, others[: self._top]
 
 
 def _is_one(database: Database, files: Sequence[str], format: str) -> bool:
     """Whether there is one query: no file, or one that is a document as a whole."""
-    from lshdb.sources.paths import format_of
-
     if len(files) != 1:
         return not files
     (file,) = files
@@ -230,8 +215,6 @@ def _content(
 
 def _note_containment_recall(database: Database, containment: float) -> None:
     """Note which documents that hold this share of a query are found, or how probably."""
-    from lshdb.sketching.constructions import candidate_probability
-
     if run := database.settings.passages:
         unit = "words" if database.settings.shingling.kind == "word" else "characters"
         message(
@@ -261,15 +244,16 @@ def pairs(*, at: DatabaseFile, asked: PairsOptions, form: Form) -> None:
     Example: lshdb pairs -d code.db --threshold 0.9 --top 20
     """
     with at.reading(form) as database:
-        least = _least(database, asked.threshold)
+        minimum = _minimum(database, asked.threshold)
         found = database.pairs(asked)
         write_results(
             found.columns,
-            noting_absent(found.columns, found.rows(), asked.fields),
+            found.rows(),
             form,
-            shown=("similarity", "exact", "a", "b", *fields_of(found.columns)),
+            shown=("similarity", "exact", "a", "b"),
+            fields=asked.fields,
             noun=("pair",),
-            none=f"no pair with similarity {least:g} or more",
+            none=f"no pair with similarity {minimum:g} or more",
             batches=found.batches,
         )
 
@@ -302,18 +286,19 @@ def clusters(
     if drop_list and asked.fields:
         raise UsageError("give one of --drop-list and --fields")
     with at.reading(form) as database:
-        least = _least(database, asked.threshold)
+        minimum = _minimum(database, asked.threshold)
         found = database.clusters(asked)
         if drop_list:
             _write_dropped(found.columns, found.rows(), form, null)
             return
         write_results(
             found.columns,
-            noting_absent(found.columns, found.rows(), asked.fields),
+            found.rows(),
             form,
-            shown=("cluster", "similarity", "exact", "role", "key", *fields_of(found.columns)),
+            shown=("cluster", "similarity", "exact", "role", "key"),
+            fields=asked.fields,
             noun=("document in clusters", "documents in clusters"),
-            none=f"no two documents with similarity {least:g} or more",
+            none=f"no two documents with similarity {minimum:g} or more",
         )
 
 
@@ -350,10 +335,8 @@ def _write_dropped(
         )
 
 
-def _least(database: Database, threshold: float | None) -> float:
+def _minimum(database: Database, threshold: float | None) -> float:
     """The threshold; a note says what the index finds if it is below the database's."""
-    settings = database.settings
-    if threshold is None or not 0 < threshold < settings.threshold:
-        return settings.threshold if threshold is None else threshold
-    note_recall(settings, threshold)
-    return threshold
+    minimum = database.settings.threshold if threshold is None else threshold
+    note_recall(database.settings, minimum)
+    return minimum

@@ -17,20 +17,10 @@ import sys
 import time
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
-from itertools import chain, islice
+from itertools import chain, cycle, islice
 from operator import itemgetter
-from types import NoneType, UnionType
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Final,
-    Literal,
-    TypeAlias,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from orjson import Fragment
 
@@ -39,16 +29,15 @@ from lshdb.cli.messages import message, warn
 from lshdb.cli.options import Form
 from lshdb.formatting import counted, number, shortened, worded
 from lshdb.json_text import dumps, encode
+from lshdb.sources import sinks
 from lshdb.sources.paths import escaped
+from lshdb.sources.sinks import Columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from rich.text import Text
 
 Cell: TypeAlias = str | int | float | bytes | None
-Columns: TypeAlias = Mapping[str, type]
-"""As in lshdb.sources.sinks."""
-
 _NESTED: Final = (list, tuple, dict)
 _TABLE_ROWS: Final = 1_000
 _TABLE_SECONDS: Final = 1.0
@@ -57,47 +46,27 @@ _LONGEST_CELL: Final = 100
 """Characters of a text that a table shows, half of them from its end."""
 
 
-def columns_of(kind: type) -> dict[str, type]:
-    """The fields of a dataclass as columns, with their types."""
-    hints = get_type_hints(kind)
-    return {field.name: _column_type(hints[field.name]) for field in fields(kind)}
-
-
 def fields_of(columns: Columns) -> list[str]:
     """The columns of metadata, which may have any values."""
     return [name for name, kind in columns.items() if kind is object]
 
 
 def noting_absent(
-    columns: Columns, rows: Iterable[Sequence[Any]], names: Iterable[str]
+    columns: Columns, rows: Iterable[Sequence[Any]], names: Sequence[str]
 ) -> Iterator[Sequence[Any]]:
     """The rows; a note at the end names the fields of metadata without a value in any of them."""
-    order = list(columns)
-    # For two documents, a.NAME and b.NAME.
-    empty = {
-        name: [order.index(one) for one in fields_of(columns) if f".{one}".endswith(f".{name}")]
-        for name in names
-    }
-    found = False
+    # For two documents, columns of all fields of the one come before those of the other.
+    field = dict(zip(fields_of(columns), cycle(names), strict=False))
+    absent = set(names)
+    row = None
     for row in rows:
-        found = True
-        if empty:
-            empty = {
-                name: places
-                for name, places in empty.items()
-                if all(row[place] is None for place in places)
-            }
+        if absent:
+            of_row = zip(columns, row, strict=True)
+            absent -= {field.get(name) for name, value in of_row if value is not None}
         yield row
-    if found and empty:
-        warn(f"lshdb: no document here has a value for {', '.join(empty)}: is the name right?")
-
-
-def _column_type(hint: Any) -> type:
-    if isinstance(hint, UnionType):
-        hint = next(one for one in get_args(hint) if one is not NoneType)
-    if get_origin(hint) is Literal:
-        return str
-    return hint if hint in (str, int, float, bool) else list
+    if row is not None and absent:
+        wrong = ", ".join(name for name in names if name in absent)
+        warn(f"lshdb: no document here has a value for {wrong}: is the name right?")
 
 
 def write_results(
@@ -106,6 +75,7 @@ def write_results(
     form: Form,
     *,
     shown: Sequence[str] = (),
+    fields: Sequence[str] = (),
     noun: Sequence[str] = ("row",),
     none: str | None = None,
     batches: Callable[[], Iterator[pa.RecordBatch]] | None = None,
@@ -117,6 +87,7 @@ def write_results(
         rows: a value for each column, as they come.
         form: the format.
         shown: the columns of the text, in order; all if none are named.
+        fields: the names of fields of metadata, whose columns come last.
         noun: the name of a row, and of several if it does not end in s, for the count of a file.
         none: the note in place of an empty table.
         batches: starts reading them as record batches for Parquet, if they exist so (a quarter of
@@ -126,16 +97,14 @@ def write_results(
         UsageError: a column has values of several types, which Parquet cannot hold.
         OSError: the file cannot be written; it names the file.
     """
+    rows = noting_absent(columns, rows, fields) if fields else iter(rows)
     if form.is_text:
-        first = next(rows := iter(rows), None)
-        if first is None and none is not None:
+        first = [*islice(rows, 1)]
+        if not first and none is not None:
             message(none)
             return 0
-        everything = rows if first is None else chain([first], rows)
-        return _write_text(columns, everything, shown or tuple(columns), form.heading, first)
-    # Not needed for text, which most results are.
-    from lshdb.sources import sinks
-
+        shown = (*shown, *fields_of(columns)) if shown and fields else shown or tuple(columns)
+        return _write_text(columns, chain(first, rows), shown, form.heading)
     path = STDOUT if form.output is None else form.output
     format = "csv" if form.as_csv else sinks.output_format(path, "jsonl")
     count = 0
@@ -147,7 +116,6 @@ def write_results(
             yield row
 
     if sinks.KIND[format] == "columns":
-        rows = iter(rows)
         if object in columns.values():
             first = list(islice(rows, _TABLE_ROWS))
             columns, rows = _typed(columns, first), chain(first, rows)
@@ -173,8 +141,6 @@ def _typed(columns: Columns, rows: Sequence[Sequence[object]]) -> Columns:
     Raises:
         UsageError: a column has several.
     """
-    from lshdb.sources.sinks import several_types
-
     found = dict(columns)
     for place, name in enumerate(columns):
         if columns[name] is object:
@@ -183,7 +149,7 @@ def _typed(columns: Columns, rows: Sequence[Sequence[object]]) -> Columns:
             if kinds == {int, float}:
                 kinds = {float}
             if len(kinds) > 1:
-                raise several_types(name)
+                raise sinks.several_types(name)
             found[name] = next(iter(kinds), str)
     return found
 
@@ -192,7 +158,6 @@ def write_record(
     record: Mapping[str, Any],
     form: Form,
     text: Mapping[str, Any] | None = None,
-    types: Columns | None = None,
 ) -> None:
     """Write one row; as text, names with values, one on a line.
 
@@ -200,12 +165,11 @@ def write_record(
         record: the names of the columns, with the values.
         form: the format.
         text: other names and values for text; None is left out.
-        types: the types of columns whose value may be None.
     """
     if not form.is_text:
-        known = types or {}
         columns = {
-            name: known.get(name, _column_type(type(value))) for name, value in record.items()
+            name: type(value) if isinstance(value, str | int | float) else list
+            for name, value in record.items()
         }
         write_results(columns, [tuple(record.values())], form)
         return
@@ -217,9 +181,7 @@ def write_record(
 
 def json_line(fields: Mapping[str, object]) -> None:
     """Print a JSON object on a line; in ASCII, so that a terminal obeys nothing in it."""
-    from lshdb.sources.sinks import in_ascii
-
-    print(in_ascii(encode(fields)).decode())
+    print(sinks.in_ascii(encode(fields)).decode())
 
 
 def _as_json(value: object) -> object:
@@ -249,37 +211,25 @@ def on_terminal() -> bool:
 
 
 def _write_text(
-    columns: Columns,
-    rows: Iterable[Sequence[Any]],
-    shown: Sequence[str],
-    heading: bool | None,
-    first: Sequence[Any] | None,
+    columns: Columns, rows: Iterable[Sequence[Any]], shown: Sequence[str], heading: bool | None
 ) -> int:
-    """Print lines, or on a terminal a table whose heading says whether similarities are exact."""
+    """Print lines, or on a terminal tables."""
     # Values of SQL are printed as the sqlite3 shell does.
     separator = "|" if {*columns.values()} == {object} else "\t"
     count = 0
     names = list(columns)
     drawn = on_terminal()
-    headings = {name: name for name in shown}
-    if drawn and heading is not False and "exact" in headings and "identical" in columns:
-        del headings["exact"]
-        if first is not None and not first[names.index("exact")]:
-            headings["similarity"] = "estimate"
 
     def cell_of(name: str) -> Callable[[Sequence[Any]], Any]:
-        place = names.index(name)
-        if name in ("exact", "similarity") and "identical" in columns:
-            same = names.index("identical")
-            if name == "exact":
-                return lambda row: exactness(row[place], row[same])
-            if "exact" not in headings:
-                return lambda row: "identical" if row[same] else number(row[place], drawn)
+        index = names.index(name)
+        if name == "exact" and "identical" in columns:
+            identical = names.index("identical")
+            return lambda row: exactness(row[index], row[identical])
         if columns[name] is float:
-            return lambda row: number(row[place], drawn)
-        return itemgetter(place)
+            return lambda row: number(row[index], drawn)
+        return itemgetter(index)
 
-    cells_of = [cell_of(name) for name in headings]
+    cells_of = [*map(cell_of, shown)]
 
     def cells() -> Iterator[list[Any]]:
         nonlocal count
@@ -288,10 +238,10 @@ def _write_text(
             yield [cell(row) for cell in cells_of]
 
     if drawn:
-        _print_tables(list(headings.values()), cells(), heading is not False)
+        _print_tables(shown, cells(), heading is not False)
         return count
     if heading:
-        print(separator.join(map(escaped, headings)))
+        print(separator.join(map(escaped, shown)))
     for line in cells():
         print(separator.join([escaped(plain(cell)) for cell in line]))
     return count

@@ -8,21 +8,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from lshdb.cli.files import STDOUT, output_to
 from lshdb.errors import InputError, UsageError
 from lshdb.exchange.results import dropped_columns
+from lshdb.ingest.dedup import Outcome
 from lshdb.options import WalkingOptions
+from lshdb.sources.outputs import Output
 from lshdb.sources.paths import format_of, is_database, printable_path
-from lshdb.sources.sinks import KIND, Target, common_schema, output_format, sink, table_schema_of
+from lshdb.sources.readers import Reader
+from lshdb.sources.sinks import (
+    KIND,
+    Sink,
+    Target,
+    common_schema,
+    output_format,
+    sink,
+    table_schema_of,
+)
 from lshdb.sources.walking import SkippedFiles, walk
-
-if TYPE_CHECKING:
-    from lshdb.ingest.dedup import Outcome
-    from lshdb.sources.outputs import Output
-    from lshdb.sources.readers import Reader
-    from lshdb.sources.sinks import Sink
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 from lshdb.cli.messages import message, shows_progress
 from lshdb.cli.options import DatabaseFile, Form
-from lshdb.cli.results import Columns, write_results
+from lshdb.cli.results import write_results
 from lshdb.errors import LshdbError, UsageError
 from lshdb.groups import Option, regrouped
+from lshdb.model import Construction
 from lshdb.options import MeasureOptions, TuneOptions
-
-if TYPE_CHECKING:
-    from lshdb.model import Construction
-    from lshdb.tuning.choices import Tuned
-    from lshdb.tuning.measuring import Measured
+from lshdb.settings import THRESHOLD
+from lshdb.sources.sinks import Columns
+from lshdb.tuning import measuring as tuning
+from lshdb.tuning.analysis import curve
+from lshdb.tuning.choices import SIMILARITIES, Tuned
+from lshdb.tuning.choices import tune as tune_shapes
+from lshdb.tuning.measuring import Measured
 
 _PICTURES: Final = (".png", ".pdf", ".svg")
 _ENOUGH: Final = 100
@@ -85,9 +88,6 @@ def tune(
             "--documents needs a database, whose documents show how similar documents are"
         )
     else:
-        from lshdb.settings import THRESHOLD
-        from lshdb.tuning.choices import tune as tune_shapes
-
         threshold = asked.threshold or THRESHOLD
         found = tune_shapes(asked)
     _write_tuned([*found[:top], *(tuned for tuned in found[top:] if tuned.named)], form)
@@ -97,7 +97,6 @@ def tune(
 
 
 def _write_tuned(found: list[Tuned], form: Form) -> None:
-    from lshdb.tuning.choices import SIMILARITIES
 
     numbers = {"construction": str, "lanes": int, "bands": int, "rows": int, "recall": float}
     curve = {f"{similarity:g}": float for similarity in SIMILARITIES}
@@ -116,8 +115,6 @@ def _write_tuned(found: list[Tuned], form: Form) -> None:
 
 def _measure(at: DatabaseFile, asked: MeasureOptions, form: Form) -> None:
     """Measure the index, and print the result beside the formulas'."""
-    from lshdb.tuning import measuring as tuning
-
     form.check(at.db)
     with at.reading() as database:
         measured = tuning.measure(database, replace(asked, progress=shows_progress()))
@@ -158,8 +155,6 @@ def _plot(path: Path, construction: Construction, threshold: float) -> None:
     except ModuleNotFoundError as error:
         raise LshdbError("--plot needs matplotlib: pip install 'lshdb[plot]'") from error
     import numpy as np
-
-    from lshdb.tuning.analysis import curve
 
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.add_subplot()

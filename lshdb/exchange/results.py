@@ -10,15 +10,23 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
+from dataclasses import fields
 from functools import partial
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Generic,
+    TypeVar,
+    cast,
+)
 
 from lshdb.errors import LshdbError, UsageError
 from lshdb.formatting import listed
 from lshdb.json_text import dumps
-from lshdb.model import Cluster, CommonPassage, DroppedRow, Match, Pair, PassagePair
+from lshdb.model import Cluster, CommonPassage, CopiedPassage, DroppedRow, Match, Pair, PassagePair
 from lshdb.options import ClustersOptions, PairsOptions, PassagePairsOptions, QueryManyOptions
 from lshdb.progress import shown
 from lshdb.sources.sinks import Columns
@@ -39,24 +47,20 @@ _SHOWN: Final = 20
 _MEMBERS_SHOWN: Final = 5
 _COUNTED: Final = 500
 """Queries between two updates of their progress."""
+_TYPES: Final = {"int": int, "float": float, "bool": bool}
 
-MATCH: Final[Columns] = {
-    "key": str,
-    "similarity": float,
-    "exact": bool,
-    "estimate": float,
-    "bands": int,
-    "containment": float,
-    "identical": bool,
-}
-PAIR: Final[Columns] = {
-    "a": str,
-    "b": str,
-    "similarity": float,
-    "exact": bool,
-    "estimate": float,
-    "identical": bool,
-}
+
+def columns_of(kind: Any) -> dict[str, type]:
+    """The fields of a dataclass as columns, with their types, but not those for metadata."""
+    types = {one.name: str(one.type) for one in fields(kind) if not one.name.endswith("metadata")}
+    return {
+        name: list if hint.startswith("tuple") else _TYPES.get(hint.partition(" | ")[0], str)
+        for name, hint in types.items()
+    }
+
+
+MATCH: Final[Columns] = columns_of(Match)
+PAIR: Final[Columns] = columns_of(Pair)
 MEMBER: Final[Columns] = {
     "cluster": int,
     "key": str,
@@ -66,29 +70,10 @@ MEMBER: Final[Columns] = {
     "exact": bool,
     "identical": bool,
 }
-DROPPED: Final[Columns] = {
-    "key": str,
-    "file": str,
-    "line": int,
-    "kept": str,
-    "kept_file": str,
-    "kept_line": int,
-    "similarity": float,
-    "exact": bool,
-    "identical": bool,
-}
+DROPPED: Final[Columns] = columns_of(DroppedRow)
 PASSAGE: Final[Columns] = {
-    "start": int,
-    "end": int,
-    "line": int,
-    "end_line": int,
-    "stored_start": int,
-    "stored_end": int,
-    "stored_line": int,
-    "stored_end_line": int,
-    "passage_words": int,
-    "similarity": float,
-    "text": str,
+    "passage_words" if name == "words" else name: kind
+    for name, kind in columns_of(CopiedPassage).items()
 }
 PASSAGE_PAIR: Final[Columns] = {
     "a": str,

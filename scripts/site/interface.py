@@ -12,8 +12,6 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import typer.main
-
 import lshdb
 from lshdb.cli.app import COMMANDS, make_app
 from lshdb.exchange import results
@@ -31,12 +29,10 @@ def lines() -> Iterator[str]:
         else:
             yield f"def {name}{_signature(one)}"
     for name, columns in sorted(vars(results).items()):
-        if name.isupper() and isinstance(columns, dict):
+        if name.isupper() and name[0] != "_" and isinstance(columns, dict):
             yield f"columns {name}: {', '.join(columns)}"
     for name in sorted(COMMANDS):
-        app: Any = typer.main.get_command(make_app([name]))
-        command = app if not hasattr(app, "commands") else app.commands[name]
-        for option in command.params:
+        for option in make_app().get_command(None, name).params:
             yield f"lshdb {name} {'/'.join(option.opts)} default {option.default!r}"
 
 

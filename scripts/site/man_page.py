@@ -11,11 +11,9 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import Any, Final
 
-import typer.main
-
 import lshdb
-from lshdb.cli.app import make_app
-from lshdb.cli.help import GROUPS, described
+from lshdb.cli.app import GROUPS, make_app
+from lshdb.cli.help import described
 
 _OUT: Final = Path(__file__).resolve().parents[2] / "docs" / "lshdb.1"
 _EXAMPLE: Final = "Example: "
@@ -27,7 +25,7 @@ _STATUS: Final = (("0", "done"), ("1", "failed"), ("2", "wrong usage"), ("130", 
 
 def page() -> str:
     """The page, in the macros of man(7)."""
-    command: Any = typer.main.get_command(make_app())
+    command: Any = make_app()
     context = command.make_context("lshdb", [], resilient_parsing=True)
     lines = [f'.TH LSHDB 1 "" "lshdb {lshdb.__version__}" "User Commands"', ".SH NAME"]
     lines += [r"lshdb \- find near duplicates with a database in one file", ".SH SYNOPSIS"]

@@ -15,7 +15,6 @@ from helpers import Command, database_of, environment, finish
 
 import lshdb
 from lshdb.cli.app import COMMANDS
-from lshdb.cli.help import GROUPS
 
 FABLES = {
     "fox": "A hungry fox saw some fine bunches of grapes hanging from a vine that was trained "
@@ -65,8 +64,8 @@ def test_help_has_an_example_and_fits_a_screen(name: str, command: Command) -> N
 def test_help_loads_no_numpy() -> None:
     """It takes longer to load than all the rest of `lshdb --help`."""
     program = (
-        "import sys\nfrom lshdb.cli.app import make_app\nmake_app()\n"
-        "sys.exit('numpy' in sys.modules)"
+        "import sys\nfrom lshdb.cli.app import make_app\nmake_app()(['--help'], 'lshdb', "
+        "standalone_mode=False)\nsys.exit('numpy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
@@ -74,8 +73,7 @@ def test_help_loads_no_numpy() -> None:
 def test_help_of_all_names_the_commands(command: Command) -> None:
     help = command.done("-h", says="").out
     assert all(f"\n  {name} " in help for name in COMMANDS)
-    listed = [name for names in GROUPS.values() for name in names]
-    assert sorted(listed) == sorted(COMMANDS), "each command in one group"
+    assert max(map(len, help.splitlines())) <= 80
 
 
 @pytest.mark.parametrize(

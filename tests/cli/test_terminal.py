@@ -64,13 +64,14 @@ def test_a_document_may_be_typed(command: Command) -> None:
 def test_a_table_fits_the_screen_and_has_long_keys_whole(command: Command, columns: int) -> None:
     shown, _ = command.on_terminal("pairs", columns=columns)
     heading, _, *rows = lines(shown)
-    assert heading.split() == ["similarity", "a", "b"]
+    assert heading.split() == ["similarity", "exact", "a", "b"]
     assert len([row for row in rows if "identical" in row]) == 10
     assert max(map(cell_len, rows)) <= columns
     # A key goes on in the next line, below its beginning.
     start = heading.index(" b ") + 1
-    halves = "".join(row[:start] for row in rows), "".join(row[start:] for row in rows)
-    a, b = ("".join(half.replace("identical", "").split()) for half in halves)
+    first = heading.index(" a ") + 1
+    halves = "".join(row[first:start] for row in rows), "".join(row[start:] for row in rows)
+    a, b = ("".join(half.split()) for half in halves)
     assert a.startswith(f"{LONG}0.txt{LONG}0.txt")
     assert b.startswith(f"{LONG}1.txt{LONG}2.txt")
     piped = command.done("pairs").lines

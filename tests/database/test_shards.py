@@ -10,7 +10,7 @@ from helpers import Command, database_of, text_families
 
 import lshdb
 from lshdb.options import QueryOptions
-from lshdb.shards import query_files
+from lshdb.shards import opened, query_files
 
 TEXTS = text_families(seed=3, families=40, copies=4, words=40, most_edits=8)
 THRESHOLD = 0.3
@@ -32,8 +32,8 @@ def files(tmp_path: Path) -> list[Path]:
     "options", [{}, {"top": 3}, {"containment": True}, {"estimate": True}, {"threshold": 0.7}]
 )
 def test_shards_answer_as_one_file_does(files: list[Path], options: dict[str, float]) -> None:
-    *shards, whole = files
-    with lshdb.open(whole) as db:
+    whole = files[-1]
+    with lshdb.open(whole) as db, opened(whole.parent / "shards" / "*.db") as shards:
         for key in list(TEXTS)[::17]:
             for asked in ({"key": key}, {"content": TEXTS[key] + " more"}):
                 one = db.query(**asked, **options)  # type: ignore[call-overload]
@@ -80,15 +80,16 @@ def test_the_command_takes_a_pattern(tmp_path: Path) -> None:
 def test_files_of_two_collections_are_no_shards(tmp_path: Path) -> None:
     for name, threshold in (("a.db", 0.7), ("b.db", 0.8)):
         lshdb.open(tmp_path / name, threshold=threshold).close()
-    with pytest.raises(lshdb.SettingsMismatch, match=r"b\.db has other settings than .*a\.db"):
-        query_files([tmp_path / "a.db", tmp_path / "b.db"], QueryOptions("the fox"))
+    refused = pytest.raises(lshdb.SettingsMismatch, match=r"b\.db has other settings than .*a\.db")
+    with refused, opened(tmp_path / "*.db"):
+        pass
 
 
 def test_without_contents_a_key_says_too_little(tmp_path: Path) -> None:
-    paths = [tmp_path / "a.db", tmp_path / "b.db"]
-    for path in paths:
+    for path in (tmp_path / "a.db", tmp_path / "b.db"):
         database_of(path, {path.name: "the fox and the grapes"}, content=False).close()
-    with pytest.raises(lshdb.UsageError, match="keep no contents"):
-        query_files(paths, QueryOptions(key="b.db"))
-    found = query_files(paths, QueryOptions("the fox and the grapes"))
+    with opened(tmp_path / "*.db") as files:
+        with pytest.raises(lshdb.UsageError, match="keep no contents"):
+            query_files(files, QueryOptions(key="b.db"))
+        found = query_files(files, QueryOptions("the fox and the grapes"))
     assert [(match.key, match.exact) for match in found] == [("a.db", False), ("b.db", False)]

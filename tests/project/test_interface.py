@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-import typer.main
 
 import lshdb
 from lshdb.cli.app import make_app
@@ -84,9 +83,7 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
 
 def options_of(command: str) -> dict[str, Any]:
     """The parameters of a command, by name."""
-    app: Any = typer.main.get_command(make_app([command]))
-    found = app if not hasattr(app, "commands") else app.commands[command]
-    return {one.name: one for one in found.params}
+    return {one.name: one for one in make_app().get_command(None, command).params}
 
 
 @pytest.mark.parametrize("command", ALIKE)

@@ -369,7 +369,7 @@ def lines_of(directory: Path) -> list[dict[str, Any]]:
 def ran(*arguments: str) -> object:
     """The exit status of a command in the session that runs: another Java would take seconds."""
     with pytest.raises(SystemExit) as exit:
-        make_app([arguments[0]])([*arguments])
+        make_app()([*arguments])
     return exit.value.code or 0
 
 

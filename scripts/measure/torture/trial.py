@@ -154,11 +154,9 @@ def run_installed(arguments: Sequence[str], stdin: bytes = b"") -> Ended:
 @cache
 def _command() -> Any:
     """The whole command line. Typer builds it for each call: more work than most commands."""
-    from typer.main import get_command
-
     from lshdb.cli.app import make_app
 
-    return get_command(make_app())
+    return make_app()
 
 
 def fault_in(out: str, err: str, status: int) -> str:
