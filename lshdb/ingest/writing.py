@@ -125,7 +125,7 @@ class Writer:
         if not signed.shingles.all():
             filled = np.flatnonzero(signed.shingles)
             ids, signed = ids[filled], signed.take(filled)
-        self._store.insert_signatures(ids, signed.signatures)
+        self._store.index.insert_signatures(ids, signed.signatures)
         self._doc_ids.append(ids)
         if len(signed.fingerprints):
             self._fingerprints.append(signed.fingerprints.rows(ids))

@@ -26,6 +26,7 @@ from lshdb.shingling.winnowing import fingerprints
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.signing import sign
 from lshdb.sources.metadata import from_json
+from lshdb.store import statements as sql
 from lshdb.store.auditing import Auditor, StoredDocument
 from lshdb.store.index import BANDS, FINGERPRINTS, SLOTS, IndexRows, IndexTable
 
@@ -151,9 +152,9 @@ class Examination:
         faults = self._audit.schema_faults()
         self._add("schema", [fault.what for fault in faults])
         self.repairable &= all(fault.creatable for fault in faults)
-        for table, row in self._audit.broken_references():
+        for table, row, *_ in self._audit.rows(sql.BROKEN_REFERENCES):
             if table != "signatures":  # those are reported as signatures without a document
-                self._add("foreign-key", [f"table {table}, row {row}"])
+                self._add("foreign-key", [f"table {table}, row {row or 0}"])
 
     def _read_settings(self) -> None:
         try:
@@ -175,7 +176,7 @@ class Examination:
 
     def _documents(self, settings: Settings) -> None:
         contents = self._deep or settings.shingling.of_sets or settings.passages
-        total = self._audit.count()
+        ((total,),) = self._audit.rows(sql.COUNT_DOCUMENTS)
         for batch in self._audit.documents(contents=bool(settings.content and contents)):
             checked = CheckedBatch(batch, settings, self._deep)
             for kind, places in checked.faults.items():
@@ -188,7 +189,7 @@ class Examination:
             self._progress(self.documents, total, "documents")
 
     def _orphan_signatures(self) -> None:
-        self.orphans = self._audit.orphan_signatures()
+        self.orphans = [doc_id for (doc_id,) in self._audit.rows(sql.ORPHAN_SIGNATURES)]
         self._add("signature-orphan", [f"doc_id {one}" for one in self.orphans])
 
     def _index(self) -> None:
@@ -313,9 +314,8 @@ def _can_be(number: int, rows: list[tuple[Any, ...]]) -> bool:
         and verdict in ("keep", "drop", "different")
         and (len(rows) > 1) == (verdict == "different")
         and len({(row[1], *row[4:7]) for row in rows}) == 1
-        and all(isinstance(row[3], bytes) and len(row[3]) == DIGEST_BYTES for row in rows)
-        and all(_is_key(row[2]) for row in rows)
-        and all(text is None or _is_utf8(text) for text in rows[0][4:7])
+        and all(len(row[3]) == DIGEST_BYTES and _is_key(row[2]) for row in rows)
+        and all(_is_utf8(text or "") for text in rows[0][4:7])
     )
 
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from lshdb.errors import temporary_file_errors
 from lshdb.model import Reindexed, Settings
-from lshdb.options import ReindexOptions, ShapeOptions
+from lshdb.options import ReindexOptions
 from lshdb.progress import Progress, shown
 from lshdb.search.similarity import batches_of_text
 from lshdb.shingling.arrays import IntArray, bounded, chunks
@@ -40,15 +40,10 @@ _FINGERPRINTS: Final = 4_000_000
 
 def reindex(store: Store, request: ReindexOptions) -> Reindexed:
     """Rebuild the index; see Database.reindex."""
-    with shown(request.progress, "reindexing") as progress:
-        return _reindex(store, request, progress)
-
-
-def _reindex(store: Store, request: ShapeOptions, progress: Progress) -> Reindexed:
     with store.reading():
         reindexed(request, store.settings)  # refuses invalid settings without waiting for writers
     rows = 0
-    with store.rebuilding():
+    with shown(request.progress, "reindexing") as progress, store.rebuilding():
         before = store.settings
         after = reindexed(request, before)
         everything, empty = store.count()
@@ -59,13 +54,8 @@ def _reindex(store: Store, request: ShapeOptions, progress: Progress) -> Reindex
         shape, old = after.construction, before.construction
         if (shape.bands, shape.rows) != (old.bands, old.rows):
             at_once = max(1, min(store.limits.documents_read, _LANES // after.permutations))
-            rows = rebuild_bands(
-                store.index,
-                after,
-                store.all_signatures(at_once),
-                documents,
-                progress,
-            )
+            signatures = store.all_signatures(at_once)
+            rows = rebuild_bands(store.index, after, signatures, documents, progress)
         if after.passages != before.passages:
             found = (
                 fingerprints(texts, after.shingling, after.passages, after.seed).rows(doc_ids)

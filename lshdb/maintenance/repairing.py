@@ -36,7 +36,7 @@ def repair_documents(audit: Auditor, found: Examination, progress: Progress) -> 
 
     Where a content and its digest differ, one of the two was changed, and both stay.
     """
-    audit.delete_signatures(found.orphans)
+    audit.index.delete_signatures(found.orphans)
     done = Counter({"signatures-removed": len(found.orphans)})
     settings = found.settings
     if settings is None or not settings.content or not found.derivable:

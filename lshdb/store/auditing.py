@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from lshdb.errors import DamagedFile
 from lshdb.json_text import dumps
 from lshdb.model import Settings
@@ -21,6 +23,7 @@ from lshdb.store import statements as sql
 from lshdb.store.connection import connect
 from lshdb.store.guard import Connection
 from lshdb.store.index import Index
+from lshdb.store.lookups import DECISION_TYPES
 from lshdb.store.rows import settings_of, typed
 from lshdb.store.sqlite_errors import translated_errors
 from lshdb.store.transactions import begin_writing
@@ -77,26 +80,27 @@ class Auditor:
 
     Attributes:
         index: the rows of the index.
+        rows: runs a statement of statements, and returns its rows.
     """
 
     def __init__(self, path: Path, connection: Connection) -> None:
         self.index = Index(connection)
         self._path = path
         self._connection = connection
-        self._rows = connection.rows
+        self.rows = connection.rows
 
     def commit(self) -> None:
         """Commit the changes."""
-        self._rows("COMMIT")
+        self.rows("COMMIT")
 
     # reading
 
     def problems(self) -> list[str]:
         """The problems that SQLite's own check finds; lshdb checks constraints itself."""
         # Otherwise the file's own expressions would run.
-        self._rows("PRAGMA ignore_check_constraints = ON")
-        rows = self._rows(f"PRAGMA integrity_check({_COMPLAINTS})")
-        self._rows("PRAGMA ignore_check_constraints = OFF")
+        self.rows("PRAGMA ignore_check_constraints = ON")
+        rows = self.rows(f"PRAGMA integrity_check({_COMPLAINTS})")
+        self.rows("PRAGMA ignore_check_constraints = OFF")
         lines = [" ".join(line.split()) for (line,) in rows]
         return [] if lines == ["ok"] else lines
 
@@ -105,20 +109,12 @@ class Auditor:
         with translated_errors(self._path):
             return list(schema.faults(self._connection))
 
-    def broken_references(self) -> list[tuple[str, int]]:
-        """Rows that refer to missing rows: table and rowid."""
-        return [(table, row or 0) for table, row, *_ in self._rows("PRAGMA foreign_key_check")]
-
     def settings(self) -> Settings:
         """The settings; DamagedFile unless there is exactly one valid row."""
-        rows = self._rows(sql.SELECT_SETTINGS)
+        rows = self.rows(sql.SELECT_SETTINGS)
         if len(rows) != 1:
             raise DamagedFile(f"{self._path} has {len(rows)} rows of settings instead of one")
         return settings_of(rows[0], self._path)
-
-    def count(self) -> int:
-        """The number of documents."""
-        return int(self._rows(sql.COUNT_DOCUMENTS)[0][0])
 
     def documents(
         self, *, contents: bool, slots: Collection[int] | None = None
@@ -132,13 +128,9 @@ class Auditor:
         documents = (StoredDocument(*typed(row, *_TYPES)) for row in rows)
         return bounded(documents, _size, _BYTES_AT_ONCE)
 
-    def orphan_signatures(self) -> list[int]:
-        """The doc_ids of signatures that have no document."""
-        return [int(doc_id) for (doc_id,) in self._rows(sql.ORPHAN_SIGNATURES)]
-
     def decisions(self) -> Iterator[tuple[Any, ...]]:
-        """The rows of decisions in order: the fields of DecisionRow, of any types."""
-        return self._connection.each(sql.DECISIONS)
+        """The rows of decisions in order, as of DecisionRow."""
+        return (typed(row, *DECISION_TYPES) for row in self.rows(sql.DECISIONS))
 
     # writing
 
@@ -151,15 +143,9 @@ class Auditor:
         """Write the values derived from the stored forms of n documents, newly signed."""
         counts = signed.shingles.tolist()
         self._connection.run_many(sql.UPDATE_DERIVED, zip(doc_ids, counts, stored, strict=True))
-        self.delete_signatures(doc_ids)
-        lanes = signed.signatures.astype("<u4")
-        rows = zip(doc_ids, lanes, counts, strict=True)
-        filled = ((doc_id, own.tobytes()) for doc_id, own, count in rows if count)
-        self._connection.run_many(sql.INSERT_SIGNATURE, filled)
-
-    def delete_signatures(self, doc_ids: Sequence[int]) -> None:
-        """Delete the signatures of documents, if they exist."""
-        self._connection.run_many(sql.DELETE_SIGNATURE, ((doc_id,) for doc_id in doc_ids))
+        self.index.delete_signatures(doc_ids)
+        filled = np.flatnonzero(signed.shingles)
+        self.index.insert_signatures(np.array(doc_ids)[filled], signed.signatures[filled])
 
 
 def _size(document: StoredDocument) -> int:

@@ -16,7 +16,7 @@ from lshdb.errors import (
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.store import statements as sql
 from lshdb.store.guard import Connection, check_may_open, has_log
-from lshdb.store.schema import FORMAT, check_contents, schema_statements, seal
+from lshdb.store.schema import FORMAT, check_contents, definitions, seal
 from lshdb.store.sqlite_errors import directory_is_read_only, translated_errors
 from lshdb.store.transactions import run_when_free
 
@@ -147,7 +147,7 @@ def is_new(connection: sqlite3.Connection) -> bool:
 def create_tables(connection: sqlite3.Connection) -> None:
     """Run schema.sql and mark the file, within the caller's transaction."""
     # Not executescript: it would commit the caller's transaction.
-    for statement in schema_statements():
+    for _, _, statement in definitions():
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {FORMAT}")

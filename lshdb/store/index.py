@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from lshdb.json_text import dumps
 from lshdb.shingling.arrays import IntArray, chunks
@@ -95,3 +96,15 @@ class Index:
     def delete(self, table: IndexTable, rows: Iterable[tuple[int, ...]]) -> None:
         """Delete rows; those that are not there are no error."""
         self._connection.run_many(table.delete, rows)
+
+    def insert_signatures(self, doc_ids: IntArray, signatures: npt.NDArray[np.uint32]) -> None:
+        """Insert the signatures uint32[n, k] of documents int64[n]."""
+        little = np.ascontiguousarray(signatures, dtype="<u4")
+        width = signatures.shape[1] * 4
+        packed = bytearray(little)  # see store.DocumentValues
+        blobs = (packed[start : start + width] for start in range(0, len(packed), width))
+        self._connection.run_many(sql.INSERT_SIGNATURE, zip(doc_ids.tolist(), blobs, strict=True))
+
+    def delete_signatures(self, doc_ids: Iterable[int]) -> None:
+        """Delete the signatures of documents, if they exist."""
+        self._connection.run_many(sql.DELETE_SIGNATURE, ((doc_id,) for doc_id in doc_ids))

@@ -67,6 +67,10 @@ class DecisionRow:
     present: bytes | None
 
 
+DECISION_TYPES: Final = int, str, str, bytes, str | None, str, str, bytes | None
+"""Of the values of a DecisionRow."""
+
+
 @dataclass(frozen=True, slots=True)
 class StoredFile:
     """A document, and the state of the file that it was read from, or None."""
@@ -369,8 +373,7 @@ class StoreReader:
 
     def decisions(self) -> list[DecisionRow]:
         """All decisions in order, the rows of each by key."""
-        kinds = (int, str, str, bytes, str | None, str, str, bytes | None)
-        return [DecisionRow(*typed(row, *kinds)) for row in self._rows(sql.DECISIONS)]
+        return [DecisionRow(*typed(row, *DECISION_TYPES)) for row in self._rows(sql.DECISIONS)]
 
     def decided(self) -> IntArray:
         """The decisions about documents that still have the same content.

@@ -16,10 +16,10 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import closing
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from lshdb.errors import DamagedFile, UnsafeFile
 from lshdb.store import statements as sql
@@ -29,36 +29,23 @@ FORMAT: Final = 4
 """The version of the tables in schema.sql."""
 _LARGEST: Final = 1_000_000
 """Maximum bytes of the settings, and of a table's definition; larger ones are never read."""
-_ADVICE: Final = "do not trust it, or restore it from a copy"
 _WRITING: Final = (sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE)
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """A difference of a file's schema from the expected one.
 
     Attributes:
         what: `table bands is missing`.
         creatable: whether `make_missing` makes it; otherwise no repair is possible.
-        refusal: the message that refuses the file, after its name; None if it is opened.
+        tolerable: whether the file can be used without.
         unsafe: whether it is code that would be run.
     """
 
     what: str
-    creatable: bool
-    refusal: str | None
+    creatable: bool = False
+    tolerable: bool = False
     unsafe: bool = False
-
-
-def schema_statements() -> Iterator[str]:
-    """The statements of schema.sql, one by one."""
-    schema = Path(__file__).with_name("schema.sql").read_text("utf-8")
-    statement = ""
-    for line in schema.splitlines(keepends=True):
-        statement += line
-        if line.rstrip().endswith(";") and sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""
 
 
 def seal(connection: sqlite3.Connection) -> None:
@@ -86,9 +73,10 @@ def check_contents(connection: sqlite3.Connection, path: Path) -> None:
     before = connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST)
     try:
         for fault in faults(connection):
-            if fault.refusal is not None:
-                error = UnsafeFile if fault.unsafe else DamagedFile
-                raise error(f"{path}{fault.refusal}")
+            if fault.unsafe:
+                raise UnsafeFile(f"{path}: {fault.what}: drop it, or do not trust the file")
+            if not fault.tolerable:
+                raise DamagedFile(f"{path}: {fault.what}: restore it from a copy")
         connection.execute(sql.WHOLE_SETTINGS).fetchone()
     except sqlite3.DataError as error:
         raise DamagedFile(f"{path} has settings or definitions that are too long") from error
@@ -98,7 +86,7 @@ def check_contents(connection: sqlite3.Connection, path: Path) -> None:
 
 def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
     """How a file's tables, indexes and views differ from lshdb's, and what else would run."""
-    own = _definitions()
+    own = definitions()
     whole = True
     for place, is_view, same in connection.execute(sql.OWN_SCHEMA, (json.dumps(own),)):
         kind, name, _ = own[place]
@@ -106,18 +94,16 @@ def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
             continue
         whole = False
         if same is None:
-            refusal = None if kind == "index" else f" lacks {name}: restore it from a copy"
             # Documents and settings cannot be derived from anything else.
-            yield Fault(f"{kind} {name} is missing", name not in ("documents", "settings"), refusal)
+            derived = name not in ("documents", "settings")
+            yield Fault(f"{kind} {name} is missing", derived, kind == "index")
         else:
-            what = f"{kind} {name}"
-            remade = kind == "view" and bool(is_view)
-            yield Fault(f"{what} differs", remade, f": {what} is not as lshdb made it: {_ADVICE}")
-    (definitions,) = connection.execute(sql.COUNT_DEFINITIONS).fetchone()
-    if whole and definitions == len(own):
+            yield Fault(f"{kind} {name} differs", kind == "view" and bool(is_view))
+    (count,) = connection.execute(sql.COUNT_DEFINITIONS).fetchone()
+    if whole and count == len(own):
         return  # there is nothing else that could run
     for danger in _dangers(connection, own, whole):
-        yield Fault(danger, False, f": {danger}: drop it, or do not trust it", True)
+        yield Fault(danger, unsafe=True)
 
 
 def make_missing(connection: sqlite3.Connection) -> int:
@@ -128,7 +114,7 @@ def make_missing(connection: sqlite3.Connection) -> int:
     Returns:
         How many.
     """
-    own = _definitions()
+    own = definitions()
     made = 0
     for place, _, same in connection.execute(sql.OWN_SCHEMA, (json.dumps(own),)).fetchall():
         _, name, statement = own[place]
@@ -141,15 +127,11 @@ def make_missing(connection: sqlite3.Connection) -> int:
 
 
 @cache
-def _definitions() -> list[tuple[str, str, str]]:
+def definitions() -> list[tuple[str, str, str]]:
     """Type, name and text of the tables, views and indexes of a new file, in their order."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    try:
-        for statement in schema_statements():
-            connection.execute(statement)
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.executescript(Path(__file__).with_name("schema.sql").read_text("utf-8"))
         return connection.execute(sql.SCHEMA).fetchall()
-    finally:
-        connection.close()
 
 
 def _dangers(

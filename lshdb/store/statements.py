@@ -227,6 +227,7 @@ BAND_ROWS: Final = f"""
 FINGERPRINT_ROWS: Final = f"""
     SELECT fingerprint, doc_id, position FROM fingerprints
     WHERE ?1 IS NULL OR doc_id & {SLOTS - 1} IN (SELECT value FROM json_each(?1))"""
+BROKEN_REFERENCES: Final = "PRAGMA foreign_key_check"
 UPDATE_DERIVED: Final = """
     UPDATE documents SET shingles = ?2, content = ?3 WHERE doc_id = ?1"""
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
 from lshdb.errors import DamagedFile, UsageError
 from lshdb.limits import DEFAULTS, Limits
@@ -211,14 +210,6 @@ class Store(StoreReader):
         """Delete the rows of a decision."""
         self._run_many(sql.DELETE_DECISION, [(decision,)])
 
-    def insert_signatures(self, doc_ids: IntArray, signatures: npt.NDArray[np.uint32]) -> None:
-        """Insert the signatures uint32[n, k] of documents int64[n]."""
-        little = np.ascontiguousarray(signatures, dtype="<u4")
-        width = signatures.shape[1] * 4
-        packed = bytearray(little)  # see DocumentValues
-        blobs = (packed[start : start + width] for start in range(0, len(packed), width))
-        self._run_many(sql.INSERT_SIGNATURE, zip(doc_ids.tolist(), blobs, strict=True))
-
     def insert_bands(self, doc_ids: IntArray, bucket_keys: Sequence[IntArray]) -> None:
         """Insert the band rows of documents int64[n].
 
@@ -242,4 +233,4 @@ class Store(StoreReader):
             order = np.argsort(bucket_keys[:, band])
             keys = bucket_keys[order, band].tolist()
             self.index.delete(BANDS, zip(repeat(band), keys, doc_ids[order].tolist(), strict=False))
-        self._run_many(sql.DELETE_SIGNATURE, [(doc_id,) for doc_id in doc_ids.tolist()])
+        self.index.delete_signatures(doc_ids.tolist())

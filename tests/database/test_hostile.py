@@ -121,7 +121,7 @@ def test_code_in_the_file_is_refused_before_it_can_run(filled: Path, name: str) 
     alter(filled, *UNSAFE[name])
     before = filled.read_bytes()
     for mode in MODES:
-        with pytest.raises(UnsafeFile, match="drop it, or do not trust it"):
+        with pytest.raises(UnsafeFile, match="drop it, or do not trust the file"):
             lshdb.open(filled, mode=mode)
     assert filled.read_bytes() == before
 

@@ -62,7 +62,7 @@ REFUSED: dict[str, tuple[bytes | list[str], type[StoreError], str]] = {
     "column gone": (
         ["ALTER TABLE settings RENAME COLUMN seed TO sapling"],
         DamagedFile,
-        "settings is not as lshdb made it",
+        "table settings differs: restore",
     ),
     "cut short": (["CUT"], DamagedFile, "damaged"),
     **{
@@ -79,7 +79,7 @@ REFUSED: dict[str, tuple[bytes | list[str], type[StoreError], str]] = {
         f"no {name}": (
             [f"DROP {'VIEW' if name in VIEWS else 'TABLE'} {name}"],
             DamagedFile,
-            f"lacks {name}: restore",
+            f" {name} is missing: restore",
         )
         for name in (*inspection.TABLES, "files", "base_texts", *VIEWS)
     },
