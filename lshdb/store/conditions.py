@@ -8,7 +8,6 @@ that it belongs to.
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +18,7 @@ from lshdb.errors import QueryError
 from lshdb.json_text import dumps
 from lshdb.shingling.arrays import IntArray, chunks
 from lshdb.store.guard import Connection
-from lshdb.store.readonly_sql import WRONG, explained
+from lshdb.store.readonly_sql import user_errors
 from lshdb.store.rows import Parameters, SqlValue, integers
 
 # The only statements with a user's text in them. In a subquery, json_each has no columns that the
@@ -69,14 +68,5 @@ class Condition:
         return found
 
     def _rows(self, statement: str) -> list[tuple[SqlValue, ...]]:
-        try:
+        with user_errors(self._path, "where", f"; the columns are {_COLUMNS}"):
             return self._connection.execute(statement, self._parameters).fetchall()
-        except WRONG as error:
-            raise QueryError(f"where: {error}") from error
-        except sqlite3.Error as error:
-            raised = explained(error, self._path)
-            if isinstance(raised, QueryError):
-                # What follows in the message is of the statement around the expression.
-                reason = str(error).partition("\n")[0]
-                raised = QueryError(f"where: {reason}; the columns are {_COLUMNS}")
-            raise raised from error

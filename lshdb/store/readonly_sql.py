@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from time import monotonic
 from typing import Final
@@ -133,7 +134,7 @@ def sealed_connection(path: Path, timeout: float, *, one_moment: bool = False) -
     return connection
 
 
-WRONG: Final = (
+_WRONG: Final = (
     sqlite3.Warning,
     sqlite3.ProgrammingError,
     sqlite3.InterfaceError,
@@ -141,6 +142,35 @@ WRONG: Final = (
     OverflowError,
 )
 """Python's own errors about SQL and values for its parameters."""
+_ONLY_READS: Final = ": lshdb sql only reads; no writing, no ATTACH, no PRAGMA that sets"
+_REASONS: Final = {
+    sqlite3.SQLITE_ERROR: "",
+    sqlite3.SQLITE_AUTH: _ONLY_READS,
+    sqlite3.SQLITE_READONLY: _ONLY_READS,
+    sqlite3.SQLITE_TOOBIG: ": a value may be as large as one in the file, and on a page have "
+    f"{LARGEST_VALUE >> 20} MiB",
+    sqlite3.SQLITE_INTERRUPT: ": it takes too long for a page; lshdb sql has no limit of time",
+}
+"""SQLite's errors that are the user's, and what there is to add to their messages."""
+
+
+@contextmanager
+def user_errors(path: Path, what: str, hint: str = "") -> Iterator[None]:
+    """Raise QueryError for errors of a user's SQL; others are the file's.
+
+    `what` comes before its message, `hint` after it.
+    """
+    try:
+        yield
+    except _WRONG as error:
+        raise QueryError(f"{what}: {error}") from error
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+        if code not in _REASONS:
+            with translated_errors(path):
+                raise
+        reason = str(error).partition("\n")[0] + _REASONS[code] + hint
+        raise QueryError(f"{what}: {reason}") from error
 
 
 def run_readonly(
@@ -171,54 +201,21 @@ def run_readonly(
         end = monotonic() + seconds
         connection.set_progress_handler(lambda: monotonic() > end, _STEPS)
     try:
-        try:
+        with user_errors(path, "SQL"):
             cursor = connection.execute(sql, parameters)
-        except WRONG as error:
-            raise QueryError(f"SQL: {error}") from error
-        except sqlite3.Error as error:
-            raise explained(error, path) from error
     except BaseException:
         connection.close()
         raise
     names = [column[0] for column in cursor.description or ()]
-    return names, _rows(connection, cursor, path)
+    return names, _rows(connection, cursor)
 
 
-def _rows(
-    connection: Connection, cursor: sqlite3.Cursor, path: Path
-) -> Iterator[tuple[SqlValue, ...]]:
-    try:
+def _rows(connection: Connection, cursor: sqlite3.Cursor) -> Iterator[tuple[SqlValue, ...]]:
+    with closing(connection), user_errors(connection.path, "SQL"):
         for row in cursor:
             yield row
             connection.check_owner()
         connection.check_unchanged()
-    except sqlite3.Error as error:
-        raise explained(error, path) from error
-    finally:
-        connection.close()
-
-
-def explained(error: sqlite3.Error, path: Path) -> Exception:
-    """The error to raise for an error of a user's SQL, which may also be the file's fault."""
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-    if code in (sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY):
-        return QueryError(
-            f"SQL: {error}: lshdb sql only reads; no writing, no ATTACH, no PRAGMA that sets"
-        )
-    if code == sqlite3.SQLITE_TOOBIG:
-        return QueryError(
-            f"SQL: {error}: a value may be as large as one in the file, and on a page have "
-            f"{LARGEST_VALUE >> 20} MiB"
-        )
-    if code == sqlite3.SQLITE_INTERRUPT:
-        return QueryError("SQL: it takes too long for a page: lshdb sql has no limit of time")
-    if code == sqlite3.SQLITE_ERROR:
-        return QueryError(f"SQL: {error}")
-    try:
-        with translated_errors(path):
-            raise error
-    except Exception as translated:
-        return translated
 
 
 def _text(raw: bytes) -> str:
