@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -12,13 +12,20 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import SettingsError
-from lshdb.formatting import listed, share
+from lshdb.formatting import listed, share, shortened
 from lshdb.groups import Option, check_value
-from lshdb.templates import in_notebook
+from lshdb.templates import html_table
 
 MAX_LANES: Final = 4096
+_ELEMENTS_SHOWN: Final = 50
+_PASSAGES_SHOWN: Final = 20
+_LONGEST_SHOWN: Final = 1_000
+"""What a notebook shows of a comparison, and characters of a passage."""
 LONGEST: Final = 1000
 """Characters of a construction as text."""
+
+
+_LEVELS: Final = re.compile(r"(\s*(and|or)\s+0*[1-9][0-9]{0,8}\s*(,|$))+(?<!,)")
 
 
 class Level(NamedTuple):
@@ -31,7 +38,7 @@ class Level(NamedTuple):
         return f"{self.kind} {self.size}"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Construction:
     """The shape of the index: b bands of r rows, and what must collide to make a candidate.
 
@@ -68,22 +75,19 @@ class Construction:
         """
         if not isinstance(text, str) or len(text) > LONGEST:
             raise SettingsError(f"construction {text!r:.100} is not a text of a few levels")
+        if _LEVELS.fullmatch(text) is None:
+            raise SettingsError(
+                f'construction {text!r} is not levels of at least 1 like "and 4, or 8" or '
+                '"and 4, or 4, and 4, or 4"'
+            )
         levels: list[Level] = []
-        lanes = 1
         for part in text.split(","):
-            match = re.fullmatch(r"\s*(and|or)\s+([0-9]{1,9})\s*", part)
-            if match is None or int(match[2]) < 1:
-                raise SettingsError(
-                    f'construction {text!r} is not levels of at least 1 like "and 4, or 8" or '
-                    '"and 4, or 4, and 4, or 4"'
-                )
-            kind: Literal["and", "or"] = "and" if match[1] == "and" else "or"
-            size = int(match[2])
-            lanes *= size
-            if size > 1 and levels and levels[-1].kind == kind:
-                levels[-1] = Level(kind, levels[-1].size * size)
-            elif size > 1:
-                levels.append(Level(kind, size))
+            kind, size = part.split()
+            if int(size) > 1 and levels and levels[-1].kind == kind:
+                levels[-1] = Level(levels[-1].kind, levels[-1].size * int(size))
+            elif int(size) > 1:
+                levels.append(Level("and" if kind == "and" else "or", int(size)))
+        lanes = math.prod(level.size for level in levels)
         if lanes > MAX_LANES:
             raise SettingsError(
                 f"construction {text!r} takes {lanes} lanes; the maximum is {MAX_LANES}"
@@ -197,7 +201,7 @@ _SETTINGS: Final[dict[str, tuple[object, Option]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Settings:
     """What a database is made with; threshold, recall and construction change by reindexing only.
 
@@ -434,7 +438,7 @@ class CommonPassage:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Passages:
     """What a text shares with stored documents; see Database.passages. Iterates over the sources.
 
@@ -481,7 +485,7 @@ class PassagePair:
     passages: tuple[CopiedPassage, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Comparison:
     """What two documents A and B have in common; see Database.compare.
 
@@ -535,31 +539,25 @@ class Comparison:
     b_content: str | tuple[Element, ...] | None = field(repr=False)
 
     def _repr_html_(self) -> str | None:
-        """For a notebook: the numbers, and for texts both with their shared passages marked."""
-        rows = [
+        """For a notebook: the numbers, and the first of what both share."""
+        facts: list[tuple[str, object]] = [
             ("identical", self.identical),
             ("similarity", self.similarity),
             ("A in B", self.a_in_b),
             ("B in A", self.b_in_a),
-            (
-                "estimate",
-                f"{share(self.estimate)} ± {share(self.standard_error)}",
-            ),
+            ("estimate", f"{share(self.estimate)} ± {share(self.standard_error)}"),
             ("shared shingles", self.shared),
             ("shared buckets", f"{len(self.shared_buckets)} of {self.bands}"),
             ("candidates", self.candidates),
         ]
         if self.shared_elements is not None:
-            rows.append(("shared elements", listed(self.shared_elements, _ELEMENTS_SHOWN)))
-        known = [row for row in rows if row[1] is not None]
-        texts = []
-        if isinstance(self.a_content, str) and isinstance(self.b_content, str):
-            passages = self.passages or ()
-            a = _marked(self.a_content, [(one.a_start, one.a_end) for one in passages])
-            b = _marked(self.b_content, [(one.b_start, one.b_end) for one in passages])
-            lines = ({"number": 0, "pieces": pieces} for pieces in (a, b))
-            texts.append({"kind": "same", **dict(zip("ab", lines, strict=True))})
-        return in_notebook("notebook_comparison", a=self.a, b=self.b, facts=known, rows=texts)
+            facts.append(("shared elements", listed(self.shared_elements, _ELEMENTS_SHOWN)))
+        if isinstance(self.a_content, str):
+            for one in (self.passages or ())[:_PASSAGES_SHOWN]:
+                text = self.a_content[one.a_start : one.a_end]
+                facts.append(("shared passage", shortened(text, _LONGEST_SHOWN)))
+        known = [row for row in facts if row[1] is not None]
+        return html_table(["", f"A: {self.a}, B: {self.b}"], known, len(known))
 
 
 @dataclass(frozen=True, slots=True)
@@ -652,7 +650,7 @@ class Decision:
     state: DecisionState = "holds"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AddReport:
     """The results of `add_many` or `add_files`.
 
@@ -711,7 +709,7 @@ class SyncChange:
     moved_from: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SyncReport:
     """The results of `sync`.
 
@@ -750,7 +748,7 @@ class Bucket:
     documents: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Info:
     """A database's settings and size.
 
@@ -818,7 +816,7 @@ class DecidedRow:
     dropped: DroppedRow | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reindexed:
     """What `Database.reindex` did.
 
@@ -835,38 +833,3 @@ class Reindexed:
     documents: int
     rows: int
     free: int
-
-
-# in notebooks
-
-_ELEMENTS_SHOWN: Final = 50
-_WHOLE_TEXT: Final = 2_000
-"""Longest text that is shown whole; of a longer one, passages and the text around them."""
-_AROUND: Final = 80
-_TEXT_SHOWN: Final = 5_000
-
-
-def _marked(text: str, spans: Iterable[tuple[int, int]]) -> list[dict[str, str]]:
-    """A text in pieces, some spans as `shared`; a long one is cut to the text around these."""
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if merged and start <= merged[-1][1]:
-            merged[-1] = merged[-1][0], max(end, merged[-1][1])
-        else:
-            merged.append((start, end))
-    around = len(text) if len(text) <= _WHOLE_TEXT else _AROUND
-    pieces: list[tuple[str, str]] = []
-    done = shown = 0
-    for start, end in merged or [(0, 0)]:
-        if shown > _TEXT_SHOWN:
-            break
-        begin, cut = max(done, start - around), min(end, start + _TEXT_SHOWN)
-        before = "" if begin == done else " \N{HORIZONTAL ELLIPSIS} "
-        pieces.append(("same", before + text[begin:start]))
-        pieces.append(("shared", text[start:cut]))
-        pieces.append(("same", "\N{HORIZONTAL ELLIPSIS}" if cut < end else ""))
-        shown += cut - begin
-        done = end
-    rest = " \N{HORIZONTAL ELLIPSIS}" if done + around < len(text) else ""
-    pieces.append(("same", text[done : done + around] + rest))
-    return [{"kind": kind, "text": part} for kind, part in pieces if part]

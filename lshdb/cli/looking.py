@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from lshdb.cli.conditions import NamedValues, with_named_values
+from lshdb.cli.conditions import with_values
 from lshdb.cli.files import STDOUT, check_distinct, output_to, stdin
 from lshdb.cli.messages import message, shows_progress
 from lshdb.cli.options import (
@@ -28,7 +28,7 @@ from lshdb.groups import Option
 from lshdb.ingest.deciding import check_words, user
 from lshdb.json_text import dumps
 from lshdb.model import Bucket
-from lshdb.options import GroupingOptions, StoredKey
+from lshdb.options import GroupingOptions, StoredKey, WhereParameters
 from lshdb.progress import shown
 from lshdb.search.documents import count_distinct
 from lshdb.settings import settings_record
@@ -124,7 +124,7 @@ def sql(
         str | None,
         Option("Read the statement from FILE (or -).", metavar="FILE", flags=("--file", "-f")),
     ] = None,
-    parameter: NamedValues = None,
+    parameters: WhereParameters = (),
     form: Form,
 ) -> None:
     """Run a SELECT on the file's tables and views.
@@ -139,7 +139,7 @@ def sql(
 
     Example: lshdb sql "select * from buckets order by documents desc limit 5"
 
-    Example: lshdb sql "select key from documents where shingles > :least" -p least 1000
+    Example: lshdb sql "select key from documents where shingles > ?" -p 1000
     """
     if (statement is None) == (file is None):
         raise UsageError("give one of SELECT, - and --file FILE")
@@ -151,7 +151,7 @@ def sql(
             f"{statement!r} is a command of the sqlite3 shell, not SQL: lshdb sql --help names "
             "the tables"
         )
-    statement, parameters = with_named_values(statement, parameter or [])
+    statement, parameters = with_values(statement, [*map(str, parameters or ())], "the SQL")
     with at.reading(form) as database:
         end_on_interrupt()  # whatever the form: the time goes into the first row
         rows = database.sql(statement, parameters)

@@ -13,6 +13,7 @@ import typer
 
 import lshdb
 from lshdb.cli.conditions import with_values
+from lshdb.errors import UsageError
 from lshdb.groups import Option, Options, option_of, signature_of, without_none
 from lshdb.sources.paths import printable_path
 
@@ -105,8 +106,11 @@ def grouped(group: Any, given: dict[str, Any]) -> Options:
             value = False if value else one.default
         if value is not None:
             values[one.name] = value
-    if "parameters" in values or "where" in values:
-        values |= with_values(values.get("where"), values.get("parameters", []))
+    if "parameters" in values:
+        if "where" not in values:
+            raise UsageError("-p is for the parameters of --where, which is not given")
+        sql = with_values(values["where"], values["parameters"], "--where")
+        values["where"], values["parameters"] = sql
     made: Options = group(**values)
     return made
 

@@ -9,7 +9,7 @@ from helpers import Command
 
 import lshdb
 
-ASKED = "select key from documents where metadata ->> '$.year' = :year order by key"
+ASKED = "select key from documents where metadata ->> '$.year' = ? order by key"
 
 
 @pytest.fixture
@@ -37,15 +37,14 @@ def test_a_statement_from_a_file_or_standard_input(command: Command) -> None:
     assert command.fails("sql", "-", stdin="select 1" + " " * 3_000_000).startswith("SQL: ")
 
 
-def test_a_parameter_is_two_words(command: Command) -> None:
-    assert command.done("sql", ASKED, "-p", "year", "2024").lines == ["b", "c"]
-    assert command.done("sql", ASKED, "-p", "year", "2024:text").lines == ["b"]
-    named = ASKED.replace(":year", "$year /* ? :none */") + " limit @most"
-    values = ("-p", "year", "2024", "--parameter", "@most", "1")
-    assert command.done("sql", named, *values).lines == ["b"]
-    both = ("-p", "a", "x=y", "-p", "b", "null")
-    assert command.done("sql", "select :a, :b, :a, '?'", *both).lines == ["x=y||x=y|?"]
-    assert command.done("sql", "-", "-p", "x", "-1.5", stdin="select :x + 1").lines == ["-0.5"]
+def test_each_parameter_has_a_value_in_order(command: Command) -> None:
+    assert command.done("sql", ASKED, "-p", "2024").lines == ["b", "c"]
+    assert command.done("sql", ASKED, "-p", "2024:text").lines == ["b"]
+    limited = ASKED.replace("?", "? /* ? :none */") + " limit ?"
+    assert command.done("sql", limited, "-p", "2024", "--parameter", "1").lines == ["b"]
+    both = ("-p", "x=y", "-p", "null")
+    assert command.done("sql", "select ?1, ?2, ?1, '?'", *both).lines == ["x=y||x=y|?"]
+    assert command.done("sql", "-", "-p", "-1.5", stdin="select ? + 1").lines == ["-0.5"]
 
 
 def test_a_terminal_has_headings_and_nothing_for_null(command: Command) -> None:

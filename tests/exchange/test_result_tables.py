@@ -131,24 +131,22 @@ def test_what_a_notebook_shows_is_text(db: lshdb.Database) -> None:
         db.compare("a", HOSTILE),
     ]
     for one in results:
-        cells = [text for tag in ("td", "p") for text in shown(one).texts(tag)]
+        cells = [text for tag in ("td", "th", "p") for text in shown(one).texts(tag)]
         assert any("<script>alert" in text for text in cells), "as text"
         assert "\x1b" not in repr(one)
 
 
-def test_shared_passages_are_marked(db: lshdb.Database, tmp_path: Path) -> None:
-    assert shown(db.compare("a", HOSTILE)).texts("mark") == [TEXT, TEXT]
-    assert shown(db.compare("a", "alone")).texts("mark") == []
+def test_shared_passages_are_shown(db: lshdb.Database, tmp_path: Path) -> None:
+    assert TEXT in shown(db.compare("a", HOSTILE)).texts("td")
+    assert TEXT not in shown(db.compare("a", "alone")).texts("td")
     long = " ".join(f"word{n}" for n in range(2_000))
     one = lshdb.Document("one", f"{long} {TEXT} {long[:300]}")
     other = lshdb.Document("two", f"{TEXT} <i>other</i> " + "x " * 5_000 + TEXT)
     compared = db.compare(one, other)
-    assert TEXT in shown(compared).texts("mark")
-    assert len(compared._repr_html_() or "") < 20_000
+    assert TEXT in shown(compared).texts("td")
     many = lshdb.Document("many", "".join(f"{TEXT} {n} {n} {n}\n" for n in range(200)))
-    marks = shown(db.compare(many, lshdb.Document("two", f"{TEXT} and"))).texts("mark")
-    assert marks.count(TEXT) == len(marks) > 5_000 // len(TEXT) / 2, "in B they are one"
-    assert len(marks) < 200, "the table shows the first"
+    cells = shown(db.compare(many, lshdb.Document("two", f"{TEXT} and"))).texts("td")
+    assert cells.count(TEXT) == 20, "the table shows the first"
     with database_of(
         tmp_path / "sets.db",
         [("a", [*range(90), HOSTILE]), ("b", [*range(5, 95), HOSTILE])],
