@@ -237,6 +237,7 @@ CREATE TABLE documents (
     number INTEGER PRIMARY KEY, key TEXT NOT NULL, length INTEGER NOT NULL, content TEXT NOT NULL,
     metadata TEXT, file TEXT, line INTEGER
 ) STRICT;
+CREATE INDEX by_length ON documents (length DESC);
 CREATE TABLE dropped (
     number INTEGER PRIMARY KEY, similarity REAL NOT NULL, exact INTEGER NOT NULL,
     identical INTEGER NOT NULL, kept INTEGER, kept_key TEXT, kept_metadata TEXT,
@@ -245,11 +246,8 @@ CREATE TABLE dropped (
 """
 WAITING_ADD: Final = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)"
 WAITING_DROP: Final = "INSERT INTO dropped VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-WAITING_LONGEST: Final = "SELECT number, length FROM documents ORDER BY length DESC, number"
-WAITING_LAST: Final = "SELECT number, length FROM documents ORDER BY number DESC"
-WAITING_CONTENTS: Final = (
-    "SELECT number, content FROM json_each(?) CROSS JOIN documents ON number = value"
-)
+WAITING_LONGEST: Final = "SELECT number, content FROM documents ORDER BY length DESC, number"
+WAITING_LAST: Final = "SELECT number, content FROM documents ORDER BY number DESC"
 WAITING_KEYS: Final = """
 SELECT documents.key FROM json_each(?) CROSS JOIN documents ON number = value ORDER BY json_each.id
 """

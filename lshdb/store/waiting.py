@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Container, Generator, Iterable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 from lshdb.json_text import dumps
 from lshdb.limits import Limits
@@ -17,10 +17,6 @@ from lshdb.model import DroppedRow
 from lshdb.store import statements as sql
 from lshdb.store.connection import CACHE_KIB
 from lshdb.store.sqlite_errors import translated_errors
-
-_READ_AT_ONCE: Final = 1 << 20
-_ROW: Final = 200
-"""Characters of contents that are read at once, and those that each row counts for."""
 
 
 class WaitingDocuments:
@@ -42,22 +38,10 @@ class WaitingDocuments:
 
     def in_order(self, order: Literal["longest", "last"]) -> Generator[tuple[int, str]]:
         """The numbers and stored forms: the longest or the last first, the first of equals."""
-        # Numbers are sorted without contents, and no statement holds one that has been read.
-        in_order = sql.WAITING_LONGEST if order == "longest" else sql.WAITING_LAST
-        size = 0
-        some: list[int] = []
         with self._errors():
-            for number, length in self._connection.execute(in_order):
-                if some and size + length > _READ_AT_ONCE:
-                    yield from self._contents(some)
-                    some, size = [], 0
-                some.append(number)
-                size += length + _ROW
-            yield from self._contents(some)
-
-    def _contents(self, numbers: list[int]) -> list[tuple[int, str]]:
-        found = dict(self._connection.execute(sql.WAITING_CONTENTS, (dumps(numbers),)).fetchall())
-        return [(number, found.pop(number)) for number in numbers]
+            yield from self._connection.execute(
+                sql.WAITING_LONGEST if order == "longest" else sql.WAITING_LAST
+            )
 
     def keys(self, numbers: Iterable[int]) -> list[str]:
         """The keys of documents, by their numbers."""
@@ -93,13 +77,10 @@ class WaitingDocuments:
         with self._errors():
             rows = self._connection.execute(sql.WAITING_DECISIONS, (first, end)).fetchall()
         found = []
-        for number, key, file, line, kept, kept_file, kept_line, similarity, *how, own, its in rows:
-            one = None
-            if kept is not None:
-                exact, identical = map(bool, how)
-                one = DroppedRow(
-                    key, file, line, kept, kept_file, kept_line, similarity, exact, identical
-                )
+        for number, *values, exact, identical, own, its in rows:
+            key, _, _, kept, *_ = values
+            flags = bool(exact), bool(identical)
+            one = None if kept is None else DroppedRow(*values, *flags)
             found.append((number, key, one, own, its))
         return found
 
