@@ -349,7 +349,7 @@ def review(
     """
     if sort not in _SORTS:
         raise UsageError(f"--sort {sort} is not {', '.join(_SORTS)}")
-    from lshdb.cli.review_terminal import Review
+    from lshdb.cli.review_terminal import Session
 
     with at.open("write") as database:
         # Without decisions, so that clusters keep their places from one run to the next.
@@ -359,11 +359,11 @@ def review(
             return
         found.sort(key=_SORTS[sort])
         least = asked.threshold or database.settings.threshold
-        work = Review(database, found, least, user() if who is None else who)
+        work = Session(database, found, least, user() if who is None else who)
         try:
             work.run()
         finally:
-            message(work.summary())
+            message(work.progress())
             if dropped := len(remove_decided(database, dry_run=True)):
                 message(
                     f"to be dropped: {dropped:,}; lshdb remove --decided "

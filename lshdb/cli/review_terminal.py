@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
 from itertools import chain, islice
-from typing import Final, NamedTuple
+from typing import Final
 
 import typer
 from rich.text import Text
@@ -15,58 +14,35 @@ from lshdb.cli.drawing import drawn_differences, on_one_line, show, terminal
 from lshdb.database import Database
 from lshdb.errors import KeyNotFound
 from lshdb.formatting import share
-from lshdb.ingest.deciding import add_decisions, now, undo_decision
-from lshdb.model import Cluster, Content, Decision, Verdict
+from lshdb.model import Cluster
 from lshdb.search.decisions import Verdicts
-from lshdb.shingling.content import from_stored
 from lshdb.sources.paths import escaped
-from lshdb.store import statements as sql
-from lshdb.web.listing import common_path
+from lshdb.web.listing import described, is_left
+from lshdb.web.reviewing import Review
 
 _ACTIONS: Final = {
-    "k": ("keep", "both stay"),
-    "d": ("drop", "the shown one goes, the kept one stays"),
-    "x": ("exchange", "the shown one stays, the kept one goes"),
-    "n": ("different", "they are not duplicates of each other"),
-    "a": ("all", "all that are left go, but for those below the threshold"),
-    "s": ("skip", "ask about the shown one another time"),
-    "c": ("cluster", "ask about the whole cluster another time"),
-    "m": ("more", "show more of the differences"),
-    "u": ("undo", "take the last step back"),
-    "q": ("quit", "end; the next run goes on here"),
-    "?": ("help", "this list"),
+    "k": "keep both",
+    "d": "drop the shown one, keep the kept one",
+    "x": "keep the shown one, drop the kept one",
+    "n": "they are not duplicates of each other",
+    "a": "drop all that are left, but for those below the threshold",
+    "s": "ask about the shown one another time",
+    "c": "ask about the whole cluster another time",
+    "m": "show more of the differences",
+    "u": "undo your last decision",
+    "q": "end; the next run goes on here",
+    "?": "this list",
 }
+_BUTTONS: Final = {"k": "both", "d": "only 0 1", "x": "only 1 0", "n": "different", "a": "only 0"}
+"""What keys mean, as the pages say it of the kept document, the shown one and all that are left."""
 _PROMPT: Final = "keep [k], drop [d], not duplicates [n], skip [s], undo [u], quit [q], ? "
-_LAST_PROMPT: Final = "undo [u], quit [q] "
-_SKIPPING: Final = "sc"
 _MEMBERS: Final = 8
 """Members of a cluster that are listed."""
 _MIN_LINES: Final = 8
+"""Minimum lines of the screen for differences."""
 
 
-class _Document(NamedTuple):
-    """A document on the screen; decisions are about its digest, content may be unknown."""
-
-    key: str
-    digest: str
-    content: Content | None
-
-
-class _Step(NamedTuple):
-    """A step of this run, which can be undone: it decided something, or skipped something.
-
-    Attributes:
-        cluster: its index.
-        decided: the time of the decisions, None if nothing was decided.
-        skipped: what was skipped before.
-    """
-
-    cluster: int
-    decided: str | None
-    skipped: frozenset[str | int]
-
-
-class Review:
+class Session:
     """One run through the clusters."""
 
     def __init__(
@@ -75,210 +51,129 @@ class Review:
         self._database = database
         self._clusters = clusters
         self._threshold = threshold
-        self._who = who
+        self._review = Review(database.path, who)
         self._console = terminal()
         self._pressed = _pressed()
-        self._steps: list[_Step] = []
-        self._skipped: frozenset[str | int] = frozenset()
-        """Keys of documents, and indices of clusters."""
-        self._room = _MIN_LINES
-        """Lines of the screen for differences."""
+        self._skipped: set[str] = set()
+        self._verdicts = Verdicts(database.decisions())
 
     def run(self) -> None:
         """Ask about one pair after another, until the user ends it or all are decided."""
-        index = 0
         action = ""
         while action != "q":
             self._verdicts = Verdicts(self._database.decisions())
-            pair = None
-            while index < len(self._clusters) and (pair := self._open_pair(index)) is None:
-                index += 1
+            numbered = enumerate(map(self._open_pair, self._clusters))
+            index, pair = next((each for each in numbered if each[1]), (0, None))
             if pair is None:
-                if not self._steps:
-                    self._say("no cluster is left to decide")
-                    break
-                self._say("that was the last cluster")
-                action = self._asked(_LAST_PROMPT, iter(()))
-            elif (shown := self._documents(pair)) is not None:
-                action = self._asked(_PROMPT, self._drawn(index, shown))
-                self._act(action, index, shown)
-            if action == "u":
-                index = self._undo(index)
+                self._say("no cluster is left to decide")
+                if not action:
+                    return
+                if (action := self._asked(iter(()), 0)) == "u":
+                    self._undo()
+                continue
+            known = self._database.store.known(pair)
+            if missing := [key for key in pair if key not in known]:
+                self._say(f"{missing[0]!r:.100} no longer exists; it is skipped")
+                self._skipped.update(missing)
+                continue
+            digests = {key: known[key].digest.hex() for key in pair}
+            one = self._clusters[index]
+            room = max(self._console.height - min(len(one.members), _MEMBERS) - 6, _MIN_LINES)
+            action = self._asked(self._drawn(index, digests), room)
+            if action in "sc":
+                self._skipped.update(pair[1:] if action == "s" else one.members)
+            elif action == "u":
+                self._undo()
+            elif action in _BUTTONS:
+                self._decide(action, one, digests)
 
-    def summary(self) -> str:
-        """What was decided, in words."""
-        self._verdicts = Verdicts(self._database.decisions())
-        steps = sum(step.decided is not None for step in self._steps)
-        return f"decided in this run: {steps:,}; {self._progress()}"
-
-    def _progress(self) -> str:
+    def progress(self) -> str:
+        """How many clusters are decided, in words."""
         decided = sum(map(self._verdicts.of_cluster, self._clusters))
         return f"{decided:,} of {len(self._clusters):,} clusters decided"
 
-    def _open_pair(self, index: int) -> tuple[str, str] | None:
+    def _open_pair(self, one: Cluster) -> tuple[str, str] | None:
         """The next two undecided documents of a cluster, the kept one first."""
-        if index in self._skipped:
-            return None
-        one, verdicts = self._clusters[index], self._verdicts
-        asked = [key for key in _nearest(one) if key not in self._skipped]
-        left = [key for key in asked if verdicts.of_key.get(key) != "drop"]
-        left.sort(key=lambda key: (verdicts.of_key.get(key) != "keep", key != one.keep))
-        undecided = [key for key in asked if key not in verdicts.of_key]
+        of_key = self._verdicts.of_key
+        scored = sorted(zip(one.similarities, one.members, strict=True), key=lambda each: -each[0])
+        asked = [key for _, key in scored if key not in self._skipped]
+        left = [key for key in asked if of_key.get(key) != "drop"]
+        left.sort(key=lambda key: (of_key.get(key) != "keep", key != one.keep))
+        undecided = [key for key in asked if key not in of_key]
         pairs = ((kept, other) for kept in left for other in undecided if other != kept)
-        return next((pair for pair in pairs if not verdicts.apart(*pair)), None)
+        return next((pair for pair in pairs if not self._verdicts.apart(*pair)), None)
 
-    def _documents(self, pair: Sequence[str]) -> list[_Document] | None:
-        """The documents as they are now; None, with a message, if one is gone."""
-        found = []
-        for key in pair:
-            row = next(iter(self._database.sql(sql.DIGEST_AND_CONTENT, [key])), None)
-            if row is None:
-                self._say(f"{key!r:.100} no longer exists; it is skipped")
-                self._skipped |= {key}
-                return None
-            digest, stored = row
-            known = isinstance(stored, str)
-            content = from_stored(stored, self._database.settings.shingling) if known else None
-            found.append(_Document(key, digest, content))
-        return found
-
-    # what the keys do
-
-    def _act(self, action: str, index: int, shown: Sequence[_Document]) -> None:
-        kept, other = (each.key for each in shown)
-        if action in _SKIPPING:
-            self._steps.append(_Step(index, None, self._skipped))
-            self._skipped |= {other if action == "s" else index}
-        elif action == "n":
-            self._decide(index, shown, [("different", (kept, other))])
-        elif action == "x":
-            self._decide(index, shown, [("keep", (other,)), ("drop", (kept,))])
-        elif action in "kda":
-            others = self._left(index, kept, other) if action == "a" else [other]
-            verdict: Verdict = "keep" if action == "k" else "drop"
-            verdicts = [(verdict, (key,)) for key in others]
-            self._decide(index, shown, [("keep", (kept,)), *verdicts])
-
-    def _left(self, index: int, kept: str, other: str) -> list[str]:
-        """The other document, and those undecided members that are similar to the kept one."""
-        one, verdicts = self._clusters[index], self._verdicts
-        return [other] + [
-            key
-            for key, score in zip(one.members, one.similarities, strict=True)
-            if kept == one.keep  # similarities are to that one
-            and score >= self._threshold
-            and key not in (kept, other, *verdicts.of_key)
-            and not verdicts.apart(kept, key)
-        ]
-
-    def _decide(
-        self,
-        index: int,
-        shown: Sequence[_Document],
-        verdicts: Iterable[tuple[Verdict, tuple[str, ...]]],
-    ) -> None:
-        """Store verdicts on documents, in one transaction, as a step."""
-        decided = now()
-        known = {each.key: each.digest for each in shown}
-        made = []
-        for verdict, keys in verdicts:
-            if verdict != self._verdicts.of_key.get(keys[0]):
-                digests = tuple(known[key] for key in keys if key in known)
-                made.append(Decision(0, verdict, keys, digests, None, self._who, decided))
-        try:
-            add_decisions(self._database, made)
-        except KeyNotFound as error:
-            self._say(f"{error}; nothing is decided")
-            return
-        self._steps.append(_Step(index, decided, self._skipped))
-        if {one.state for one in self._made(decided)} & {"changed", "missing"}:
+    def _decide(self, action: str, one: Cluster, digests: Mapping[str, str]) -> None:
+        """Store what a key says about the two that are shown, or all that are left."""
+        documents = dict(digests)
+        if action == "a" and next(iter(digests)) == one.keep:
+            shown = described(one, self._verdicts) | {"threshold": self._threshold}
+            left = [
+                each["key"] for each in shown["members"] if is_left(each, shown, self._verdicts)
+            ]
+            for key, found in self._database.store.known(left).items():
+                documents.setdefault(key, found.digest.hex())
+        self._review.decide(_BUTTONS[action], list(documents.items()))
+        now = self._database.store.known(list(digests))
+        if any(key not in now or now[key].digest.hex() != digests[key] for key in digests):
             self._say("a document has changed since it was shown: it is asked about again")
 
-    def _made(self, decided: str | None) -> list[Decision]:
-        """The decisions of one of our steps."""
-        known = self._database.decisions()
-        return [one for one in known if (one.decided, one.who) == (decided, self._who)]
+    def _undo(self) -> None:
+        last = self._review.form(self._database)["last"]
+        try:
+            undone = self._review.undo(last["decided"]) if last else []
+        except KeyNotFound:  # somebody else was faster
+            undone = []
+        for one in undone:
+            self._say(f"undone: {one.verdict} {', '.join(one.keys)}")
+        if not undone:
+            self._say("there is nothing to undo")
 
-    def _undo(self, index: int) -> int:
-        """Undo the last step; return the index of its cluster."""
-        if not self._steps:
-            self._say("nothing was done in this run; lshdb decide --undo undoes earlier decisions")
-            return index
-        step = self._steps.pop()
-        self._skipped = step.skipped
-        if step.decided is not None:
-            taken = 0
-            for one in self._made(step.decided):
-                with suppress(KeyNotFound):  # somebody else was faster
-                    undo_decision(self._database, one.decision, one.decided)
-                    taken += 1
-            self._say(f"undone: {taken:,}")
-        return step.cluster
-
-    # what is on the screen
-
-    def _drawn(self, index: int, shown: Sequence[_Document]) -> Iterator[Text]:
-        """The lines that show a cluster, and how two of its documents differ."""
-        one = self._clusters[index]
+    def _drawn(self, index: int, digests: Mapping[str, str]) -> Iterator[Text]:
+        """Show a cluster; return the lines that show how two of its documents differ."""
+        a, b = (self._database.get(key).content for key in digests)
+        one = described(self._clusters[index], self._verdicts)
         self._console.rule(
-            f"Cluster {index + 1:,} of {len(self._clusters):,}, {self._progress()}", align="left"
+            f"Cluster {index + 1:,} of {len(self._clusters):,}, {self.progress()}", align="left"
         )
-        prefix = common_path(one.members)
-        self._say(f"{len(one.members):,} documents" + (f" in {prefix}" if prefix else ""))
-        scores = dict(zip(one.members, one.similarities, strict=True))
-        marks = dict(zip((each.key for each in shown), "-+", strict=True))
-        listed = sorted(_nearest(one), key=lambda key: (key not in marks, key != one.keep))
-        for key in listed[:_MEMBERS]:
-            score = "kept" if key == one.keep else share(scores[key])
+        prefix, count = one["prefix"], one["documents"]
+        self._say(f"{count:,} documents" + (f" in {prefix}" if prefix else ""))
+        marks = dict(zip(digests, "-+", strict=True))
+        members = sorted(one["members"], key=lambda member: member["key"] not in marks)
+        for member in members[:_MEMBERS]:
+            key = member["key"]
+            score = "kept" if key == one["keep"] else share(member["similarity"])
             decided = self._verdicts.of_key.get(key, "")
             line = f"{marks.get(key, ' ')} {score:<7}{decided:<6}{key.removeprefix(prefix)}"
             show(self._console, on_one_line(line, "bold" if key in marks else ""))
-        if len(listed) > _MEMBERS:
-            self._console.print(f"  and {len(listed) - _MEMBERS:,} more", style="dim")
+        if count > _MEMBERS:
+            self._console.print(f"  and {count - _MEMBERS:,} more", style="dim")
         self._console.print()
-        self._room = max(self._console.height - min(len(listed), _MEMBERS) - 6, _MIN_LINES)
-        kept, other = shown
-        return drawn_differences(
-            self._console, kept.content, other.content, identical=kept.digest == other.digest
-        )
+        identical = len(set(digests.values())) == 1
+        return drawn_differences(self._console, a, b, identical=identical)
 
-    def _asked(self, prompt: str, lines: Iterator[Text]) -> str:
-        """Print lines as far as the screen reaches, and take a key: the next action."""
-        lines = self._print_some(lines)
-        while True:
-            self._console.print(prompt, style="bold", end="")
+    def _asked(self, lines: Iterator[Text], room: int) -> str:
+        """Print lines, as many at once as there is room for, and take a key: the next action."""
+        action = "m"
+        while action in "m?":
+            if action == "?":
+                for each in _ACTIONS.items():
+                    self._say("  ".join(each))
+            else:
+                for line in islice(lines, room):
+                    show(self._console, line)
+                if following := list(islice(lines, 1)):
+                    lines = chain(following, lines)
+                    self._say("more [m]")
+            self._console.print(_PROMPT, style="bold", end="")
             self._console.file.flush()
-            key = next(self._pressed, "q")
-            self._say(key[:20])
-            action = next(
-                (each for each, (name, _) in _ACTIONS.items() if key in (each, name)), "?"
-            )
-            if action == "m":
-                lines = self._print_some(lines)
-            elif action == "?":
-                for each, (name, what) in _ACTIONS.items():
-                    self._say(f"{each}  {name:<10}{what}")
-            elif f"[{action}]" in prompt or prompt == _PROMPT:
-                return action
-
-    def _print_some(self, lines: Iterator[Text]) -> Iterator[Text]:
-        """Print as many lines as fit on the screen; return the others."""
-        for line in islice(lines, self._room):
-            show(self._console, line)
-        following = next(lines, None)
-        if following is None:
-            return lines
-        self._say("more [m]")
-        return chain([following], lines)
+            pressed = next(self._pressed, "q")
+            self._say(pressed[:20])
+            action = pressed if pressed in _ACTIONS else "?"
+        return action
 
     def _say(self, text: str) -> None:
         self._console.print(escaped(text), soft_wrap=True)
-
-
-def _nearest(one: Cluster) -> list[str]:
-    """The members, by their similarity to the kept one."""
-    scored = zip(one.members, one.similarities, strict=True)
-    return [key for key, _ in sorted(scored, key=lambda each: -each[1])]
 
 
 def _pressed() -> Iterator[str]:

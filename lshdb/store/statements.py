@@ -177,8 +177,7 @@ LAST_DECISION: Final = "SELECT coalesce(max(decision), 0) FROM decisions"
 INSERT_DECISION: Final = "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?)"
 DELETE_DECISION: Final = "DELETE FROM decisions WHERE decision = ?"
 
-# For `lshdb review` and Spark, on connections that only read.
-DIGEST_AND_CONTENT: Final = "SELECT lower(hex(digest)), content FROM documents WHERE key = ?"
+# For Spark, on connections that only read.
 ALL_DOCUMENTS: Final = """
     SELECT doc_id, key, shingles, content, signature
     FROM documents LEFT JOIN signatures USING (doc_id) ORDER BY doc_id"""

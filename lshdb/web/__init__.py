@@ -15,5 +15,5 @@ In: requests. Out: pages that only read, as HTML or JSON. Needs the extra `web`,
     report     all pages in one file, to hand on
     drawing    the numbers behind the pictures
 
-Doors: listing, report, serving.
+Doors: listing, report, reviewing, serving.
 """

@@ -21,6 +21,7 @@ from lshdb.ingest.deciding import add_decisions, now, undo_decision
 from lshdb.json_text import loads
 from lshdb.model import Decision, Verdict
 from lshdb.opening import open_database
+from lshdb.search.decisions import Verdicts
 from lshdb.web.results import stat_of, state_of
 
 MAX_MEMBERS: Final = 5_000
@@ -93,28 +94,35 @@ class Review:
             "last": None if last is None else _named(last, own, made),
         }
 
-    def decide(self, posted: Mapping[str, str]) -> None:
-        """Store the decisions of a form, in one transaction.
+    def decide(self, action: str, documents: list[tuple[str, str]], note: str = "") -> None:
+        """Store the decisions of a button or key, in one transaction; those that hold stay as made.
 
-        The form has the keys and digests of the documents that its page showed: one that has
-        changed since then is not decided.
+        Args:
+            action: as `verdicts_of` reads it.
+            documents: the keys and digests of the documents that were shown: one that has changed
+                since then is not decided.
+            note: why.
         """
-        documents = _documents(posted.get("documents", ""))
-        decided = now()
-        made = [
-            Decision(
-                0,
-                verdict,
-                tuple(key for key, _ in some),
-                tuple(digest for _, digest in some),
-                " ".join(posted.get("note", "").split()) or None,
-                self._who,
-                decided,
-            )
-            for verdict, some in _asked(posted.get("action", ""), documents)
-        ]
+        asked = verdicts_of(action, documents)
+        decided, why = now(), " ".join(note.split()) or None
         with self._writing() as database:
-            add_decisions(database, made)
+            held = Verdicts(database.decisions()).of_key
+            new = [each for each in asked if held.get(each[1][0][0]) != each[0]] or asked
+            add_decisions(
+                database,
+                [
+                    Decision(
+                        0,
+                        verdict,
+                        tuple(key for key, _ in some),
+                        tuple(digest for _, digest in some),
+                        why,
+                        self._who,
+                        decided,
+                    )
+                    for verdict, some in new
+                ],
+            )
 
     def undo(self, which: str) -> list[Decision]:
         """Undo the decisions of this reviewer with a time, or one of anybody by number and time.
@@ -166,7 +174,8 @@ def _named(decided: str, own: Sequence[Decision], made: Sequence[Decision]) -> d
     }
 
 
-def _documents(field: str) -> list[tuple[str, str]]:
+def documents_of(field: str) -> list[tuple[str, str]]:
+    """The keys and digests in a field of a form."""
     try:
         found = [(key, digest) for key, digest in loads(field.encode())]
     except (RecursionError, TypeError, ValueError):
@@ -178,7 +187,7 @@ def _documents(field: str) -> list[tuple[str, str]]:
     return found
 
 
-def _asked(
+def verdicts_of(
     action: str, documents: list[tuple[str, str]]
 ) -> list[tuple[Verdict, list[tuple[str, str]]]]:
     """The verdicts of a button: `keep 3`, `drop 3`, `only 3`, `both` or `different`.

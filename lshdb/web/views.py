@@ -42,7 +42,7 @@ from lshdb.web.drawing import bars, columns, s_curve
 from lshdb.web.listing import Filters, Neighbours
 from lshdb.web.rendering import Page, snippet
 from lshdb.web.results import Results, Stage, state_of
-from lshdb.web.reviewing import MAX_MEMBERS, Review
+from lshdb.web.reviewing import MAX_MEMBERS, Review, documents_of
 from lshdb.web.surveys import Survey, keys_of, survey_clusters, survey_pairs
 
 TIMEOUT: Final = 5.0
@@ -653,7 +653,8 @@ def decide(visit: Visit) -> Page:
     def act() -> tuple[str, dict[str, str]]:
         if undone := posted.get("undo"):
             return _undone(came_from, back, review.undo(undone))
-        review.decide(posted)
+        documents = documents_of(posted.get("documents", ""))
+        review.decide(posted.get("action", ""), documents, posted.get("note", ""))
         listed = came_from == "cluster" or (came_from == "compare" and "listed" in back)
         return _next(visit, came_from, back) if listed else (came_from, back)
 
