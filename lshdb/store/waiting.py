@@ -79,7 +79,7 @@ class WaitingDocuments:
         found = []
         for number, *values, exact, identical, own, its in rows:
             key, _, _, kept, *_ = values
-            flags = bool(exact), bool(identical)
+            flags = map(bool, (exact, identical))
             one = None if kept is None else DroppedRow(*values, *flags)
             found.append((number, key, one, own, its))
         return found
