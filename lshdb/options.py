@@ -68,7 +68,7 @@ def passages_of_text(text: str) -> int:
 
 # options that several groups have
 
-_READER: Final[Kind] = ("a reader of files", lambda value: hasattr(value, "parser"))
+_READER: Final[Kind] = ("a reader of files", lambda value: hasattr(value, "batches"))
 Threshold: TypeAlias = Annotated[
     float | None, Option("Minimum similarity. [default: the database's]", above=0, max=1)
 ]

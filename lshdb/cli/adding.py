@@ -139,17 +139,16 @@ def _print_dropped(one: DroppedRow, *, as_json: bool) -> None:
 
 
 def _report(total: AddReport, reader: Reader, as_json: bool) -> None:
-    replaced = total.replaced + reader.replaced
     skipped_files = reader.skipped_files.counts()
     if as_json:
-        json_line({**asdict(total), "replaced": replaced, "skipped_files": skipped_files})
+        json_line({**asdict(total), "skipped_files": skipped_files})
         return
     skipped = f"skipped {total.skipped:,}, " if total.skipped else ""
     message(
         f"added {total.added:,}, updated {total.updated:,}, unchanged {total.unchanged:,}, "
         f"{skipped}failed {total.failed:,}"
     )
-    report_reading(skipped_files, replaced, total.empty)
+    report_reading(skipped_files, total.replaced, total.empty)
 
 
 def sync(

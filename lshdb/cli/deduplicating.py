@@ -237,7 +237,6 @@ def dedup(
 
         def written(report: lshdb.AddReport) -> None:
             counts.empty += report.empty
-            counts.replaced += report.replaced
             for file in (kept, removed):
                 if file is not None:
                     file.flush()
@@ -277,7 +276,7 @@ def dedup(
             for _ in rows:
                 pass
     counts.failed = failures.count
-    counts.replaced += reader.replaced
+    counts.replaced = reader.replaced
     counts.skipped_files = skipped_files.counts()
     _report(counts, as_json=as_json, to_stderr=of_files or STDOUT in (outputs, dropped))
     if counts.failed:

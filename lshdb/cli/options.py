@@ -17,8 +17,8 @@ from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options, regrouped
 from lshdb.options import TIMEOUT, FieldOptions, Mode, OpenOptions, SettingsOptions, Timeout
+from lshdb.sources.formats import output_format
 from lshdb.sources.paths import FORMATS, format_of
-from lshdb.sources.sinks import output_format
 
 # documents
 

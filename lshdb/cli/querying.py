@@ -43,8 +43,8 @@ from lshdb.options import (
 from lshdb.progress import Progress, silent
 from lshdb.shards import opened, query_files
 from lshdb.sketching.constructions import candidate_probability
+from lshdb.sources.batch import Batch
 from lshdb.sources.paths import escaped, format_of, key_of
-from lshdb.sources.records import TextFile
 
 _Answer: TypeAlias = tuple[str, list[Match]]
 _COUNTED: Final = 500
@@ -107,9 +107,8 @@ def query(
             counts.progress = stack.enter_context(reader.shown(shows_progress(), "query", files))
             answers = answer_many(
                 [one.store for one in databases],
-                counts.files_noted(reader.items(files)),
+                counts.files_noted(reader.batches(files)),
                 regrouped(asked, QueryManyOptions),
-                parser=reader.parser,
                 on_failure=failures.report,
             )
         else:
@@ -168,12 +167,11 @@ class _Counts:
         self.progress: Progress = silent
         self._top = top
 
-    def files_noted(self, items: Iterable[Any]) -> Iterator[Any]:
-        """The items; the keys of text files among them are remembered."""
-        for item in items:
-            if isinstance(item, TextFile):
-                self.files.add(item.document.key)
-            yield item
+    def files_noted(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """The batches; the keys of text files among them are remembered."""
+        for batch in batches:
+            self.files.update(key for key, _ in batch.states)
+            yield batch
 
     def of_others(self, answers: Iterable[_Answer]) -> Iterator[_Answer]:
         """The answers as they come, without a file as a match of itself."""

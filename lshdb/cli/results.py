@@ -3,7 +3,7 @@
 A command names the columns of its rows, takes a `Form` among its parameters, and calls
 `write_results` (or `write_record`, for one row): it then has every format, with the same columns in
 each. Rows are written as they come; a table on a terminal and a batch of Parquet wait for some
-thousands. Files, and all formats but text, are those of lshdb.sources.sinks.
+thousands. Files, and all formats but text, are those of lshdb.sources.
 
 Text is for people: a table on a terminal, plain lines with tabs in a pipe, fewer columns and fewer
 digits. Keys and contents come from anywhere: what goes to standard output has control characters
@@ -29,9 +29,10 @@ from lshdb.cli.messages import message, warn
 from lshdb.cli.options import Form
 from lshdb.formatting import counted, number, shortened, worded
 from lshdb.json_text import dumps, encode
-from lshdb.sources import sinks
+from lshdb.sources import formats
+from lshdb.sources.json_rows import in_ascii
 from lshdb.sources.paths import escaped
-from lshdb.sources.sinks import Columns
+from lshdb.sources.sinks import Columns, Target, several_types
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -106,7 +107,7 @@ def write_results(
         shown = (*shown, *fields_of(columns)) if shown and fields else shown or tuple(columns)
         return _write_text(columns, chain(first, rows), shown, form.heading)
     path = STDOUT if form.output is None else form.output
-    format = "csv" if form.as_csv else sinks.output_format(path, "jsonl")
+    format = "csv" if form.as_csv else formats.output_format(path, "jsonl")
     count = 0
 
     def taken() -> Iterator[Sequence[Any]]:
@@ -115,18 +116,18 @@ def write_results(
             count += 1
             yield row
 
-    if sinks.KIND[format] == "columns":
+    if formats.KIND[format] == "columns":
         if object in columns.values():
             first = list(islice(rows, _TABLE_ROWS))
             columns, rows = _typed(columns, first), chain(first, rows)
     elif object in columns.values():
-        value = _as_json if sinks.KIND[format] == "json" else _as_text
+        value = _as_json if formats.KIND[format] == "json" else _as_text
         rows = ([value(one) for one in row] for row in rows)
     is_screen = form.output is None
     with output_to(path) as output:
-        head = sinks.table_schema_of(columns, format, has_heading=form.heading is not False)
-        with sinks.sink(sinks.Target(output, format, is_screen), head) as sink:
-            if batches is not None and isinstance(sink, sinks.ArrowSink):
+        head = formats.table_schema_of(columns, format, has_heading=form.heading is not False)
+        with formats.sink(Target(output, format, is_screen), head) as sink:
+            if batches is not None and formats.KIND[format] == "columns":
                 count = sink.put_batches(batches())
             else:
                 sink.put(taken())
@@ -149,7 +150,7 @@ def _typed(columns: Columns, rows: Sequence[Sequence[object]]) -> Columns:
             if kinds == {int, float}:
                 kinds = {float}
             if len(kinds) > 1:
-                raise sinks.several_types(name)
+                raise several_types(name)
             found[name] = next(iter(kinds), str)
     return found
 
@@ -181,7 +182,7 @@ def write_record(
 
 def json_line(fields: Mapping[str, object]) -> None:
     """Print a JSON object on a line; in ASCII, so that a terminal obeys nothing in it."""
-    print(sinks.in_ascii(encode(fields)).decode())
+    print(in_ascii(encode(fields)).decode())
 
 
 def _as_json(value: object) -> object:

@@ -15,18 +15,11 @@ from lshdb.errors import InputError, UsageError
 from lshdb.exchange.results import dropped_columns
 from lshdb.ingest.dedup import Outcome
 from lshdb.options import WalkingOptions
+from lshdb.sources.formats import KIND, output_format, sink, table_schema_of
 from lshdb.sources.outputs import Output
 from lshdb.sources.paths import format_of, is_database, printable_path
 from lshdb.sources.readers import Reader
-from lshdb.sources.sinks import (
-    KIND,
-    Sink,
-    Target,
-    common_schema,
-    output_format,
-    sink,
-    table_schema_of,
-)
+from lshdb.sources.sinks import Sink, Target
 from lshdb.sources.walking import SkippedFiles, walk
 
 
@@ -176,7 +169,7 @@ class KeptRows:
         ]
         # Also reads the heads for a directory: a wrong table is refused before anything is written.
         paths = [table.path for table in tables]
-        self._head = common_schema(reader, paths, self._formats[0] if self._is_one else "jsonl")
+        self._head = reader.common_head(paths, self._formats[0] if self._is_one else "jsonl")
 
     def __enter__(self) -> Self:
         self._go_to(0)
@@ -184,11 +177,11 @@ class KeptRows:
 
     def write(self, outcome: Outcome) -> None:
         """Write the rows that are kept."""
-        block = outcome.block
-        if block is None:
+        origin = outcome.origin
+        if origin is None:
             return
-        self._go_to(0 if self._is_one else self._numbers[block.name])
-        self._rows.write(block, places := outcome.kept)
+        self._go_to(0 if self._is_one else self._numbers[origin.name])
+        self._rows.write(origin, places := outcome.kept)
         self._output.filled |= bool(places)
 
     def flush(self) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from itertools import chain, compress, groupby, islice, starmap
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from itertools import chain, compress
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,32 +26,21 @@ from lshdb.ingest.ordering import deduplicated
 from lshdb.model import DecidedRow, DroppedRow, Failure, Settings
 from lshdb.options import DataOptions
 from lshdb.progress import silent
+from lshdb.sources.batch import Batch, Origin
+from lshdb.sources.formats import KIND, arrow, output_format, sink
+from lshdb.sources.json_rows import lines_of
 from lshdb.sources.outputs import Output
 from lshdb.sources.paths import expanded, is_database, printable_path
-from lshdb.sources.readers import Item, Reader
-from lshdb.sources.records import Lines, RecordParser, Rows
-from lshdb.sources.sinks import (
-    KIND,
-    Target,
-    arrow,
-    common_schema,
-    lines_of,
-    output_format,
-    records,
-    sink,
-)
+from lshdb.sources.readers import Reader
+from lshdb.sources.records import Collector, RecordOptions
+from lshdb.sources.sinks import Target, rows_of
 from lshdb.store.connection import TIMEOUT
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import resolve
 
-if TYPE_CHECKING:
-    from lshdb.sources.records import Block
-
 Mask: TypeAlias = npt.NDArray[np.bool_]
 _ROWS: Final = 1_000
-_OBJECTS: Final = 200
-"""About the bytes of a row's objects."""
 _NAME: Final = "row"
 """Name of rows without a file in messages, before their number."""
 
@@ -61,16 +50,16 @@ class _Source:
     """Rows in the form that they were given in.
 
     Attributes:
-        parser: makes documents of them.
-        items: returns all rows, in blocks; may be called again.
+        reading: how they become documents.
+        batches: returns all rows; may be called again.
         take: returns the rows that a mask selects.
         listing: turns columns of values into a table of the same library.
         each: yields taken rows one by one, by the names of their columns.
         paths: of files.
     """
 
-    parser: RecordParser
-    items: Callable[[], Iterator[Item]]
+    reading: RecordOptions
+    batches: Callable[[], Iterator[Batch]]
     take: Callable[[Mask], Any]
     listing: Callable[[dict[str, list[Any]]], Any]
     each: Callable[[Mask], Iterator[dict[str, Any]]]
@@ -198,7 +187,7 @@ def dedup(data: object, options: DataOptions) -> Deduplicated:
     if options.content is None:
         options = replace(options, content=not options.estimate)
     settings = resolve(options)
-    parser = RecordParser(
+    reading = RecordOptions(
         settings.shingling.of_sets,
         options.key,
         options.text,
@@ -208,7 +197,7 @@ def dedup(data: object, options: DataOptions) -> Deduplicated:
         naming="{}=",
         limits=options.limits,
     )
-    return _decided(_source_of(data, parser), settings, options, settings.threshold)
+    return _decided(_source_of(data, reading), settings, options, settings.threshold)
 
 
 def _decided(
@@ -230,11 +219,11 @@ def _decided(
         path = stack.enter_context(temporary_directory(None)) / "dedup.db"
         store = Store.open(path, "create", TIMEOUT, lambda: settings, limits=options.limits)
         stack.callback(store.close)
-        job = Job(store, source.parser, options.workers, fail, numbered=True)
-        first, again = source.items(), source.items()
+        job = Job(store, options.workers, fail, numbered=True)
+        first, again = source.batches(), source.batches()
         for outcome in deduplicated(job, first, again, rule, options.keep, nullcontext(silent)):
-            if outcome.block is not None:
-                masks.append(np.zeros(outcome.block.count, dtype=bool))
+            if outcome.origin is not None:
+                masks.append(np.zeros(len(outcome.origin.numbers), dtype=bool))
                 masks[-1][outcome.kept] = True
                 dropped += filter(None, outcome.dropped)
     mask = np.concatenate(masks)
@@ -244,24 +233,24 @@ def _decided(
 def decided_rows(outcomes: Iterable[Outcome]) -> Iterator[DecidedRow]:
     """The rows of blocks as JSON lines, and whether they are kept; see Database.dedup."""
     for outcome in outcomes:
-        block = outcome.block
-        if block is None:
+        origin = outcome.origin
+        if origin is None:
             continue
-        lines = lines_of(block, outcome.places)
+        lines = lines_of(origin, outcome.places)
         of_rows = zip(outcome.keys, outcome.places, lines, outcome.dropped, strict=True)
         for key, place, line, dropped in of_rows:
-            yield DecidedRow(key, block.name, block.number(place), bytes(line), dropped)
+            yield DecidedRow(key, origin.name, origin.numbers[place], bytes(line), dropped)
 
 
 # the forms of rows
 
 
-def _source_of(rows: Any, parser: RecordParser) -> _Source:
+def _source_of(rows: Any, reading: RecordOptions) -> _Source:
     """The source of the rows; UsageError for data without rows."""
     if isinstance(rows, str | os.PathLike):
         rows = [rows]
     if isinstance(rows, list | tuple) and rows and isinstance(rows[0], str | os.PathLike):
-        return _of_files(rows, parser)
+        return _of_files(rows, reading)
     library, kind = type(rows).__module__.partition(".")[0], type(rows).__name__
     if library in ("pandas", "polars") and kind == "Series":
         raise UsageError('a Series has no columns: give a table, series.to_frame("text")')
@@ -273,20 +262,20 @@ def _source_of(rows: Any, parser: RecordParser) -> _Source:
     if library == "pandas" and hasattr(rows, "iloc"):
         # Arrow may not know the types of other columns.
         names = [name for name in rows.columns if isinstance(name, str)]
-        parser.check_columns(names)
-        own = parser.own_fields(names)
+        reading.check_columns(names)
+        own = reading.own_fields(names)
         read = rows[[name for name in names if name in own]]
         records = partial(type(rows).to_dict, orient="records")
-        return _of_table(read, parser, rows.__getitem__, type(rows), records)
+        return _of_table(read, reading, rows.__getitem__, type(rows), records)
     if library == "polars" and hasattr(rows, "filter"):
         records = partial(type(rows).iter_rows, named=True)
-        return _of_table(rows, parser, rows.filter, type(rows), records)
+        return _of_table(rows, reading, rows.filter, type(rows), records)
     if library == "datasets" and hasattr(rows, "select"):
 
         def select(mask: Mask) -> Any:
             return rows.select(np.flatnonzero(mask))
 
-        return _of_table(rows, parser, select, type(rows).from_dict, iter)
+        return _of_table(rows, reading, select, type(rows).from_dict, iter)
     if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
         pa = arrow()
         from lshdb.sources import arrow_rows
@@ -294,13 +283,13 @@ def _source_of(rows: Any, parser: RecordParser) -> _Source:
         table = rows if isinstance(rows, pa.Table) else arrow_rows.table_reader(rows).read_all()
         return _of_table(
             table,
-            parser,
+            reading,
             lambda mask: table.filter(pa.array(mask)),
             pa.table,
             lambda kept: chain.from_iterable(map(arrow_rows.records, kept.to_batches())),
         )
     if isinstance(rows, Iterable) and not isinstance(rows, Mapping | bytes):
-        return _of_dicts(list(rows), parser)
+        return _of_dicts(list(rows), reading)
     raise UsageError(
         f"{kind} has no rows: give a table of pyarrow, pandas or Polars, a Dataset, "
         "dicts, or names of files"
@@ -309,52 +298,46 @@ def _source_of(rows: Any, parser: RecordParser) -> _Source:
 
 def _of_table(
     read: Any,
-    parser: RecordParser,
+    reading: RecordOptions,
     take: Callable[[Mask], Any],
     listing: Callable[[dict[str, list[Any]]], Any],
     records: Callable[[Any], Iterable[dict[str, Any]]],
 ) -> _Source:
     """The source of a table that Arrow reads; `records` gives the rows of a taken one as dicts."""
     arrow()
-    from lshdb.sources.arrow_rows import blocks, table_batches
+    from lshdb.sources.arrow_rows import document_batches, table_batches
 
-    def items() -> Iterator[Item]:
-        yield from blocks(table_batches(read, parser), _NAME, parser)
+    def batches() -> Iterator[Batch]:
+        return document_batches(table_batches(read, reading), _NAME, reading)
 
-    return _Source(parser, items, take, listing, lambda mask: iter(records(take(mask))))
+    return _Source(reading, batches, take, listing, lambda mask: iter(records(take(mask))))
 
 
-def _of_dicts(rows: list[Any], parser: RecordParser) -> _Source:
+def _of_dicts(rows: list[Any], reading: RecordOptions) -> _Source:
     for number, row in enumerate(rows, 1):
         if not isinstance(row, Mapping):
             raise UsageError(f"{_NAME} {number} is a {type(row).__name__}, not a dict")
 
-    def columns_of(numbered: tuple[int, Mapping[str, Any]]) -> tuple[str, ...]:
-        own = parser.own_fields(numbered[1])
-        return tuple(name for name in numbered[1] if name in own)
+    def batches() -> Iterator[Batch]:
+        for start in range(0, len(rows), _ROWS):
+            some = rows[start : start + _ROWS]
+            origin = Origin(_NAME, range(start + 1, start + len(some) + 1), in_file=False)
+            documents = Collector(reading, origin)
+            for index, row in enumerate(some):
+                documents.take(index, dict(row))
+            yield documents.batch()
 
-    def items() -> Iterator[Item]:
-        for columns, some in groupby(enumerate(rows, 1), columns_of):
-            while part := list(islice(some, _ROWS)):
-                values = [(number, tuple(map(row.get, columns))) for number, row in part]
-                size = sum(_OBJECTS + sum(map(_length, own)) for _, own in values)
-                yield Rows(_NAME, columns, values, size, in_file=False)
-
-    return _listed(parser, items, lambda mask: compress(rows, mask.tolist()))
-
-
-def _length(value: object) -> int:
-    return len(value) if isinstance(value, str) else 0
+    return _listed(reading, batches, lambda mask: compress(rows, mask.tolist()))
 
 
 def _listed(
-    parser: RecordParser,
-    items: Callable[[], Iterator[Item]],
+    reading: RecordOptions,
+    batches: Callable[[], Iterator[Batch]],
     each: Callable[[Mask], Iterator[dict[str, Any]]],
     paths: Sequence[str] = (),
 ) -> _Source:
     """The source of rows that come back as dicts."""
-    return _Source(parser, items, lambda mask: [*each(mask)], _dicts, each, paths)
+    return _Source(reading, batches, lambda mask: [*each(mask)], _dicts, each, paths)
 
 
 def _dicts(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
@@ -364,7 +347,7 @@ def _dicts(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
 # files
 
 
-def _of_files(given: Sequence[Any], parser: RecordParser) -> _Source:
+def _of_files(given: Sequence[Any], reading: RecordOptions) -> _Source:
     for path in given:
         if not isinstance(path, str | os.PathLike):
             raise UsageError(f"among names of files there is {path!r:.100}")
@@ -374,7 +357,7 @@ def _of_files(given: Sequence[Any], parser: RecordParser) -> _Source:
             f"{os.fspath(given[0])!r:.100}: no such file; strings are names of files, and texts "
             'go in dicts: [{"text": text} for text in texts]'
         )
-    reader = _reader(parser)
+    reader = _reader(reading)
     for path in paths:
         if not os.path.isfile(path):
             what = "no such file"
@@ -388,36 +371,38 @@ def _of_files(given: Sequence[Any], parser: RecordParser) -> _Source:
             )
         reader.head(path)
 
-    def items() -> Iterator[Item]:
-        return _reader(parser).items(paths)
+    def batches() -> Iterator[Batch]:
+        return _reader(reading).batches(paths)
 
     def each(mask: Mask) -> Iterator[dict[str, Any]]:
-        return chain.from_iterable(starmap(records, _kept_places(items(), mask)))
+        kept = _kept_places(batches(), mask)
+        return chain.from_iterable(rows_of(origin).records(places) for origin, places in kept)
 
-    return _listed(parser, items, each, paths)
-
-
-def _reader(parser: RecordParser) -> Reader:
-    return Reader(**parser.record_options(), fallback="jsonl", whole=True)
+    return _listed(reading, batches, each, paths)
 
 
-def _kept_places(items: Iterable[Item], mask: Mask) -> Iterator[tuple[Block, list[int]]]:
-    """The blocks of all rows, with the places of those that a mask selects."""
+def _reader(reading: RecordOptions) -> Reader:
+    own = {one.name: getattr(reading, one.name) for one in fields(RecordOptions)}
+    return Reader(**own, fallback="jsonl", whole=True)
+
+
+def _kept_places(batches: Iterable[Batch], mask: Mask) -> Iterator[tuple[Origin, list[int]]]:
+    """The origins of all rows, with the places of those that a mask selects."""
     first = 0
-    for block in items:
-        if isinstance(block, Lines | Rows):
-            yield block, np.flatnonzero(mask[first : first + block.count]).tolist()
-            first += block.count
+    for batch in batches:
+        if batch.origin is not None:
+            yield batch.origin, np.flatnonzero(mask[first : first + batch.count]).tolist()
+            first += batch.count
 
 
 def _save(path: str, source: _Source, mask: Mask) -> None:
     paths = source.paths
     if os.path.exists(path) and any(os.path.samefile(path, one) for one in paths):
         raise UsageError(f"{path} is one of the files that are read: save to another one")
-    reader = _reader(source.parser)
+    reader = _reader(source.reading)
     own = reader.format_of(paths[0])
     format = output_format(path, own)
-    head, of_lines = common_schema(reader, paths, format), KIND[own] == "json"
+    head, of_lines = reader.common_head(paths, format), KIND[own] == "json"
     with Output(path) as file, sink(Target(file, format), head, of_lines=of_lines) as rows:
-        for block, places in _kept_places(source.items(), mask):
-            rows.write(block, places)
+        for origin, places in _kept_places(source.batches(), mask):
+            rows.write(origin, places)

@@ -250,9 +250,12 @@ class Results(Tabular, Iterator[T], Generic[T]):
         """An Arrow table of all rows; see `Tabular.to_arrow`."""
         if self.batches is None:
             return super().to_arrow()
-        from lshdb.sources.sinks import arrow, schema_of
+        from lshdb.sources.formats import arrow
 
-        return arrow().Table.from_batches(self.batches(), schema_of(self.columns))
+        pa = arrow()
+        from lshdb.sources.arrow_rows import schema_of
+
+        return pa.Table.from_batches(self.batches(), schema_of(self.columns))
 
     def __repr__(self) -> str:
         return f"<{self._name}: an iterator; to_arrow() and df() give a table>"
@@ -304,7 +307,7 @@ def pair_results(store: Store, options: PairsOptions) -> Results[Pair]:
 
     def batches() -> Iterator[pa.RecordBatch]:
         from lshdb.exchange.tables import pair_batches
-        from lshdb.sources.sinks import schema_of
+        from lshdb.sources.arrow_rows import schema_of
 
         return pair_batches(blocks(), schema_of(PAIR))
 
@@ -450,9 +453,11 @@ def table_of(columns: Columns | list[str], rows: Iterable[Sequence[Any]]) -> pa.
     If they have no common type, or are all null, it is text: strings as they are, other values as
     JSON.
     """
-    from lshdb.sources.sinks import arrow, row_batches, schema_of
+    from lshdb.sources.formats import arrow
 
     pa = arrow()
+    from lshdb.sources.arrow_rows import row_batches, schema_of
+
     if isinstance(columns, list):
         columns = dict.fromkeys(columns, object)
     # Columns of any values come last.

@@ -23,6 +23,7 @@ from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.minhash import EMPTY, Signatures
 from lshdb.sketching.signature_sets import SignatureSet, Sketching
 from lshdb.sketching.signing import Signed
+from lshdb.sources.batch import Batch
 from lshdb.store.store import Opened, Store
 
 _BATCH: Final = 50_000
@@ -159,7 +160,7 @@ def add_signatures(
             buckets = bucket_keys(some, shape, settings.seed)
             signed = Signed(some, sizes[part], buckets, shape)
             writer = Writer(store)
-            writer.write(SignedPart(own_keys[part], [], own, signed, [], 0))
+            writer.write(SignedPart(Batch(own_keys[part]), (), own, signed))
             writer.finish()
         total += writer.report
         if on_batch is not None:

@@ -13,8 +13,8 @@ from lshdb.ingest.add import add_documents
 from lshdb.model import AddReport
 from lshdb.options import AddTableOptions
 from lshdb.search.pairs import PairBlock
-from lshdb.sources.records import RecordParser
-from lshdb.sources.sinks import arrow, record_batch
+from lshdb.sources.formats import arrow
+from lshdb.sources.records import RecordOptions
 from lshdb.store.store import Store
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def add_table(store: Store, table: object, options: AddTableOptions) -> AddRepor
         )
     if options.metadata_fields and not options.metadata:
         raise UsageError("metadata=False and metadata_fields do not go together")
-    parser = RecordParser(
+    reading = RecordOptions(
         of_sets,
         options.key,
         options.text,
@@ -38,17 +38,20 @@ def add_table(store: Store, table: object, options: AddTableOptions) -> AddRepor
         metadata=options.metadata,
         metadata_fields=tuple(options.metadata_fields),
         naming="{}=",
+        limits=store.limits,
     )
     arrow()
-    from lshdb.sources.arrow_rows import blocks, table_batches  # needs pyarrow
+    from lshdb.sources.arrow_rows import document_batches, table_batches  # needs pyarrow
 
-    items = blocks(table_batches(table, parser), "table", parser)
-    return add_documents(store, items, options, parser, options.on_failure)
+    batches = document_batches(table_batches(table, reading), "table", reading)
+    return add_documents(store, batches, options, options.on_failure)
 
 
 def pair_batches(blocks: Iterable[PairBlock], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Pairs as record batches of the columns of lshdb.exchange.results.PAIR."""
     pa = arrow()
+    from lshdb.sources.arrow_rows import record_batch
+
     for block in blocks:
         exact = pa.repeat(pa.scalar(block.exact), len(block.a))
         columns = [block.a, block.b, block.similarities, exact, block.estimates, block.identical]

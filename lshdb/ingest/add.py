@@ -26,7 +26,6 @@ from lshdb.progress import Progress, shown, silent
 from lshdb.shingling.arrays import chunks
 from lshdb.sources.paths import STDIN
 from lshdb.sources.readers import reader_of
-from lshdb.sources.records import RecordParser
 from lshdb.store.store import Store
 
 
@@ -51,9 +50,10 @@ def added(job: Job, items: Iterable[Item], places: Places | None = None) -> Iter
                     if job.numbered:
                         first = documents + writer.report.documents
                         if places is not None:
-                            for doc_id, where in enumerate(part.where(), first + 1):
+                            for doc_id, where in enumerate(part.batch.where(), first + 1):
                                 places.add(doc_id, where)
-                        part = replace(part, keys=numbered_keys(part.keys, first), files=())
+                        keys = numbered_keys(part.keys, first)
+                        part = replace(part, batch=replace(part.batch, keys=keys, states=()))
                     writer.write(part)
                     stream.sign = bool(writer.signed) or not writer.report.documents
                 writer.finish()
@@ -65,7 +65,6 @@ def add_documents(
     store: Store,
     items: Iterable[Item],
     options: AddManyOptions,
-    parser: RecordParser | None = None,
     on_failure: Callable[[Failure], None] | None = None,
     *,
     progress: Progress = silent,
@@ -74,7 +73,7 @@ def add_documents(
     """Add documents in batches; see Database.add_many and `Job`."""
     total = AddReport()
     count = len(items) if isinstance(items, Sized) else None
-    job = Job(store, parser, options.workers, on_failure, local)
+    job = Job(store, options.workers, on_failure, local)
     skips = options.on_similar == "skip"
     for report in _selected(job, items, options) if skips else added(job, items):
         total += report
@@ -104,19 +103,15 @@ def add_files(store: Store, paths: Iterable[str], options: AddFilesOptions) -> A
     reader = options.reader
     if reader is None:
         reader = reader_of(options, store.settings.shingling.of_sets, limits=store.limits)
-    replaced = reader.replaced
     with reader.shown(options.progress, "adding", paths) as report:
-        added = add_documents(
+        return add_documents(
             store,
-            reader.items(paths),
+            reader.batches(paths),
             options,
-            reader.parser,
             options.on_failure,
             progress=report,
             local=is_local_input(paths),
         )
-    # Text files are decoded by the reader itself.
-    return added + AddReport(replaced=reader.replaced - replaced)
 
 
 def is_local_input(paths: Iterable[str]) -> bool:

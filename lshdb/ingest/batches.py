@@ -9,33 +9,25 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 from lshdb.errors import ContentError, InputError
-from lshdb.ingest.parts import Part, SignedPart, Signing
+from lshdb.ingest.parts import Part, Signatures, SignedPart, Signing
 from lshdb.limits import Limits
 from lshdb.model import Content, Document, Failure, FileState, Settings
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import reuse_freed_memory
+from lshdb.sources.batch import Batch
 from lshdb.sources.metadata import to_json
-from lshdb.sources.records import (
-    Block,
-    Lines,
-    Origin,
-    RecordParser,
-    Rows,
-    TextFile,
-    key_fault,
-)
+from lshdb.sources.records import RecordOptions, key_fault
 from lshdb.store.store import Store
 from lshdb.workers import Pending, Workers, default_workers
 
-Item: TypeAlias = Document | TextFile | tuple[str, Content] | Mapping[str, object] | Block | Failure
-"""An item to add: a document, also as a pair of key and content or a record, a block, or a failure,
-which is counted."""
+Item: TypeAlias = Document | tuple[str, Content] | Mapping[str, object] | Batch
+"""An item to add: a document, also as a pair of key and content or a record, or a batch of them."""
 
 _BAND_ROW: Final = 64
 """About the bytes of a band row in memory and in the log."""
@@ -56,7 +48,6 @@ class Job:
 
     Attributes:
         store: the file that they go to, or are compared with; it gives the size of batches.
-        parser: makes documents of blocks.
         workers: processes that sign documents beside this one; None for the usual number.
         on_failure: called with each line, row or file that gives no document.
         local: whether reading items never blocks, so that a batch may be read while it is written.
@@ -66,7 +57,6 @@ class Job:
     """
 
     store: Store
-    parser: RecordParser | None = None
     workers: int | None = None
     on_failure: Callable[[Failure], object] | None = None
     local: bool = False
@@ -75,13 +65,10 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class _Ahead:
-    """A part that is being signed: its block if that is kept, its documents and bytes (about)."""
+    """A batch of a reader that is being signed."""
 
-    block: Block | None
-    origin: Origin | None
-    pending: Pending[Part, SignedPart]
-    documents: int
-    size: int
+    batch: Batch
+    pending: Pending[Part, Signatures]
 
 
 class Stream:
@@ -100,15 +87,19 @@ class Stream:
     """
 
     def __init__(
-        self, job: Job, items: Iterable[Item], pool: Workers[Part, SignedPart], *, keep_blocks: bool
+        self,
+        job: Job,
+        items: Iterable[Item],
+        pool: Workers[Part, Signatures],
+        settings: Settings,
     ) -> None:
-        """Read items, to be signed by `pool`; see `signed`."""
+        """Read items, to be signed by `pool` by these settings; see `signed`."""
         store = job.store
         self.error: BaseException | None = None
         self.sign = True
         self._pool = pool
         self._job = job
-        self._keep_blocks = keep_blocks
+        self._settings = settings
         self._stored = store.last_doc_id()
         self._limits = limits = store.limits
         half = max(2, limits.batch_bytes // 2)
@@ -116,7 +107,7 @@ class Stream:
         self._band_rows = _BAND_ROW * store.settings.construction.bands if job.local else 0
         self._batches = 2 if pool.count else 1  # one is written while the other is signed
         self._room = (half // 2 if job.local else half) * self._batches
-        self._source = _parts(items, store.settings, limits)
+        self._source = _batches(items, settings, limits)
         self._ahead: deque[_Ahead] = deque()
         self._ahead_size = self._ahead_documents = 0
         self._over = False
@@ -145,19 +136,27 @@ class Stream:
             # A small rest is written with this batch: alone it would touch as many pages.
             if full and not (self._over and 2 * self._ahead_documents < documents):
                 break
-            part = self._ahead.popleft()
-            self._ahead_size -= part.size
-            self._ahead_documents -= part.documents
-            documents += part.documents
-            size += part.size + part.documents * self._band_rows
-            self._stored += part.documents
-            signed = self._pool.result(part.pending)
+            ahead = self._ahead.popleft()
+            batch = ahead.batch
+            self._ahead_size -= batch.size
+            self._ahead_documents -= batch.count
+            documents += batch.count
+            size += batch.size + batch.count * self._band_rows
+            self._stored += batch.count
             if self._job.on_failure is not None:
-                for failure in signed.failures:
+                for _, failure in batch.failures:
                     self._job.on_failure(failure)
-            yield replace(signed, block=part.block, origin=part.origin)
+            yield self._signed(batch, self._pool.result(ahead.pending))
+            del ahead, batch  # a line may have a hundred megabytes
             while self._job.local and self._read():
                 pass
+
+    def _signed(self, batch: Batch, made: Signatures) -> SignedPart:
+        """A batch with its signatures."""
+        stored, settings = made.stored, self._settings
+        if not settings.shingling.of_sets and (settings.content or made.signed is None):
+            stored = cast("Sequence[str]", batch.contents)
+        return SignedPart(replace(batch, contents=()), stored, made.digests, made.signed)
 
     def _most(self) -> int:
         """Documents of a batch."""
@@ -172,27 +171,16 @@ class Stream:
         ):
             return False
         try:
-            item, documents, size = next(self._source, (None, 0, 0))
-            if item is None:
+            batch = next(self._source, None)
+            if batch is None:
                 self._over = True
                 return False
-            pending: Pending[Part, SignedPart]
-            block: Block | None = None
-            origin: Origin | None = None
-            if isinstance(item, Failure):
-                pending = Pending(None, done=(SignedPart([], [], [], None, [item], 0),))
-            else:
-                block = item.block
-                if block is not None:
-                    origin = block.origin
-                if isinstance(block, Rows):
-                    item = replace(item, block=replace(block, source=None))  # which stays here
-                    block = block.without_values()
-                pending = self._pool.submit(replace(item, sign=self.sign))
-            kept = block if self._keep_blocks else None
-            self._ahead.append(_Ahead(kept, origin, pending, documents, size))
-            self._ahead_size += size
-            self._ahead_documents += documents
+            pending: Pending[Part, Signatures] = Pending(None, done=(Signatures((), None),))
+            if batch.keys:
+                pending = self._pool.submit(Part(batch.contents, self.sign))
+            self._ahead.append(_Ahead(batch, pending))
+            self._ahead_size += batch.size
+            self._ahead_documents += batch.count
         except BaseException as error:
             self.error, self._over = error, True
             if not isinstance(error, Exception):
@@ -201,68 +189,71 @@ class Stream:
 
 
 @contextmanager
-def signed(
-    job: Job, items: Iterable[Item], settings: Settings | None = None, *, keep_blocks: bool = False
-) -> Iterator[Stream]:
+def signed(job: Job, items: Iterable[Item], settings: Settings | None = None) -> Iterator[Stream]:
     """The documents of a stream in batches, signed here and in a pool of worker processes.
 
     Args:
         job: how they are read and signed.
-        items: documents, or blocks of them.
+        items: documents, or batches of them.
         settings: by which they are signed; None for those of the store.
-        keep_blocks: whether parts come with the blocks that documents are made of.
 
     Raises:
         ContentError: the signatures of the store are made elsewhere.
     """
-    settings, limits = settings or job.store.settings, job.store.limits
+    settings = settings or job.store.settings
     if settings.shingling.foreign:
         cleaned("", settings.shingling)  # raises once, and not for each document
     reuse_freed_memory()
     count = default_workers() if job.workers is None else job.workers
-    signing = Signing(settings, job.parser, limits)
-    with Workers(signing, count, alone=limits.workers_from - 1) as pool:
-        stream = Stream(job, items, pool, keep_blocks=keep_blocks)
+    with Workers(Signing(settings), count, alone=job.store.limits.workers_from - 1) as pool:
+        stream = Stream(job, items, pool, settings)
         yield stream
         if stream.error is not None:
             raise stream.error
 
 
-def _parts(
-    items: Iterable[Item], settings: Settings, limits: Limits
-) -> Iterator[tuple[Part | Failure, int, int]]:
-    """Cut a stream into parts; each with its number of documents and about its bytes."""
-    documents: list[tuple[str, Content]] = []
+def _batches(items: Iterable[Item], settings: Settings, limits: Limits) -> Iterator[Batch]:
+    """The batches of a stream, where documents and text files are joined to some of a part."""
+    keys: list[str] = []
+    contents: list[Content] = []
     metadata: list[str | None] = []
-    files: list[tuple[str, FileState]] = []
-    size = 0
+    states: list[tuple[str, FileState]] = []
+    size = replaced = 0
     begun = time.monotonic()
+
+    def joined() -> Batch:
+        others = metadata if any(metadata) else ()
+        return Batch(keys, contents, others, states=states, replaced=replaced, size=size)
+
     for item in items:
-        alone = isinstance(item, Lines | Rows | Failure)
-        if documents and (
-            alone
+        is_rows = isinstance(item, Batch) and (item.origin is not None or not item.keys)
+        if keys and (
+            is_rows
             or size >= limits.batch_bytes // _PARTS
-            or len(documents) >= limits.batch_documents
+            or len(keys) >= limits.batch_documents
             or time.monotonic() - begun > limits.batch_seconds
         ):
-            yield Part(documents, metadata=metadata, files=files), len(documents), size
-            documents, metadata, files, size = [], [], [], 0
-        if isinstance(item, Lines | Rows):
-            yield Part(block=item), item.count, item.size
-        elif isinstance(item, Failure):
-            yield item, 0, _OBJECTS
-        else:
-            if not documents:
-                begun = time.monotonic()
-            if isinstance(item, TextFile):
-                files.append((item.document.key, item.state))
-                item = item.document
+            yield joined()
+            keys, contents, metadata, states, size, replaced = [], [], [], [], 0, 0
+        if not keys:
+            begun = time.monotonic()
+        if not isinstance(item, Batch):
             key, content, other = _checked(item, settings, limits)
-            documents.append((key, content))
+            keys.append(key)
+            contents.append(content)
             metadata.append(other)
             size += _memory(content) + len(other or "") + _OBJECTS
-    if documents:
-        yield Part(documents, metadata=metadata, files=files), len(documents), size
+        elif is_rows:
+            yield item
+        else:
+            keys += item.keys
+            contents += item.contents
+            metadata += item.all_metadata()
+            states += item.states
+            replaced += item.replaced
+            size += item.size
+    if keys:
+        yield joined()
 
 
 def _memory(content: Content) -> int:
@@ -273,7 +264,7 @@ def _memory(content: Content) -> int:
 def _checked(item: object, settings: Settings, limits: Limits) -> tuple[str, Content, str | None]:
     """A document's key, cleaned content and metadata as stored; ContentError names the key."""
     if isinstance(item, Mapping):
-        item = _of_record(dict(item), settings.shingling.of_sets)
+        return _of_record(dict(item), settings.shingling.of_sets, limits)
     if not isinstance(item, Document) and (not isinstance(item, tuple | list) or len(item) != 2):
         raise ContentError(
             f"among the documents, {item!r:.100} is neither a lshdb.Document nor a pair of a key "
@@ -288,8 +279,10 @@ def _checked(item: object, settings: Settings, limits: Limits) -> tuple[str, Con
         raise ContentError(f"{key!r}: {error}") from error
 
 
-def _of_record(record: dict[str, object], of_sets: bool) -> Document:
-    """The document of a dict, by the rules for records of files; its key is `key`, or else `id`."""
+def _of_record(
+    record: dict[str, object], of_sets: bool, limits: Limits
+) -> tuple[str, Content, str | None]:
+    """The same for a dict, by the rules for records of files; its key is `key`, or else `id`."""
     key, content = "key" if "key" in record else "id", "set" if of_sets else "text"
     for name, called in ((key, "'key' or 'id'"), (content, repr(content))):
         if name not in record:
@@ -297,10 +290,10 @@ def _of_record(record: dict[str, object], of_sets: bool) -> Document:
     elements = record[content]
     if of_sets and isinstance(elements, Collection) and not isinstance(elements, str | Mapping):
         record[content] = list(elements)
-    parser = RecordParser(of_sets, key, "text", "set", strict=False, auto_key=False)
+    options = RecordOptions(of_sets, key, limits=limits)
     try:
-        return parser.of_record(record, "")
-    except InputError as error:
+        return options.document(record, "")[:3]
+    except (ContentError, InputError) as error:
         raise ContentError(f"among the documents, {record!r:.100}: {error}") from error
 
 

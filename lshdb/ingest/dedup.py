@@ -33,8 +33,8 @@ from lshdb.search.query import Asked
 from lshdb.search.similarity import Estimates, Exact, Scorer, Signatures, canonical_ids
 from lshdb.shingling.arrays import IntArray
 from lshdb.sketching.banding import bucket_codes
+from lshdb.sources.batch import Origin, Where
 from lshdb.sources.metadata import picked
-from lshdb.sources.records import Block, Where
 from lshdb.store.store import KnownDocument, Store
 
 _LINE_BITS: Final = 40
@@ -75,13 +75,13 @@ class Outcome:
     """The results of some documents.
 
     Attributes:
-        block: the block that they came from, if wanted.
+        origin: the rows that they came from; None for text files.
         keys: of the documents.
-        places: of their lines or rows in the block, from 0.
+        places: of their rows, from 0.
         dropped: why each is not kept; None for those that are.
     """
 
-    block: Block | None
+    origin: Origin | None
     keys: Sequence[str]
     places: Sequence[int]
     dropped: Sequence[DroppedRow | None]
@@ -98,8 +98,6 @@ def decided(
     items: Iterable[Item],
     rule: Rule,
     screens: Sequence[Screen] = (),
-    *,
-    keep_blocks: bool = False,
 ) -> Iterator[tuple[AddReport, list[Outcome], list[DroppedRow | None]]]:
     """Add the documents that are not similar to a kept one, in batches.
 
@@ -111,7 +109,7 @@ def decided(
     if screens:
         settings = replace(settings, content=True)  # compared there, even if not stored
     deciding, unsure = _Deciding(store, rule, numbered=job.numbered), 0
-    with signed(job, items, settings, keep_blocks=keep_blocks) as stream:
+    with signed(job, items, settings) as stream:
         for batch in stream:
             parts = [*batch]
             screened: list[DroppedRow | None] = [None] * sum(len(part.keys) for part in parts)
@@ -123,8 +121,8 @@ def decided(
                 report, dropped = deciding.write(parts, screened)
             rest = iter(dropped)
             outcomes = [
-                Outcome(part.block, part.keys, part.places, [*islice(rest, len(part.keys))])
-                for part in parts
+                Outcome(one.origin, one.keys, one.indices, [*islice(rest, len(one.keys))])
+                for one in (part.batch for part in parts)
             ]
             del parts
             yield report, outcomes, screened
@@ -208,8 +206,8 @@ class _Deciding:
         """
         store, documents = self._store, asked_about(parts, self._store.settings)
         keys = [*chain.from_iterable(part.keys for part in parts)]
-        metadata = [*chain.from_iterable(part.all_metadata() for part in parts)]
-        where = [*chain.from_iterable(part.where() for part in parts)]
+        metadata = [*chain.from_iterable(part.batch.all_metadata() for part in parts)]
+        where = [*chain.from_iterable(part.batch.where() for part in parts)]
         known: dict[str, KnownDocument] = {}
         if self._numbered:
             keys = numbered_keys(keys, self._count)
@@ -261,8 +259,8 @@ class _Deciding:
             empty=empty,
             skipped=sum(reason.version is None for _, reason in similar)
             + sum(one is not None for one in screened),
-            failed=sum(len(part.failures) for part in parts),
-            replaced=sum(part.replaced for part in parts),
+            failed=sum(len(part.batch.failures) for part in parts),
+            replaced=sum(part.batch.replaced for part in parts),
         )
         return report, dropped
 

@@ -22,13 +22,13 @@ from lshdb.ingest.batches import Job, signed
 from lshdb.ingest.dedup import Outcome, Rule, Screen, both_fields, decided
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.reference import Reference, Without, reference
-from lshdb.model import AddReport, Document, DroppedRow, Failure
+from lshdb.model import AddReport, Document, DroppedRow
 from lshdb.options import DedupOptions, Keep, WalkingOptions
 from lshdb.progress import Progress
 from lshdb.shingling.content import from_stored
+from lshdb.sources.batch import Batch
 from lshdb.sources.paths import STDIN
-from lshdb.sources.readers import Item, Reader, reader_of
-from lshdb.sources.records import Lines, Rows
+from lshdb.sources.readers import Reader, reader_of
 from lshdb.store.connection import TIMEOUT
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
@@ -73,9 +73,9 @@ def deduplicated_files(
     if options.keep != "first":
         paths = list(paths)
     return deduplicated(
-        Job(store, reader.parser, options.workers, options.on_failure, numbered=options.numbered),
-        reader.items(paths),
-        read_again(reader, paths),
+        Job(store, options.workers, options.on_failure, numbered=options.numbered),
+        reader.batches(paths),
+        read_again(reader, paths, only_rows=options.numbered),
         Rule(options.threshold, options.estimate, tuple(options.fields)),
         options.keep,
         reader.shown(options.progress, "dedup", paths),
@@ -86,8 +86,8 @@ def deduplicated_files(
 
 def deduplicated(
     job: Job,
-    items: Iterable[Item],
-    again: Iterable[Item],
+    items: Iterable[Batch],
+    again: Iterable[Batch],
     rule: Rule,
     order: Keep,
     progress: AbstractContextManager[Progress],
@@ -114,10 +114,10 @@ def deduplicated(
         show = stack.enter_context(progress)
 
         def written(
-            items: Iterable[Item], screens: Sequence[Screen], unit: str
+            items: Iterable[Batch], screens: Sequence[Screen], unit: str
         ) -> Iterator[Outcome]:
             done = 0
-            for report, outcomes, _ in decided(job, items, rule, screens, keep_blocks=True):
+            for report, outcomes, _ in decided(job, items, rule, screens):
                 yield from outcomes
                 done += report.documents + report.failed
                 show(done, None, unit)
@@ -216,52 +216,56 @@ def _decisions(
             yield number, key, one
 
 
-def _take_in(waiting: WaitingDocuments, items: Iterable[Item], job: Job, progress: Progress) -> int:
+def _take_in(
+    waiting: WaitingDocuments, items: Iterable[Batch], job: Job, progress: Progress
+) -> int:
     """Write all documents to the temporary file; return the number of lines, rows and files."""
     of_sets, shingling = job.store.settings.shingling.of_sets, job.store.settings.shingling
     count = 0
-    with signed(job, items, keep_blocks=True) as stream:
+    with signed(job, items) as stream:
         stream.sign = False
         for part in chain.from_iterable(stream):
-            places = part.places if part.block else range(len(part.keys))
-            forms = part.stored
+            batch, forms = part.batch, part.stored
+            places = batch.indices or range(len(batch.keys))
             lengths = map(len, (from_stored(one, shingling) for one in forms) if of_sets else forms)
             numbers = [count + place for place in places]
-            columns = numbers, part.keys, lengths, forms, part.all_metadata(), part.where()
+            columns = numbers, batch.keys, lengths, forms, batch.all_metadata(), batch.where()
             waiting.add((*row, *where) for *row, where in zip(*columns, strict=True))
-            count += part.block.count if part.block else len(part.keys)
+            count += batch.count
             progress(count, None, "rows read")
     return count
 
 
-def read_again(reader: Reader, paths: Iterable[str]) -> Iterator[Item]:
-    """The items of files once more; UsageError for standard input, which cannot be read twice."""
+def read_again(reader: Reader, paths: Iterable[str], *, only_rows: bool) -> Iterator[Batch]:
+    """The batches of files once more, perhaps without the documents of rows.
+
+    Raises:
+        UsageError: standard input, which cannot be read twice.
+    """
     if STDIN in (paths := list(paths)):
         raise UsageError("standard input can be read only once: save it to a file")
-    again = replace(reader)  # which counts for itself
-    for item in again.items(paths):
+    again = replace(reader, only_rows=only_rows)  # which counts for itself
+    for item in again.batches(paths):
         reader.bytes_read = again.bytes_read
         yield item
 
 
 def _outcomes(
     waiting: WaitingDocuments,
-    again: Iterable[Item],
+    again: Iterable[Batch],
     count: int,
     fields: Sequence[str],
     progress: Progress,
 ) -> Iterator[Outcome]:
     """The lines, rows and files again, each with its decision."""
     first = 0
-    for item in again:
-        if isinstance(item, Failure):
-            continue
-        block = item if isinstance(item, Lines | Rows) else None
-        end = first + (1 if block is None else block.count)
+    for batch in again:
+        end = first + batch.count
         found = list(_decisions(waiting, first, end, fields))
-        places = [] if block is None else [number - first for number, _, _ in found]
+        places = [number - first for number, _, _ in found]
         progress(first, count, "rows written")
-        yield Outcome(block, [key for _, key, _ in found], places, [one for _, _, one in found])
+        keys, dropped = [key for _, key, _ in found], [one for _, _, one in found]
+        yield Outcome(batch.origin, keys, places, dropped)
         first = end
     if first != count:
         raise InputError(_CHANGED)

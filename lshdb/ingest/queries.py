@@ -15,7 +15,6 @@ from lshdb.options import QueryManyOptions
 from lshdb.search.limits import queries_cut
 from lshdb.search.query import answers, best, snapshot
 from lshdb.shingling.content import cleaned
-from lshdb.sources.records import RecordParser
 from lshdb.store.store import Store
 
 
@@ -24,7 +23,6 @@ def answer_many(
     items: Iterable[Item],
     query: QueryManyOptions,
     *,
-    parser: RecordParser | None = None,
     on_failure: Callable[[Failure], None] | None = None,
 ) -> Iterator[tuple[str, list[Match]]]:
     """The keys of documents, and their matches in several files; see Database.query_many.
@@ -35,7 +33,6 @@ def answer_many(
         stores: files of the same settings.
         items: documents, or blocks of rows.
         query: the options for each document; its own document does not matter.
-        parser: for blocks of rows.
         on_failure: called with each line and row that gives no document.
     """
     shingling = stores[0].settings.shingling
@@ -43,21 +40,20 @@ def answer_many(
     if query.where is not None:
         with stores[0].where(query.where, query.parameters):
             pass  # errors in it are raised before anything is read
-    return _answered(stores, items, query, parser, on_failure)
+    return _answered(stores, items, query, on_failure)
 
 
 def _answered(
     stores: Sequence[Store],
     items: Iterable[Item],
     query: QueryManyOptions,
-    parser: RecordParser | None,
     on_failure: Callable[[Failure], None] | None,
 ) -> Generator[tuple[str, list[Match]]]:
     # Queries need contents, and no fingerprints.
     settings = replace(stores[0].settings, content=True, passages=0)
     cut = 0
     limits = stores[0].limits
-    job = Job(stores[0], parser, query.workers, on_failure)
+    job = Job(stores[0], query.workers, on_failure)
     with signed(job, items, settings) as stream:
         for batch in stream:
             parts = [part for part in batch if part.keys]

@@ -21,10 +21,10 @@ from lshdb.model import DroppedRow, Failure, Settings
 from lshdb.options import RankingOptions
 from lshdb.progress import Progress
 from lshdb.search.query import answers, snapshot
+from lshdb.sources.batch import Where
 from lshdb.sources.metadata import picked
 from lshdb.sources.paths import is_database
 from lshdb.sources.readers import Reader
-from lshdb.sources.records import Where
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
 
@@ -81,8 +81,8 @@ class Reference:
                 alike = replace(reader.settings, passages=settings.passages)
                 asked = asked_about(some, alike)
                 keys = [key for part in some for key in part.keys]
-                own = [one for part in some for one in part.all_metadata()]
-                where = [one for part in some for one in part.where()]
+                own = [one for part in some for one in part.batch.all_metadata()]
+                where = [one for part in some for one in part.batch.where()]
                 passed = [set[str]()] * len(keys)
                 if self.without is not None:
                     passed = self.without(keys, asked.digests)
@@ -203,8 +203,8 @@ def reference(
                 if on_failure is not None:
                     on_failure(failure)
 
-            items = reader.items([name])
-            job = Job(store, reader.parser, on_failure=fail, numbered=True)
+            items = reader.batches([name])
+            job = Job(store, on_failure=fail, numbered=True)
             with reader.shown(progress, "indexing", [name]) as show:
                 for report in added(job, items, places):
                     count += report.documents

@@ -27,10 +27,10 @@ from lshdb.options import AddManyOptions, SyncOptions, WalkingOptions
 from lshdb.progress import shown
 from lshdb.search.decisions import dropped_contents
 from lshdb.shingling.arrays import chunks
-from lshdb.shingling.content import cleaned, digest
+from lshdb.shingling.content import digest, encoded
+from lshdb.sources.batch import Batch
 from lshdb.sources.paths import format_of, key_of, printable_path
-from lshdb.sources.readers import TABLE, Item, Reader, reader_of, reason, state_of
-from lshdb.sources.records import TextFile
+from lshdb.sources.readers import TABLE, Reader, reader_of, reason, state_of
 from lshdb.sources.walking import walk
 from lshdb.store.lookups import StoredFile
 from lshdb.store.store import Opened, Store
@@ -105,9 +105,7 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
         moved = _apply(store, plan, plan.moves)
         writing = AddManyOptions(workers=options.workers, on_batch=options.on_batch)
         with shown(options.progress, "reading files") as report:
-            added = add_documents(
-                store, items, writing, reader.parser, failed, progress=report, local=True
-            )
+            added = add_documents(store, items, writing, failed, progress=report, local=True)
     refused = _refusal(plan, options)
     if not options.dry_run:
         removed += _apply(store, plan, [(one, None) for one in plan.stale])
@@ -233,10 +231,11 @@ def _find_moves(store: Store, plan: _Plan, reader: Reader) -> None:
     quiet = replace(reader)
     candidates: list[tuple[str, bytes]] = []
     for key in new:
-        for item in quiet.file(plan.found[key].path, key):
-            if isinstance(item, TextFile) and (own := _digest(store, item)) in by_digest:
-                plan.found[key].state = item.state
-                candidates.append((key, own))
+        for batch in quiet.file(plan.found[key].path, key):
+            for (_, state), own in zip(batch.states, _own_digests(batch), strict=True):
+                if own in by_digest:
+                    plan.found[key].state = state
+                    candidates.append((key, own))
     moved: dict[str, StoredFile] = {}
     # Of several with the same content, first those with the same name.
     for by_name in (True, False):
@@ -263,7 +262,7 @@ def _leave_out_dropped(store: Store, plan: _Plan, reader: Reader) -> None:
     for key in plan.read:
         if key in keys and key not in plan.known:
             path = plan.found[key].path
-            if any((key, digest) in dropped for digest in _digests_of(store, quiet, path, key)):
+            if any((key, digest) in dropped for digest in _digests_of(quiet, path, key)):
                 reader.skipped_files.add("dropped", path, "its document was decided to be dropped")
                 gone.add(key)
     plan.read = [key for key in plan.read if key not in gone]
@@ -297,20 +296,18 @@ def dropped_files(database: Opened, root: str | None = None) -> list[str]:
     return [
         path
         for path, key, digest in paths
-        if os.path.isfile(path) and digest in _digests_of(store, reader, path, key)
+        if os.path.isfile(path) and digest in _digests_of(reader, path, key)
     ]
 
 
-def _digests_of(store: Store, reader: Reader, path: str, key: str) -> list[bytes]:
+def _digests_of(reader: Reader, path: str, key: str) -> list[bytes]:
     """The digest of a text file's document; none if it cannot be read."""
-    items = reader.file(path, key)
-    return [_digest(store, item) for item in items if isinstance(item, TextFile)]
+    return [own for batch in reader.file(path, key) for own in _own_digests(batch)]
 
 
-def _digest(store: Store, item: TextFile) -> bytes:
-    text = cleaned(item.document.content, store.settings.shingling)
-    assert isinstance(text, str)
-    return digest(text.encode())
+def _own_digests(batch: Batch) -> list[bytes]:
+    """The digests of text files."""
+    return [digest(encoded(content).encode()) for content in batch.contents]
 
 
 def _digests(store: Store, documents: Sequence[StoredFile]) -> dict[int, bytes]:
@@ -322,7 +319,7 @@ def _digests(store: Store, documents: Sequence[StoredFile]) -> dict[int, bytes]:
     return {one.doc_id: known.get(one.doc_id, b"") for one in documents}
 
 
-def _items(plan: _Plan, reader: Reader) -> Iterator[Item]:
+def _items(plan: _Plan, reader: Reader) -> Iterator[Batch]:
     """The documents of the files to read; documents of files without one become stale."""
     for key in plan.read:
         path = plan.found[key].path
@@ -357,21 +354,20 @@ def _apply(store: Store, plan: _Plan, changes: Sequence[tuple[StoredFile, str | 
 
 
 def _forecast(
-    store: Store, plan: _Plan, items: Iterable[Item], on_failure: Callable[[Failure], None]
+    store: Store, plan: _Plan, batches: Iterable[Batch], on_failure: Callable[[Failure], None]
 ) -> tuple[AddReport, tuple[SyncChange, ...]]:
     """The planned change of each document, in the order of the keys."""
     changes = [SyncChange("move", key, one.key) for one, key in plan.moves]
     digests = _digests(store, [plan.known[key] for key in plan.read if key in plan.known])
     added = updated = unchanged = 0
-    for item in items:
-        if isinstance(item, Failure):
-            on_failure(item)
-        elif isinstance(item, TextFile):
-            key = item.document.key
+    for batch in batches:
+        for _, failure in batch.failures:
+            on_failure(failure)
+        for key, own in zip(batch.keys, _own_digests(batch), strict=True):
             if key not in plan.known:
                 added += 1
                 changes.append(SyncChange("add", key))
-            elif digests[plan.known[key].doc_id] != _digest(store, item):
+            elif digests[plan.known[key].doc_id] != own:
                 updated += 1
                 changes.append(SyncChange("update", key))
             else:

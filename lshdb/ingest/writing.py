@@ -57,7 +57,7 @@ class Writer:
             for key, place in latest.items()
             if key not in known or known[key].digest != part.digests[place]
         ]
-        metadata = part.all_metadata()
+        metadata = part.batch.all_metadata()
         store.set_metadata(
             [
                 (document.doc_id, metadata[latest[key]])
@@ -78,10 +78,10 @@ class Writer:
         self.signed += len(places)
         empty = len(places) - int(np.count_nonzero(signed.shingles))
         self.report += AddReport(
-            added, updated, unchanged, len(part.failures), empty, part.replaced
+            added, updated, unchanged, len(part.batch.failures), empty, part.batch.replaced
         )
-        if part.files:
-            store.set_files(part.files)
+        if part.batch.states:
+            store.set_files(part.batch.states)
 
     def finish(self) -> None:
         """Write the band rows and fingerprints."""
@@ -182,7 +182,7 @@ def _count(part: SignedPart, known: dict[str, KnownDocument]) -> tuple[int, int,
     """The counts of added, updated and unchanged, as if they came one by one."""
     now = {key: (document.digest, document.metadata) for key, document in known.items()}
     added = updated = unchanged = 0
-    documents = zip(part.digests, part.all_metadata(), strict=True)
+    documents = zip(part.digests, part.batch.all_metadata(), strict=True)
     for key, given in zip(part.keys, documents, strict=True):
         before = now.get(key)
         if before is None:

@@ -9,11 +9,11 @@ import orjson
 
 from lshdb.errors import ContentError, DamagedFile
 from lshdb.json_text import dumps, loads, without_surrogates
-from lshdb.limits import DEFAULTS
 from lshdb.model import Content, Element, Shingling
 
-LARGEST: Final = DEFAULTS.largest_document
-"""Maximum bytes of UTF-8 of a stored document."""
+LARGEST: Final = 900_000_000
+"""Maximum bytes of UTF-8 of a stored document, whatever the limits: SQLite takes a billion in a
+row."""
 
 DIGEST_BYTES: Final = 16
 
@@ -34,21 +34,26 @@ def cleaned(
             f"this database holds signatures that were made elsewhere (shingle {shingling}): "
             "it takes signatures, and can make none"
         )
-    if shingling.of_sets:
-        if isinstance(content, str):
-            raise ContentError("this is a text, and the database holds sets (shingle set)")
-        elements = _ordered(content)
-        # In JSON a character has at most 4 bytes, or 6 as an escape.
-        characters = sum(len(one) for one in elements if isinstance(one, str))
-        if 6 * characters + 32 * len(elements) > largest:
-            _check_size(encoded(elements), largest)
-        return elements
-    if not isinstance(content, str):
+    if isinstance(content, str) and shingling.of_sets:
+        raise ContentError("this is a text, and the database holds sets (shingle set)")
+    if not isinstance(content, str) and not shingling.of_sets:
         _check_set(content)
         raise ContentError(f"this is a set, and the database holds texts (shingle {shingling})")
-    text = without_surrogates(content)
-    _check_size(text, largest)
-    return text
+    return normalized(content, largest)
+
+
+def normalized(content: Content, largest: int = LARGEST) -> str | tuple[Element, ...]:
+    """The same for a document that is known to be of the right kind."""
+    if isinstance(content, str):
+        text = without_surrogates(content)
+        _check_size(text, largest)
+        return text
+    elements = _ordered(content)
+    # In JSON a character has at most 4 bytes, or 6 as an escape.
+    characters = sum(len(one) for one in elements if isinstance(one, str))
+    if 6 * characters + 32 * len(elements) > largest:
+        _check_size(encoded(elements), largest)
+    return elements
 
 
 def encoded(content: Content) -> str:
@@ -58,10 +63,12 @@ def encoded(content: Content) -> str:
 
 def _check_size(stored: str, largest: int) -> None:
     # A character has at most 4 bytes: most documents need no counting.
-    if len(stored) > largest // 4 and len(stored.encode()) > largest:
+    if len(stored) <= largest // 4:
+        return
+    size = len(stored) if stored.isascii() else len(stored.encode())
+    if size > largest:
         raise ContentError(
-            f"the document has {len(stored.encode()):,} bytes, and {largest:,} is the limit: "
-            "split it"
+            f"the document has {size:,} bytes, and {largest:,} is the limit: split it"
         )
 
 

@@ -1,18 +1,23 @@
 """From files, streams and tables to documents.
 
-In: paths, patterns, standard input, Arrow tables. Out: documents, or failures that say where and
-why; blocks of lines and rows, to be parsed where they are signed. And the way back: rows to files.
+In: paths, patterns, standard input, Arrow tables. Out: batches of documents in columns, with
+failures that say where and why, and the rows as they were read. And the way back: rows to files.
 
-    readers       walks files and directories; gives documents, or blocks to parse, and parses these
+    readers       reads paths, directories and standard input: a stream of batches
+    batch         what all readers give: documents in columns, and where they are from
     paths         named files: patterns, formats, keys; names printed safely
     walking       which files in directories are read: .gitignore, patterns, sizes
     compression   packs and unpacks, by suffix
-    text_rows     JSON lines and CSV: bytes to blocks, lines to documents
-    arrow_rows    Parquet, Arrow and other libraries' tables: record batches to blocks
-    sinks         rows of blocks, or of results, to files: a class for each format
+    inputs        a file that is read: bytes, text in UTF-8, or one text
+    formats       the table of formats, each a class that reads and writes
+    json_rows     JSON lines and arrays
+    csv_rows      CSV and TSV
+    arrow_rows    Parquet, Arrow and other libraries' tables
+    sinks         what the writers of all formats share
     outputs       files that take their names when they are complete
     records       one record to a document: all rules for keys, contents and metadata
     metadata      the other fields of a record, as JSON
 
-Doors: arrow_rows, compression, metadata, outputs, paths, readers, records, sinks, walking.
+Doors: arrow_rows, batch, compression, csv_rows, formats, json_rows, metadata, outputs, paths,
+readers, records, sinks, walking.
 """

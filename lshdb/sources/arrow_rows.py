@@ -1,24 +1,29 @@
-"""Parquet, Arrow and tables of other libraries: record batches, and their rows in blocks.
+"""Parquet, Arrow and tables of other libraries: read and written.
 
-Rows are Python values: making them takes a hundredth of the time of writing a document. Needs
+Documents are made of Python's values: that takes a hundredth of the time of writing them. Needs
 pyarrow, the extra `arrow`.
 """
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, BinaryIO, Final
+from itertools import chain, islice, pairwise
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
 
 from lshdb.errors import InputError, UsageError
+from lshdb.sources.batch import Batch, Origin, Record, TableSchema
+from lshdb.sources.compression import compression_of
+from lshdb.sources.csv_rows import cell
+from lshdb.sources.inputs import Input
 from lshdb.sources.paths import escaped
-from lshdb.sources.records import Path, RecordParser, Rows, TableSchema, Values, field_paths
+from lshdb.sources.records import Collector, Path, RecordOptions, field_paths
+from lshdb.sources.sinks import Columns, Sink, Target, Values, check_columns, rows_of, several_types
 
 _BLOCK: Final = 1 << 20
 """Bytes of a block; a longer row is a block by itself."""
@@ -32,96 +37,158 @@ _SCHEMA: Final = b"ARROW:schema"
 _TYPE_SHOWN: Final = 60
 """Characters of a column's type in a message: types of nested columns can be very long."""
 _INDEX_OF_PANDAS: Final = re.compile(r"__index_level_\d+__")
+_GROUP_BYTES: Final = 32_000_000
+_GROUP_ROWS: Final = 1 << 20
+"""Bytes and rows that wait for a row group of Parquet or a batch of Arrow."""
+_BATCH: Final = 10_000
+"""Rows of a record batch."""
 
 
-def file_batches(
-    file: BinaryIO,
-    format: str,
-    parser: RecordParser,
-    on_read: Callable[[float], None],
-    *,
-    whole: bool = False,
-) -> Iterator[pa.RecordBatch]:
-    """The record batches of a file of Parquet or Arrow, with only the wanted columns.
+class ArrowRows:
+    """Rows of a record batch as they were read.
 
-    Memory is bounded by a page of each column of Parquet, and by the largest record batch of an
-    Arrow file.
-
-    Args:
-        file: opened for reading; one of Parquet must be able to seek.
-        format: `parquet` or `arrow`.
-        parser: says which columns are wanted.
-        on_read: called now and then with the share of the file that was read, 0 to 1.
-        whole: give all columns.
-
-    Raises:
-        InputError: a file without the columns that are needed, or not of that format.
-        pyarrow.ArrowException: a damaged file.
+    Attributes:
+        batch: with all columns.
+        schema: the head of their table.
     """
-    with _opened(file, format) as source:
-        if isinstance(source, pa.parquet.ParquetFile):
-            wanted = _checked_columns(source.schema_arrow, parser)
-            yield from _of_parquet(source, None if whole else wanted, on_read)
-            return
-        wanted = _checked_columns(source.schema, parser)
-        if isinstance(source, pa.ipc.RecordBatchFileReader):
-            count = source.num_record_batches
-            for number in range(count):
-                batch = source.get_batch(number)
-                on_read((number + 1) / count)
+
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self.batch = batch
+
+    @property
+    def schema(self) -> TableSchema:
+        """The columns of the batch."""
+        return TableSchema(tuple(self.batch.schema.names), self.batch.schema)
+
+    def records(self, indices: Sequence[int]) -> Iterator[Record]:
+        """Some rows, ascending, as Python's values."""
+        return chain.from_iterable(map(records, self.taken(indices)))
+
+    def taken(self, indices: Sequence[int]) -> list[pa.RecordBatch]:
+        """Some rows, ascending, as record batches."""
+        batch = self.batch
+        if not indices:
+            return []
+        if len(indices) == batch.num_rows:
+            return [batch]
+        try:
+            return [batch.take(pa.array(indices, pa.int64()))]
+        except pa.ArrowNotImplementedError:  # it cannot take single rows of this type: runs of rows
+            ends = [i for i, (a, b) in enumerate(pairwise(indices), 1) if b != a + 1]
+            runs = pairwise([0, *ends, len(indices)])
+            return [batch.slice(indices[low], high - low) for low, high in runs]
+
+
+class ArrowFile:
+    """Files of Parquet and Arrow, and streams of Arrow."""
+
+    def __init__(self, format: str) -> None:
+        """Take the name of the format: `parquet`, `arrow` or `arrows`."""
+        self._format = format
+
+    def read(self, source: Input) -> Iterator[Batch]:
+        """The documents of a file.
+
+        Memory is bounded by a page of each column of Parquet, and by the largest record batch of an
+        Arrow file.
+
+        Raises:
+            InputError: a file without the columns that are needed, or damaged, or of another
+                format.
+        """
+        size = source.size
+        read = 0
+
+        def on_read(share: float) -> None:
+            nonlocal read
+            source.on_read(int(share * size) - read)
+            read = int(share * size)
+
+        batches = self._batches(source, on_read)
+        yield from document_batches(
+            batches,
+            source.name,
+            source.options,
+            whole=source.whole,
+            only_rows=source.only_rows,
+            unreadable=self._unreadable,
+        )
+        on_read(1.0)
+
+    def _batches(self, source: Input, on_read: Callable[[float], None]) -> Iterator[pa.RecordBatch]:
+        """Its record batches, with only the wanted columns unless all are.
+
+        Args:
+            source: the file.
+            on_read: called now and then with the share of it that was read, 0 to 1.
+        """
+        file, whole = source.file, source.whole
+        with self._opened(source) as found:
+            if isinstance(found, pa.parquet.ParquetFile):
+                wanted = _checked_columns(found.schema_arrow, source.options)
+                yield from _of_parquet(found, None if whole else wanted, on_read)
+                return
+            wanted = _checked_columns(found.schema, source.options)
+            if isinstance(found, pa.ipc.RecordBatchFileReader):
+                count = found.num_record_batches
+                for number in range(count):
+                    batch = found.get_batch(number)
+                    on_read((number + 1) / count)
+                    yield batch if whole else batch.select(wanted)
+                return
+            for batch in found:
+                if source.size:
+                    on_read(min(1.0, file.tell() / source.size))
                 yield batch if whole else batch.select(wanted)
-            return
-        size = 0
+
+    def head(self, source: Input) -> TableSchema | None:
+        """The columns, with their types and what else a file written like it needs.
+
+        Raises:
+            InputError: as `read`.
+        """
+        with _readable(self._unreadable), self._opened(source) as found:
+            if not isinstance(found, pa.parquet.ParquetFile):
+                _checked_columns(found.schema, source.options)
+                is_stream = isinstance(found, pa.RecordBatchReader)
+                return TableSchema(
+                    tuple(found.schema.names), found.schema, replaces_dictionaries=is_stream
+                )
+            schema, metadata = found.schema_arrow, found.metadata
+            _checked_columns(schema, source.options)
+            compression = {}
+            if metadata.num_row_groups:
+                group = metadata.row_group(0)
+                columns = map(group.column, range(group.num_columns))
+                compression = {one.path_in_schema: one.compression for one in columns}
+            # Also keeps what other programs put beside the schema.
+            own = {
+                name: text for name, text in (metadata.metadata or {}).items() if name != _SCHEMA
+            }
+            schema = schema.with_metadata(own | (schema.metadata or {}))
+            return TableSchema(tuple(schema.names), schema, compression=compression)
+
+    @property
+    def _unreadable(self) -> str:
+        return f"not {self._format.capitalize()}, or damaged"
+
+    def _opened(self, source: Input) -> Any:
+        """A reader of Parquet, or of an Arrow file or stream, to be closed."""
+        file = source.file
+        if compression_of(source.name):
+            raise InputError(f"a compressed {self._format} file: unpack it first")
+        if self._format == "parquet":
+            if not file.seekable():
+                raise InputError("Parquet is read from its end, so it cannot come from a pipe")
+            return pa.parquet.ParquetFile(file, buffer_size=_BLOCK, pre_buffer=False)
+        is_file = file.seekable() and file.read(len(_FILE_MAGIC)) == _FILE_MAGIC
         if file.seekable():
-            place = file.tell()
-            size = file.seek(0, os.SEEK_END)
-            file.seek(place)
-        for batch in source:
-            if size:
-                on_read(min(1.0, file.tell() / size))
-            yield batch if whole else batch.select(wanted)
+            file.seek(0)
+        return pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
 
-
-def file_head(file: BinaryIO, format: str, parser: RecordParser) -> TableSchema:
-    """The head of a file of Parquet or Arrow; see `file_batches`.
-
-    Raises:
-        InputError: as `file_batches`, and for a file that is not of that format.
-    """
-    with _readable(_unreadable(format)), _opened(file, format) as source:
-        if not isinstance(source, pa.parquet.ParquetFile):
-            _checked_columns(source.schema, parser)
-            is_stream = isinstance(source, pa.RecordBatchReader)
-            return TableSchema(
-                tuple(source.schema.names), source.schema, replaces_dictionaries=is_stream
-            )
-        schema, metadata = source.schema_arrow, source.metadata
-        _checked_columns(schema, parser)
-        compression = {}
-        if metadata.num_row_groups:
-            group = metadata.row_group(0)
-            columns = map(group.column, range(group.num_columns))
-            compression = {one.path_in_schema: one.compression for one in columns}
-        # Also keeps what other programs put beside the schema.
-        own = {name: text for name, text in (metadata.metadata or {}).items() if name != _SCHEMA}
-        schema = schema.with_metadata(own | (schema.metadata or {}))
-        return TableSchema(tuple(schema.names), schema, compression=compression)
-
-
-def _unreadable(format: str) -> str:
-    return f"not {format.capitalize()}, or damaged"
-
-
-def _opened(file: BinaryIO, format: str) -> Any:
-    """A reader of Parquet, or of an Arrow file or stream, to be closed; see `file_batches`."""
-    if format == "parquet":
-        if not file.seekable():
-            raise InputError("Parquet is read from its end, so it cannot come from a pipe")
-        return pa.parquet.ParquetFile(file, buffer_size=_BLOCK, pre_buffer=False)
-    is_file = file.seekable() and file.read(len(_FILE_MAGIC)) == _FILE_MAGIC
-    if file.seekable():
-        file.seek(0)
-    return pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
+    def sink(self, target: Target, head: TableSchema | None) -> Sink:
+        """A writer of rows."""
+        return ArrowSink(target, head)
 
 
 def _of_parquet(
@@ -149,13 +216,13 @@ def _of_parquet(
         raise InputError(f"it has {done:,} rows, and says that it has {metadata.num_rows:,}")
 
 
-def table_batches(table: object, parser: RecordParser) -> Iterator[pa.RecordBatch]:
+def table_batches(table: object, options: RecordOptions) -> Iterator[pa.RecordBatch]:
     """The record batches of a table, read lazily.
 
     Args:
         table: an object with the Arrow C stream interface (`__arrow_c_stream__`) or the C array
             interface, an iterable of such objects, or a Hugging Face dataset.
-        parser: says which columns are wanted.
+        options: say which columns are wanted.
 
     Raises:
         UsageError: it is none of these.
@@ -174,7 +241,7 @@ def table_batches(table: object, parser: RecordParser) -> Iterator[pa.RecordBatc
         if not _is_table(one):
             raise _no_table(one)
         reader = table_reader(one)
-        wanted_columns(reader.schema, parser)
+        wanted_columns(reader.schema, options)
         yield from reader
 
 
@@ -207,13 +274,13 @@ def table_reader(table: object) -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(batch.schema, [batch])
 
 
-def _checked_columns(schema: pa.Schema, parser: RecordParser) -> list[str]:
+def _checked_columns(schema: pa.Schema, options: RecordOptions) -> list[str]:
     with suppress(UnicodeDecodeError):  # reported by the other check
-        parser.check_columns(schema.names)  # whose messages name the options
-    return wanted_columns(schema, parser)
+        options.check_columns(schema.names)  # whose messages name the options
+    return wanted_columns(schema, options)
 
 
-def wanted_columns(schema: pa.Schema, parser: RecordParser) -> list[str]:
+def wanted_columns(schema: pa.Schema, options: RecordOptions) -> list[str]:
     """The columns that documents are made of, in their order.
 
     A key is a string or an integer, a text a string or bytes of UTF-8, a set a list of strings or
@@ -227,13 +294,13 @@ def wanted_columns(schema: pa.Schema, parser: RecordParser) -> list[str]:
         names = schema.names
     except UnicodeDecodeError as error:
         raise InputError("the names of the columns are not UTF-8") from error
-    content = field_paths(parser.content_field, names)
-    key = field_paths(parser.key_field, names)[0]
-    paths = [key, *content] if key[0] in names or not parser.auto_key else content
+    content = field_paths(options.content_field, names)
+    key = field_paths(options.key_field, names)[0]
+    paths = [key, *content] if key[0] in names or not options.auto_key else content
     own = [path[0] for path in paths]
     there = ", ".join(map(repr, names)) or "none"
-    kept = set(parser.metadata_fields) if parser.metadata else set()
-    if parser.metadata and not kept:
+    kept = set(options.metadata_fields) if options.metadata else set()
+    if options.metadata and not kept:
         kept = {name for name in names if not _INDEX_OF_PANDAS.fullmatch(name)}
     for name in own:
         if name not in names:
@@ -243,11 +310,11 @@ def wanted_columns(schema: pa.Schema, parser: RecordParser) -> list[str]:
         if (count := wanted.count(name)) > 1:
             raise InputError(f"{count} columns {name!r} in the table; it has {there}")
     for path in paths:
-        _check_type(schema, path, parser, is_key=path not in content)
+        _check_type(schema, path, options, is_key=path not in content)
     return wanted
 
 
-def _check_type(schema: pa.Schema, path: Path, parser: RecordParser, *, is_key: bool) -> None:
+def _check_type(schema: pa.Schema, path: Path, options: RecordOptions, *, is_key: bool) -> None:
     """InputError if a column of keys or of documents has a wrong type."""
     types, field = pa.types, schema.field(path[0])
     for name in path[1:]:
@@ -259,7 +326,7 @@ def _check_type(schema: pa.Schema, path: Path, parser: RecordParser, *, is_key: 
     legal = _is_text(kind)
     if is_key:
         legal, wanted = legal or types.is_integer(kind), "strings or integers"
-    elif not parser.of_sets:
+    elif not options.of_sets:
         binary = types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind)
         legal, wanted = legal or binary, "strings"
     else:
@@ -308,53 +375,62 @@ def _readable(unreadable: str) -> Iterator[None]:
         raise InputError(f"{unreadable}: {escaped(reason)}") from error
 
 
-def blocks(
+def document_batches(
     batches: Iterable[pa.RecordBatch],
     name: str,
-    parser: RecordParser,
-    format: str | None = None,
+    options: RecordOptions,
     *,
-    keep_whole: bool = False,
-) -> Iterator[Rows]:
-    """The rows of record batches in blocks, numbered from 1.
+    whole: bool = False,
+    only_rows: bool = False,
+    unreadable: str = "",
+) -> Iterator[Batch]:
+    """The documents of record batches, whose rows are numbered from 1.
 
     Args:
         batches: may come from files and from other programs: their offsets are checked for values
             outside of their data.
-        name: of the table, as printed.
-        parser: says which columns are wanted.
-        format: of a file, `parquet` or `arrow`, for the message if a batch cannot be read.
-        keep_whole: whether blocks include their batches, with all columns.
+        name: of the file or table, as printed.
+        options: how rows become documents.
+        whole: whether rows are wanted with all of their columns.
+        only_rows: whether no documents are wanted.
+        unreadable: of a file, begins the message if a batch cannot be read.
 
     Raises:
         InputError: a batch lacks a column, or has it in another type (see `wanted_columns`), or
             it cannot be read.
     """
-    number, largest = 1, parser.limits.largest_document
-    with _readable("the table cannot be read" if format is None else _unreadable(format)):
-        for whole in batches:
-            batch = whole.select(wanted_columns(whole.schema, parser))
-            for column in (whole if keep_whole else batch).columns:
+    number = 1
+    with _readable(unreadable or "the table cannot be read"):
+        for given in batches:
+            batch = given.select(wanted_columns(given.schema, options))
+            for column in (given if whole else batch).columns:
                 _validate(column)
             done = 0
             for part in _cut(batch):
-                size, source = part.nbytes, None
-                rows: list[tuple[int, Values]]
-                if part.num_rows == 1 and size > largest:
-                    rows = [(number + done, f"longer than {largest:,} bytes, the limit")]
-                    invalid_utf8 = False
-                else:
-                    columns, invalid_utf8 = _columns(part)
-                    rows = list(enumerate(zip(*columns, strict=True), number + done))
-                if keep_whole:
-                    source = whole.slice(done, part.num_rows)
-                    size += bytes_of(source)
-                in_file = format is not None
-                yield Rows(
-                    name, tuple(part.schema.names), rows, size, invalid_utf8, source, in_file
-                )
+                size, rows = part.nbytes, None
+                if whole:
+                    rows = ArrowRows(given.slice(done, part.num_rows))
+                    size += bytes_of(rows.batch)
+                numbers = range(number + done, number + done + part.num_rows)
+                origin = Origin(name, numbers, rows, in_file=bool(unreadable))
+                documents = Collector(options, origin)
+                if not only_rows:
+                    _collect(part, documents, options)
+                yield documents.batch(size)
                 done += part.num_rows
             number += done
+
+
+def _collect(part: pa.RecordBatch, documents: Collector, options: RecordOptions) -> None:
+    """Add the documents of all rows."""
+    if part.num_rows == 1 and part.nbytes > options.limits.largest_document:
+        documents.fail(0, options.too_long)
+        return
+    columns, is_torn = _columns(part)
+    take = documents.take_torn if is_torn else documents.take
+    names = part.schema.names
+    for index, values in enumerate(zip(*columns, strict=True)):
+        take(index, dict(zip(names, values, strict=True)))
 
 
 def records(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
@@ -478,3 +554,198 @@ def _value(scalar: pa.Scalar) -> Any:
         return _value(scalar.value) if hasattr(scalar, "value") else None
     except (ValueError, OverflowError):
         return None
+
+
+# writing
+
+
+class ArrowSink(Sink):
+    """Parquet with the schema, the metadata and the compression of its rows' file, or Arrow."""
+
+    def __init__(self, target: Target, head: TableSchema | None) -> None:
+        super().__init__(target, head)
+        self._format = target.format
+        self._schema: pa.Schema | None = None
+        self._writer: Any = None
+        self._waiting: list[pa.RecordBatch] = []
+        self._bytes = self._rows = 0
+        if head is not None:
+            self._begin(head)
+
+    def _begin(self, head: TableSchema) -> None:
+        schema = head.schema
+        if schema is None:
+            schema = pa.schema([(name, pa.string()) for name in head.columns])
+        try:
+            if self._format == "parquet":
+                self._writer = pa.parquet.ParquetWriter(
+                    self._file, schema, compression=_compression(head.compression)
+                )
+            elif self._format == "arrows":
+                self._writer = pa.ipc.new_stream(self._file, schema)
+            else:
+                if head.replaces_dictionaries:  # which a file of Arrow cannot do
+                    schema = pa.schema([_decoded(field) for field in schema], schema.metadata)
+                self._writer = pa.ipc.new_file(self._file, schema)
+        except (pa.ArrowException, TypeError) as error:
+            raise UsageError(
+                f"{self._format.capitalize()} cannot have such columns: {_first_line(error)}"
+            ) from error
+        self._schema = schema
+
+    def write(self, origin: Origin, indices: Sequence[int]) -> None:
+        """As Sink.write."""
+        rows = rows_of(origin)
+        if self._schema is None and rows.schema is not None:
+            self._begin(rows.schema)
+        assert self._schema is not None, "the columns of JSON come from all of its rows"
+        names = self._schema.names
+        check_columns(origin, names)
+        if isinstance(rows, ArrowRows):
+            self.put_batches(rows.taken(indices))
+        else:
+            self.put([*map(record.get, names)] for record in rows.records(indices))
+
+    def put(self, rows: Values) -> None:
+        """As Sink.put."""
+        assert self._schema is not None, "values have the columns of a head"
+        self.put_batches(row_batches(self._schema, rows))
+
+    def put_batches(self, batches: Iterable[pa.RecordBatch]) -> int:
+        """Write record batches, with the types of the head; how many rows."""
+        count = 0
+        for batch in batches:
+            count += batch.num_rows
+            fitted = _fitted(batch, self._schema)
+            self._waiting.append(fitted)
+            self._bytes += bytes_of(fitted)
+            self._rows += fitted.num_rows
+            if self._bytes >= _GROUP_BYTES or self._rows >= _GROUP_ROWS:
+                self._write_group()
+        return count
+
+    def _write_group(self) -> None:
+        table = pa.Table.from_batches(self._waiting, self._schema)
+        self._waiting, self._bytes, self._rows = [], 0, 0
+        try:
+            self._writer.write_table(table, max(1, table.num_rows))
+        except pa.ArrowException as error:
+            raise InputError(f"rows that cannot be written: {_first_line(error)}") from error
+
+    def finish(self) -> None:
+        """As Sink.finish."""
+        if self._schema is None:
+            self._begin(TableSchema(()))
+        if self._waiting:
+            self._write_group()
+        self._writer.close()
+
+    def abandon(self) -> None:
+        """As Sink.abandon; Parquet's writer would write its end when it is freed."""
+        if self._writer is not None:
+            self._writer.is_open = False
+
+
+def schema_of(columns: Columns, *, nullable: bool = False) -> pa.Schema:
+    """Arrow columns for names and Python's types; those of any values are text."""
+    kinds = {
+        str: pa.string(),
+        int: pa.int64(),
+        float: pa.float64(),
+        bool: pa.bool_(),
+        bytes: pa.binary(),
+        list: pa.string(),
+        object: pa.string(),
+    }
+    return pa.schema([pa.field(name, kinds[kind], nullable) for name, kind in columns.items()])
+
+
+def row_batches(schema: pa.Schema, rows: Values) -> Iterator[pa.RecordBatch]:
+    """Rows, of a value for each column, as record batches."""
+    rows = iter(rows)
+    while some := list(islice(rows, _BATCH)):
+        yield record_batch(schema, zip(*some, strict=True))
+
+
+def record_batch(schema: pa.Schema, columns: Iterable[Any]) -> pa.RecordBatch:
+    """Columns of values, or arrays, as a record batch.
+
+    Raises:
+        UsageError: a column has values of several types.
+    """
+    arrays = [
+        column if isinstance(column, pa.Array) else _array(column, field)
+        for column, field in zip(columns, schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
+    kind = field.type
+    try:
+        if pa.types.is_integer(kind) and float in map(type, values):
+            raise TypeError("Arrow would cut off the digits")
+        return pa.array(values, kind)
+    except (pa.ArrowException, TypeError, OverflowError, UnicodeError) as error:
+        if pa.types.is_string(kind):
+            return pa.array([None if one is None else str(cell(one)) for one in values], kind)
+        if pa.types.is_floating(kind):  # integers that floats cannot hold
+            return pa.array([None if one is None else float(one) for one in values], kind)
+        raise several_types(field.name) from error
+
+
+def _compression(of_columns: Mapping[str, str]) -> str | dict[str, str]:
+    """The argument of pyarrow for the compression of columns; its default if unknown."""
+    names = {name: name.lower() for name in of_columns.values()} | {"UNCOMPRESSED": "none"}
+    if len(found := {*of_columns.values()}) == 1:
+        return names[found.pop()]
+    return {path: names[name] for path, name in of_columns.items()} or "snappy"
+
+
+def _decoded(field: pa.Field) -> pa.Field:
+    """The column with values in place of a dictionary's numbers."""
+    kind = field.type
+    return field.with_type(kind.value_type) if pa.types.is_dictionary(kind) else field
+
+
+def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch with the types of a schema, and the columns in its order."""
+    if batch.schema.equals(schema):
+        return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+    try:
+        columns = [batch.column(field.name).cast(field.type) for field in schema]
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
+    except (pa.ArrowException, KeyError) as error:
+        raise InputError(f"rows of other types than earlier rows: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return escaped((str(error).strip() or type(error).__name__).splitlines()[0])
+
+
+def common_schema(schema: pa.Schema, other: pa.Schema, name: str, other_name: str) -> pa.Schema:
+    """The schema of one table that the other's columns fit; InputError if there is none."""
+    fields = []
+    for field in schema:
+        its = other.field(field.name)
+        try:
+            # Only a column without values takes the type of the other.
+            one, another = pa.schema([field]), pa.schema([its])
+            merged = pa.unify_schemas([one, another]).field(0)
+        except (pa.ArrowException, TypeError) as error:
+            raise InputError(
+                f"{other_name}: column {field.name!r} is {its.type}, and {field.type} in {name}; "
+                "a directory as output, or JSON lines, may have both"
+            ) from error
+        fields.append(merged.with_metadata(field.metadata))
+    return pa.schema(fields, metadata=schema.metadata)
+
+
+def common_type(kind: pa.DataType | None, values: Sequence[Any]) -> pa.DataType:
+    """The type of a column of values, some of which have a type already; text if none has all."""
+    try:
+        types = (kind or pa.null(), pa.array(values).type)
+        schemas = [pa.schema([("", one)]) for one in types]
+        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
+    except (pa.ArrowException, TypeError, OverflowError):
+        return pa.string()

@@ -34,7 +34,8 @@ from lshdb.search.documents import count_distinct
 from lshdb.search.limits import text_cut
 from lshdb.settings import settings_record
 from lshdb.sketching.constructions import candidate_probability
-from lshdb.sources.sinks import csv_lines, json_lines
+from lshdb.sources.csv_rows import csv_lines
+from lshdb.sources.json_rows import json_lines
 from lshdb.store.store import Store
 from lshdb.web import beside, listing, pasted
 from lshdb.web.beside import Beside

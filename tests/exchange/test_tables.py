@@ -19,9 +19,9 @@ from helpers import Command, database_of
 
 import lshdb
 from lshdb.model import Document, Failure
-from lshdb.sources.arrow_rows import blocks
+from lshdb.sources.arrow_rows import document_batches
 from lshdb.sources.readers import Reader
-from lshdb.sources.records import RecordParser
+from lshdb.sources.records import RecordOptions
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # theirs, about themselves
@@ -84,8 +84,8 @@ def test_rows_of_views_come_in_blocks_as_large_as_others() -> None:
     def sizes(kind: pa.DataType) -> list[tuple[int, int]]:
         columns = [pa.array(map(str, range(3_000))), pa.array(texts, kind)]
         batch = pa.record_batch(columns, ["id", "text"])
-        found = blocks([batch], "table", RecordParser(False), keep_whole=True)
-        return [(len(block.rows), block.size) for block in found]
+        found = document_batches([batch], "table", RecordOptions(False), whole=True)
+        return [(batch.count, batch.size) for batch in found]
 
     assert sizes(pa.string_view()) == sizes(pa.large_string())
 

@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 import lshdb
 from lshdb.errors import ContentError, InputError
 from lshdb.model import Document, Failure
-from lshdb.sources.arrow_rows import blocks, table_batches
+from lshdb.sources.arrow_rows import document_batches, table_batches
 from lshdb.sources.metadata import to_json
 from lshdb.sources.readers import Reader
-from lshdb.sources.records import documents_among
 
 Record = dict[str, Any]
 Source = Callable[[list[Record], Reader, Path], Iterator[Document | Failure]]
@@ -77,9 +76,9 @@ def from_arrow(records: list[Record], reader: Reader, directory: Path) -> Iterat
 
 def from_table(records: list[Record], reader: Reader, _: Path) -> Iterator[Any]:
     """As `Database.add_table` reads it."""
-    batches = table_batches(table_of(records), reader.parser)
-    for block in blocks(batches, "table", reader.parser):
-        yield from documents_among(reader.parser.of_rows(block))
+    batches = table_batches(table_of(records), reader)
+    for batch in document_batches(batches, "table", reader):
+        yield from batch.items()
 
 
 ALL: dict[str, Source] = {
@@ -195,9 +194,9 @@ CASES: dict[str, tuple[list[str], dict[str, Any], list[Record], list[Any]]] = {
         [*ALL],
         WITH_SETS,
         [{"id": "a", "set": ["x", "\u00e9"]}, {"id": "b", "set": []}],
-        [("a", ["x", "\u00e9"], None), ("b", [], None)],
+        [("a", ("x", "\u00e9"), None), ("b", (), None)],
     ),
-    "sets of integers": ([*ALL], WITH_SETS, [{"id": "a", "set": [3, -1]}], [("a", [3, -1], None)]),
+    "sets of integers": ([*ALL], WITH_SETS, [{"id": "a", "set": [3, -1]}], [("a", (-1, 3), None)]),
     "sets as JSON": (
         [*ALL],
         WITH_SETS,
@@ -208,7 +207,7 @@ CASES: dict[str, tuple[list[str], dict[str, Any], list[Record], list[Any]]] = {
             {"id": "d", "set": "[1.5]"},
         ],
         [
-            ("a", ["x", 1], None),
+            ("a", (1, "x"), None),
             "field 'set' is a string that is not a JSON array",
             "field 'set' is an object, not an array",
             "element 1 of field 'set' is a decimal number, not a string or integer",

@@ -1,0 +1,136 @@
+"""Documents in columns, and the rows that they are from: what all readers give.
+
+The rows stay in the process that reads; the columns may go to another one, to be signed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from lshdb.model import Content, Document, Failure, FileState
+from lshdb.sources.metadata import from_json
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Where: TypeAlias = tuple[str | None, int | None]
+"""The file that a row or document is from, and its number there; None for what has none."""
+Record: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TableSchema:
+    """The head of a table: columns, schema, format.
+
+    Attributes:
+        columns: the names of the columns.
+        schema: of Parquet and Arrow, with the metadata; None for CSV.
+        heading: of CSV, the row that names the columns, with its newline, and a byte order mark.
+        delimiter: of CSV, between fields.
+        has_heading: whether CSV names the columns.
+        compression: of each column of Parquet, by its path.
+        replaces_dictionaries: whether batches may have dictionaries of their own, as in Parquet
+            and streams of Arrow.
+    """
+
+    columns: tuple[str, ...]
+    schema: pa.Schema | None = None
+    heading: bytes = b""
+    delimiter: str = ""
+    has_heading: bool = True
+    compression: Mapping[str, str] = field(default_factory=dict)
+    replaces_dictionaries: bool = True
+
+
+class Rows(Protocol):
+    """Rows as they were read, with all of their columns, so that they can be written so again."""
+
+    @property
+    def schema(self) -> TableSchema | None:
+        """The head of their table; None for JSON, which has none."""
+
+    def records(self, indices: Sequence[int]) -> Iterator[Record]:
+        """Some rows, ascending, by the names of their fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where rows are from.
+
+    Attributes:
+        name: the file's or table's, as printed.
+        numbers: of all rows, from 1: of a line, for CSV of its first one, or of a row.
+        rows: the rows themselves, None if not wanted.
+        in_file: whether they are from a file.
+    """
+
+    name: str
+    numbers: Sequence[int]
+    rows: Rows | None = None
+    in_file: bool = True
+
+    def where(self, index: int) -> str:
+        """The name of a row in messages."""
+        return f"{self.name}:{self.numbers[index]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """n documents.
+
+    Attributes:
+        keys: their keys, repeated as they are.
+        contents: of each, cleaned (see lshdb.shingling.content).
+        metadata: of each, as stored; empty if none has any.
+        origin: where the rows are from; None for text files and documents of a program.
+        indices: of each document's row among those of the origin, ascending.
+        states: of the documents that are text files, the keys, and the states before reading.
+        failures: of rows that give no document, with their indices; or of a whole file.
+        replaced: how many have bytes or code units that are not Unicode, replaced by U+FFFD.
+        size: about their bytes in memory.
+    """
+
+    keys: Sequence[str] = ()
+    contents: Sequence[Content] = ()
+    metadata: Sequence[str | None] = ()
+    origin: Origin | None = None
+    indices: Sequence[int] = ()
+    states: Sequence[tuple[str, FileState]] = ()
+    failures: Sequence[tuple[int, Failure]] = ()
+    replaced: int = 0
+    size: int = 0
+
+    @property
+    def count(self) -> int:
+        """How many rows or text files there are."""
+        return len(self.keys) if self.origin is None else len(self.origin.numbers)
+
+    def where(self) -> list[Where]:
+        """Where each document is from."""
+        if self.origin is None:
+            files = {key for key, _ in self.states}
+            return [(key if key in files else None, None) for key in self.keys]
+        name, numbers = self.origin.name if self.origin.in_file else None, self.origin.numbers
+        return [(name, numbers[index]) for index in self.indices]
+
+    def all_metadata(self) -> Sequence[str | None]:
+        """The metadata of each document."""
+        return self.metadata or [None] * len(self.keys)
+
+    def items(self) -> Iterator[Document | Failure]:
+        """The documents and failures, one by one, in the order of the rows."""
+        waiting = list(reversed(self.failures))
+        indices = self.indices or range(len(self.keys))
+        rows = zip(indices, self.keys, self.contents, self.all_metadata(), strict=True)
+        for index, key, content, metadata in rows:
+            while waiting and waiting[-1][0] < index:
+                yield waiting.pop()[1]
+            yield Document(key, content, from_json(metadata))
+        yield from (failure for _, failure in reversed(waiting))
+
+
+def failed(where: str, reason: str) -> Batch:
+    """The batch of a file that cannot be read."""
+    return Batch(failures=[(0, Failure(where, reason))])

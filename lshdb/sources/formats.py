@@ -1,0 +1,201 @@
+"""The formats of rows: each is one class that reads and writes, in one table.
+
+A class takes the name of its format, and has `read(Input)` for batches of documents, `head(Input)`
+for the columns, and `sink(Target, TableSchema)` for a writer.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from importlib import import_module
+from tempfile import TemporaryFile
+from typing import Any, Final, Protocol, cast
+
+from lshdb.errors import InputError, LshdbError, UsageError
+from lshdb.sources.batch import Batch, Origin, Record, TableSchema
+from lshdb.sources.compression import compression_of
+from lshdb.sources.inputs import Input
+from lshdb.sources.json_rows import JsonLines, JsonRows, line_blocks
+from lshdb.sources.paths import format_of, is_database
+from lshdb.sources.sinks import Columns, Sink, Target, rows_of
+
+_FORMATS: Final[Mapping[str, tuple[str, str, str]]] = {
+    "jsonl": ("json", "json_rows", "JsonLines"),
+    "json": ("json", "json_rows", "JsonArray"),
+    "csv": ("csv", "csv_rows", "Csv"),
+    "tsv": ("csv", "csv_rows", "Csv"),
+    "parquet": ("columns", "arrow_rows", "ArrowFile"),
+    "arrow": ("columns", "arrow_rows", "ArrowFile"),
+    "arrows": ("columns", "arrow_rows", "ArrowFile"),
+}
+"""The kind, module and class of each format, where `arrow` is an Arrow file and `arrows` an Arrow
+stream. Their suffixes are in lshdb.sources.paths."""
+KIND: Final[Mapping[str, str]] = {name: kind for name, (kind, _, _) in _FORMATS.items()}
+"""Between formats of one kind nothing is lost."""
+_STREAM: Final = ".arrows"
+_BLOCK: Final = 1 << 20
+
+
+class Format(Protocol):
+    """Reads and writes files of rows."""
+
+    def read(self, source: Input) -> Iterator[Batch]:
+        """The documents of a file, in batches that take a megabyte or one row."""
+
+    def head(self, source: Input) -> TableSchema | None:
+        """The head of a file; None if rows have no columns in common."""
+
+    def sink(self, target: Target, head: TableSchema | None) -> Sink:
+        """A writer of rows."""
+
+
+def format_named(name: str) -> Format:
+    """A format by its name; InputError without the library that it takes."""
+    kind, module, reader = _FORMATS[name]
+    try:
+        if kind == "columns":
+            import_module("pyarrow")
+        found = import_module(f"lshdb.sources.{module}")
+    except ImportError as error:
+        raise InputError("Parquet and Arrow take pyarrow: pip install 'lshdb[arrow]'") from error
+    return cast(Format, getattr(found, reader)(name))
+
+
+@contextmanager
+def sink(
+    target: Target, head: TableSchema | None, *, of_lines: bool = False, keep: bool = False
+) -> Iterator[Sink]:
+    """The writer of rows to a file; the end of the format is written where the context ends.
+
+    Args:
+        target: the file.
+        head: of the tables that the rows are from; None if it is unknown before the rows.
+        of_lines: whether the rows are JSON lines.
+        keep: whether the end is written after an error, too.
+
+    Raises:
+        UsageError: the format cannot have such columns.
+    """
+    if of_lines and KIND[target.format] != "json":
+        rows: Sink = _Spooled(target)
+    else:
+        rows = format_named(target.format).sink(target, head)
+    try:
+        yield rows
+    except BaseException:
+        with suppress(LshdbError, OSError):
+            (rows.finish if keep else rows.abandon)()
+        raise
+    rows.finish()
+
+
+def table_schema_of(columns: Columns, format: str, *, has_heading: bool = True) -> TableSchema:
+    """The head of a table of results in a format."""
+    schema = None
+    if KIND[format] == "columns":
+        from lshdb.sources.arrow_rows import schema_of
+
+        schema = schema_of(columns, nullable=True)
+    return TableSchema(tuple(columns), schema, has_heading=has_heading)
+
+
+def arrow() -> Any:
+    """The module pyarrow; UsageError if it is not installed."""
+    try:
+        import pyarrow
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("pyarrow"):
+            raise
+        raise UsageError("tables need pyarrow: pip install 'lshdb[arrow]'") from None
+    return pyarrow
+
+
+def output_format(path: str, default: str) -> str:
+    """The format of a file to be written: by its suffix, else the default, but no JSON array.
+
+    Raises:
+        UsageError: rows cannot be written in this format, or the file is a database.
+    """
+    format: str = format_of(path)
+    if format == "text":
+        format = "jsonl" if default == "json" else default
+    if format == "arrow" and path.lower().endswith(_STREAM):
+        format = "arrows"
+    if KIND[format] == "columns":
+        if compression_of(path):
+            raise UsageError(f"{path}: {format} is compressed inside: leave out the last suffix")
+        arrow()
+    if is_database(path):
+        raise UsageError(f"{path} is a database, and would be lost: name another file")
+    return format
+
+
+def combined(heads: Sequence[tuple[str, TableSchema]]) -> TableSchema:
+    """The common head of several tables, in the order of the first.
+
+    Args:
+        heads: one or more, each with the name of its table.
+
+    Raises:
+        InputError: they have different columns, or of different types.
+    """
+    name, head = heads[0]
+    schema = head.schema
+    for other_name, other in heads[1:]:
+        missing = [one for one in head.columns if one not in other.columns]
+        more = [one for one in other.columns if one not in head.columns]
+        if missing or more:
+            differ = [f"it has no {missing[0]!r}"] if missing else []
+            differ += [f"it has also {more[0]!r}"] if more else []
+            raise InputError(
+                f"{other_name}: its columns are not those of {name}: {' and '.join(differ)}; "
+                "a directory as output, or JSON lines, may have both"
+            )
+        if schema is not None and other.schema is not None:
+            from lshdb.sources.arrow_rows import common_schema
+
+            schema = common_schema(schema, other.schema, name, other_name)
+    several = len(heads) > 1 or head.replaces_dictionaries
+    return replace(head, schema=schema, replaces_dictionaries=several)
+
+
+class _Spooled(Sink):
+    """JSON lines in a temporary file until their columns are known, then in a table."""
+
+    def __init__(self, target: Target) -> None:
+        super().__init__(target, None)
+        self._target = target
+        self._spool = TemporaryFile(buffering=_BLOCK, dir=target.beside)  # noqa: SIM115
+        self._lines = JsonLines("jsonl").sink(Target(self._spool, "jsonl"), None)
+        self._typed = KIND[target.format] == "columns"
+        self._types: dict[str, Any] = {}
+
+    def write(self, origin: Origin, indices: Sequence[int]) -> None:
+        self._lines.write(origin, indices)
+        self._look_at(list(rows_of(origin).records(indices)))
+
+    def _look_at(self, rows: list[Record]) -> None:
+        names = dict.fromkeys(name for row in rows for name in row)
+        if not self._typed:
+            self._types |= names
+            return
+        from lshdb.sources.arrow_rows import common_type
+
+        for name in names:
+            self._types[name] = common_type(self._types.get(name), [row.get(name) for row in rows])
+
+    def finish(self) -> None:
+        schema = arrow().schema(list(self._types.items())) if self._typed else None
+        head = TableSchema(tuple(self._types), schema)
+        table = format_named(self._target.format).sink(self._target, head)
+        self._spool.seek(0)
+        for data in line_blocks(iter(lambda: self._spool.read(_BLOCK), b""), sys.maxsize):
+            assert data is not None
+            lines = [i for i, line in enumerate(data.split(b"\n")) if line]
+            rows = JsonRows(data, data.count(b"\n") + (not data.endswith(b"\n")))
+            table.write(Origin("lines", range(len(lines)), rows), lines)
+        table.finish()
+        self._spool.close()

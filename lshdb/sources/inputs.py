@@ -1,0 +1,128 @@
+"""A file that is read: its bytes, its text in UTF-8 in chunks, or all of it as one text."""
+
+from __future__ import annotations
+
+import codecs
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import BinaryIO, Final
+
+from lshdb.errors import InputError
+from lshdb.sources.paths import binary_kind
+from lshdb.sources.records import RecordOptions
+
+_ENCODINGS: Final = {
+    codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16's, which it begins with
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""Byte order marks, and their encodings."""
+_LONGEST_BOM: Final = 4
+_BINARY: Final = "a binary file (it has NUL bytes)"
+_BINARY_PROBE: Final = 8192
+
+
+class BinaryInput(InputError):
+    """Bytes that are not a text; in a directory such files are skipped."""
+
+
+@dataclass(slots=True)
+class Input:
+    """A file that is read.
+
+    Attributes:
+        file: opened for reading.
+        name: as printed.
+        options: how rows become documents.
+        on_read: called with the number of bytes, each time that some are read.
+        encoding: of its text; None for UTF-8, or that of a byte order mark.
+        whole: whether rows are wanted with all of their columns, as they were read.
+        only_rows: whether no documents are wanted.
+        text: the text in UTF-8, in chunks of the available bytes, up to about a block.
+        torn: how many texts so far have bytes that are not in the encoding.
+    """
+
+    file: BinaryIO
+    name: str
+    options: RecordOptions
+    on_read: Callable[[int], None]
+    encoding: str | None = None
+    whole: bool = False
+    only_rows: bool = False
+    text: Iterator[bytes] = field(init=False, repr=False)
+    torn: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self.text = self._chunks()
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file; 0 if unknown."""
+        try:
+            return os.fstat(self.file.fileno()).st_size
+        except OSError:
+            return 0
+
+    def one_text(self) -> str:
+        """All of the file as one text; InputError if it is binary or too large."""
+        data = self.file.read(_BINARY_PROBE)
+        if (kind := binary_kind(data)) is not None:
+            raise BinaryInput(f"a binary file ({kind})")
+        encoding = self._encoding_of(data)
+        if encoding is None and b"\0" in data:
+            raise BinaryInput(_BINARY)
+        largest = self.options.limits.largest_document
+        data += self.file.read(largest + 1 - len(data))
+        self.on_read(len(data))
+        if encoding is not None:
+            data = b"".join(self._to_utf8((data,), encoding))
+            if b"\0" in data[:_BINARY_PROBE]:
+                raise BinaryInput(_BINARY)
+        if len(data) > largest:
+            raise InputError(f"larger than {largest:,} bytes, the limit: split it")
+        text, is_torn = self.options.decoded(data)
+        self.torn += is_torn
+        return text
+
+    def _chunks(self) -> Iterator[bytes]:
+        chunks = iter(self._some, b"")
+        start = b""
+        while len(start) < _LONGEST_BOM and (chunk := next(chunks, b"")):
+            start += chunk
+        if start:
+            chunks = chain((start,), chunks)
+        encoding = self._encoding_of(start)
+        yield from chunks if encoding is None else self._to_utf8(chunks, encoding)
+
+    def _encoding_of(self, start: bytes) -> str | None:
+        """The encoding of a text by its first bytes; None for UTF-8."""
+        if self.encoding is not None:
+            return self.encoding
+        return next((name for bom, name in _ENCODINGS.items() if start.startswith(bom)), None)
+
+    def _to_utf8(self, chunks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
+        decoder = codecs.getincrementaldecoder(encoding)()
+        for chunk in chain(chunks, (b"",)):
+            before = decoder.getstate()
+            try:
+                text = decoder.decode(chunk, not chunk)
+            except UnicodeDecodeError as error:
+                if self.options.strict:
+                    raise InputError(f"not {encoding.upper()}") from error
+                self.torn += 1
+                decoder.setstate(before)
+                decoder.errors = "replace"
+                text = decoder.decode(chunk, not chunk)
+            if text:
+                yield text.encode("utf-8", "surrogatepass")
+
+    def _some(self) -> bytes:
+        """The next available bytes, at most a block; empty at the end."""
+        # A pipe returns what is available: a slow stream does not wait until a block is full.
+        read = getattr(self.file, "read1", self.file.read)
+        data: bytes = read(self.options.limits.block_bytes)
+        self.on_read(len(data))
+        return data
