@@ -52,18 +52,17 @@ def size_of_text(text: str) -> int:
     return int(float(found[1]) * 1024 ** " KMGT".index(found[2] or " "))
 
 
-def seed_of_text(text: str) -> int | str:
-    """A seed: an integer or `random`."""
-    if text != "random" and re.fullmatch(r"[+-]?[0-9]{1,100}", text) is None:
-        raise ValueError(f"{text!r} is not an integer and not random")
-    return text if text == "random" else int(text)
+def number_or(word: str, value: int | str) -> Callable[[str], int | str]:
+    """What makes a value of a text that is an integer, or this word."""
 
+    def parse(text: str) -> int | str:
+        if text == word:
+            return value
+        if re.fullmatch(r"[+-]?[0-9]{1,100}", text) is None:
+            raise ValueError(f"{text!r} is not an integer and not {word}")
+        return int(text)
 
-def passages_of_text(text: str) -> int:
-    """Words of the shortest passage, 0 for `off`."""
-    if text != "off" and re.fullmatch(r"[0-9]{1,9}", text) is None:
-        raise ValueError(f"{text!r} is not a number of words and not off")
-    return 0 if text == "off" else int(text)
+    return parse
 
 
 # options that several groups have
@@ -154,7 +153,7 @@ class ShapeOptions(Options):
         Option(
             "Also index passages of this many words. [default: off]",
             metavar="WORDS",
-            parse=passages_of_text,
+            parse=number_or("off", 0),
         ),
     ] = None
 
@@ -176,7 +175,7 @@ class ShingleOptions(Options):
         Option(
             "Seed of all hashes; random if strangers add documents. [default: 1]",
             metavar="INTEGER|random",
-            parse=seed_of_text,
+            parse=number_or("random", "random"),
         ),
     ] = None
 

@@ -6,7 +6,6 @@ rich, which shows the bar, is imported only when needed.
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, TypeAlias
@@ -47,7 +46,7 @@ def shown(progress: bool | Progress, label: str) -> Iterator[Progress]:
     with columns.Progress(
         columns.TextColumn("{task.description}"),
         columns.BarColumn(),
-        columns.TextColumn("{task.fields[read]}{task.fields[count]}"),
+        columns.TextColumn("{task.fields[counts]}"),
         columns.TimeElapsedColumn(),
         columns.TimeRemainingColumn(),
         console=console,
@@ -55,23 +54,17 @@ def shown(progress: bool | Progress, label: str) -> Iterator[Progress]:
         # What is printed meanwhile goes above the bar, but not what goes to a pipe or a file.
         redirect_stdout=console.is_jupyter or sys.stdout.isatty(),
     ) as bar:
-        task = bar.add_task(label, total=None, read="", count="")
-        last, begun, now = "", 0.0, time.monotonic()
+        task = bar.add_task(label, total=None, counts="")
+        counts: dict[bool, str] = {}
 
         def update(done: int, total: int | None, unit: str) -> None:
-            nonlocal last, begun, now
-            if unit == BYTES:
-                of = "?" if total is None else size(total)
-                read = f"{size(done)} of {of}, "
-                bar.update(task, completed=done, total=total, read=read)
-                return
-            if unit != last:  # a step begins where the one before it was last heard of
-                last, begun = unit, now
-            now = time.monotonic()
-            of = "" if total is None else f" of {total:,}"
-            count = f"{done:,}{of} {unit}, {done / (now - begun or 1.0):,.0f}/s"
-            bar.update(task, count=count)
-            if not bar.tasks[0].fields["read"]:
+            is_input = unit == BYTES
+            if is_input:
+                counts[True] = f"{size(done)} of {'?' if total is None else size(total)}"
+            else:
+                counts[False] = f"{done:,}{'' if total is None else f' of {total:,}'} {unit}"
+            bar.update(task, counts=", ".join(counts[key] for key in sorted(counts, reverse=True)))
+            if is_input or True not in counts:
                 bar.update(task, completed=done, total=total)
 
         yield update

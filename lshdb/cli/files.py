@@ -24,27 +24,22 @@ def output_to(path: str, *, keep: bool = False) -> Output:
 
 def check_distinct(inputs: Iterable[str], outputs: Iterable[str]) -> None:
     """UsageError if a file would be read and written, or written twice."""
-    seen: dict[tuple[int, int] | str, str] = {}
-    for path in inputs:
-        if (identity := _identity(path, 0)) is not None:
-            seen[identity] = path
+    seen: dict[object, str] = {_identity(path, 0): path for path in inputs}
     for path in outputs:
-        found = _identity(path, 1) or (None if path == STDOUT else os.path.realpath(path))
-        if found is None or found == os.path.realpath(os.devnull):
-            continue
-        if found in seen:
+        identity = _identity(path, 1)
+        if identity is not None and identity in seen:
             raise UsageError(
-                f"{path} is the same file as {seen[found]}: give the output another name"
+                f"{path} is the same file as {seen[identity]}: give the output another name"
             )
-        seen[found] = path
+        seen[identity] = path
 
 
-def _identity(path: str, stream: int) -> tuple[int, int] | None:
-    """What distinguishes files; None for anything else, or a file that does not exist yet."""
+def _identity(path: str, stream: int) -> object:
+    """What distinguishes files, also those to be made; None for a device or a pipe."""
     try:
         status = os.fstat(stream) if path == STDOUT else os.stat(path)
     except OSError:
-        return None
+        return os.path.realpath(path)
     return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
 
 

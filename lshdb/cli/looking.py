@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
@@ -26,7 +25,6 @@ from lshdb.errors import InputError, LshdbError, UsageError
 from lshdb.exchange.results import columns_of
 from lshdb.groups import Option
 from lshdb.ingest.deciding import check_words, user
-from lshdb.json_text import dumps
 from lshdb.model import Bucket
 from lshdb.options import GroupingOptions, StoredKey, WhereParameters
 from lshdb.progress import shown
@@ -34,7 +32,6 @@ from lshdb.search.documents import count_distinct
 from lshdb.settings import settings_record
 from lshdb.sources.paths import escaped, opened, printable_path
 
-_LANES_SHOWN: Final = 8
 _LONGEST_SQL: Final = 2_000_000
 """Bytes read of a statement: more than SQLite may take."""
 
@@ -71,22 +68,15 @@ def show(
         "signature": lanes,
         "buckets": [asdict(bucket) for bucket in buckets],
     }
-    text = {**found, "buckets": len(buckets)}
-    if document.metadata is not None:
-        text["metadata"] = dumps(document.metadata)
-    first = " ".join(f"{lane:08x}" for lane in lanes[:_LANES_SHOWN])
-    more = f" ... ({len(lanes)} lanes)" if lanes else "none: no shingle, similar to nothing"
-    text["signature"] = first + more
-    write_record(found, form, text)
+    signed = f"{len(lanes)} lanes" if lanes else "none: no shingle, similar to nothing"
+    write_record(found, form, {**found, "signature": signed, "buckets": len(buckets)})
     if form.is_text and buckets:
         _write_buckets(buckets, form)
 
 
 def _write_buckets(buckets: Iterable[Bucket], form: Form) -> None:
-
     columns = columns_of(Bucket)
-    rows = map(attrgetter(*columns), buckets)
-    write_results(columns, rows, form, noun=("bucket",))
+    write_results(columns, map(attrgetter(*columns), buckets), form, noun=("bucket",))
 
 
 def buckets(
@@ -103,10 +93,7 @@ def buckets(
     Example: lshdb buckets -d code.db --top 5
     """
     with at.reading(form) as database:
-        # More than SQLite can count is all.
-        most = min(top, sys.maxsize)
-        found = database.buckets(key, top=most)
-    _write_buckets(found, form)
+        _write_buckets(database.buckets(key, top=top), form)
 
 
 def sql(

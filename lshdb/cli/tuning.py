@@ -156,17 +156,11 @@ def _plot(path: Path, construction: Construction, threshold: float) -> None:
         raise LshdbError("--plot needs matplotlib: pip install 'lshdb[plot]'") from error
     import numpy as np
 
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
-    axes = figure.add_subplot()
+    figure = Figure(layout="constrained")
+    axes = figure.add_subplot(xlabel="Jaccard similarity", ylabel="probability of a candidate")
     similarities = np.linspace(0, 1, 800)
-    found = curve(similarities, construction)
-    is_below = similarities < threshold
-    axes.fill_between(similarities, found, where=is_below, alpha=0.3, label="false positives")
-    axes.fill_between(similarities, found, 1, where=~is_below, label="false negatives")
-    axes.plot(similarities, found, color="black", label=str(construction))
-    axes.axvline(threshold, linestyle="--", color="grey", label=f"threshold {threshold:g}")
-    axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="Jaccard similarity")
-    axes.set_ylabel("probability that a pair is a candidate")
-    axes.legend(loc="upper left")
-    figure.savefig(path, dpi=120)
+    axes.plot(similarities, curve(similarities, construction), label=str(construction))
+    axes.axvline(threshold, linestyle="--", label=f"threshold {threshold:g}")
+    axes.legend()
+    figure.savefig(path)
     message(f"{path} drawn")

@@ -79,7 +79,7 @@ def test_all_pairs_and_what_does_not_count(filled: Command) -> None:
 
 
 def test_the_index_of_passages_is_made_and_removed(filled: Command) -> None:
-    assert "not a number of words" in filled("reindex", "--passages", "some").err
+    assert "is not an integer" in filled("reindex", "--passages", "some").err
     filled.done("reindex", "--passages", "off")
     refused = filled("passages", "essay.txt")
     assert (refused.status, "no index of passages" in refused.err) == (2, True)
