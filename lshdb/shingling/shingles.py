@@ -56,13 +56,14 @@ def groups(
     reuse_freed_memory()
     count, block = len(contents), block or BLOCK[shingling.kind]
     lengths = _lengths(contents)
-    if count == 1:  # a query: the arrays below would take as long as its signature
-        yield [0]
+    texts = () if shingling.of_sets else cast(Sequence[str], contents)
+    if count == 1 or (0 < lengths.sum() + count <= block and all(map(str.isascii, texts))):
+        yield [*range(count)]  # a query, or few documents: the arrays below would take longer
         return
     ascii, large = np.ones(count, np.bool_), np.zeros(count, np.bool_)
     if not shingling.of_sets:
         # For all at once, as a Python step for each would take a tenth of the time of signing.
-        ascii = np.fromiter(map(str.isascii, cast(Sequence[str], contents)), np.bool_, count)
+        ascii = np.fromiter(map(str.isascii, texts), np.bool_, count)
         large = lengths > block
     for place in np.flatnonzero(large).tolist():
         yield [place]
