@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 import typer
 
@@ -14,12 +15,9 @@ from lshdb.cli.comparing import Base
 from lshdb.cli.documents import read_content
 from lshdb.cli.files import stdin
 from lshdb.cli.messages import message, warn
-from lshdb.cli.options import (
-    AsJson,
-    ReferenceFields,
-)
+from lshdb.cli.options import AsJson, ReferenceFields
 from lshdb.cli.results import json_line
-from lshdb.errors import LshdbError, UsageError
+from lshdb.errors import LshdbError, SettingsMismatch, UsageError
 from lshdb.groups import Option, Options, regrouped
 from lshdb.options import (
     CommonOptions,
@@ -38,10 +36,7 @@ if TYPE_CHECKING:
     from lshdb.model import Settings
     from lshdb.spark.counts import Counted, Counts
 
-_FORMATS = {"parquet": "parquet", "jsonl": "json"}
-"""Spark's names of ours."""
-_JSONL = (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".ndjson.gz", ".json.gz")
-_DEFAULTS = {
+_DEFAULTS: Final = {
     # Of documents that Spark hands to Python in one batch.
     "spark.sql.execution.arrow.maxBytesPerBatch": "64m",
     # Spark's own default, INT96, loses the time zone of a column.
@@ -53,42 +48,79 @@ Input: TypeAlias = Annotated[
     str,
     typer.Argument(metavar="INPUT", help="Parquet or JSON lines, on any path that Spark reads."),
 ]
-SettingsFrom: TypeAlias = Annotated[
-    Path | None,
-    Option("Take the settings of a database.", metavar="FILE.db", flags=("--settings-from",)),
-]
+
+
+class Dropping(SparkKeepOptions):
+    """What is dropped, and where that is listed."""
+
+    against: Annotated[
+        str | None,
+        Option(
+            "First drop what is similar to a document of this: rows like those of INPUT, or "
+            "databases ('*.db'), whose settings are then the default.",
+            metavar="INPUT|FILE.db",
+        ),
+    ] = None
+    dropped: Annotated[
+        str | None,
+        Option("A new directory: what is dropped, for which, how similar.", metavar="DIR"),
+    ] = None
+
+
+class Copying(CommonOptions):
+    """Which passages are found."""
+
+    words: Annotated[
+        int | None,
+        Option(
+            "Shortest run that is surely found. [default: 8]",
+            min=1,
+            metavar="WORDS",
+            flags=("--passages",),
+        ),
+    ] = None
+    base: Base = None
 
 
 class Spark(Options):
-    """The options that say what Spark reads, and where it runs."""
+    """What Spark reads, where it runs, and how its counts are printed."""
 
-    input_format: Annotated[
-        str,
-        Option("Of INPUT; auto: by name.", metavar="auto|parquet|jsonl", flags=("--format",)),
+    settings_from: Annotated[
+        Path | None, Option("Take the settings of a database.", metavar="FILE.db")
+    ] = None
+    format: Annotated[
+        Literal["auto", "parquet", "jsonl"],
+        Option("Of INPUT; auto: by name.", metavar="auto|parquet|jsonl"),
     ] = "auto"
     master: Annotated[
         str | None, Option("Where to run. [default: as configured]", metavar="URL")
     ] = None
     conf: Annotated[
-        Sequence[str] | None,
-        Option("A setting of Spark; repeatable.", metavar="NAME=VALUE"),
-    ] = None
+        Sequence[str], Option("A setting of Spark; repeatable.", metavar="NAME=VALUE")
+    ] = ()
+    as_json: AsJson = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.input_format not in ("auto", *_FORMATS):
-            raise UsageError(f"--format {self.input_format!r} is not auto, {', '.join(_FORMATS)}")
-        self.options()
-
-    def options(self) -> dict[str, str]:
-        """The settings of Spark."""
-        found = {}
-        for one in self.conf or ():
-            name, equals, value = one.partition("=")
+        for one in self.conf:
+            name, equals, _ = one.partition("=")
             if not name or not equals:
                 raise UsageError(f"--conf {one!r} is not NAME=VALUE")
-            found[name] = value
-        return _DEFAULTS | found
+
+    def settings(self, asked: SettingsOptions, *defaults: Path) -> Settings:
+        """Those of a database, else the options; without any, those of another database."""
+        from lshdb.tuning.resolve import resolve
+
+        # Any index may be asked for another threshold.
+        given = [
+            name for name, one in vars(asked).items() if name != "threshold" and one is not None
+        ]
+        file = self.settings_from
+        if file is not None and given:
+            raise UsageError(f"give either --settings-from or --{given[0]}")
+        if file is None and (given or not defaults):
+            return resolve(asked)
+        return _settings_of(file or defaults[0])
 
     @contextmanager
     def session(self, *outputs: str | None) -> Iterator[SparkSession]:
@@ -101,7 +133,8 @@ class Spark(Options):
             raise LshdbError(str(error)) from error
         from lshdb.spark.session import exists, session
 
-        with session(self.master, self.options()) as spark:
+        given = dict(one.split("=", 1) for one in self.conf)
+        with session(self.master, _DEFAULTS | given) as spark:
             for path in filter(None, outputs):
                 if exists(spark, path):
                     raise UsageError(f"{path} already exists: name a new directory")
@@ -109,8 +142,18 @@ class Spark(Options):
 
     def format_of(self, path: str) -> str:
         """Spark's name of the format of INPUT, which OUTPUT has too."""
-        name = _format_of(path) if self.input_format == "auto" else self.input_format
-        return _FORMATS[name]
+        if self.format == "auto":
+            return _format_of(path)
+        return "json" if self.format == "jsonl" else self.format
+
+    def report(self, numbers: Mapping[str, int], counts: Counts, *left_out: Counted) -> None:
+        """Warn of what was left out, and print numbers; with --json also of that."""
+        for line in counts.lines():
+            warn(f"lshdb: {line}")
+        if self.as_json:
+            json_line({**numbers, **{name: counts[name] for name in left_out}})
+        else:
+            message(", ".join(f"{name} {number:,}" for name, number in numbers.items()))
 
 
 def spark_dedup(
@@ -119,25 +162,11 @@ def spark_dedup(
     output: Annotated[
         str, typer.Argument(metavar="OUTPUT", help="A new directory for the kept rows.")
     ],
-    settings_from: SettingsFrom = None,
-    against: Annotated[
-        str | None,
-        Option(
-            "First drop what is similar to a document of this: rows like those of INPUT, or "
-            "databases ('*.db'), whose settings are then the default.",
-            metavar="INPUT|FILE.db",
-        ),
-    ] = None,
+    asked: Dropping,
     settings: SettingsOptions,
-    dropped: Annotated[
-        str | None,
-        Option("A new directory: what is dropped, for which, how similar.", metavar="DIR"),
-    ] = None,
-    asked: SparkKeepOptions,
     spark: Spark,
     fields: FieldOptions,
     reference_fields: ReferenceFields,
-    as_json: AsJson = False,
 ) -> None:
     """Drop near duplicates among more documents than a machine holds, on Spark.
 
@@ -150,65 +179,37 @@ def spark_dedup(
 
     Example: lshdb spark-dedup crawl/ unique/ --threshold 0.8 --master "local[*]"
     """
-    reference_fields.check(against)
-    databases = [] if against is None else _databases(against)
-    if databases and settings_from is None and not _named(settings):
-        settings_from = databases[0]
-    wanted = _settings(settings_from, settings)
-    for database in databases:
-        _check_readable(database, wanted)
-    with spark.session(output, dropped) as running:
+    reference_fields.check(asked.against)
+    databases = _databases(asked.against or "")
+    wanted = spark.settings(settings, *databases)
+    for path in databases:
+        _check_readable(path, wanted)
+    with spark.session(output, asked.dropped) as running:
         from lshdb.spark import dedup, read_database
-        from lshdb.spark.documents import documents
 
-        format = spark.format_of(input)
-        of_sets = wanted.shingling.of_sets
-        content_field = fields.set_field if of_sets else fields.text_field
-        reference = None
+        own = _columns(wanted, vars(fields))
+        its = _columns(wanted, reference_fields.given(fields))
+        against = None
         if databases:
-            reference = read_database(running, str(against)).select("key", "content")
-        elif against is not None:
-            reference = running.read.load(against, _FORMATS[_format_of(against)])
-            named = reference_fields.given(fields)
-            kind = "set" if of_sets else "text"
-            columns = {"key": named["key_field"], kind: named[f"{kind}_field"]}
-            try:
-                reference = documents(reference, SparkOptions(wanted, **columns))
-            except UsageError as error:
-                raise UsageError(
-                    f"{against}: {error}; --against-key-field and --against-text-field name its "
-                    "columns"
-                ) from error
-        if reference is not None:
-            names = {"key": fields.key_field, "content": content_field}
-            reference = reference.withColumnsRenamed(names)
-        source = running.read.load(input, format)
-        columns = {"key": fields.key_field, "set" if of_sets else "text": content_field}
+            against = read_database(running, str(asked.against)).select("key", "content")
+        elif asked.against is not None:
+            against = _reference(running, asked.against, SparkOptions(wanted, **its))
+        if against is not None:
+            against = against.toDF(*own.values())
+        threshold = settings.threshold
         options = regrouped(
-            asked,
-            SparkDedupOptions,
-            settings=wanted,
-            threshold=settings.threshold,
-            against=reference,
-            **columns,
+            asked, SparkDedupOptions, settings=wanted, threshold=threshold, against=against, **own
         )
+        format = spark.format_of(input)
+        source = running.read.load(input, format)
         result = dedup(source, options)
         result.kept.write.save(output, format)
-        if dropped is not None:
-            result.dropped.write.save(dropped, format)
+        if asked.dropped is not None:
+            result.dropped.write.save(asked.dropped, format)
         kept = running.read.load(output, format).count()
-        gone = source.count() - kept
-        for line in result.counts.lines(asked.limit):
-            warn(f"lshdb: {line}")
-        if as_json:
-            json_line(
-                {"kept": kept, "dropped": gone}
-                | _numbers(
-                    result.counts, "bad_keys", "bad_contents", "empty", "cut_buckets", "cut_pairs"
-                )
-            )
-        else:
-            message(f"kept {kept:,}, dropped {gone:,}")
+        numbers = {"kept": kept, "dropped": source.count() - kept}
+        unusable: list[Counted] = ["bad_keys", "bad_documents", "empty"]
+        spark.report(numbers, result.counts, *unusable, "cut_buckets", "cut_pairs")
 
 
 def spark_passages(
@@ -217,22 +218,10 @@ def spark_passages(
     output: Annotated[
         str, typer.Argument(metavar="OUTPUT", help="A new directory for the passages.")
     ],
-    words: Annotated[
-        int | None,
-        Option(
-            "Shortest run that is surely found. [default: 8]",
-            min=1,
-            metavar="WORDS",
-            flags=("--passages",),
-        ),
-    ] = None,
-    asked: CommonOptions,
-    base: Base = None,
-    settings_from: SettingsFrom = None,
+    asked: Copying,
     settings: ShingleOptions,
     spark: Spark,
     fields: FieldOptions,
-    as_json: AsJson = False,
 ) -> None:
     """Find copied passages among more documents than a machine holds, on Spark.
 
@@ -247,10 +236,11 @@ def spark_passages(
     """
     from lshdb.sources.readers import Reader
 
-    if settings_from is None and words is None:
-        words = 8
-    wanted = _settings(settings_from, regrouped(settings, SettingsOptions, passages=words))
-    texts = [str(read_content(Reader(of_sets=False, stdin=stdin()), name)) for name in base or ()]
+    words = 8 if asked.words is None and spark.settings_from is None else asked.words
+    wanted = spark.settings(regrouped(settings, SettingsOptions, passages=words))
+    base = [
+        str(read_content(Reader(of_sets=False, stdin=stdin()), name)) for name in asked.base or ()
+    ]
     with spark.session(output) as running:
         from pyspark.sql import Observation
         from pyspark.sql import functions as F  # noqa: N812
@@ -258,86 +248,72 @@ def spark_passages(
         from lshdb.spark import Counts, passage_pairs
 
         counts = Counts(running)
+        columns = {"key": fields.key_field, "text": fields.text_field}
         options = regrouped(
-            asked,
-            SparkPassagesOptions,
-            settings=wanted,
-            key=fields.key_field,
-            text=fields.text_field,
-            base=texts,
-            counts=counts,
+            asked, SparkPassagesOptions, settings=wanted, base=base, counts=counts, **columns
         )
-        pairs = passage_pairs(running.read.load(input, spark.format_of(input)), options)
+        format = spark.format_of(input)
+        pairs = passage_pairs(running.read.load(input, format), options)
         found = Observation()
         size = F.sum(F.size("passages"))
         pairs = pairs.observe(found, F.count("*").alias("pairs"), size.alias("passages"))
-        _rows(pairs).write.save(output, spark.format_of(input))
-        for line in counts.lines():
-            warn(f"lshdb: {line}")
+        totals = [name for name in pairs.columns if name != "passages"]
+        pairs.selectExpr(*totals, "inline(passages)").write.save(output, format)
         numbers = {name: found.get[name] or 0 for name in ("pairs", "passages")}
-        if as_json:
-            left_out = _numbers(counts, "bad_keys", "bad_contents", "cut_passages")
-            json_line(numbers | left_out)
-        else:
-            message(f"passages {numbers['passages']:,}, pairs of documents {numbers['pairs']:,}")
+        spark.report(numbers, counts, "bad_keys", "bad_documents", "cut_passages")
 
 
-def _numbers(counts: Counts, *names: Counted) -> dict[str, int]:
-    """Some of the counts, by the names that the commands have for them."""
-    return {name.replace("contents", "documents"): counts[name] for name in names}
+def _columns(settings: Settings, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The options for the columns of keys and documents, by the names of `FieldOptions`."""
+    kind = "set" if settings.shingling.of_sets else "text"
+    return {"key": fields["key_field"], kind: fields[f"{kind}_field"]}
 
 
-def _rows(pairs: DataFrame) -> DataFrame:
-    """Pairs with lists of passages as rows of one passage, as `lshdb passages --all` has them."""
-    totals = [name for name in pairs.columns if name != "passages"]
-    return pairs.selectExpr(*totals, "inline(passages)")
+def _reference(spark: SparkSession, path: str, options: SparkOptions) -> DataFrame:
+    """The documents of a reference that is no database."""
+    from lshdb.spark.documents import documents
+
+    try:
+        return documents(spark.read.load(path, _format_of(path)), options)
+    except UsageError as error:
+        raise UsageError(
+            f"{path}: {error}; --against-key-field and --against-text-field name its columns"
+        ) from error
 
 
-def _settings(file: Path | None, asked: SettingsOptions) -> Settings:
-    """The settings of a database, or those of the options."""
+def _settings_of(file: Path) -> Settings:
     import lshdb
-    from lshdb.tuning.resolve import resolve
 
-    if file is None:
-        return resolve(asked)
-    if wrong := _named(asked):
-        raise lshdb.UsageError(f"give either --settings-from or --{wrong[0]}")
     with lshdb.open(file, mode="read") as database:
         return database.settings
-
-
-def _named(asked: SettingsOptions) -> list[str]:
-    """The options given but the threshold, which any index may be asked for."""
-    given = vars(asked).items()
-    return [name for name, value in given if value is not None and name != "threshold"]
 
 
 def _databases(against: str) -> list[Path]:
     """The databases that a path or pattern names; none if it is other input."""
     from lshdb.sources.paths import is_database
 
-    found = sorted(map(Path, glob.glob(against))) if glob.has_magic(against) else [Path(against)]
-    return [path for path in found if is_database(path)]
+    found = sorted(glob.glob(against)) if glob.has_magic(against) else [against]
+    return [Path(path) for path in found if is_database(path)]
 
 
 def _check_readable(path: Path, wanted: Settings) -> None:
     """LshdbError for a database that has no documents to compare with."""
-    import lshdb
-
-    with lshdb.open(path, mode="read") as database:
-        own = database.settings
+    own = _settings_of(path)
     if not own.content:
-        raise lshdb.LshdbError(f"{path} keeps signatures only, and --against compares contents")
+        raise LshdbError(f"{path} keeps signatures only, and --against compares contents")
     if own.shingling.of_sets != wanted.shingling.of_sets:
-        raise lshdb.SettingsMismatch(
+        raise SettingsMismatch(
             f"{path} has shingle {own.shingling}, and the documents are compared by "
             f"{wanted.shingling}"
         )
 
 
-def _format_of(input: str) -> str:
-    names = [input.rstrip("/").lower()]
-    directory = Path(input)
-    if directory.is_dir():
-        names = [path.name.lower() for path in directory.iterdir() if path.name[0] not in "._"]
-    return "jsonl" if any(name.endswith(_JSONL) for name in names) else "parquet"
+def _format_of(path: str) -> str:
+    """Spark's name of the format that names of files show."""
+    from lshdb.sources.paths import format_of
+
+    names = [path.rstrip("/")]
+    if os.path.isdir(path):
+        names = [name for name in os.listdir(path) if name[0] not in "._"]
+    of_json = any(format_of(name) in ("json", "jsonl") for name in names)
+    return "json" if of_json else "parquet"

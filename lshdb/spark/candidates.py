@@ -81,16 +81,17 @@ def _listed(bands: DataFrame, limit: int | None) -> DataFrame:
     are left out, and null in all others.
     """
     bucket = Window.partitionBy("band_no", "bucket_key")
+    members = F.count("*").over(bucket).alias("members")
     own = F.when(~F.startswith("key", F.lit(REFERENCE)), F.col("key"))
-    shared = bands.select(
-        "band_no",
-        "bucket_key",
-        "key",
-        own.alias("own"),
-        F.count("*").over(bucket).alias("members"),
-        F.count(own).over(bucket).alias("owns"),
-        F.array(F.min("key").over(bucket), F.min(own).over(bucket)).alias("firsts"),
-    ).where("members > 1 AND owns > 0")
+    # Most documents are alone: few are left for what follows.
+    shared = bands.select("band_no", "bucket_key", "key", members).where("members > 1")
+    shared = shared.withColumns(
+        {
+            "own": own,
+            "owns": F.count(own).over(bucket),
+            "firsts": F.array(F.min("key").over(bucket), F.min(own).over(bucket)),
+        }
+    ).where("owns > 0")
     hot = F.lit(False) if limit is None else F.col("members") > limit
     # Each document of a hot bucket has its own window, or all would be listed for each.
     same = Window.partitionBy("band_no", "bucket_key", "alone").orderBy("key")

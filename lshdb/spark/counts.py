@@ -9,14 +9,14 @@ from lshdb.limits import DEFAULTS
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Counted = Literal["bad_keys", "bad_contents", "empty", "cut_buckets", "cut_pairs", "cut_passages"]
+Counted = Literal["bad_keys", "bad_documents", "empty", "cut_buckets", "cut_pairs", "cut_passages"]
 
 
 class Counts:
     """Counts of one session; they grow while the results that use them are computed.
 
     `counts["bad_keys"]`: rows left out for their key: null, empty or with a NUL character;
-    `bad_contents`: for their content: null, a set with a null, or not a JSON array;
+    `bad_documents`: for their document: null, a set with a null, or not a JSON array;
     `empty`: documents without a shingle, which are similar to nothing;
     `cut_buckets`: buckets too large for all of their pairs; `cut_pairs`: pairs left out of those,
     a pair counts in each such bucket; `cut_passages`: pairs of documents that share more passages
@@ -38,16 +38,16 @@ class Counts:
         """One of the counts."""
         return self._counted[name].value
 
-    def lines(self, whole: int | None = None) -> list[str]:
-        """Messages for the user; none if nothing was left out. `whole` is the limit on a bucket."""
+    def lines(self) -> list[str]:
+        """Messages for the user; none if nothing was left out."""
         lines = []
         if self["bad_keys"]:
             lines.append(f"rows without a usable key, not compared: {self['bad_keys']:,}")
-        if self["bad_contents"]:
-            lines.append(f"rows without a usable document, not compared: {self['bad_contents']:,}")
+        if self["bad_documents"]:
+            lines.append(f"rows without a usable document, not compared: {self['bad_documents']:,}")
         if self["cut_buckets"]:
             lines.append(
-                f"buckets with more than {whole:,} documents: {self['cut_buckets']:,}; these were "
+                f"buckets of more documents than the limit: {self['cut_buckets']:,}; these were "
                 f"compared with the first of the bucket, and {self['cut_pairs']:,} candidate pairs "
                 "left out"
             )

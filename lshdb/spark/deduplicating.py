@@ -85,7 +85,7 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
         signatures = signatures.unionByName(signed(against, settings, unusable))
         docs = docs.unionByName(against)
     dropped = _dropped(checkpointed(similar(signatures, docs, options).drop("estimate")))
-    if unusable["bad_keys"] or unusable["bad_contents"]:
+    if unusable["bad_keys"] or unusable["bad_documents"]:
         raise InputError(
             "rows of the reference have no usable key or document, and what resembles them would "
             "be kept: repair or remove them"

@@ -83,5 +83,5 @@ def usable(
         keys = keys.filter(pa.array([content is not None for content in contents]))
     if counts is not None:
         counts.add("bad_keys", batch.num_rows - keyed.num_rows)
-        counts.add("bad_contents", len(contents) - len(there))
+        counts.add("bad_documents", len(contents) - len(there))
     return keys, there
