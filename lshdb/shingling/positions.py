@@ -17,10 +17,10 @@ from typing import Final
 import numpy as np
 
 from lshdb.model import Content, Element, Shingling
-from lshdb.shingling.arrays import offsets_of
+from lshdb.shingling.arrays import expand_ranges, offsets_of
 from lshdb.shingling.content import cleaned
-from lshdb.shingling.folding import UTF32, code_points, fold, word_bounds
-from lshdb.shingling.hashing import PADDING, Offsets, selection
+from lshdb.shingling.folding import UTF32, code_points, fold
+from lshdb.shingling.hashing import PADDING, Offsets
 from lshdb.shingling.shingles import cut_words, utf8
 
 _JAMO: Final = (range(0x1160, 0x1200), range(0xD7B0, 0xD800))
@@ -61,29 +61,21 @@ def cut(texts: list[str], kind: str) -> Units:
 
 def _cut_words(texts: list[str]) -> Units:
     words = cut_words(texts)
-    lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
-    before = np.repeat(offsets_of(lengths + 1)[:-1], words.counts)
-    starts, stops = words.first - 1, words.last - 1
     sizes = words.ends - words.begins
-    begins = offsets_of(sizes + 1)
+    # Each word with a byte behind it, which becomes a zero.
     octets = np.frombuffer(words.buffer, dtype=np.uint8)
+    letters = np.append(octets[expand_ranges(words.begins, sizes + 1)], np.zeros(PADDING, np.uint8))
+    ends = offsets_of(sizes + 1)[1:] - 1
+    letters[ends] = 0
+    starts, stops = words.first - 1, words.last - 1
     joined = _SEPARATOR.join(texts)
-    if joined.isascii():
-        # Each word with the zero behind it.
-        inside = octets != 0
-        kept = inside.copy()
-        kept[1:] |= inside[:-1]
-        folded = octets[kept].tobytes() + bytes(PADDING)
-    else:
+    if not joined.isascii():
         from_start, to_end = _origins(joined)
         starts, stops = from_start[starts], to_end[stops - 1]
-        spaced = np.zeros(begins[-1] + PADDING, dtype=np.uint8)
-        letters = octets[selection(words.begins, sizes, len(octets))]
-        spaced[selection(begins[:-1], sizes, len(spaced))] = letters
-        folded = spaced.tobytes()
-    begins = begins[:-1]
-    places = begins, begins + sizes, starts - before, stops - before
-    return Units(folded, *places, words.counts)
+    lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+    before = np.repeat(offsets_of(lengths + 1)[:-1], words.counts)
+    places = ends - sizes, ends, starts - before, stops - before
+    return Units(letters.tobytes(), *places, words.counts)
 
 
 def _cut_characters(texts: list[str]) -> Units:
@@ -203,16 +195,9 @@ def shingle_texts(content: Content, shingling: Shingling) -> list[Element]:
     clean = cleaned(content, shingling)
     if not isinstance(clean, str):
         return list(clean)
-    folded = fold(clean)
-    size = shingling.size
-    if shingling.kind == "char":
-        text = " ".join(folded.split())
-        windows = [text[i : i + size] for i in range(max(len(text) - size, 0) + bool(text))]
-    else:
-        starts, ends = word_bounds(code_points(folded))
-        bounds = zip(starts.tolist(), ends.tolist(), strict=True)
-        words = [folded[start:end] for start, end in bounds]
-        windows = [
-            " ".join(words[i : i + size]) for i in range(max(len(words) - size, 0) + bool(words))
-        ]
-    return list(dict.fromkeys(windows))
+    units = cut([clean], shingling.kind)
+    bounds = zip(units.begins.tolist(), units.ends.tolist(), strict=True)
+    names = [units.folded[begin:end].decode() for begin, end in bounds]
+    size, between = shingling.size, "" if shingling.kind == "char" else " "
+    first = range(max(len(names) - size, 0) + bool(names))
+    return list(dict.fromkeys(between.join(names[i : i + size]) for i in first))
