@@ -15,7 +15,7 @@ from lshdb.limits import Limit
 from lshdb.model import Cluster, Pair
 from lshdb.options import ClustersOptions, Keep, PairsOptions
 from lshdb.progress import Progress, silent
-from lshdb.search.buckets import buckets_of, members
+from lshdb.search.buckets import candidate_ids
 from lshdb.search.candidates import SharedBuckets, prefix_filtered
 from lshdb.search.decisions import Decided
 from lshdb.search.limits import clusters_cut
@@ -59,7 +59,7 @@ class _Join:
         own: DocumentRow | None = None,
         progress: Progress = silent,
     ) -> None:
-        """Read the buckets, with `own` only those of this document."""
+        """Read the buckets; with `own` only the candidates of this document, itself one of them."""
         self._reader = reader
         self.progress = progress
         self._fields = request.fields
@@ -68,8 +68,9 @@ class _Join:
         self.threshold = least if request.threshold is None else request.threshold
         self.prefix_filtered = False
         self.exact = self.settings.content and not request.estimate
-        rows = self._shared_buckets() if own is None else _buckets_with(reader, own)
-        self.doc_ids, self.buckets = SharedBuckets.collect(rows)
+        self.doc_ids, self.buckets = SharedBuckets.collect(self._rows() if own is None else ())
+        if own is not None and own.signature is not None:
+            self.doc_ids = candidate_ids(reader, own.signature)
         if condition is not None:
             chosen = condition.matching(self.doc_ids)
             kept, numbers = self.buckets.only(chosen), (np.cumsum(chosen) - 1).astype(np.int32)
@@ -100,7 +101,7 @@ class _Join:
     def __len__(self) -> int:
         return len(self.doc_ids)
 
-    def _shared_buckets(self) -> Iterator[tuple[IntArray, IntArray]]:
+    def _rows(self) -> Iterator[tuple[IntArray, IntArray]]:
         """The rows of all buckets of two or more documents, as StoreReader.shared_buckets."""
         bands = self.settings.construction.bands
         for band in range(bands):
@@ -229,20 +230,6 @@ def pair_blocks(
                 yield _block(join, a[part], b[part], scores[part])
 
 
-def _buckets_with(
-    reader: StoreReader, document: DocumentRow
-) -> Iterator[tuple[IntArray, IntArray]]:
-    """The rows of the buckets of one document that have another one too.
-
-    Yields:
-        As StoreReader.shared_buckets.
-    """
-    if document.signature is not None:
-        found = members(reader, buckets_of(reader, document.signature)[np.newaxis])
-        sizes = np.repeat(found.sizes[0], found.sizes[0])
-        yield sizes[sizes > 1], found.doc_ids[sizes > 1]
-
-
 def _candidates(join: _Join) -> Iterator[tuple[IntArray, IntArray]]:
     """All candidate pairs, in the order of addition."""
     buckets = join.thin(join.buckets, join.same, join.threshold)
@@ -254,13 +241,11 @@ def _candidates(join: _Join) -> Iterator[tuple[IntArray, IntArray]]:
 
 
 def _candidates_with(join: _Join, doc_id: int) -> Iterator[tuple[IntArray, IntArray]]:
-    """The candidate pairs with one document, from its buckets, in the same order."""
+    """The candidate pairs with one document, in the same order."""
     if doc_id not in join.doc_ids:
         return
     place = int(np.searchsorted(join.doc_ids, doc_id))
-    shared = np.bincount(join.buckets.members, minlength=len(join))
-    shared[place] = 0
-    others = np.flatnonzero(shared >= join.settings.construction.min_bands)
+    others = np.flatnonzero(join.doc_ids != doc_id)
     for part in chunks(len(others), join.limits.pairs_chunk):
         some = others[part]
         yield np.minimum(some, place), np.maximum(some, place)
