@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from lshdb.errors import SettingsError, SettingsMismatch
-from lshdb.model import MAX_LANES, Construction, Settings
+from lshdb.model import Construction, Settings
 from lshdb.options import SettingsOptions, ShapeOptions
 
 THRESHOLD: Final = 0.8
@@ -42,44 +42,29 @@ def given_construction(request: ShapeOptions) -> Construction | None:
         raise SettingsError("bands and rows are given together")
     if request.bands is None or request.rows is None:
         return None
-    if request.bands < 1 or request.rows < 1:
-        raise SettingsError(
-            f"{request.bands} bands of {request.rows} rows: give at least 1 of each"
-        )
-    if request.bands * request.rows > MAX_LANES:
-        raise SettingsError(
-            f"{request.bands} bands of {request.rows} rows take {request.bands * request.rows} "
-            f"lanes, and the maximum is {MAX_LANES}"
-        )
-    return Construction(request.rows, request.bands)
+    return Construction.parse(f"and {request.rows}, or {request.bands}")
 
 
 def check_against(request: SettingsOptions, actual: Settings, path: Path) -> None:
     """Raise SettingsMismatch where a file has other settings than those given."""
-    construction = given_construction(request)
-    # From a purpose, only what is not given explicitly.
+    own = settings_record(actual)
     shingle, threshold = PURPOSES.get(request.purpose or "", (None, None))
-    comparisons = [
-        ("threshold", or_default(request.threshold, threshold), actual.threshold),
-        ("recall", request.recall, actual.recall),
-        ("shingle", or_default(request.shingle, shingle), str(actual.shingling)),
-        ("permutations", request.permutations, actual.permutations),
-        ("construction", construction and str(construction), str(actual.construction)),
-        ("sketch", request.sketch, actual.sketch),
-        ("seed", None if request.seed == "random" else request.seed, actual.seed),
-        ("passages", request.passages, actual.passages),
-    ]
-    if request.seed == "random" and actual.seed < MIN_RANDOM_SEED:
-        raise SettingsMismatch(
-            f"{path} has seed {actual.seed}, not a random one: leave it out, or make another file"
-        )
-    if request.content is not None and request.content != actual.content:
-        keeps = "keeps contents" if actual.content else "keeps signatures only"
-        raise SettingsMismatch(f"{path} {keeps}: that cannot change once a file is made")
-    for name, given, own in comparisons:
-        if given is not None and given != own:
+    given: dict[str, object] = {"shingle": shingle, "threshold": threshold}
+    # From a purpose, only what is not given explicitly.
+    given |= {name: value for name, value in vars(request).items() if value is not None}
+    if construction := given_construction(request):
+        given["construction"] = str(construction)
+    if request.seed == "random":
+        if actual.seed < MIN_RANDOM_SEED:
             raise SettingsMismatch(
-                f"{path} has {name} {own}, not {given}: leave it out, or make another file"
+                f"{path} has seed {actual.seed}, not a random one: leave it out, or make another "
+                "file"
+            )
+        del given["seed"]
+    for name, value in own.items():
+        if given.get(name) not in (None, value):
+            raise SettingsMismatch(
+                f"{path} has {name} {value}, not {given[name]}: leave it out, or make another file"
             )
 
 
