@@ -7,7 +7,6 @@ steps, after each of which the file is examined again.
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import ExitStack
 from pathlib import Path
 
 from lshdb.errors import DamagedFile
@@ -16,8 +15,8 @@ from lshdb.maintenance.examining import Examination
 from lshdb.maintenance.findings import REPAIRS, CheckReport, Problem, Repair
 from lshdb.maintenance.repairing import repair_documents, repair_index, repair_schema
 from lshdb.options import CheckOptions
-from lshdb.progress import shown
-from lshdb.store.auditing import audited
+from lshdb.progress import Progress, shown
+from lshdb.store.auditing import Auditor, audited
 from lshdb.store.index import BANDS
 
 
@@ -46,24 +45,29 @@ def check(options: CheckOptions) -> CheckReport:
     >>> lshdb.check("fables.db", deep=True).ok
     True
     """
-    deep = options.deep
-    with ExitStack() as stack:
-        report = stack.enter_context(shown(options.progress, "checking"))
-        try:
-            audit = stack.enter_context(
-                audited(Path(options.path), options.timeout, write=options.repair)
-            )
-        except DamagedFile as error:
-            damage = (Problem("damaged", 1, (str(error),)),)
-            return CheckReport(0, 0, deep, damage, (), damage)
-        first = last = Examination(audit, deep, report)
-        done: Counter[str] = Counter()
-        for step in (repair_schema, repair_documents, repair_index) if options.repair else ():
-            if last.repairable and (written := +step(audit, last, report)):
-                done += written
-                last = Examination(audit, deep, report)
-        if done:
-            audit.commit()
-    repairs = tuple(Repair(kind, done[kind]) for kind in REPAIRS if done[kind])
-    bands = first.tables[BANDS].found
-    return CheckReport(first.documents, bands, deep, first.problems(), repairs, last.problems())
+    try:
+        opened = audited(Path(options.path), options.timeout, write=options.repair)
+        with shown(options.progress, "checking") as progress, opened as audit:
+            return _report(audit, options, progress)
+    except DamagedFile as error:
+        damage = (Problem("damaged", 1, (str(error),)),)
+        return CheckReport(0, 0, options.deep, damage, (), damage)
+
+
+def _report(audit: Auditor, options: CheckOptions, progress: Progress) -> CheckReport:
+    first = last = Examination(audit, options.deep, progress)
+    done: Counter[str] = Counter()
+    for step in (repair_schema, repair_documents, repair_index) if options.repair else ():
+        if last.repairable and (written := +step(audit, last, progress)):
+            done += written
+            last = Examination(audit, options.deep, progress)
+    if done:
+        audit.commit()
+    return CheckReport(
+        first.documents,
+        first.tables[BANDS].found,
+        options.deep,
+        first.problems(),
+        tuple(Repair(kind, done[kind]) for kind in REPAIRS if done[kind]),
+        last.problems(),
+    )

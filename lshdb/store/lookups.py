@@ -26,7 +26,7 @@ from lshdb.store.conditions import Condition
 from lshdb.store.connection import file_size
 from lshdb.store.guard import Connection
 from lshdb.store.readonly_sql import run_readonly, sealed_connection
-from lshdb.store.rows import Parameters, SqlValue, blob, integer, integers, settings_of, text, typed
+from lshdb.store.rows import Parameters, SqlValue, checked, integers, settings_of, typed
 from lshdb.store.sqlite_errors import translated_errors
 
 _NEIGHBOURS: Final = 5
@@ -193,7 +193,7 @@ class StoreReader:
 
     def contents(self, doc_ids: IntArray) -> Iterator[str]:
         """The stored contents of these documents, in this order, read lazily."""
-        return (text(content) for (content,) in self._rows_of(sql.CONTENTS, doc_ids))
+        return (checked(content, str) for (content,) in self._rows_of(sql.CONTENTS, doc_ids))
 
     def sizes(self, doc_ids: IntArray) -> tuple[IntArray, npt.NDArray[np.void]]:
         """Shingles of these documents, repetitions counted, int64[n], and their digests V16[n]."""
@@ -228,7 +228,7 @@ class StoreReader:
 
     def keys_of(self, doc_ids: IntArray) -> list[str]:
         """The keys of these documents, in this order."""
-        return [text(key) for (key,) in self._rows_of(sql.KEYS_OF, doc_ids)]
+        return [checked(key, str) for (key,) in self._rows_of(sql.KEYS_OF, doc_ids)]
 
     def metadata_of(self, doc_ids: IntArray, fields: Sequence[str] = ()) -> Iterator[str | None]:
         """The stored metadata of these documents, in this order, read lazily.
@@ -237,7 +237,7 @@ class StoreReader:
         """
         statement = sql.METADATA_AND_TEXT_OF if "text" in fields else sql.METADATA_OF
         for (metadata,) in self._rows_of(statement, doc_ids):
-            yield None if metadata is None else text(metadata)
+            yield None if metadata is None else checked(metadata, str)
 
     def _rows_of(self, statement: str, doc_ids: IntArray) -> Iterator[tuple[SqlValue, ...]]:
         """One row for each of these documents, in this order, read lazily."""
@@ -313,15 +313,15 @@ class StoreReader:
     def bucket_sizes(self, bucket_keys: IntArray) -> list[Bucket]:
         """The buckets int64[b], one per band, with their numbers of documents."""
         rows = self._rows(sql.BUCKETS_OF_DOCUMENT, dumps(bucket_keys.tolist()))
-        return [Bucket(*map(integer, row)) for row in rows]
+        return [Bucket(*typed(row, int, int, int)) for row in rows]
 
     def largest_buckets(self, top: int) -> list[Bucket]:
         """The buckets with the most documents, largest first."""
-        return [Bucket(*map(integer, row)) for row in self._rows(sql.LARGEST_BUCKETS, top)]
+        return [Bucket(*typed(row, int, int, int)) for row in self._rows(sql.LARGEST_BUCKETS, top)]
 
     def buckets_of_size(self) -> dict[int, int]:
         """How many buckets there are of each number of documents, the smallest first."""
-        return {integer(size): integer(n) for size, n in self._rows(sql.BUCKETS_OF_SIZE)}
+        return dict(typed(row, int, int) for row in self._rows(sql.BUCKETS_OF_SIZE))
 
     def data_version(self) -> int:
         """A number that changes when other connections change the file."""
@@ -333,16 +333,16 @@ class StoreReader:
 
     def _number(self, statement: str) -> int:
         ((number,),) = self._rows(statement)
-        return integer(number)
+        return checked(number, int)
 
     def all_keys(self) -> Iterator[tuple[IntArray, list[str]]]:
         """All documents in the order of addition, some thousands at a time: int64[n], n keys."""
         for doc_ids, rows in self._ascending(sql.KEYS_AFTER, self.limits.documents_read):
-            yield doc_ids, [text(key) for _, key in rows]
+            yield doc_ids, [checked(key, str) for _, key in rows]
 
     def keys_from(self, first: str, most: int) -> list[str]:
         """Up to `most` keys from this text on, in the order of their UTF-8 bytes."""
-        return [text(key) for (key,) in self._rows(sql.KEYS_FROM, first, most)]
+        return [checked(key, str) for (key,) in self._rows(sql.KEYS_FROM, first, most)]
 
     def not_found(self, key: str) -> KeyNotFound:
         """The error for a missing key; it names up to three keys that may be meant.
@@ -351,7 +351,7 @@ class StoreReader:
         neighbours in the index, and by a short scan of the index for its last part.
         """
         wanted = key.encode(errors="ignore").decode().removeprefix("./")
-        found = {text(one) for (one,) in self._rows(sql.KEYS_BEFORE, wanted, _NEIGHBOURS)}
+        found = {checked(one, str) for (one,) in self._rows(sql.KEYS_BEFORE, wanted, _NEIGHBOURS)}
         found.update(self.keys_from(wanted, _NEIGHBOURS))
         if name := wanted.rpartition("/")[2]:
             found.update(self.keys_containing(name, _MAX_CONTAINING, _SEARCHING))
@@ -368,7 +368,7 @@ class StoreReader:
         found: list[str] = []
         with translated_errors(self.path), self._connection.limited(seconds):
             for (key,) in self._connection.execute(sql.KEYS_CONTAINING, (part.lower(), most)):
-                found.append(text(key))
+                found.append(checked(key, str))
         return found
 
     def decisions(self) -> list[DecisionRow]:
@@ -414,12 +414,12 @@ class StoreReader:
             cursor = self._connection.execute(sql.DOCUMENTS_AFTER, (after,))
             for doc_id, key, content in cursor:
                 if content is not None:
-                    folded = text(content).casefold()
+                    folded = checked(content, str).casefold()
                     if all(word in folded for word in wanted):
-                        found.append((text(key), content))
+                        found.append((checked(key, str), content))
                 if len(found) == most or time.monotonic() > end:
                     cursor.close()
-                    return found, integer(doc_id)
+                    return found, checked(doc_id, int)
         return found, None
 
     def bytes(self) -> int:
@@ -476,7 +476,7 @@ class StoreReader:
 
     def _packed(self, values: Iterable[SqlValue], width: int, what: str) -> bytearray:
         """BLOBs of documents, which must all have this width, one after another."""
-        blobs = list(map(blob, values))
+        blobs = [checked(value, bytes) for value in values]
         if any(len(one) != width for one in blobs):
             raise DamagedFile(
                 f"{self.path}: a {what} does not have {width} bytes; restore the file from a copy"

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -21,37 +21,25 @@ from lshdb.shingling.arrays import IntArray
 from lshdb.store import statements as sql
 from lshdb.store.guard import SqlValue as SqlValue
 
+_T = TypeVar("_T")
+
 Parameters: TypeAlias = Sequence[SqlValue] | Mapping[str, SqlValue]
 """Values for each ? in SQL, or for each :name."""
 
 
-def integer(value: SqlValue) -> int:
-    """The value, which is an integer in every whole file."""
-    if not isinstance(value, int):
-        raise _other("an integer", value)
-    return value
-
-
-def blob(value: SqlValue) -> bytes:
-    """The value, which is a BLOB in every whole file."""
-    if not isinstance(value, bytes):
-        raise _other("a BLOB", value)
-    return value
-
-
-def text(value: SqlValue) -> str:
-    """The value, which is a text in every whole file."""
-    if not isinstance(value, str):
-        raise _other("a text", value)
+def checked(value: SqlValue, kind: type[_T]) -> _T:
+    """The value, which is of this type in every whole file."""
+    if not isinstance(value, kind):
+        raise _other(kind, value)
     return value
 
 
 def typed(row: Sequence[SqlValue], *kinds: Any) -> tuple[Any, ...]:
     """A row whose values are of these types, or of one of several as `str | None`."""
     if not all(map(isinstance, row, kinds)):
-        for value, kind in zip(row, kinds, strict=True):
-            if not isinstance(value, kind):
-                raise _other(getattr(kind, "__name__", str(kind)), value)
+        pairs = zip(row, kinds, strict=True)
+        value, kind = next((v, k) for v, k in pairs if not isinstance(v, k))
+        raise _other(kind, value)
     return tuple(row)
 
 
@@ -65,9 +53,10 @@ def integers(rows: Iterable[tuple[SqlValue, ...]]) -> IntArray:
     return np.frombuffer(values, dtype=np.int64) if values else np.empty(0, dtype=np.int64)
 
 
-def _other(expected: str, value: SqlValue) -> DamagedFile:
+def _other(expected: Any, value: SqlValue) -> DamagedFile:
     return DamagedFile(
-        f"expected {expected} in the file, found {type(value).__name__}; restore it from a copy"
+        f"expected {getattr(expected, '__name__', expected)} in the file, found "
+        f"{type(value).__name__}; restore it from a copy"
     )
 
 
