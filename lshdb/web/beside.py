@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 from typing import Final
 
-from lshdb.errors import KeyNotFound
 from lshdb.limits import DEFAULTS
 from lshdb.model import Passage
-from lshdb.search.differences import Line, Row, differences, same_words, shown_rows
+from lshdb.search.differences import Line, Row, differences, same_words
 
 PART_ROWS: Final = 500
 """Rows on a page: some 100 KB of lines or sentences."""
@@ -118,25 +117,6 @@ def looks_like_code(text: str) -> bool:
     lines = [line for line in text[:_MAX_CODE].splitlines() if line.strip()]
     indented = sum(line[0] in " \t" for line in lines)
     return len(lines) >= 5 and indented >= len(lines) / 8
-
-
-def part_of(found: Beside, page: int, around: int | None) -> tuple[list[Shown], list[int]]:
-    """The rows of one page, and of each page the place of its first row.
-
-    Args:
-        found: the two texts.
-        page: its number, from 1; KeyNotFound if there is none.
-        around: how many equal rows are shown beside those that differ; None for all.
-    """
-    near = shown_rows(found.rows, around)
-    begins = [0, *near[PART_ROWS::PART_ROWS]]
-    pages = len(begins)
-    if page > pages:
-        raise KeyNotFound(f"there is no page {page:,}: the last is page {pages:,}")
-    low = begins[page - 1]
-    high = begins[page] if page < pages else len(found.rows)
-    shown = near[bisect_left(near, low) : bisect_left(near, high)]
-    return list(lines_of(found, shown, low, high)), begins
 
 
 def lines_of(found: Beside, shown: Iterable[int], low: int, high: int) -> Iterator[Shown]:

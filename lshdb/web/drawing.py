@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,76 +17,47 @@ _LOWEST: Final = 0.006
 """Height of a column of the fewest pairs, a pixel: a few among many stay visible."""
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """An S-curve.
-
-    Attributes:
-        points: similarities with the probabilities there.
-        probability: that a pair at the threshold becomes a candidate.
-        table: similarities 0.1 to 1 with the probabilities there.
+def s_curve(construction: Construction, threshold: float) -> dict[str, Any]:
+    """The curve of a construction: its `points`, a `table` of ten of them, both as similarity and
+    probability, and the `probability` at the threshold.
     """
-
-    points: list[tuple[float, float]]
-    probability: float
-    table: tuple[tuple[float, float], ...]
-
-
-def s_curve(construction: Construction, threshold: float) -> Curve:
-    """The curve of a construction."""
     similarities, levels = np.linspace(0, 1, _POINTS), np.arange(1, 11) / 10
-    pairs = np.column_stack([similarities, curve(similarities, construction)]).tolist()
-    table = zip(levels.tolist(), curve(levels, construction).tolist(), strict=True)
-    return Curve(
-        pairs,
-        float(curve(np.array([threshold]), construction)[0]),
-        tuple(table),
-    )
+    return {
+        "points": np.column_stack([similarities, curve(similarities, construction)]).tolist(),
+        "probability": float(curve(np.array([threshold]), construction)[0]),
+        "table": np.column_stack([levels, curve(levels, construction)]).tolist(),
+    }
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """How many pairs have a similarity from `low` to below `high`; its height from 0 to 1."""
-
-    low: float
-    high: float
-    pairs: int
-    height: float
-
-
-def columns(counts: Sequence[int]) -> list[Column]:
+def columns(counts: Sequence[int]) -> list[dict[str, float]]:
     """The columns of a histogram over similarities 0 to 1, without the empty ones.
 
-    >>> [(column.low, column.pairs, column.height) for column in columns([0, 0, 4, 8])]
+    A column is how many `pairs` have a similarity from `low` to below `high`; its `height` is from
+    0 to 1.
+
+    >>> [(column["low"], column["pairs"], column["height"]) for column in columns([0, 0, 4, 8])]
     [(0.5, 4, 0.5), (0.75, 8, 1.0)]
     """
     step, most = 1 / max(len(counts), 1), max(counts, default=0)
     return [
-        Column(
-            round(place * step, 4),
-            round((place + 1) * step, 4),
-            count,
-            max(round(count / most, 4), _LOWEST),
-        )
+        {
+            "low": round(place * step, 4),
+            "high": round((place + 1) * step, 4),
+            "pairs": count,
+            "height": max(round(count / most, 4), _LOWEST),
+        }
         for place, count in enumerate(counts)
         if count
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """How many buckets have `least` to `most` documents; `width` in percent, logarithmic."""
-
-    least: int
-    most: int
-    buckets: int
-    width: float
-
-
-def bars(buckets_of_size: Mapping[int, int]) -> list[Bar]:
+def bars(buckets_of_size: Mapping[int, int]) -> list[dict[str, float]]:
     """Numbers of buckets by their numbers of documents: 1, 2, 3 to 4, 5 to 8, and so on.
 
-    >>> [(bar.least, bar.most, bar.buckets) for bar in bars({1: 50, 3: 2, 4: 1, 9: 1})]
+    A bar is how many `buckets` have `least` to `most` documents; its `width` is in percent,
+    logarithmic.
+
+    >>> [(bar["least"], bar["most"], bar["buckets"]) for bar in bars({1: 50, 3: 2, 4: 1, 9: 1})]
     [(1, 1, 50), (2, 2, 0), (3, 4, 3), (5, 8, 0), (9, 16, 1)]
     """
     counts: Counter[int] = Counter()
@@ -95,11 +65,11 @@ def bars(buckets_of_size: Mapping[int, int]) -> list[Bar]:
         counts[(size - 1).bit_length()] += buckets
     most = max(counts.values(), default=0)
     return [
-        Bar(
-            (1 << step >> 1) + 1,
-            1 << step,
-            counts[step],
-            round(100 * math.log1p(counts[step]) / math.log1p(most), 1),
-        )
+        {
+            "least": (1 << step >> 1) + 1,
+            "most": 1 << step,
+            "buckets": counts[step],
+            "width": round(100 * math.log1p(counts[step]) / math.log1p(most), 1),
+        }
         for step in range(max(counts, default=-1) + 1)
     ]

@@ -9,7 +9,7 @@ import math
 import shlex
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import chain, islice
@@ -29,7 +29,7 @@ from lshdb.model import Cluster, Content, Decision, Document, Pair
 from lshdb.options import ClustersOptions
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
-from lshdb.search.differences import sets_beside
+from lshdb.search.differences import sets_beside, shown_rows
 from lshdb.search.documents import count_distinct
 from lshdb.search.limits import text_cut
 from lshdb.settings import settings_record
@@ -103,6 +103,10 @@ _results: Final = Results()
 _comparisons: Final = Results(_COMPARED)
 
 
+class Waiting(Exception):
+    """A result is being computed for the first time; `Visit.waiting` says which."""
+
+
 @dataclass(slots=True)
 class Visit:
     """One request: the open database, the arguments, and what all pages say.
@@ -141,10 +145,13 @@ class Visit:
         what: tuple[Any, ...],
         make: Callable[[Database, Store, Progress], _T],
         results: Results | None = None,
-    ) -> _T | None:
-        """A slow result, computed with its own handle; None while it is computed the first time.
+    ) -> _T:
+        """A slow result, computed with its own handle.
 
         The first part of its name, `what`, says what is waited for.
+
+        Raises:
+            Waiting: it is computed for the first time.
         """
         path = self.database.path
 
@@ -159,7 +166,7 @@ class Visit:
         found = results.get((path, what), state, run, seconds)
         if found is None:
             self.waiting[what[0]] = results.progress((path, what))
-            return None
+            raise Waiting
         self.notes += map(str, found.notes)
         self.outdated |= found.state != state
         return found.value
@@ -167,7 +174,10 @@ class Visit:
     def page(self, name: str) -> Page:
         """A page with what all pages say; in a review, with what was decided last."""
         with limits_noted() as notes:
-            page = PAGES[name](self)
+            try:
+                page = PAGES[name](self)
+            except Waiting:
+                page = Page("waiting", self.name)
         if self.review is not None and page.template in _FORMS:
             page.view.update(self.review.form(self.database), back=_back(self.arguments))
         said = [*self.notes, *map(str, notes)]
@@ -202,30 +212,39 @@ def overview(visit: Visit) -> Page:
         "bytes": info.bytes,
         "settings": settings_record(settings),
         "curve": s_curve(settings.construction, settings.threshold),
-        "clusters": None,
-        "pairs": None,
     }
-    survey = _survey(visit, "clusters", Filters())
-    if survey is not None:
-        verdicts = visit.verdicts()
-        largest = listing.chosen(survey, Filters(), ())[:_LARGEST]
-        data["clusters"] = _counts(survey, listing.decided(survey, verdicts)) | {
-            "largest": [
-                listing.described(survey.items[place], verdicts, _PREVIEW) for place in largest
-            ]
-        }
-    survey = _survey(visit, "pairs", Filters())
-    if survey is not None:
-        data["pairs"] = _counts(survey, set()) | {"similarities": columns(survey.histogram)}
-
-    def buckets(database: Database, *_: object) -> dict[str, Any]:
-        return {
-            "sizes": bars(database.store.buckets_of_size()),
-            "largest": database.buckets(top=_BUCKETS),
-        }
-
-    data["buckets"] = visit.wait_for(("buckets",), buckets)
+    parts: dict[str, Callable[[Visit], dict[str, Any]]] = {
+        "clusters": _all_clusters,
+        "pairs": _all_pairs,
+        "buckets": _buckets,
+    }
+    for name, part in parts.items():
+        try:
+            data[name] = part(visit)
+        except Waiting:
+            data[name] = None
     return Page("overview", visit.name, data)
+
+
+def _all_clusters(visit: Visit) -> dict[str, Any]:
+    survey, verdicts = _survey(visit, "clusters", Filters()), visit.verdicts()
+    largest = listing.chosen(survey, Filters(), ())[:_LARGEST]
+    return _counts(survey, listing.decided(survey, verdicts)) | {
+        "largest": [listing.described(survey.items[at], verdicts, _PREVIEW) for at in largest]
+    }
+
+
+def _all_pairs(visit: Visit) -> dict[str, Any]:
+    survey = _survey(visit, "pairs", Filters())
+    return _counts(survey, set()) | {"similarities": columns(survey.histogram)}
+
+
+def _buckets(visit: Visit) -> dict[str, Any]:
+    def make(database: Database, *_: object) -> dict[str, Any]:
+        sizes = bars(database.store.buckets_of_size())
+        return {"sizes": sizes, "largest": database.buckets(top=_BUCKETS)}
+
+    return visit.wait_for(("buckets",), make)
 
 
 def _counts(survey: Survey[Any], done: set[int]) -> dict[str, Any]:
@@ -393,24 +412,23 @@ def compare(visit: Visit) -> Page:
         "b": verdicts.of_key.get(b),
         "different": verdicts.apart(title, b),
     }
-    data: dict[str, Any] = {"a": title, "b": b, "decided": decided, "comparison": None}
+    what = ("compare", name or title, name is None, b, blanks)
+    comparison, texts = visit.wait_for(what, make, _comparisons)
+    data: dict[str, Any] = {"a": title, "b": b, "decided": decided, "comparison": comparison}
     view: dict[str, Any] = {
         "given": name is not None,
         "arguments": arguments,
         "whole": arguments | {"only": None},
         "near": None,
     }
-    what = ("compare", name or title, name is None, b, blanks)
-    if (found := visit.wait_for(what, make, _comparisons)) is not None:
-        data["comparison"], texts = found
-        if texts is not None:
-            own, shown = _side_by_side(visit, texts)
-            data |= own
-            view |= shown
-        if "listed" in visit.arguments:
-            asked = view["asked"] = Filters.of(visit.arguments)
-            data["list"] = view["near"] = _near(visit, "pairs", asked, (title, b))[1]
-        view |= {} if name else _form(visit, [title, b])
+    if texts is not None:
+        own, shown = _side_by_side(visit, texts)
+        data |= own
+        view |= shown
+    if "listed" in visit.arguments:
+        asked = view["asked"] = Filters.of(visit.arguments)
+        data["list"] = view["near"] = _near(visit, "pairs", asked, (title, b))[1]
+    view |= {} if name else _form(visit, [title, b])
     return Page("compare", f"{title} and {b}", data, view)
 
 
@@ -418,19 +436,20 @@ def _side_by_side(visit: Visit, found: Beside) -> tuple[dict[str, Any], dict[str
     """The rows of one page of two texts, and where the others are."""
     only = visit.arguments.get("only")
     around = _AROUND if only == "differences" else None if not only else _natural(only, "only")
-    page = _natural(visit.arguments.get("page", "1"), "page")
-    rows, begins = beside.part_of(found, page, around)
+    near = shown_rows(found.rows, around)
+    some, paging = _some(visit, near, beside.PART_ROWS)
+    begins = [0, *near[beside.PART_ROWS :: beside.PART_ROWS], len(found.rows)]
     data = {
         "says": found.says,
         "differences": len(found.starts),
-        "rows": rows,
-        "paging": Paging(page, len(begins), len(found.rows)),
+        "rows": list(beside.lines_of(found, some, *begins[paging.page - 1 : paging.page + 1])),
+        "paging": paging,
         "longest_passages": beside.longest_passages(found),
     }
     return data, {
         "code": found.code,
         "starts": found.starts,
-        "page_of": lambda place: bisect_right(begins, place),
+        "page_of": lambda place: bisect_right(begins[:-1], place),
         "around": around,
         # Of all rows, not only of those that this page may show.
         "row_page": lambda place: place // beside.PART_ROWS + 1,
@@ -460,24 +479,23 @@ def _list(
 ) -> Page:
     """One of the two lists: `shown` makes an item of a page, `rows` those of a download."""
     asked = Filters.of(visit.arguments)
-    data: dict[str, Any] = {kind: None}
+    survey, verdicts = _survey(visit, kind, asked), visit.verdicts()
+    done = listing.decided(survey, verdicts)
+    chosen = [survey.items[place] for place in listing.chosen(survey, asked, done)]
+    if visit.arguments.get("format"):
+        return _download(visit, rows(chosen, verdicts))
+    some, paging = _some(visit, list(enumerate(chosen, 1)), most)
+    data = _counts(survey, done) | {
+        "facets": listing.facets(survey),
+        "paging": paging,
+        kind: [{"number": number, **shown(one, verdicts)} for number, one in some],
+    }
     view = {
         "asked": asked,
         "sorts": listing.SORTS[kind],
         "settings": visit.database.settings,
     }
-    page = Page(kind, f"{kind.capitalize()} of {visit.name}", data, view)
-    if (survey := _survey(visit, kind, asked)) is None:
-        return page
-    verdicts = visit.verdicts()
-    done = listing.decided(survey, verdicts)
-    chosen = [survey.items[place] for place in listing.chosen(survey, asked, done)]
-    if visit.arguments.get("format"):
-        return _download(visit, rows(chosen, verdicts))
-    some, data["paging"] = _some(visit, list(enumerate(chosen, 1)), most)
-    data |= _counts(survey, done) | {"facets": listing.facets(survey)}
-    data[kind] = [{"number": number, **shown(one, verdicts)} for number, one in some]
-    return page
+    return Page(kind, f"{kind.capitalize()} of {visit.name}", data, view)
 
 
 def _pair(one: Pair, verdicts: Verdicts) -> dict[str, Any]:
@@ -493,7 +511,7 @@ def _pair(one: Pair, verdicts: Verdicts) -> dict[str, Any]:
     }
 
 
-def _survey(visit: Visit, kind: str, asked: Filters) -> Survey[Any] | None:
+def _survey(visit: Visit, kind: str, asked: Filters) -> Survey[Any]:
     """All clusters or pairs; without decisions, so that they keep their places in a review."""
     keep: Any = asked.keep or "first"
     threshold, star = asked.number("threshold"), bool(asked.star)
@@ -508,11 +526,9 @@ def _survey(visit: Visit, kind: str, asked: Filters) -> Survey[Any] | None:
 
 def _near(
     visit: Visit, kind: str, asked: Filters, keys: tuple[str, ...]
-) -> tuple[Cluster | Pair | None, Neighbours | None]:
-    """The cluster of a key, or a pair, and its neighbours in the list; None if it is not ready."""
+) -> tuple[Cluster | Pair | None, Neighbours]:
+    """The cluster of a key, or a pair, and its neighbours in the list; None if there is none."""
     survey = _survey(visit, kind, asked)
-    if survey is None:
-        return None, None
     done = listing.decided(survey, visit.verdicts())
     places = listing.chosen(survey, replace(asked, decided=""), done)
     found = (
@@ -534,28 +550,22 @@ def cluster(visit: Visit) -> Page:
     """The members of one cluster, some on each page; any of them names it."""
     asked, key = Filters.of(visit.arguments), visit.required("key")
     visit.database.get(key)
-    data: dict[str, Any] = {"cluster": None}
-    view: dict[str, Any] = {"asked": asked}
-    page = Page("cluster", f"A cluster of {visit.name}", data, view)
     found, near = _near(visit, "clusters", asked, (key,))
-    if near is None:
-        return page
     if not isinstance(found, Cluster):
         raise lshdb.KeyNotFound(
             f"{key!r:.100} is in no cluster: no document is similar enough to it"
         )
-    data["list"] = view["near"] = near
     verdicts = visit.verdicts()
     one = listing.described(found, verdicts)
     members = one["members"]
-    one["members"], data["paging"] = _some(visit, members, _MEMBERS)
+    one["members"], paging = _some(visit, members, _MEMBERS)
     known = visit.store.known([member["key"] for member in one["members"]])
     sizes = visit.store.byte_lengths(np.array([one.doc_id for one in known.values()], np.int64))
     size_of = dict(zip(known, sizes.tolist(), strict=True))
     for member in one["members"]:
         member["bytes"] = size_of.get(member["key"], 0)
     one["threshold"] = asked.number("threshold") or visit.database.settings.threshold
-    data["cluster"] = one
+    view: dict[str, Any] = {"asked": asked, "near": near}
     if visit.review is not None:
         view |= _form(visit, [member["key"] for member in members[:MAX_MEMBERS]])
         view["left"] = [
@@ -563,7 +573,8 @@ def cluster(visit: Visit) -> Page:
             for member in one["members"]
             if member["key"] in view["places"] and listing.is_left(member, one, verdicts)
         ]
-    return page
+    data = {"cluster": one, "list": near, "paging": paging}
+    return Page("cluster", f"A cluster of {visit.name}", data, view)
 
 
 def _cluster_rows(some: Sequence[Cluster], verdicts: Verdicts) -> Rows:
@@ -656,8 +667,10 @@ def decide(visit: Visit) -> Page:
             return _undone(came_from, back, review.undo(undone))
         documents = documents_of(posted.get("documents", ""))
         review.decide(posted.get("action", ""), documents, posted.get("note", ""))
-        listed = came_from == "cluster" or (came_from == "compare" and "listed" in back)
-        return _next(visit, came_from, back) if listed else (came_from, back)
+        if came_from == "cluster" or (came_from == "compare" and "listed" in back):
+            with suppress(Waiting):
+                return _next(visit, came_from, back)
+        return came_from, back
 
     return Page("decide", "", redirect=review.once(posted.get("form", ""), act))
 
@@ -687,8 +700,6 @@ def _next(visit: Visit, page: str, back: dict[str, str]) -> tuple[str, dict[str,
     else:
         pair = _argument(back, "a") or "", _argument(back, "b") or ""
         _, near = _near(visit, "pairs", asked, pair)
-    if near is None:
-        return page, back
     if near.following is None:
         return "decisions", {"finished": page}
     for name in ("page", "a_quoted", "b_quoted", "key_quoted"):

@@ -1215,12 +1215,7 @@ def _wait(go: Event, _: Progress) -> bool:
 def test_a_page_of_what_is_not_ready_yet_asks_again(path: Path) -> None:
     database_of(path, [("fox", TEXT), ("fox 2", TEXT)]).close()
     with lshdb.open(path, mode="read", limits=lshdb.Limits(page_seconds=0.0)) as db:
-        for name, waited in (
-            ("", "buckets"),
-            ("clusters", "clusters"),
-            ("pairs", "pairs"),
-            ("cluster", "cluster"),
-        ):
+        for name in ("", "clusters", "pairs", "cluster"):
             results, go = Results(), Event()
 
             def view(name: str = name, results: Results = results) -> dict[str, Any]:
@@ -1231,7 +1226,7 @@ def test_a_page_of_what_is_not_ready_yet_asks_again(path: Path) -> None:
             first = view()
             go.set()
             assert first["waiting"]
-            assert first[waited] is None
+            assert not first.get(name)
             while (page := view())["waiting"]:
                 sleep(0.01)
-            assert page[waited]
+            assert page[name or "buckets"]
