@@ -24,7 +24,7 @@ from lshdb.cli.running import clear_away_on_interrupt, end_on_interrupt
 from lshdb.errors import InputError, LshdbError, UsageError
 from lshdb.exchange.results import columns_of
 from lshdb.groups import Option
-from lshdb.ingest.deciding import check_words, user
+from lshdb.ingest.deciding import user, word_fault
 from lshdb.model import Bucket
 from lshdb.options import GroupingOptions, StoredKey, WhereParameters
 from lshdb.progress import shown
@@ -208,8 +208,8 @@ def serve(
     if who is not None and not review:
         raise UsageError("--who goes with --review")
     reviewer = (who if who is not None else user()) if review else None
-    if reviewer is not None:
-        check_words(reviewer, None)
+    if reviewer is not None and (wrong := word_fault("who", reviewer)):
+        raise UsageError(wrong)
     # First reports problems with the file.
     at.open("write" if review else "read").close()
     with _web_installed("lshdb serve needs Starlette and jinja2"):

@@ -26,7 +26,8 @@ from lshdb.store.store import Opened, Store
 _LONGEST_NAME: Final = 1_000
 """Maximum characters of a reviewer's name."""
 _LONGEST_NOTE: Final = 100_000
-_TIME: Final = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?Z", re.ASCII)
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", re.ASCII)
+_STRANGE: Final = re.compile("[\ud800-\udfff\0]")
 _DIGEST: Final = re.compile(f"[0-9a-f]{{{2 * DIGEST_BYTES}}}")
 
 
@@ -34,21 +35,15 @@ def decide(
     store: Store, verdict: Verdict, keys: Sequence[str], note: str | None, who: str | None
 ) -> list[Decision]:
     """Store a decision about stored documents; see Database.decide."""
-    if verdict not in get_args(Verdict):
-        raise UsageError(f"verdict {verdict!r:.100} is not {', '.join(get_args(Verdict))}")
-    keys = tuple(sorted(set(keys)))
-    if len(keys) < (2 if verdict == "different" else 1):
-        raise UsageError(f"{verdict}: give {'two different keys or more' if keys else 'keys'}")
-    who = user() if who is None else who
-    check_words(who, note)
-    groups = [keys] if verdict == "different" else [(key,) for key in keys]
+    if not keys:
+        raise UsageError(f"{verdict}: give keys")
+    own, who = tuple(sorted(set(keys))), user() if who is None else who
+    groups = [own] if verdict == "different" else [(key,) for key in own]
+    made = [Decision(0, verdict, group, (), note, who, now()) for group in groups]
+    if wrong := _fault(made[0]):
+        raise UsageError(wrong)
     with store.writing():
-        digests = _digests(store, keys)
-        made = [
-            Decision(0, verdict, group, tuple(digests[key] for key in group), note, who, now())
-            for group in groups
-        ]
-        return _insert(store, made)
+        return _insert(store, _with_digests(store, made))
 
 
 @checked_types
@@ -69,14 +64,9 @@ def add_decisions(database: Opened, decisions: Iterable[Decision]) -> int:
     store = database.store
     given = [checked(one) for one in decisions]
     with store.writing():
-        present = _digests(store, (key for one in given if not one.digests for key in one.keys))
         seen = {_identity(one) for one in read_decisions(store)}
-        new: dict[tuple[object, ...], Decision] = {}
-        for one in given:
-            digests = one.digests or tuple(present[key] for key in one.keys)
-            whole = replace(one, digests=digests)
-            new.setdefault(_identity(whole), whole)
-        return len(_insert(store, (one for known, one in new.items() if known not in seen)))
+        new = {_identity(one): one for one in reversed(_with_digests(store, given))}
+        return len(_insert(store, [new[one] for one in reversed(new) if one not in seen]))
 
 
 @checked_types
@@ -140,45 +130,56 @@ def checked(one: Decision) -> Decision:
     """The decision as it is stored, its keys in order; InputError if it is invalid."""
     if not isinstance(one, Decision):
         raise InputError(f"{one!r:.100} is not a Decision")
+    if wrong := _fault(one):
+        raise InputError(wrong)
+    seconds, _, fraction = one.decided.removesuffix("Z").partition(".")
+    order = sorted(range(len(one.keys)), key=one.keys.__getitem__)
+    keys, digests = ([of[i] for i in order] if of else [] for of in (one.keys, one.digests))
+    decided = f"{seconds}.{fraction:0<6}Z"
+    return replace(one, keys=tuple(keys), digests=tuple(digests), decided=decided)
+
+
+def _fault(one: Decision) -> str | None:
+    """What is wrong with a decision; None if nothing is."""
+    keys, digests, decided = one.keys, one.digests, one.decided
     if one.verdict not in get_args(Verdict):
-        raise InputError(f"verdict {one.verdict!r:.100} is not {', '.join(get_args(Verdict))}")
-    keys = one.keys
+        return f"verdict {one.verdict!r:.100} is not {', '.join(get_args(Verdict))}"
     if not isinstance(keys, tuple) or not all(
         isinstance(key, str) and key_fault(key) is None for key in keys
     ):
-        raise InputError(f"the keys of a decision are not keys: {list(keys)!r:.200}")
+        return f"the keys of a decision are not keys: {list(keys)!r:.200}"
     several = one.verdict == "different"
     if len(set(keys)) < len(keys) or (len(keys) < 2 if several else len(keys) != 1):
         wanted = "two different keys or more" if several else "one key"
-        raise InputError(f"{one.verdict} takes {wanted}, not {list(keys)!r:.200}")
-    digests = one.digests
+        return f"{one.verdict} takes {wanted}, not {list(keys)!r:.200}"
     whole = isinstance(digests, tuple) and all(
         isinstance(digest, str) and _DIGEST.fullmatch(digest) for digest in digests
     )
     if not whole or len(digests) not in (0, len(keys)):
-        raise InputError(f"digests are {2 * DIGEST_BYTES} hexadecimal digits, one for each key")
-    if not isinstance(one.decided, str) or (time := _TIME.fullmatch(one.decided)) is None:
-        raise InputError(f"{one.decided!r:.100} is not a time such as 2026-01-31T23:59:59.5Z")
-    try:
-        check_words(one.who, one.note)
-    except UsageError as error:
-        raise InputError(str(error)) from None
-    decided = f"{time[1]}.{time[2] or '':0<6}Z"
-    if digests:
-        pairs = sorted(zip(keys, digests, strict=True))
-        keys, digests = tuple(key for key, _ in pairs), tuple(digest for _, digest in pairs)
-    return replace(one, keys=tuple(sorted(keys)), digests=digests, decided=decided)
+        return f"digests are {2 * DIGEST_BYTES} hexadecimal digits, one for each key"
+    if not isinstance(decided, str) or not _TIME.fullmatch(decided):
+        return f"{decided!r:.100} is not a time such as 2026-01-31T23:59:59.5Z"
+    wrong = word_fault("who", one.who, _LONGEST_NAME)
+    if wrong is None and one.note not in (None, ""):
+        wrong = word_fault("note", one.note, _LONGEST_NOTE)
+    return wrong
 
 
-def check_words(who: str, note: str | None) -> None:
-    """UsageError for a name or a note that cannot be stored."""
-    if not isinstance(who, str) or not 1 <= len(who.strip()) <= len(who) <= _LONGEST_NAME:
-        raise UsageError(f"who {who!r:.100} is not a name of 1 to {_LONGEST_NAME:,} characters")
-    if note is not None and (not isinstance(note, str) or len(note) > _LONGEST_NOTE):
-        raise UsageError(f"note {note!r:.100} is not a text of up to {_LONGEST_NOTE:,} characters")
-    for name, text in (("who", who), ("note", note or "")):
-        if any("\ud800" <= character <= "\udfff" or character == "\0" for character in text):
-            raise UsageError(f"{name} {text!r:.100} has characters that cannot be stored")
+def word_fault(name: str, text: object, longest: int = _LONGEST_NAME) -> str | None:
+    """What is wrong with a name, or a text of another length; None if it can be stored."""
+    if not isinstance(text, str) or not text.strip() or len(text) > longest:
+        return f"{name} {text!r:.100} is not a text of 1 to {longest:,} characters"
+    strange = _STRANGE.search(text)
+    return f"{name} {text!r:.100} has characters that cannot be stored" if strange else None
+
+
+def _with_digests(store: Store, decisions: Sequence[Decision]) -> list[Decision]:
+    """The decisions, with the present digests of documents where one has none."""
+    present = _digests(store, (key for one in decisions if not one.digests for key in one.keys))
+    return [
+        one if one.digests else replace(one, digests=tuple(present[key] for key in one.keys))
+        for one in decisions
+    ]
 
 
 def _digests(store: Store, keys: Iterable[str]) -> dict[str, str]:

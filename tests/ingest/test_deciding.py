@@ -191,7 +191,7 @@ GOOD = Decision(0, "keep", ("a",), (), None, "ann", "2026-01-31T23:59:59Z")
         ({"digests": ("00",)}, "32 hexadecimal digits"),
         ({"decided": "yesterday"}, "is not a time"),
         ({"decided": None}, "is not a time"),
-        ({"who": " "}, "is not a name"),
+        ({"who": " "}, "is not a text"),
         ({"who": "a\0b"}, "cannot be stored"),
         ({"note": "\ud800"}, "cannot be stored"),
         ({"note": 5}, "is not a text"),
