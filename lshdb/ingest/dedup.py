@@ -26,14 +26,14 @@ import numpy.typing as npt
 from lshdb.errors import warn_of_limit
 from lshdb.ingest.batches import Item, Job, signed
 from lshdb.ingest.parts import SignedPart
-from lshdb.ingest.writing import Writer, asked_about, numbered_keys, unindex, without_number
+from lshdb.ingest.writing import Writer, asked_about, numbered_keys, without_number
 from lshdb.model import AddReport, DroppedRow, Settings
 from lshdb.search.limits import dedup_cut, reference_cut
 from lshdb.search.query import Asked
 from lshdb.search.similarity import Estimates, Exact, Scorer, Signatures, canonical_ids
 from lshdb.shingling.arrays import IntArray
 from lshdb.sketching.banding import bucket_codes
-from lshdb.sources.batch import Origin, Where
+from lshdb.sources.batch import Batch, Origin, Where
 from lshdb.sources.metadata import picked
 from lshdb.store.store import KnownDocument, Store
 
@@ -221,21 +221,17 @@ class _Deciding:
         if not self._numbered and store.last_decision():
             kept.part([*zip(keys, documents.digests, strict=True)])
         versions = dict(known)
-        rows: dict[str, int] = {}  # of the last kept version of a key
+        written: list[int] = []
         similar: list[tuple[int, _Reason]] = []
         next_id = store.last_doc_id() + 1
-        unchanged = updated = empty = 0
         for row, (key, digest) in enumerate(zip(keys, documents.digests, strict=True)):
             if dropped[row] is not None:
                 continue
             version = versions.get(key)
             if version is not None and version.digest == digest:
                 similar.append((row, _Reason(version.doc_id, 1.0, True, True, version)))
-                if version.metadata == metadata[row]:
-                    unchanged += 1
-                else:
-                    updated += 1
-                    versions[key] = replace(version, metadata=metadata[row])
+                versions[key] = replace(version, metadata=metadata[row])
+                written.append(row)
                 continue
             reason = kept.most_similar(row, -1 if version is None else version.doc_id)
             if reason is not None:
@@ -245,24 +241,25 @@ class _Deciding:
             self.cut += kept.keep(row, doc_id, replaces=version is not None)
             self._places.add(doc_id, where[row])
             next_id += version is None
-            updated += version is not None
-            empty += not documents.signed.shingles[row]
             versions[key] = KnownDocument(doc_id, digest, metadata[row])
-            rows[key] = row
-        _write(store, documents, rows, versions, known)
+            written.append(row)
+        batches = [part.batch for part in parts]
+        batch = Batch(
+            [keys[row] for row in written],
+            metadata=[metadata[row] for row in written],
+            failures=[*chain.from_iterable(one.failures for one in batches)],
+            replaced=sum(one.replaced for one in batches),
+        )
+        stored = [documents.stored[row] for row in written if documents.stored]
+        digests = [documents.digests[row] for row in written]
+        own = documents.signed.take(np.array(written, dtype=np.int64))
+        writer = Writer(store)
+        writer.write(SignedPart(batch, stored, digests, own))
+        writer.finish()
         for row, one in self._dropped_rows(similar, keys, metadata, where):
             dropped[row] = one
-        report = AddReport(
-            added=len(rows.keys() - known.keys()),
-            updated=updated,
-            unchanged=unchanged,
-            empty=empty,
-            skipped=sum(reason.version is None for _, reason in similar)
-            + sum(one is not None for one in screened),
-            failed=sum(len(part.batch.failures) for part in parts),
-            replaced=sum(part.batch.replaced for part in parts),
-        )
-        return report, dropped
+        skipped = len(keys) - len(written)
+        return replace(writer.report, skipped=skipped), dropped
 
     def _dropped_rows(
         self,
@@ -311,36 +308,6 @@ class _Reason:
     exact: bool
     identical: bool
     version: KnownDocument | None = None
-
-
-def _write(
-    store: Store,
-    documents: Asked,
-    rows: dict[str, int],
-    versions: dict[str, KnownDocument],
-    known: dict[str, KnownDocument],
-) -> None:
-    """Write the kept documents, and the new metadata of those that were stored already."""
-    if rows:
-        own = [*rows.values()]
-        unindex(store, [known[key].doc_id for key in rows if key in known])
-        writer = Writer(store)
-        writer.put(
-            [*rows],
-            [documents.digests[row] for row in own],
-            [versions[key].metadata for key in rows],
-            [documents.stored[row] for row in own] if store.settings.content else None,
-            documents.signed.take(np.array(own)),
-            known,
-        )
-        writer.finish()
-    store.set_metadata(
-        [
-            (version.doc_id, version.metadata)
-            for key, version in versions.items()
-            if key not in rows and version.metadata != known[key].metadata
-        ]
-    )
 
 
 class _Kept:

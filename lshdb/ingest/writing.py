@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain, count
 from typing import Final
 
@@ -72,8 +72,18 @@ class Writer:
             self.finish()  # a key of an earlier part: its band rows must be deleted again
         unindex(store, old)
         signed = signatures_of(part, places, store.settings)
-        stored = [part.stored[i] for i in places] if store.settings.content else None
-        self.put(keys, digests, [metadata[i] for i in places], stored, signed, known)
+        new_ids = count(self._next_id)
+        doc_ids = [known[key].doc_id if key in known else next(new_ids) for key in keys]
+        self._next_id = next(new_ids)
+        shingles, blobs = signed.shingles.tolist(), map(bytearray, digests)
+        contents = [part.stored[i] if store.settings.content else None for i in places]
+        others = [metadata[i] for i in places]
+        rows: list[DocumentValues] = list(
+            zip(doc_ids, keys, shingles, blobs, others, contents, strict=True)
+        )
+        store.update([row for row in rows if row[1] in known])
+        store.insert([row for row in rows if row[1] not in known])
+        self._index(np.array(doc_ids, dtype=np.int64), signed)
         self._updated.update(old)
         self.signed += len(places)
         empty = len(places) - int(np.count_nonzero(signed.shingles))
@@ -94,31 +104,6 @@ class Writer:
         if self._fingerprints:
             self._store.index.insert(FINGERPRINTS, joined(self._fingerprints))
             self._fingerprints, self._held = [], 0
-
-    def put(
-        self,
-        keys: Sequence[str],
-        digests: Sequence[bytes],
-        metadata: Sequence[str | None],
-        stored: Sequence[str] | None,
-        signed: Signed,
-        known: Mapping[str, KnownDocument],
-    ) -> None:
-        """Write n documents with distinct keys; known ones must already be out of all buckets.
-
-        `stored` is None if the database keeps no content.
-        """
-        new_ids = count(self._next_id)
-        doc_ids = [known[key].doc_id if key in known else next(new_ids) for key in keys]
-        self._next_id = next(new_ids)
-        shingles, blobs = signed.shingles.tolist(), map(bytearray, digests)
-        contents = [None] * len(keys) if stored is None else stored
-        rows: list[DocumentValues] = list(
-            zip(doc_ids, keys, shingles, blobs, metadata, contents, strict=True)
-        )
-        self._store.update([row for row in rows if row[1] in known])
-        self._store.insert([row for row in rows if row[1] not in known])
-        self._index(np.array(doc_ids, dtype=np.int64), signed)
 
     def _index(self, ids: npt.NDArray[np.int64], signed: Signed) -> None:
         """Write the signatures of documents int64[n], and keep their bucket keys for `finish`."""
