@@ -64,8 +64,8 @@ def test_each_job_says_how_far_it_is(db: lshdb.Database) -> None:
     units = dict.fromkeys(unit for *_, unit in of(db.dedup, ["in.jsonl"], **last))
     assert [*units] == ["bytes", "rows read", "documents decided", "documents written"]
     ends = {unit: (done, total) for done, total, unit in of(lshdb.check, db.path)}
-    assert ends.keys() == {"pages", "documents", "band rows"}
-    assert all(ends[unit][0] == ends[unit][1] for unit in ("documents", "band rows"))
+    assert ends.keys() == {"pages", "documents", "rows of bands"}
+    assert all(ends[unit][0] == ends[unit][1] for unit in ("documents", "rows of bands"))
 
 
 @pytest.mark.parametrize("job", ["add_many", "add_files", "sync", "dedup"])
