@@ -252,9 +252,9 @@ class _Deciding:
         )
         stored = [documents.stored[row] for row in written if documents.stored]
         digests = [documents.digests[row] for row in written]
-        own = documents.signed.take(np.array(written, dtype=np.int64))
+        signatures = documents.signed.take(np.array(written, dtype=np.int64))
         writer = Writer(store)
-        writer.write(SignedPart(batch, stored, digests, own))
+        writer.write(SignedPart(batch, stored, digests, signatures))
         writer.finish()
         for row, one in self._dropped_rows(similar, keys, metadata, where):
             dropped[row] = one
