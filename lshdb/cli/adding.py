@@ -21,6 +21,7 @@ from lshdb.cli.options import (
     DatabaseFile,
     Form,
     ListSkipped,
+    Null,
 )
 from lshdb.cli.results import exactness, json_line, write_record, write_results
 from lshdb.cli.running import FAILED, INTERRUPTED, failed
@@ -70,10 +71,7 @@ def add(
         str | None,
         Option("Add the paths that FILE (or -) lists.", metavar="FILE"),
     ] = None,
-    null: Annotated[
-        bool,
-        Option("Paths of --files-from end with NUL bytes.", flags=("--null", "-0")),
-    ] = False,
+    null: Null = False,
     list_skipped: ListSkipped = False,
     as_json: AsJson = False,
 ) -> None:

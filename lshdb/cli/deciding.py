@@ -6,18 +6,19 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, replace
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, get_args
 
 from lshdb.cli.files import entries_of, stdin
 from lshdb.cli.messages import message, warn
 from lshdb.cli.options import (
     DatabaseFile,
     Form,
+    Null,
     Who,
     key_argument,
 )
 from lshdb.cli.parameters import key_of_text
-from lshdb.cli.results import write_results
+from lshdb.cli.results import print_names, write_results
 from lshdb.cli.running import failed
 from lshdb.database import Database
 from lshdb.errors import InputError, KeyNotFound, UsageError
@@ -27,12 +28,11 @@ from lshdb.groups import Option, regrouped
 from lshdb.ingest.deciding import add_decisions, checked, now, remove_decided, undo_decision, user
 from lshdb.ingest.sync import dropped_files
 from lshdb.json_text import loads
-from lshdb.model import Cluster, Decision, Failure
+from lshdb.model import Cluster, Decision, Failure, Verdict
 from lshdb.options import ClusteringOptions, ClustersOptions, ConditionOptions, RemoveOptions
-from lshdb.sources.paths import STDIN, escaped, format_of, printable_path
+from lshdb.sources.paths import STDIN, format_of, printable_path
 from lshdb.sources.readers import Reader
 
-_VERDICTS: Final = ("keep", "drop", "different")
 _SHOWN: Final = ("decision", "verdict", "keys", "state", "who", "decided", "note")
 _SORTS: Final[dict[str, Callable[[Cluster], float]]] = {
     "size": lambda one: -len(one.members),
@@ -95,7 +95,7 @@ def decide(
     elif from_ is not None:
         _take(at, from_, who)
     else:
-        if len(words) < 2 or words[0] not in _VERDICTS:
+        if len(words) < 2 or words[0] not in get_args(Verdict):
             raise UsageError("give keep, drop or different, and then KEY...")
         verdict, *keys = words
         with at.open("write") as database:
@@ -193,9 +193,7 @@ def decisions(
         bool,
         Option("With --drop: print the files of the documents, if they are unchanged."),
     ] = False,
-    null: Annotated[
-        bool, Option("Paths of --files end with NUL bytes.", flags=("--null", "-0"))
-    ] = False,
+    null: Null = False,
     root: Annotated[
         str | None,
         Option("With --files: keys are paths from DIR. [default: .]", metavar="DIR"),
@@ -221,11 +219,7 @@ def decisions(
         raise UsageError("--null and --root are for the paths of --files")
     with at.reading(form) as database:
         if files:
-            for path in dropped_files(database, root):
-                if null:
-                    sys.stdout.buffer.write(path.encode() + b"\0")
-                else:
-                    print(escaped(path))
+            print_names(dropped_files(database, root), null=null)
             return
         made = database.decisions()
         write_results(
@@ -250,9 +244,7 @@ def remove(
         str | None,
         Option("Take the keys from FILE (or -), one a line.", metavar="FILE", flags=("--from",)),
     ] = None,
-    null: Annotated[
-        bool, Option("Keys in --from end with NUL bytes.", flags=("--null", "-0"))
-    ] = False,
+    null: Null = False,
     decided: Annotated[bool, Option("Remove documents that were decided to drop.")] = False,
     dry_run: Annotated[bool, Option("Print the keys, but remove nothing.")] = False,
     yes: Annotated[

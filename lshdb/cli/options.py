@@ -28,6 +28,9 @@ key_argument = partial(typer.Argument, parser=key_of_text, autocompletion=comple
 Who: TypeAlias = Annotated[
     str | None, Option("Who decides. [default: your user name]", metavar="NAME")
 ]
+Null: TypeAlias = Annotated[
+    bool, Option("The listed keys or paths end with NUL bytes.", flags=("--null", "-0"))
+]
 FailIfFound: TypeAlias = Annotated[bool, Option("Exit with status 1 if anything is found.")]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import os
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -22,8 +21,8 @@ from lshdb.cli.documents import (
 )
 from lshdb.cli.files import STDOUT
 from lshdb.cli.messages import message, note_recall, shows_progress
-from lshdb.cli.options import DatabaseFile, FailIfFound, Form
-from lshdb.cli.results import on_terminal, write_results
+from lshdb.cli.options import DatabaseFile, FailIfFound, Form, Null
+from lshdb.cli.results import print_names, write_results
 from lshdb.cli.running import FAILED, failed
 from lshdb.database import Database
 from lshdb.errors import InputError, UsageError
@@ -264,10 +263,7 @@ def clusters(
         bool,
         Option("Print only the keys of what can go."),
     ] = False,
-    null: Annotated[
-        bool,
-        Option("End keys of --drop-list with NUL bytes.", flags=("--null", "-0")),
-    ] = False,
+    null: Null = False,
     form: Form,
 ) -> None:
     """Group similar documents, and show which one of each group to keep.
@@ -320,8 +316,7 @@ def _write_dropped(
                 yield (row[key],)
 
     if null:
-        for (one,) in dropped():
-            sys.stdout.write((escaped(one) if on_terminal() else one) + "\0")
+        print_names((one for (one,) in dropped()), null=True)
     else:
         write_results({"key": str}, dropped(), form, noun=("key",), none="none to drop")
     if below:

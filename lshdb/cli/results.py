@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 import sys
-import time
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, cycle, islice
@@ -41,8 +40,6 @@ if TYPE_CHECKING:
 Cell: TypeAlias = str | int | float | bytes | None
 _NESTED: Final = (list, tuple, dict)
 _TABLE_ROWS: Final = 1_000
-_TABLE_SECONDS: Final = 1.0
-"""Rows per table on a terminal: a long table is printed in parts, without waiting for the last."""
 _LONGEST_CELL: Final = 100
 """Characters of a text that a table shows, half of them from its end."""
 
@@ -253,16 +250,21 @@ def exactness(exact: bool, identical: bool) -> str:
     return "identical" if identical else "exact" if exact else "estimate"
 
 
-def _print_tables(names: Sequence[str], rows: Iterable[Sequence[Cell]], headed: bool) -> None:
-    waiting: list[Sequence[Cell]] = []
-    begun, drawn = time.monotonic(), False
-    for row in rows:
-        waiting.append(row)
-        if len(waiting) == _TABLE_ROWS or time.monotonic() - begun > _TABLE_SECONDS:
-            _draw(names, waiting, headed)
-            waiting, begun, drawn = [], time.monotonic(), True
-    if waiting or not drawn:
-        _draw(names, waiting, headed)
+def print_names(names: Iterable[str], *, null: bool) -> None:
+    """Print keys or paths, each on a line, or as they are with a NUL byte after each."""
+    for name in names:
+        if null:
+            shown = escaped(name) if on_terminal() else name
+            sys.stdout.buffer.write(shown.encode() + b"\0")
+        else:
+            print(escaped(name))
+
+
+def _print_tables(names: Sequence[str], rows: Iterator[Sequence[Cell]], headed: bool) -> None:
+    """Print tables of some rows: a long one does not wait for its last."""
+    parts = iter(lambda: [*islice(rows, _TABLE_ROWS)], [])
+    for part in chain([next(parts, [])], parts):
+        _draw(names, part, headed)
 
 
 def _draw(names: Sequence[str], rows: Iterable[Sequence[Any]], headed: bool) -> None:
