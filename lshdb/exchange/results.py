@@ -84,6 +84,7 @@ PASSAGE_PAIR: Final[Columns] = {
     **PASSAGE,
 }
 _dropped: Final = attrgetter(*DROPPED)
+passage_values: Final = attrgetter(*columns_of(CopiedPassage))
 
 
 def with_fields(columns: Columns, fields: Iterable[str], *prefixes: str) -> dict[str, type]:
@@ -354,7 +355,7 @@ class PassageResults(Results[PassagePair]):
 
 def passage_results(store: Store, options: PassagePairsOptions) -> PassageResults:
     """The results of `Database.passage_pairs`."""
-    from lshdb.search.passage_pairs import passage_pairs, passage_rows
+    from lshdb.search.passage_pairs import passage_pairs
 
     noted: Noted = []
     names = ["a", "b", "words", "a_coverage", "b_coverage"]
@@ -363,7 +364,12 @@ def passage_results(store: Store, options: PassagePairsOptions) -> PassageResult
         return *(getattr(pair, name) for name in names), len(pair.passages)
 
     find = partial(passage_pairs, store, options, noted)
-    rows = partial(passage_rows, store, options, noted)
+
+    def rows() -> Iterator[Sequence[Any]]:
+        for pair in find():
+            totals = [getattr(pair, name) for name in names]
+            yield from ((*totals, *passage_values(one)) for one in pair.passages)
+
     results = PassageResults("passages", PASSAGE_PAIR, find, rows, ([*names, "passages"], shown))
     results.common = noted
     return results

@@ -140,7 +140,15 @@ def _passages(
     asked = Asked(size, size, 0, store.limits.passages)
     found = shared_passages(Pairs(texts, texts, one, other), asked)
     return tuple(
-        Passage(start, end, its_start, its_end, words - size + 1, line, its_line)
+        Passage(
+            each.start,
+            each.end,
+            each.stored_start,
+            each.stored_end,
+            each.words - size + 1,
+            each.line,
+            each.stored_line,
+        )
         for shared in found
-        for start, end, line, _, its_start, its_end, its_line, _, words, *_ in shared.passages
+        for each in shared.passages
     )

@@ -12,7 +12,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache
 from heapq import nlargest
-from itertools import chain
+from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from lshdb.errors import Cut, limits_noted, warn_of_limit
 from lshdb.limits import Limits
-from lshdb.model import CommonPassage, CopiedPassage, PassagePair
+from lshdb.model import CommonPassage, PassagePair
 from lshdb.options import PassagePairsOptions
 from lshdb.search.passage_runs import Asked, Pairs, shared_passages
 from lshdb.search.passage_windows import (
@@ -54,6 +54,7 @@ _CELL: Final = np.uint64(64 - 10)
 """Bits of a hash after its cell."""
 _KEY: Final = np.dtype([("hash", "u8"), ("document", "i4")])
 """A window, and the number of its document."""
+_WORDS: Final = attrgetter("words")
 _NONE: Final = np.empty(0, dtype=np.int64)
 _DOCUMENT: Final = np.dtype(
     [
@@ -66,34 +67,12 @@ _DOCUMENT: Final = np.dtype(
     ]
 )
 
-FoundPair: TypeAlias = tuple[tuple[str, str, int, float, float], list[tuple[Any, ...]]]
-"""The values of a `PassagePair` but its passages, and those of each `CopiedPassage`."""
-
 Noted: TypeAlias = list[tuple[str, CommonPassage]]
 """Common runs, with the key of a document that has each."""
 
 
 def passage_pairs(store: Store, query: PassagePairsOptions, common: Noted) -> Iterator[PassagePair]:
-    """All pairs of documents that share passages, in the order of addition."""
-    for found in _found_pairs(store, query, common):
-        for totals, passages in found:
-            yield PassagePair(*totals, tuple(CopiedPassage(*one) for one in passages))
-
-
-def passage_rows(
-    store: Store, query: PassagePairsOptions, common: Noted
-) -> Iterator[tuple[Any, ...]]:
-    """The same as a row for each passage: what the pair has in common, and the passage."""
-    for found in _found_pairs(store, query, common):
-        for totals, passages in found:
-            for passage in passages:
-                yield totals + passage
-
-
-def _found_pairs(
-    store: Store, query: PassagePairsOptions, common: Noted
-) -> Iterator[list[FoundPair]]:
-    """The same as values, some pairs at a time.
+    """All pairs of documents that share passages, in the order of addition.
 
     In memory are the fingerprints that documents share and the pairs of documents, 8 bytes each,
     and a bounded number of windows; the texts with all their windows are in a temporary file.
@@ -113,15 +92,8 @@ def _found_pairs(
             counting = replace(every, left_out=(windows,), shared=shared).with_base(query.base)
             stored = _Stored(reader, counting, spool)
         pairs = _candidates(stored)
-        if query.top is None:
-            yield from _compared(_Comparing(stored, asked, None), pairs)
-        else:
-            best = _compared(_Comparing(stored, asked, query.top), pairs)
-            yield nlargest(query.top, chain.from_iterable(best), key=_words)
-
-
-def _words(pair: FoundPair) -> int:
-    return pair[0][2]
+        found = _compared(_Comparing(stored, asked, query.top), pairs)
+        yield from found if query.top is None else nlargest(query.top, found, key=_WORDS)
 
 
 class _Stored:
@@ -290,7 +262,7 @@ def _candidates(stored: _Stored) -> IntArray:
 
 
 @dataclass(frozen=True, slots=True)
-class _Comparing(Job[IntArray, tuple[list[FoundPair], list[Cut]]]):
+class _Comparing(Job[IntArray, tuple[list[PassagePair], list[Cut]]]):
     """Finds the pairs that share passages, and notes what limits cut.
 
     Attributes:
@@ -303,25 +275,25 @@ class _Comparing(Job[IntArray, tuple[list[FoundPair], list[Cut]]]):
     asked: Asked
     top: int | None
 
-    def run(self, item: IntArray) -> tuple[list[FoundPair], list[Cut]]:
+    def run(self, item: IntArray) -> tuple[list[PassagePair], list[Cut]]:
         """Compare pairs of documents, int64[p] as `_candidates` gives them."""
         with limits_noted() as cuts:
             found = self._found(item)
             if self.top is not None:
-                found = iter(nlargest(self.top, found, key=_words))
+                found = iter(nlargest(self.top, found, key=_WORDS))
             return list(found), cuts
 
-    def _found(self, pairs: IntArray) -> Iterator[FoundPair]:
+    def _found(self, pairs: IntArray) -> Iterator[PassagePair]:
         own, a = np.unique(pairs >> _32, return_inverse=True)
         its, b = np.unique(pairs & _LOW, return_inverse=True)
         compared = Pairs(self.stored.texts(own), self.stored.texts(its), a, b)
         key = cache(self.stored.key)
         for one in shared_passages(compared, self.asked):
             keys = key(own[a[one.pair]]), key(its[b[one.pair]])
-            yield (*keys, one.words, one.coverage, one.b_coverage), one.passages
+            yield PassagePair(*keys, one.words, one.coverage, one.b_coverage, one.passages)
 
 
-def _compared(job: _Comparing, pairs: IntArray) -> Iterator[list[FoundPair]]:
+def _compared(job: _Comparing, pairs: IntArray) -> Iterator[PassagePair]:
     """The pairs that a job finds, block by block."""
     stored = job.stored
     blocks = chunks_of(stored.documents["count"][pairs & _LOW], stored.limits.passage_windows)
@@ -330,7 +302,7 @@ def _compared(job: _Comparing, pairs: IntArray) -> Iterator[list[FoundPair]]:
         for found, cuts in pool.results((pairs[block] for block in blocks), _AHEAD):
             for cut in cuts:
                 warn_of_limit(cut)
-            yield found
+            yield from found
 
 
 def _workers(job: Job[Any, Any], limits: Limits, files: Sequence[int] = ()) -> Workers[Any, Any]:

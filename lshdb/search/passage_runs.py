@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import warn_of_limit
+from lshdb.model import CopiedPassage
 from lshdb.search.limits import pair_cut
 from lshdb.search.passage_windows import Mask, Texts, Windows, possibly_in
 from lshdb.shingling.arrays import IntArray, chunks_of, expand_ranges, offsets_of, runs
@@ -94,7 +95,7 @@ class Shared:
         words: how many units of the first text are in passages.
         coverage, b_coverage: the share of the units of each text that are.
         longest: the units of the longest run.
-        passages: the values of `CopiedPassage`, in the order of the first text.
+        passages: in the order of the first text.
     """
 
     pair: int
@@ -102,7 +103,7 @@ class Shared:
     coverage: float
     b_coverage: float
     longest: int
-    passages: list[tuple[Any, ...]]
+    passages: tuple[CopiedPassage, ...]
 
 
 def shared_passages(pairs: Pairs, asked: Asked) -> Iterator[Shared]:
@@ -131,10 +132,10 @@ def shared_passages(pairs: Pairs, asked: Asked) -> Iterator[Shared]:
         if pairs.a[place] != last:
             last = int(pairs.a[place])
             text = own.text(last)
-        passages = [
-            (*places, *score, text[places[0] : places[1]])
+        passages = tuple(
+            CopiedPassage(*[*places, *score, text[places[0] : places[1]]])
             for places, score in islice(values, count)
-        ]
+        )
         yield Shared(place, covered, share, b_share, most, passages)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from lshdb.errors import UsageError
 from lshdb.limits import Limits
-from lshdb.model import CommonPassage, CopiedPassage, Passages, Settings, Source
+from lshdb.model import CommonPassage, Passages, Settings, Source
 from lshdb.options import CopiedOptions, PassagesOptions
 from lshdb.search.passage_runs import Asked, Pairs, Shared, shared_passages
 from lshdb.search.passage_windows import (
@@ -87,7 +87,7 @@ def _find(store: Store, query: PassagesOptions, text: str, own_id: int) -> Passa
             one.coverage,
             one.b_coverage,
             one.words,
-            tuple(CopiedPassage(*passage) for passage in one.passages),
+            one.passages,
         )
         for key, (_, _, one) in zip(keys, found, strict=False)
     )

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from lshdb.errors import Cut, limits_to
-from lshdb.exchange.results import PASSAGE
+from lshdb.exchange.results import PASSAGE, passage_values
 from lshdb.groups import takes
 from lshdb.limits import DEFAULTS
 from lshdb.model import Content, Settings
@@ -109,7 +109,9 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
                 "words": pair.words,
                 "a_coverage": pair.coverage,
                 "b_coverage": pair.b_coverage,
-                "passages": [dict(zip(PASSAGE, one, strict=True)) for one in pair.passages],
+                "passages": [
+                    dict(zip(PASSAGE, passage_values(each), strict=True)) for each in pair.passages
+                ],
             }
             for pair in shared
         ]
