@@ -28,7 +28,7 @@ from lshdb.sketching.signing import sign
 from lshdb.sources.metadata import from_json
 from lshdb.store import statements as sql
 from lshdb.store.auditing import Auditor, StoredDocument
-from lshdb.store.index import BANDS, FINGERPRINTS, SLOTS, IndexRows, IndexTable
+from lshdb.store.index import BANDS, FINGERPRINTS, SLOTS, IndexRows, IndexTable, band_rows
 
 _EXAMPLES: Final = 5
 _WRONG: Final = {BANDS: "band-wrong", FINGERPRINTS: "fingerprint-wrong"}
@@ -182,7 +182,7 @@ class Examination:
             for kind, places in checked.faults.items():
                 self._add(kind, [_printable(batch[at].key) for at in sorted(places)])
             self.derivable.update(batch[at].doc_id % SLOTS for at in checked.derivable())
-            self.tables[BANDS].expect(band_rows(*whole_signatures(batch, settings), settings))
+            self.tables[BANDS].expect(bands_of(batch, settings))
             if settings.passages:
                 self.tables[FINGERPRINTS].expect(checked.fingerprints())
             self.documents += len(batch)
@@ -285,13 +285,10 @@ def whole_signatures(
     return np.array([*some], dtype=np.int64), matrix.astype(np.uint32, copy=False)
 
 
-def band_rows(
-    doc_ids: IntArray, signatures: npt.NDArray[np.uint32], settings: Settings
-) -> IndexRows:
-    """The rows of bands of documents int64[n] with signatures uint32[n, k]."""
-    keys = bucket_keys(signatures, settings.construction, settings.seed)
-    columns = np.broadcast_arrays(np.arange(keys.shape[1]), keys, doc_ids[:, np.newaxis])
-    return np.stack(columns).reshape(3, -1)
+def bands_of(batch: Sequence[StoredDocument], settings: Settings) -> IndexRows:
+    """The rows of bands that follow from the signatures of documents."""
+    doc_ids, signatures = whole_signatures(batch, settings)
+    return band_rows(doc_ids, bucket_keys(signatures, settings.construction, settings.seed))
 
 
 def _readable(stored: str, settings: Settings) -> Content | None:

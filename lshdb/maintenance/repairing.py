@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from lshdb.maintenance.examining import CheckedBatch, Examination, band_rows, whole_signatures
+from lshdb.maintenance.examining import CheckedBatch, Examination, bands_of, whole_signatures
 from lshdb.maintenance.reindex import rebuild_bands, rebuild_fingerprints
 from lshdb.model import Settings
 from lshdb.progress import Progress
@@ -83,7 +83,7 @@ def _expected(
         return
     for batch in audit.documents(contents=table is FINGERPRINTS, slots=slots):
         if table is BANDS:
-            yield band_rows(*whole_signatures(batch, settings), settings)
+            yield bands_of(batch, settings)
         else:
             yield CheckedBatch(batch, settings, deep=False).fingerprints()
 

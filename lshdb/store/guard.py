@@ -143,7 +143,10 @@ class Connection(sqlite3.Connection):
 
     def rows(self, statement: str, *parameters: SqlValue) -> list[tuple[Any, ...]]:
         """All rows of a result; SQLite's errors as lshdb's."""
-        return list(self.each(statement, *parameters))
+        with translated_errors(self.path):
+            rows = self.execute(statement, parameters).fetchall()
+        self.check_unchanged()
+        return rows
 
     def each(self, statement: str, *parameters: SqlValue) -> Iterator[tuple[Any, ...]]:
         """The rows of a result, read lazily one by one; errors as for `rows`."""

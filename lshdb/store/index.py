@@ -64,6 +64,13 @@ FINGERPRINTS: Final = IndexTable(
 )
 
 
+def band_rows(doc_ids: IntArray, bucket_keys: IntArray) -> IndexRows:
+    """The rows of bands of documents int64[n] with bucket keys int64[n, b]."""
+    bands = np.arange(bucket_keys.shape[1])
+    columns = np.broadcast_arrays(bands, bucket_keys, doc_ids[:, np.newaxis])
+    return np.stack(columns).reshape(3, -1)
+
+
 class Index:
     """Reads and writes rows of the index, within the caller's transaction."""
 

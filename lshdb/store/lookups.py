@@ -292,23 +292,9 @@ class StoreReader:
         self, most: int | None = None
     ) -> Iterator[tuple[IntArray, npt.NDArray[np.uint32]]]:
         """All signatures by doc_id, some thousands or `most` at a time: int64[n], uint32[n, k]."""
-        for _, rows in self._ascending(sql.SIGNATURES_AFTER, most or self.limits.documents_read):
+        size = most or self.limits.documents_read
+        for rows in self._connection.parts(sql.ALL_SIGNATURES, size=size):
             yield self._signature_matrix(rows)
-
-    def _ascending(
-        self, statement: str, most: int
-    ) -> Iterator[tuple[IntArray, list[tuple[SqlValue, ...]]]]:
-        """All rows by doc_id, their first column, up to `most` at a time: int64[n], n rows."""
-        last = 0
-        while rows := self._rows(statement, last, most):
-            doc_ids = integers(row[:1] for row in rows)
-            if (np.diff(doc_ids, prepend=last) <= 0).any():
-                # In a damaged table it would never end.
-                raise DamagedFile(
-                    f"{self.path} is damaged: documents are not in order; restore it from a copy"
-                )
-            last = int(doc_ids[-1])
-            yield doc_ids, rows
 
     def bucket_sizes(self, bucket_keys: IntArray) -> list[Bucket]:
         """The buckets int64[b], one per band, with their numbers of documents."""
@@ -336,9 +322,21 @@ class StoreReader:
         return checked(number, int)
 
     def all_keys(self) -> Iterator[tuple[IntArray, list[str]]]:
-        """All documents in the order of addition, some thousands at a time: int64[n], n keys."""
-        for doc_ids, rows in self._ascending(sql.KEYS_AFTER, self.limits.documents_read):
-            yield doc_ids, [checked(key, str) for _, key in rows]
+        """All documents in the order of addition, some thousands at a time: int64[n], n keys.
+
+        The caller may write meanwhile: no statement is open while one of them is used.
+        """
+        last = 0
+        while rows := self._rows(sql.KEYS_AFTER, last, self.limits.documents_read):
+            found = [typed(row, int, str) for row in rows]
+            doc_ids = np.array([doc_id for doc_id, _ in found], dtype=np.int64)
+            if (np.diff(doc_ids, prepend=last) <= 0).any():
+                # In a damaged table it would never end.
+                raise DamagedFile(
+                    f"{self.path} is damaged: documents are not in order; restore it from a copy"
+                )
+            yield doc_ids, [key for _, key in found]
+            last = found[-1][0]
 
     def keys_from(self, first: str, most: int) -> list[str]:
         """Up to `most` keys from this text on, in the order of their UTF-8 bytes."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
@@ -23,7 +22,7 @@ from lshdb.store.connection import (
     is_new,
 )
 from lshdb.store.guard import Connection
-from lshdb.store.index import BANDS, Index
+from lshdb.store.index import BANDS, Index, band_rows
 from lshdb.store.lookups import StoreReader
 from lshdb.store.rows import (
     SqlValue,
@@ -229,8 +228,7 @@ class Store(StoreReader):
 
     def unindex(self, doc_ids: IntArray, bucket_keys: IntArray) -> None:
         """Delete the signatures and band rows of documents int64[n], buckets int64[n, b]."""
-        for band in range(bucket_keys.shape[1]):
-            order = np.argsort(bucket_keys[:, band])
-            keys = bucket_keys[order, band].tolist()
-            self.index.delete(BANDS, zip(repeat(band), keys, doc_ids[order].tolist(), strict=False))
+        rows = band_rows(doc_ids, bucket_keys)
+        rows = rows[:, np.lexsort(rows[::-1])]  # pages are then visited in order, each once
+        self.index.delete(BANDS, zip(*rows.tolist(), strict=True))
         self.index.delete_signatures(doc_ids.tolist())

@@ -52,6 +52,7 @@ SCANS_ON_PURPOSE = {
     "BAND_ROWS",
     "FINGERPRINT_ROWS",
     "ALL_AS_STORED",
+    "ALL_SIGNATURES",
     # Each document of a temporary file.
     "WAITING_LONGEST",
     "WAITING_LAST",
