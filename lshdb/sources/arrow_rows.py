@@ -22,7 +22,7 @@ from lshdb.sources.compression import compression_of
 from lshdb.sources.csv_rows import cell
 from lshdb.sources.inputs import Input
 from lshdb.sources.paths import escaped
-from lshdb.sources.records import Collector, Path, RecordOptions, field_paths
+from lshdb.sources.records import Collector, RecordOptions
 from lshdb.sources.sinks import Columns, Sink, Target, Values, check_columns, rows_of, several_types
 
 _BLOCK: Final = 1 << 20
@@ -34,8 +34,6 @@ _FIRST_ROWS: Final = 64
 _FILE_MAGIC: Final = b"ARROW1"
 _SCHEMA: Final = b"ARROW:schema"
 """The key of Parquet's metadata that has the schema itself."""
-_TYPE_SHOWN: Final = 60
-"""Characters of a column's type in a message: types of nested columns can be very long."""
 _INDEX_OF_PANDAS: Final = re.compile(r"__index_level_\d+__")
 _GROUP_BYTES: Final = 32_000_000
 _GROUP_ROWS: Final = 1 << 20
@@ -48,17 +46,13 @@ class ArrowRows:
     """Rows of a record batch as they were read.
 
     Attributes:
-        batch: with all columns.
         schema: the head of their table.
     """
 
-    def __init__(self, batch: pa.RecordBatch) -> None:
-        self.batch = batch
-
-    @property
-    def schema(self) -> TableSchema:
-        """The columns of the batch."""
-        return TableSchema(tuple(self.batch.schema.names), self.batch.schema)
+    def __init__(self, schema: TableSchema, batch: pa.RecordBatch | None = None) -> None:
+        """Take rows with all columns; None if there are none."""
+        self.schema = schema
+        self._batch = batch
 
     def records(self, indices: Sequence[int]) -> Iterator[Record]:
         """Some rows, ascending, as Python's values."""
@@ -66,8 +60,8 @@ class ArrowRows:
 
     def taken(self, indices: Sequence[int]) -> list[pa.RecordBatch]:
         """Some rows, ascending, as record batches."""
-        batch = self.batch
-        if not indices:
+        batch = self._batch
+        if batch is None or not indices:
             return []
         if len(indices) == batch.num_rows:
             return [batch]
@@ -96,77 +90,43 @@ class ArrowFile:
             InputError: a file without the columns that are needed, or damaged, or of another
                 format.
         """
-        size = source.size
-        read = 0
-
-        def on_read(share: float) -> None:
-            nonlocal read
-            source.on_read(int(share * size) - read)
-            read = int(share * size)
-
-        batches = self._batches(source, on_read)
-        yield from document_batches(
-            batches,
-            source.name,
-            source.options,
-            whole=source.whole,
-            only_rows=source.only_rows,
-            unreadable=self._unreadable,
-        )
-        on_read(1.0)
-
-    def _batches(self, source: Input, on_read: Callable[[float], None]) -> Iterator[pa.RecordBatch]:
-        """Its record batches, with only the wanted columns unless all are.
-
-        Args:
-            source: the file.
-            on_read: called now and then with the share of it that was read, 0 to 1.
-        """
-        file, whole = source.file, source.whole
-        with self._opened(source) as found:
-            if isinstance(found, pa.parquet.ParquetFile):
-                wanted = _checked_columns(found.schema_arrow, source.options)
-                yield from _of_parquet(found, None if whole else wanted, on_read)
-                return
-            wanted = _checked_columns(found.schema, source.options)
-            if isinstance(found, pa.ipc.RecordBatchFileReader):
-                count = found.num_record_batches
-                for number in range(count):
-                    batch = found.get_batch(number)
-                    on_read((number + 1) / count)
-                    yield batch if whole else batch.select(wanted)
-                return
-            for batch in found:
-                if source.size:
-                    on_read(min(1.0, file.tell() / source.size))
-                yield batch if whole else batch.select(wanted)
-
-    def head(self, source: Input) -> TableSchema | None:
-        """The columns, with their types and what else a file written like it needs.
-
-        Raises:
-            InputError: as `read`.
-        """
         with _readable(self._unreadable), self._opened(source) as found:
-            if not isinstance(found, pa.parquet.ParquetFile):
-                _checked_columns(found.schema, source.options)
-                is_stream = isinstance(found, pa.RecordBatchReader)
-                return TableSchema(
-                    tuple(found.schema.names), found.schema, replaces_dictionaries=is_stream
-                )
-            schema, metadata = found.schema_arrow, found.metadata
-            _checked_columns(schema, source.options)
-            compression = {}
-            if metadata.num_row_groups:
-                group = metadata.row_group(0)
-                columns = map(group.column, range(group.num_columns))
-                compression = {one.path_in_schema: one.compression for one in columns}
-            # Also keeps what other programs put beside the schema.
-            own = {
-                name: text for name, text in (metadata.metadata or {}).items() if name != _SCHEMA
-            }
-            schema = schema.with_metadata(own | (schema.metadata or {}))
-            return TableSchema(tuple(schema.names), schema, compression=compression)
+            head = self._head(found)
+            source.options.check_columns(head.columns)
+            wanted = wanted_columns(head.schema, source.options)
+            if source.whole:
+                yield Batch(origin=Origin(source.name, (), ArrowRows(head)))
+            batches = found
+            if isinstance(found, pa.parquet.ParquetFile):
+                batches = _of_parquet(found, None if source.whole else wanted)
+            elif isinstance(found, pa.ipc.RecordBatchFileReader):
+                batches = map(found.get_batch, range(found.num_record_batches))
+            yield from document_batches(
+                _counted(batches, source),
+                source.name,
+                source.options,
+                head=head if source.whole else None,
+                only_rows=source.only_rows,
+                unreadable=self._unreadable,
+            )
+
+    def _head(self, found: Any) -> TableSchema:
+        """The columns, with their types and what else a file written like it needs."""
+        if not isinstance(found, pa.parquet.ParquetFile):
+            schema = found.schema
+            is_stream = isinstance(found, pa.RecordBatchReader)
+            return TableSchema(_names(schema), schema, replaces_dictionaries=is_stream)
+        schema, metadata = found.schema_arrow, found.metadata
+        compression = {}
+        if metadata.num_row_groups:
+            group = metadata.row_group(0)
+            columns = map(group.column, range(group.num_columns))
+            compression = {one.path_in_schema: one.compression for one in columns}
+        # Also keeps what other programs put beside the schema.
+        others = dict(metadata.metadata or {})
+        others.pop(_SCHEMA, None)
+        schema = schema.with_metadata(others | (schema.metadata or {}))
+        return TableSchema(_names(schema), schema, compression=compression)
 
     @property
     def _unreadable(self) -> str:
@@ -191,27 +151,41 @@ class ArrowFile:
         return ArrowSink(target, head)
 
 
+def _names(schema: pa.Schema) -> tuple[str, ...]:
+    try:
+        return tuple(schema.names)
+    except UnicodeDecodeError as error:
+        raise InputError("the names of the columns are not UTF-8") from error
+
+
+def _counted(batches: Iterable[pa.RecordBatch], source: Input) -> Iterator[pa.RecordBatch]:
+    """The batches; says how much of their file is read."""
+    read = 0
+    for batch in batches:
+        now = max(read, source.file.tell()) if source.size else 0
+        source.on_read(now - read)
+        read = now
+        yield batch
+    source.on_read(source.size - read)
+
+
 def _of_parquet(
-    source: pa.parquet.ParquetFile, wanted: list[str] | None, on_read: Callable[[float], None]
+    source: pa.parquet.ParquetFile, wanted: list[str] | None
 ) -> Iterator[pa.RecordBatch]:
     # In pieces: a row group may be larger than memory.
     metadata = source.metadata
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     # Repeated values take almost no room in the file: the first rows show their size in memory.
     first = next(source.iter_batches(_FIRST_ROWS, columns=wanted, use_threads=False), None)
-    least = first.nbytes // max(1, first.num_rows) if first is not None else 1
+    sizes = [first.nbytes // max(1, first.num_rows)] if first is not None else []
+    sizes += [group.total_byte_size // max(1, group.num_rows) for group in groups]
+    rows = min(_MAX_ROWS, _BLOCK // max(1, *sizes, 1))
     done = 0
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        each = max(1, least, group.total_byte_size // max(1, group.num_rows))
-        for batch in source.iter_batches(
-            max(1, min(_MAX_ROWS, _BLOCK // each)),
-            row_groups=[number],
-            columns=wanted,
-            use_threads=False,
-        ):
+    for number in range(len(groups)):  # rows before a damaged one are read
+        options = {"row_groups": [number], "columns": wanted, "use_threads": False}
+        for batch in source.iter_batches(max(1, rows), **options):
             yield batch
             done += batch.num_rows
-            on_read(min(1.0, done / max(1, metadata.num_rows)))
     if done < metadata.num_rows:
         raise InputError(f"it has {done:,} rows, and says that it has {metadata.num_rows:,}")
 
@@ -274,93 +248,28 @@ def table_reader(table: object) -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(batch.schema, [batch])
 
 
-def _checked_columns(schema: pa.Schema, options: RecordOptions) -> list[str]:
-    with suppress(UnicodeDecodeError):  # reported by the other check
-        options.check_columns(schema.names)  # whose messages name the options
-    return wanted_columns(schema, options)
-
-
 def wanted_columns(schema: pa.Schema, options: RecordOptions) -> list[str]:
     """The columns that documents are made of, in their order.
 
-    A key is a string or an integer, a text a string or bytes of UTF-8, a set a list of strings or
-    of integers, or a JSON array as a string. Other columns are metadata, of any type, except the
-    unnamed index of pandas.
+    Other columns than those of keys and documents are metadata, except the unnamed index of pandas.
 
     Raises:
-        InputError: a column is missing, repeated, or has a wrong type.
+        InputError: a column is missing or repeated.
     """
-    try:
-        names = schema.names
-    except UnicodeDecodeError as error:
-        raise InputError("the names of the columns are not UTF-8") from error
-    content = field_paths(options.content_field, names)
-    key = field_paths(options.key_field, names)[0]
-    paths = [key, *content] if key[0] in names or not options.auto_key else content
-    own = [path[0] for path in paths]
+    names = _names(schema)
+    own = options.own_fields(names)
     there = ", ".join(map(repr, names)) or "none"
     kept = set(options.metadata_fields) if options.metadata else set()
     if options.metadata and not kept:
         kept = {name for name in names if not _INDEX_OF_PANDAS.fullmatch(name)}
-    for name in own:
-        if name not in names:
+    for name in sorted(own):
+        if name not in names and not (options.auto_key and name == options.key_field):
             raise InputError(f"no column {name!r} in the table; it has {there}")
     wanted = [name for name in names if name in own or name in kept]
     for name in wanted:
         if (count := wanted.count(name)) > 1:
             raise InputError(f"{count} columns {name!r} in the table; it has {there}")
-    for path in paths:
-        _check_type(schema, path, options, is_key=path not in content)
     return wanted
-
-
-def _check_type(schema: pa.Schema, path: Path, options: RecordOptions, *, is_key: bool) -> None:
-    """InputError if a column of keys or of documents has a wrong type."""
-    types, field = pa.types, schema.field(path[0])
-    for name in path[1:]:
-        inside = _of_values(field.type)
-        if not types.is_struct(inside) or inside.get_field_index(name) < 0:
-            raise InputError(f"no field {name!r} in column {field.name!r}, which is {field.type}")
-        field = inside.field(name)
-    kind = _of_values(field.type)
-    legal = _is_text(kind)
-    if is_key:
-        legal, wanted = legal or types.is_integer(kind), "strings or integers"
-    elif not options.of_sets:
-        binary = types.is_binary(kind) or types.is_large_binary(kind) or types.is_binary_view(kind)
-        legal, wanted = legal or binary, "strings"
-    else:
-        if _is_list(kind):
-            element = _of_values(kind.value_type)
-            legal = _is_text(element) or types.is_integer(element)
-        wanted = "lists of strings or integers"
-    if not legal:
-        shown = str(field.type)
-        if len(shown) > _TYPE_SHOWN:
-            shown = shown[:_TYPE_SHOWN] + "\N{HORIZONTAL ELLIPSIS}"
-        raise InputError(f"column {'.'.join(path)!r} has the type {escaped(shown)}, not {wanted}")
-
-
-def _of_values(kind: pa.DataType) -> pa.DataType:
-    """The type of the values themselves, without their encoding."""
-    if isinstance(kind, pa.BaseExtensionType):
-        return _of_values(kind.storage_type)
-    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
-        return _of_values(kind.value_type)
-    return kind
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    types = pa.types
-    texts = [types.is_string, types.is_large_string, types.is_string_view, types.is_null]
-    return any(is_text(kind) for is_text in texts)
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    types = pa.types
-    lists = [types.is_list, types.is_large_list, types.is_fixed_size_list]
-    lists += [types.is_list_view, types.is_large_list_view]
-    return any(is_list(kind) for is_list in lists)
 
 
 @contextmanager
@@ -380,7 +289,7 @@ def document_batches(
     name: str,
     options: RecordOptions,
     *,
-    whole: bool = False,
+    head: TableSchema | None = None,
     only_rows: bool = False,
     unreadable: str = "",
 ) -> Iterator[Batch]:
@@ -391,26 +300,26 @@ def document_batches(
             outside of their data.
         name: of the file or table, as printed.
         options: how rows become documents.
-        whole: whether rows are wanted with all of their columns.
+        head: of the table, if rows are wanted with all of their columns.
         only_rows: whether no documents are wanted.
         unreadable: of a file, begins the message if a batch cannot be read.
 
     Raises:
-        InputError: a batch lacks a column, or has it in another type (see `wanted_columns`), or
-            it cannot be read.
+        InputError: a batch lacks a column (see `wanted_columns`), or it cannot be read.
     """
     number = 1
     with _readable(unreadable or "the table cannot be read"):
         for given in batches:
             batch = given.select(wanted_columns(given.schema, options))
-            for column in (given if whole else batch).columns:
+            for column in (batch if head is None else given).columns:
                 _validate(column)
             done = 0
-            for part in _cut(batch):
+            for part in _cut(batch, options.limits.largest_document):
                 size, rows = part.nbytes, None
-                if whole:
-                    rows = ArrowRows(given.slice(done, part.num_rows))
-                    size += bytes_of(rows.batch)
+                if head is not None:
+                    kept = given.slice(done, part.num_rows)
+                    rows = ArrowRows(head, kept)
+                    size += bytes_of(kept)
                 numbers = range(number + done, number + done + part.num_rows)
                 origin = Origin(name, numbers, rows, in_file=bool(unreadable))
                 documents = Collector(options, origin)
@@ -491,19 +400,15 @@ def _with_values(kind: pa.DataType, changed: Callable[[pa.DataType], pa.DataType
     return changed(kind)
 
 
-def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """A batch in pieces not much longer than a block, or of one row."""
+def _cut(batch: pa.RecordBatch, largest: int) -> Iterator[pa.RecordBatch]:
+    """A batch in pieces about as long as a block; rows alone if some may be too long."""
     for start in range(0, batch.num_rows, _MAX_ROWS):
         some = batch.slice(start, _MAX_ROWS)
         columns = [_plain(column) for column in some.columns]
-        waiting = [pa.RecordBatch.from_arrays(columns, names=some.schema.names)]
-        while waiting:
-            part = waiting.pop()
-            if part.num_rows > 1 and part.nbytes > 2 * _BLOCK:
-                middle = part.num_rows // 2
-                waiting += [part.slice(middle), part.slice(0, middle)]
-            else:
-                yield part
+        some = pa.RecordBatch.from_arrays(columns, names=some.schema.names)
+        most = 1 if some.nbytes > largest else max(1, some.num_rows * _BLOCK // (some.nbytes + 1))
+        for row in range(0, some.num_rows, most):
+            yield some.slice(row, most)
 
 
 def bytes_of(batch: pa.RecordBatch) -> int:

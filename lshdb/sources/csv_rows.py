@@ -72,6 +72,8 @@ class Csv:
         lines = _TextLines(source)
         schema = self._heading(lines, source)
         reader = csv.reader(lines, strict=True, delimiter=schema.delimiter)
+        if source.whole:
+            yield Batch(origin=Origin(source.name, (), CsvRows(schema)))
         while lines.read():
             before, numbers, problem = lines.characters, list[int](), None
             rows = CsvRows(schema) if source.whole else None
@@ -113,10 +115,6 @@ class Csv:
         except csv.Error as error:
             return self._reason(error)  # reading goes on with the next line
         return row if len(row) > 1 or (row and row[0].strip()) else None
-
-    def head(self, source: Input) -> TableSchema | None:
-        """The columns, and the row that names them; InputError as `read`."""
-        return self._heading(_TextLines(source), source)
 
     def _heading(self, lines: _TextLines, source: Input) -> TableSchema:
         csv.field_size_limit(_LONGEST_FIELD)  # for the whole process, as the module has it

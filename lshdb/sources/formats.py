@@ -1,7 +1,7 @@
 """The formats of rows: each is one class that reads and writes, in one table.
 
-A class takes the name of its format, and has `read(Input)` for batches of documents, `head(Input)`
-for the columns, and `sink(Target, TableSchema)` for a writer.
+A class takes the name of its format, and has `read(Input)` for batches of documents, and
+`sink(Target, TableSchema)` for a writer.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class Format(Protocol):
     """Reads and writes files of rows."""
 
     def read(self, source: Input) -> Iterator[Batch]:
-        """The documents of a file, in batches that take a megabyte or one row."""
+        """The documents of a file, in batches that take a megabyte or one row.
 
-    def head(self, source: Input) -> TableSchema | None:
-        """The head of a file; None if rows have no columns in common."""
+        If rows are wanted as they were read, the first batch of a table has its head and no rows.
+        """
 
     def sink(self, target: Target, head: TableSchema | None) -> Sink:
         """A writer of rows."""

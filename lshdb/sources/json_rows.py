@@ -100,10 +100,6 @@ class JsonLines:
             yield batch
             del batch  # before another is read: a line may have a hundred megabytes
 
-    def head(self, _: Input) -> TableSchema | None:
-        """None: JSON has no columns."""
-        return None
-
     def sink(self, target: Target, head: TableSchema | None) -> Sink:
         """A writer of rows."""
         return _LineSink(target, head)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, BinaryIO, Final
 
@@ -33,6 +33,7 @@ from lshdb.sources.paths import (
     printable_path,
 )
 from lshdb.sources.records import BOM, RecordOptions
+from lshdb.sources.sinks import rows_of
 from lshdb.sources.walking import SkippedFiles, walk
 from lshdb.store.guard import is_open
 
@@ -133,7 +134,7 @@ class Reader(RecordOptions):
                 below = printable_path(found.path[start:])
                 yield from self.file(found.path, os.path.join(key, below))
 
-    def file(self, path: str, key: str | None = None) -> Iterator[Batch]:
+    def file(self, path: str, key: str | None = None) -> Generator[Batch]:
         """The documents of one file, or of standard input.
 
         A file in a directory has a key, and gives nothing if it is binary, or JSON without rows.
@@ -190,12 +191,14 @@ class Reader(RecordOptions):
         Raises:
             InputError: it cannot be read in its format, or it lacks a column.
         """
-        own = replace(self)  # which counts for itself
-        try:
-            with own._opened(path) as file:
-                return format_named(self.format_of(path)).head(own._input(file, path))
-        except (InputError, OSError) as error:
-            raise InputError(f"{printable_path(path)}: {reason(error)}") from error
+        if KIND.get(self.format_of(path), "json") == "json":
+            return None
+        own = replace(self, whole=True)  # which counts for itself
+        with closing(own.file(path)) as batches:
+            batch = next(batches)
+        for _, failure in batch.failures:
+            raise InputError(f"{failure.where}: {failure.reason}")
+        return None if batch.origin is None else rows_of(batch.origin).schema
 
     def common_head(self, paths: Sequence[str], format: str) -> TableSchema | None:
         """The head of one file in this format for the rows of several; None if it is not known.

@@ -302,7 +302,6 @@ def test_records_are_the_same_from_every_source(case: str, source: str, tmp_path
 
 NESTED = [{"id": "a", "title": "t", "meta": "m"}]
 IN_TABLE = "no column 'body' in the table; it has 'id', 'title', 'meta'"
-IN_META = "no field 'body' in col"
 
 
 @pytest.mark.parametrize(
@@ -311,7 +310,7 @@ IN_META = "no field 'body' in col"
         ("text", [{"text": "t"}], ["no field 'id': name it"] * 2),
         ("text", [{"id": "a"}], ["no field 'text': name it"] * 2),
         ("title,body", NESTED, ["no field 'body'"] * 2 + [IN_TABLE]),
-        ("meta.body", NESTED, ["no field 'meta.body'", IN_META, IN_META]),
+        ("meta.body", NESTED, ["no field 'meta.body'"] * 2),
     ],
     ids=["key", "text", "part", "in another"],
 )
