@@ -311,20 +311,23 @@ class AddManyOptions(WritingOptions):
 class AddFilesOptions(AddManyOptions, ReadingOptions, WalkingOptions):
     """Options of `Database.add_files`."""
 
-    reader: AnyReader = field(default=None, kw_only=False)
+    reader: AnyReader = None
     on_failure: OnFailure = None
 
 
-class AddTableOptions(AddManyOptions):
+class ColumnOptions(Options):
+    """The columns of a table whose rows are documents."""
+
+    key: Annotated[str, argument("The column of keys, strings or integers.")] = "id"
+    text: Annotated[str | None, argument("That of texts; `text` if not given.")] = None
+    set: Annotated[
+        str | None, argument("That of sets, of strings or integers; `set` if not given.")
+    ] = None
+
+
+class AddTableOptions(AddManyOptions, ColumnOptions):
     """Options of `Database.add_table`."""
 
-    key: Annotated[str, argument("The column of keys, strings or integers.")] = field(
-        default="id", kw_only=False
-    )
-    text: Annotated[str, argument("The column of texts.")] = field(default="text", kw_only=False)
-    set: Annotated[
-        str | None, argument("The column of sets, lists of strings or integers; `set`.")
-    ] = field(default=None, kw_only=False)
     metadata: Annotated[bool, argument("Whether the other columns are kept.")] = True
     metadata_fields: Annotated[Sequence[str], argument("Which of them; all if empty.")] = ()
     on_failure: OnFailure = None
@@ -333,7 +336,7 @@ class AddTableOptions(AddManyOptions):
 class SyncOptions(WritingOptions, TextOptions, WalkingOptions):
     """Options of `Database.sync`."""
 
-    reader: AnyReader = field(default=None, kw_only=False)
+    reader: AnyReader = None
     dry_run: Annotated[
         bool,
         Option("Print what would happen, but change nothing.", flags=("--dry-run", "-n")),
@@ -540,7 +543,7 @@ class RowsOptions(ReadingOptions, WalkingOptions):
 class DedupOptions(WritingOptions, RowsOptions):
     """Options of `Database.dedup`."""
 
-    reader: AnyReader = field(default=None, kw_only=False)
+    reader: AnyReader = None
     threshold: Threshold = None
     against_reader: Annotated[
         Any,
@@ -550,12 +553,9 @@ class DedupOptions(WritingOptions, RowsOptions):
     on_failure: OnFailure = None
 
 
-class DataOptions(SettingsOptions):
+class DataOptions(SettingsOptions, ColumnOptions):
     """Options of `lshdb.dedup`."""
 
-    key: Annotated[str, argument("The field or column of keys.")] = "id"
-    text: Annotated[str, argument("That of texts.")] = "text"
-    set: Annotated[str, argument('That of sets, with `shingle="set"`.')] = "set"
     keep: KeepOption = "first"
     estimate: Estimate = False
     workers: Workers = None
@@ -566,8 +566,8 @@ class DataOptions(SettingsOptions):
 # Spark
 
 
-class SparkOptions(Options):
-    """How the rows of a DataFrame become documents."""
+class SparkOptions(ColumnOptions):
+    """How the rows of a DataFrame become documents: keys are all different, sets are arrays."""
 
     settings: Annotated[
         "Settings",
@@ -576,15 +576,6 @@ class SparkOptions(Options):
             ("settings", lambda value: hasattr(value, "shingling")),
         ),
     ] = field(kw_only=False)
-    key: Annotated[str, argument("The column of keys, strings or integers, all different.")] = "id"
-    text: Annotated[str | None, argument("That of texts; `text` if not given.")] = None
-    set: Annotated[
-        str | None,
-        argument(
-            "For shingle `set` that of sets: arrays of strings or integers, or JSON arrays as "
-            "strings; `set` if not given."
-        ),
-    ] = None
     counts: Annotated[Any, argument("`Counts` to which rows that are left out are added.")] = None
 
 
@@ -641,18 +632,17 @@ class SparkPassagesOptions(CopiedOptions, SparkOptions):
 
 
 class TuneOptions(Options):
-    """Options of `Database.tune`."""
+    """Options of `Database.tune`; of its own is what the database has."""
 
     threshold: Annotated[
-        float | None,
-        Option("Minimum similarity. [default: the database's, or 0.8]", above=0, max=1),
-    ] = field(default=None, kw_only=False)
+        float | None, Option("Minimum similarity. [default: its own, or 0.8]", above=0, max=1)
+    ] = None
     recall: Annotated[
         float | None, Option("Share of pairs to find. [default: its own, or 0.99]", above=0, max=1)
-    ] = field(default=None, kw_only=False)
+    ] = None
     permutations: Annotated[
         int | None, Option("Lanes of a signature. [default: its own, or 128]")
-    ] = field(default=None, kw_only=False)
+    ] = None
     documents: Annotated[
         int | None, Option("Size of the collection to predict for. [default: its own]", min=0)
     ] = None

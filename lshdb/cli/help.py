@@ -14,6 +14,8 @@ from lshdb.options import SettingsOptions, WalkingOptions
 
 _HEADINGS: Final = {
     "Input": (
+        *(one.name for one in fields(WalkingOptions)),
+        "list_skipped",
         "format",
         "input_format",
         "files_from",
@@ -26,7 +28,6 @@ _HEADINGS: Final = {
         "encoding",
         "strict",
     ),
-    "Files": (*(one.name for one in fields(WalkingOptions)), "list_skipped"),
     "Matching": ("estimate", "exhaustive", "containment", "where", "parameters"),
     "Output": ("as_json", "as_csv", "output", "heading", "quiet"),
     "Index": tuple(one.name for one in fields(SettingsOptions) if one.name != "threshold"),
@@ -35,7 +36,6 @@ _HEADINGS: Final = {
 """Options by name; all others are those that most people use, and come first."""
 _EXPLAINED: Final = {
     "Input": ("add", "sync"),
-    "Files": ("add", "sync"),
     "Index": ("init", "reindex", "tune"),
 }
 """The commands that explain the options of a heading; other pages only name them."""
@@ -66,12 +66,8 @@ class Page(TyperCommand):
         sections: dict[str, list[tuple[str, str]]] = {"Options": []}
         sections |= {heading: [] for heading in _HEADINGS}
         for parameter, option, text in described(self, ctx):
-            sections[_heading(parameter)].append((option, text))
-        if self.name in _EXPLAINED["Files"]:
-            sections["Input"] += sections.pop("Files")
-        for heading, rows in list(sections.items()):
-            if len(rows) == 1:  # not worth a heading
-                sections["Options"] += sections.pop(heading) if heading != "Options" else []
+            named = (one for one, names in _HEADINGS.items() if parameter.name in names)
+            sections[next(named, "Options")].append((option, text))
         sections["Options"].sort(key=lambda row: "--help" in row[0])
         for heading, rows in sections.items():
             if not rows:
@@ -95,7 +91,3 @@ def described(command: Any, ctx: Any) -> Iterator[tuple[Any, str, str]]:
             option, text = record
             # A minimum of 1 is obvious; the error says so if needed.
             yield parameter, option, _BOUNDS.sub("", text)
-
-
-def _heading(parameter: Any) -> str:
-    return next((one for one, names in _HEADINGS.items() if parameter.name in names), "Options")

@@ -190,8 +190,8 @@ def dedup(data: object, options: DataOptions) -> Deduplicated:
     reading = RecordOptions(
         settings.shingling.of_sets,
         options.key,
-        options.text,
-        options.set,
+        options.text or "text",
+        options.set or "set",
         auto_key=True,
         metadata=False,
         naming="{}=",

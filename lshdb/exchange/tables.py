@@ -33,7 +33,7 @@ def add_table(store: Store, table: object, options: AddTableOptions) -> AddRepor
     reading = RecordOptions(
         of_sets,
         options.key,
-        options.text,
+        options.text or "text",
         options.set or "set",
         metadata=options.metadata,
         metadata_fields=tuple(options.metadata_fields),

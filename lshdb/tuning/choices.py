@@ -68,7 +68,7 @@ def tune(options: TuneOptions) -> list[Tuned]:
         UsageError: numbers out of range, or a construction of more lanes than `permutations`.
         SettingsError: no construction of this many lanes reaches the recall.
 
-    >>> tune(0.8, 0.99, 128)[0].construction
+    >>> tune(threshold=0.8, recall=0.99)[0].construction
     Construction(rows=6, bands=16)
     """
     threshold, recall = options.threshold or THRESHOLD, options.recall or RECALL

@@ -110,9 +110,9 @@ def test_an_emptied_directory_removes_nothing_unless_told(command: Command) -> N
         directory = str(command.path("d"))
         reader = Reader(of_sets=False, rules=WalkingOptions(root=str(command.directory)))
         with pytest.raises(lshdb.InputError, match="100 documents"):
-            db.sync([directory], reader)
-        assert "100 documents" in str(db.sync([directory], reader, dry_run=True).refused)
-        assert db.sync([directory], reader, dry_run=True, remove_most=True).refused is None
+            db.sync([directory], reader=reader)
+        assert "100 documents" in str(db.sync([directory], reader=reader, dry_run=True).refused)
+        assert db.sync([directory], reader=reader, dry_run=True, remove_most=True).refused is None
         assert len(db) == 101
     assert " removed 100, " in command.done("sync", "--yes", "d", "e").err
     assert command.keys() == ["e/c.txt", "e/new.txt"]

@@ -110,7 +110,7 @@ def test_a_table_and_files_of_it_give_the_same_database(
     for source in (*files, MIXED, views, pa.Table.from_batches(MIXED.to_batches(), MIXED.schema)):
         with lshdb.open(path) as db:
             if isinstance(source, Path):
-                report = db.add_files([str(source)], Reader(False, metadata_fields=fields))
+                report = db.add_files([str(source)], reader=Reader(False, metadata_fields=fields))
             else:
                 report = db.add_table(source, metadata_fields=fields)
             assert (report.added, report.failed, report.replaced) == (4, 0, 1)

@@ -140,7 +140,7 @@ def test_only_documents_of_files_below_are_touched() -> None:
     write("e/b", "text of b")
     write("d/rows.jsonl", '{"id": "d/row", "text": "a row of a table"}\n{"text": "and another"}\n')
     with lshdb.open("lsh.db") as db:
-        db.add_files(["d", "e"], Reader(False, auto_key=True))
+        db.add_files(["d", "e"], reader=Reader(False, auto_key=True))
         db.add_many([("d/by hand", "a note"), ("dd/x", "more"), ("d", "the name itself")])
     others = {key: text for key, text in stored().items() if key not in ("d/a", "e/b")}
     os.unlink("d/a")

@@ -366,5 +366,5 @@ def test_a_reader_used_again_counts_what_it_replaces_in_each_call(root: Path) ->
     with lshdb.open("lsh.db") as db:
         for number in range(3):
             (root / f"{number}.txt").write_bytes(b"na\xefve fox %d" % number)
-            report = db.add_files([f"{number}.txt"], reader)
+            report = db.add_files([f"{number}.txt"], reader=reader)
             assert (report.added, report.replaced) == (1, 1)

@@ -94,7 +94,7 @@ def test_the_mean_power_of_estimates_is_that_of_the_similarity(
 def test_constructions_reach_the_recall_and_none_is_worse_in_all(
     threshold: float, recall: float, lanes: int
 ) -> None:
-    found = tune(threshold, recall, lanes)
+    found = tune(threshold=threshold, recall=recall, permutations=lanes)
     assert found[0].construction == choose_construction(threshold, recall, lanes)
     assert [tuned.chosen for tuned in found] == [True] + [False] * (len(found) - 1)
     assert len({tuned.construction for tuned in found}) == len(found)
@@ -113,7 +113,8 @@ def test_constructions_reach_the_recall_and_none_is_worse_in_all(
 def test_with_a_distribution_the_best_reads_the_fewest_rows() -> None:
     bulk = Distribution(np.array([0.1, 0.85]), np.array([1 - 1e-6, 1e-6]))
     few, many = (
-        tune(0.8, 0.99, 256, distribution=bulk, documents=n)[0] for n in (100, 100_000_000)
+        tune(threshold=0.8, recall=0.99, permutations=256, distribution=bulk, documents=n)[0]
+        for n in (100, 100_000_000)
     )
     assert many.construction.bands > few.construction.bands, "bands are worth it for many"
     for construction in (few.construction, many.construction, Construction(1, 256)):

@@ -189,7 +189,7 @@ def add(
             curve.append((done + report.documents, time.perf_counter() - begun))
 
         reader = Reader(of_sets=shingle == "set", format="jsonl")
-        db.add_files([path], reader, on_batch=stamp, workers=workers)
+        db.add_files([path], reader=reader, on_batch=stamp, workers=workers)
     return {"curve": curve, "closed": time.perf_counter() - begun}
 
 
