@@ -1,8 +1,7 @@
 """The runs of windows that pairs of texts share, and the passages that they are.
 
-Equal hashes of windows lead to runs; a run is one if the folded units of both texts are equal. So
-no hash decides which runs are shown: where one led to other units, the windows of both texts are
-compared themselves.
+Equal hashes of windows, under the secret seed of the process, lead to runs; one is shown if the
+folded units of both texts are equal. So no hash decides which runs are shown.
 """
 
 from __future__ import annotations
@@ -153,24 +152,10 @@ def shared_runs(pairs: Pairs, asked: Asked) -> Runs:
 
     Every shared window is in a run, each as long as possible (see _preferred). Runs may overlap.
     """
-    found, repeating = _matched(pairs)
-    found += [_searched(pairs, number, exact=False) for number in repeating]
-    kept = _kept(pairs, _in_order(found), asked)
-    forged = np.unique(kept.pair[~_equal(pairs, kept)])
-    if len(forged):
-        found = [kept.some(~np.isin(kept.pair, forged))]
-        exact = [_searched(pairs, number, exact=True) for number in forged.tolist()]
-        kept = _in_order([*found, _kept(pairs, _in_order(exact), asked)])
-    return kept
-
-
-def _in_order(found: list[Runs]) -> Runs:
-    joined = Runs(*map(np.concatenate, zip(*found, strict=True)))
-    return joined.some(np.argsort(joined.pair, kind="stable"))
-
-
-def _kept(pairs: Pairs, found: Runs, asked: Asked) -> Runs:
-    """The runs to show of those that were found."""
+    some, repeating = _matched(pairs)
+    some += [_searched(pairs, number) for number in repeating]
+    found = Runs(*map(np.concatenate, zip(*some, strict=True)))
+    found = found.some(np.argsort(found.pair, kind="stable"))
     leading = offsets_of(pairs.own.windows["leads"])
     leads = leading[found.a + found.length] > leading[found.a]
     long = found.length > asked.least - asked.run
@@ -178,7 +163,8 @@ def _kept(pairs: Pairs, found: Runs, asked: Asked) -> Runs:
     rank = np.arange(len(found.pair)) - np.searchsorted(found.pair, found.pair)
     for _ in np.flatnonzero(rank == asked.most).tolist():
         warn_of_limit(pair_cut(asked.most))
-    return found.some(rank < asked.most)
+    found = found.some(rank < asked.most)
+    return found.some(_equal(pairs, found))
 
 
 def _equal(pairs: Pairs, found: Runs) -> Mask:
@@ -236,24 +222,22 @@ def _matched(pairs: Pairs) -> tuple[list[Runs], list[int]]:
     return found, repeating
 
 
-def _searched(pairs: Pairs, number: int, *, exact: bool) -> Runs:
-    """The runs of a pair, in the time of sorting, by their hashes or their folded units.
+def _searched(pairs: Pairs, number: int) -> Runs:
+    """The runs of a pair, in the time of sorting.
 
     Its runs are the same, but where several places are as good, any of them.
     """
-    known: dict[int | bytes, int] = {}
+    known: dict[int, int] = {}
     texts: list[IntArray] = []
     begins, units = [], []
     for side, text in ((pairs.own, pairs.a[number]), (pairs.its, pairs.b[number])):
         begin, end = side.offsets[text : text + 2].tolist()
         windows = side.windows[begin:end]
-        keys: Iterable[int | bytes] = windows["hash"].tolist()
-        if exact:
-            bounds = zip(windows["begin"].tolist(), windows["end"].tolist(), strict=True)
-            keys = (side.folded[i:j] for i, j in bounds)
         # What does not count is equal to nothing of the other text.
         numbered = np.full(int(windows["unit"].max(initial=-1)) + 1, -1 - len(texts))
-        numbered[windows["unit"]] = [known.setdefault(key, len(known)) for key in keys]
+        numbered[windows["unit"]] = [
+            known.setdefault(key, len(known)) for key in windows["hash"].tolist()
+        ]
         texts.append(numbered)
         begins.append(begin)
         units.append(windows["unit"].copy())

@@ -26,10 +26,10 @@ from lshdb.model import CommonPassage, Settings, Shingling
 from lshdb.search.similarity import batches_of_text
 from lshdb.search.spilled import Spool
 from lshdb.shingling.arrays import IntArray, expand_ranges, offsets_of
-from lshdb.shingling.hashing import Hashes, selection
+from lshdb.shingling.hashing import Hashes, secret_seed, selection
 from lshdb.shingling.positions import cut, line_numbers
 from lshdb.shingling.shingles import groups
-from lshdb.shingling.winnowing import fingerprint_size, fingerprints_of_windows, windows
+from lshdb.shingling.winnowing import fingerprints_at, windows
 from lshdb.store.lookups import StoreReader
 
 COMMON_SAMPLE: Final = 4
@@ -85,7 +85,8 @@ class Counting:
     Attributes:
         shingling: of the database; its size does not matter.
         run: units of a window.
-        seed: of the hashes.
+        seed: of the fingerprints.
+        secret: the seed of the hashes of windows, which processes that compare windows share.
         hot: int64[any], sorted fingerprints that lead to no document.
         left_out: sorted windows; those that share a unit with one do not count.
         shared: int64[any], sorted fingerprints that other texts have; None if that is unknown.
@@ -95,6 +96,7 @@ class Counting:
     shingling: Shingling
     run: int
     seed: int
+    secret: int
     hot: IntArray
     left_out: tuple[Hashes, ...] = ()
     shared: IntArray | None = None
@@ -103,7 +105,8 @@ class Counting:
     @classmethod
     def of(cls, settings: Settings, hot: IntArray) -> Counting:
         """All windows; those with some fingerprints lead to no document."""
-        return cls(settings.shingling, settings.passages, settings.seed, hot)
+        secret = secret_seed()
+        return cls(settings.shingling, settings.passages, settings.seed, secret, hot)
 
     def windows_of(self, texts: Sequence[str]) -> Texts:
         """The windows of texts that count, and may be shared."""
@@ -132,10 +135,7 @@ class Counting:
         """
         run = self.run
         units = cut(texts, self.shingling.kind)
-        sizes = [run]
-        if self.shared is not None or len(self.hot):
-            sizes.append(fingerprint_size(run))
-        hashes, *shorter = windows(units, self.shingling.kind, sizes, self.seed)
+        hashes = windows(units, self.shingling.kind, run, self.secret)
         offsets = offsets_of(units.counts)
         whole = selection(offsets[:-1], np.maximum(units.counts - (run - 1), 0), len(hashes))
         out = np.zeros(len(hashes), dtype=np.bool_)
@@ -151,8 +151,8 @@ class Counting:
             whole &= is_in(hashes, self.among)
         first = np.flatnonzero(whole)
         leads = np.ones(len(first), dtype=np.bool_)
-        if shorter:
-            fingerprints = fingerprints_of_windows(shorter[0], run)[first]
+        if self.shared is not None or len(self.hot):
+            fingerprints = fingerprints_at(units, self.shingling.kind, run, self.seed)[first]
             leads = ~is_in(fingerprints, self.hot)
             if self.shared is not None:
                 shared = is_in(fingerprints, self.shared)

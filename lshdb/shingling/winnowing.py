@@ -132,32 +132,28 @@ def in_order(values: Offsets, documents: Offsets, positions: Offsets) -> Fingerp
     return Fingerprints(values[new], documents[new], positions[order[new]])
 
 
-def windows(units: Units, kind: str, sizes: Sequence[int], seed: int) -> list[Hashes]:
-    """The hashes of the runs of some sizes that begin at each of n units, uint64[n] each.
+def windows(units: Units, kind: str, size: int, seed: int) -> Hashes:
+    """The hashes of the runs of `size` units that begin at each of n units, uint64[n].
 
     What begins at the last units of a text, and is no run of them, has any value.
     """
     hasher = span_hash(seed, kind)
     begins, ends = units.begins, units.ends
     if kind == "word":
-        words = hasher.spans(units.folded, begins, ends - begins)
-        return [word_sums(words, size, seed) for size in sizes]
-    last = np.minimum(np.add.outer(np.array(sizes) - 1, np.arange(len(ends))), len(ends) - 1)
-    return [hasher.spans(units.folded, begins, ends[its] - begins) for its in last]
+        return word_sums(hasher.spans(units.folded, begins, ends - begins), size, seed)
+    last = np.minimum(np.arange(len(ends)) + size - 1, len(ends) - 1)
+    return hasher.spans(units.folded, begins, ends[last] - begins)
 
 
-def fingerprints_of_windows(shorter: Hashes, run: int) -> npt.NDArray[np.int64]:
-    """The fingerprints of runs of `run` units, from the runs of fewer that `windows` gives.
+def fingerprints_at(units: Units, kind: str, run: int, seed: int) -> npt.NDArray[np.int64]:
+    """The fingerprints of the runs of `run` units that begin at each of n units, int64[n].
 
-    Args:
-        shorter: uint64[n], those of `fingerprint_size` units.
-        run: units of a run.
-
-    Returns:
-        int64[n].
+    As for `windows`, those of the last units have any value.
     """
-    window = run - fingerprint_size(run) + 1
-    padded = np.append(shorter >> _DROPPED, np.zeros(window - 1, dtype=np.uint64))
+    size = fingerprint_size(run)
+    window = run - size + 1
+    shorter = windows(units, kind, size, seed) >> _DROPPED
+    padded = np.append(shorter, np.zeros(window - 1, dtype=np.uint64))
     return _least_of_windows(padded, window).view(np.int64)
 
 

@@ -26,7 +26,6 @@ from lshdb.search.passage_runs import Pairs, shared_passages
 from lshdb.search.passage_windows import COMMON_SAMPLE, Counting, agreed, run_of
 from lshdb.search.passages import asked_of
 from lshdb.shingling.arrays import IntArray
-from lshdb.shingling.hashing import Hashes
 from lshdb.shingling.winnowing import fingerprints as winnowed
 from lshdb.spark.clustering import checkpointed
 from lshdb.spark.counts import Counts
@@ -83,8 +82,7 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
     members = F.count("*").over(Window.partitionBy("fingerprint"))
     shared = rows.select("key", "fingerprint", members.alias("members")).where("members > 1")
     shared = checkpointed(shared)  # two jobs need it, and left out rows must be counted once
-    hot, windows = _common(docs, shared, settings, common)
-    counting = replace(Counting.of(settings, hot), left_out=(windows,)).with_base(options.base)
+    counting = _counting(docs, shared, settings, common).with_base(options.base)
     later = Window.partitionBy("fingerprint").orderBy("key").rowsBetween(1, common)
     few = shared.where(F.col("members") <= common)
     listed = few.select("key", F.collect_list("key").over(later).alias("later"))
@@ -138,10 +136,8 @@ def _winnowed(documents: DataFrame, settings: Settings, counts: Counts | None) -
     return documents.mapInArrow(run, "key string, fingerprint long, position long")
 
 
-def _common(
-    docs: DataFrame, shared: DataFrame, settings: Settings, common: int
-) -> tuple[IntArray, Hashes]:
-    """The fingerprints in too many documents, and the windows that are common, both sorted.
+def _counting(docs: DataFrame, shared: DataFrame, settings: Settings, common: int) -> Counting:
+    """Which windows of texts count: not around fingerprints in too many documents, if common.
 
     They are found at once, and sent to all tasks.
     """
@@ -149,7 +145,6 @@ def _common(
     def run(batches: Batches) -> Batches:
         for batch in batches:
             _, contents = usable(batch, settings)
-            counting = Counting.of(settings, hot)
             found = [counting.around_hot(str(one)).tobytes() for one in contents]
             yield pa.RecordBatch.from_pydict({"windows": found})
 
@@ -158,11 +153,13 @@ def _common(
     sample = often.withColumn("place", place).where(F.col("place") <= COMMON_SAMPLE).persist()
     try:
         values = [row[0] for row in sample.select("fingerprint").distinct().collect()]
-        hot = np.sort(np.array(values, dtype=np.int64))
+        # All tasks hash windows under the secret seed of this process.
+        counting = Counting.of(settings, np.sort(np.array(values, dtype=np.int64)))
         if not values:
-            return hot, agreed([])
+            return counting
         keys = sample.select("key").distinct()
         found = docs.join(keys, "key").mapInArrow(run, "windows binary").collect()
     finally:
         sample.unpersist()
-    return hot, agreed([np.frombuffer(row[0], dtype=np.uint64) for row in found])
+    windows = agreed([np.frombuffer(row[0], dtype=np.uint64) for row in found])
+    return replace(counting, left_out=(windows,))
