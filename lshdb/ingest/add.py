@@ -1,9 +1,8 @@
 """Adding documents: each batch is signed, compared with stored documents, and written whole.
 
-The caller's thread reads and writes batches in parts; other processes (lshdb.ingest.workers) parse
-and sign these, so that some are signed while others are read and written. Batches are written in
-order, each in one transaction. Within one only files are read: a slow stream never keeps other
-processes from writing.
+The caller's thread reads and writes batches in parts; other processes (lshdb.workers) sign these,
+so that some are signed while others are read and written. Batches are written in order, each in one
+transaction. Within one only files are read: a slow stream never keeps other processes from writing.
 
 Of the CPU time of adding 100,000 documents of 3 KB (62 us each on two slow cores, in both
 processes together) signing takes 33%, band rows 16%, rows of documents 8%, the digest 7%, copying

@@ -254,7 +254,8 @@ class _Deciding:
         digests = [documents.digests[row] for row in written]
         signatures = documents.signed.take(np.array(written, dtype=np.int64))
         writer = Writer(store)
-        writer.write(SignedPart(batch, stored, digests, signatures))
+        stored_before = {key: known[key] for key in batch.keys if key in known}
+        writer.write(SignedPart(batch, stored, digests, signatures), stored_before)
         writer.finish()
         for row, one in self._dropped_rows(similar, keys, metadata, where):
             dropped[row] = one

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, count
 from typing import Final
 
@@ -45,12 +45,15 @@ class Writer:
         self._fingerprints: list[IndexRows] = []
         self._held = 0
 
-    def write(self, part: SignedPart) -> None:
-        """Write documents and signatures; their band rows are written with those of other parts."""
+    def write(self, part: SignedPart, known: Mapping[str, KnownDocument] | None = None) -> None:
+        """Write documents and signatures; their band rows are written with those of other parts.
+
+        Those of the keys that are `known` to be stored are looked up if they are not given.
+        """
         store = self._store
         part_keys = list(part.keys)
         latest = {key: place for place, key in enumerate(part_keys)}
-        known = store.known(list(latest))
+        known = store.known(list(latest)) if known is None else known
         added, updated, unchanged = _count(part, known)
         places = [
             place
@@ -163,7 +166,7 @@ def asked_about(parts: Sequence[SignedPart], settings: Settings) -> Asked:
     )
 
 
-def _count(part: SignedPart, known: dict[str, KnownDocument]) -> tuple[int, int, int]:
+def _count(part: SignedPart, known: Mapping[str, KnownDocument]) -> tuple[int, int, int]:
     """The counts of added, updated and unchanged, as if they came one by one."""
     now = {key: (document.digest, document.metadata) for key, document in known.items()}
     added = updated = unchanged = 0

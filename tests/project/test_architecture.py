@@ -163,6 +163,44 @@ def test_imports_make_no_circle() -> None:
     assert order.index("errors") < order.index("store.store") < order.index("database")
 
 
+TRACE = """
+import sys
+from lshdb.__main__ import main
+
+def trace(frame, event, arg):
+    if event == "call" and frame.f_code.co_qualname == "Store.insert":
+        sys.setprofile(None)
+        while frame:
+            print(frame.f_code.co_filename, frame.f_code.co_name, sep=": ", file=sys.stderr)
+            frame = frame.f_back
+
+sys.setprofile(trace)
+main()
+"""
+
+
+def test_adding_takes_the_hops_that_are_drawn(tmp_path: Path) -> None:
+    """From the command on; decorators of methods are no hop, nor are functions of one module."""
+    (tmp_path / "in.jsonl").write_text('{"id": 1, "text": "The fox and the grapes"}')
+    done = subprocess.run(
+        [sys.executable, "-c", TRACE, "add", "in.jsonl"],
+        cwd=tmp_path,
+        env=unmeasured(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    frames = [line for line in done.stderr.splitlines() if line.startswith(f"{PACKAGE}/")]
+    names = [line.removeprefix(f"{PACKAGE}/") for line in reversed(frames)]
+    page = (PACKAGE.parent / "CONTRIBUTING.md").read_text("utf-8")
+    drawn = re.findall(r"^ {6}(\S+\.py: \w+)  ", page, re.MULTILINE)
+    names = [name for name in names[names.index(drawn[0]) :] if not name.startswith("groups.py")]
+    entered = dict.fromkeys(name.partition(":")[0] for name in names)
+    assert [*entered] == [name.partition(":")[0] for name in drawn]
+    assert len(drawn) == 5
+    assert set(drawn) <= set(names)
+
+
 @pytest.mark.parametrize("room", FOLDERS)
 def test_a_room_is_entered_by_its_doors(room: str) -> None:
     used = {
