@@ -33,16 +33,10 @@ def loads(data: bytes) -> Any:
         ValueError: not JSON, which has no lone surrogates, NaN or infinity.
         RecursionError: more than MAX_DEPTH levels.
     """
-    value = rounded(data)
-    return json.loads(data) if has_large_float(value) else value
-
-
-def rounded(data: bytes) -> Any:
-    """Like `loads`, but integers beyond 64 bits are floats, see `has_large_float`."""
     value = orjson.loads(data)
     if data.count(b"[") + data.count(b"{") > MAX_DEPTH:
         _check_depth(value)
-    return value
+    return json.loads(data) if _has_large_float(value) else value
 
 
 def dumps(value: object) -> str:
@@ -93,13 +87,13 @@ def without_surrogates(text: str) -> str:
     return text
 
 
-def has_large_float(value: object) -> bool:
+def _has_large_float(value: object) -> bool:
     """Whether it has a number that may have been an integer beyond 64 bits."""
     if isinstance(value, dict):
         value = value.values()
     elif not isinstance(value, list):
         return isinstance(value, float) and abs(value) >= _LARGE
-    return not _EXACT.issuperset(map(type, value)) and any(map(has_large_float, value))
+    return not _EXACT.issuperset(map(type, value)) and any(map(_has_large_float, value))
 
 
 def _check_depth(value: object, levels: int = MAX_DEPTH) -> None:
