@@ -7,12 +7,9 @@ import signal
 import subprocess
 import time
 
-import pytest
 from helpers import Command, finish
 
 import lshdb
-from lshdb.options import WalkingOptions
-from lshdb.sources.readers import Reader
 
 
 def write(command: Command, **files: str) -> None:
@@ -106,14 +103,6 @@ def test_an_emptied_directory_removes_nothing_unless_told(command: Command) -> N
         assert (planned.status, len(planned.lines)) == (1, 101)
         assert planned.err.splitlines()[-1] == f"the run itself will be refused: {refused}"
     assert len(command.done("sync", "d", "e", "-n", "--yes").lines) == 101
-    with lshdb.open(command.path("lsh.db")) as db:
-        directory = str(command.path("d"))
-        reader = Reader(of_sets=False, rules=WalkingOptions(root=str(command.directory)))
-        with pytest.raises(lshdb.InputError, match="100 documents"):
-            db.sync([directory], reader=reader)
-        assert "100 documents" in str(db.sync([directory], reader=reader, dry_run=True).refused)
-        assert db.sync([directory], reader=reader, dry_run=True, remove_most=True).refused is None
-        assert len(db) == 101
     assert " removed 100, " in command.done("sync", "--yes", "d", "e").err
     assert command.keys() == ["e/c.txt", "e/new.txt"]
 
