@@ -75,12 +75,11 @@ class Filters:
         for name in ("least", "most", "threshold"):
             own.number(name)
         for name in ("smallest", "largest"):
-            if (text := getattr(own, name)) and not (text.isascii() and text.isdigit()):
-                raise UsageError(f"{name} {text!r:.50} is not a number of documents")
-        if own.decided not in ("", "yes", "no"):
-            raise UsageError(f"decided {own.decided!r:.50} is not yes or no")
-        if own.keep not in ("", *get_args(Keep)):
-            raise UsageError(f"keep {own.keep!r:.50} is not {', '.join(get_args(Keep))}")
+            if text := getattr(own, name):
+                natural(text, name)
+        for name, known in (("decided", ("yes", "no")), ("keep", get_args(Keep))):
+            if (text := getattr(own, name)) and text not in known:
+                raise UsageError(f"{name} {text!r:.50} is not {', '.join(known)}")
         return own
 
     def number(self, name: str) -> float | None:
@@ -103,6 +102,13 @@ def similarity(text: str, name: str) -> float | None:
     if not 0 <= number <= 1:
         raise UsageError(f"{name} {text!r:.50} is not a similarity from 0 to 1")
     return number
+
+
+def natural(text: str, name: str) -> int:
+    """A number of this name in an address, from 1 on."""
+    if not (text.isascii() and text.isdigit() and len(text) < 19 and int(text)):
+        raise UsageError(f"{name} {text!r:.50} is not a number of at least 1")
+    return int(text)
 
 
 def chosen(survey: Survey[Any], asked: Filters, done: Container[int]) -> list[int]:
@@ -203,22 +209,20 @@ def neighbours(
     if at is None or at not in places:
         return Neighbours(None, len(places), count, 0, None, None)
     own = places.index(at)
-    before, after = list(places[:own]), list(places[own + 1 :])
-    skipped = sum(place not in done for place in before)
-    if decided == "no":
-        before, after = [*after, *before], [*after, *before]
-    if decided:
-        before, after = (
-            [place for place in some if (place in done) == (decided == "yes")]
-            for some in (before, after)
-        )
+    listed = [
+        place
+        for place in places
+        if place == at or not decided or (place in done) == (decided == "yes")
+    ]
+    number, comes_round = listed.index(at), decided == "no" and len(listed) > 1
+    is_last = number == len(listed) - 1
     return Neighbours(
         own + 1,
         len(places),
         count,
-        skipped,
-        name(before[-1]) if before else None,
-        name(after[0]) if after else None,
+        sum(place not in done for place in places[:own]),
+        name(listed[number - 1]) if number or comes_round else None,
+        name(listed[0 if is_last else number + 1]) if not is_last or comes_round else None,
     )
 
 

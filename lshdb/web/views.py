@@ -10,7 +10,7 @@ import shlex
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -25,7 +25,7 @@ from lshdb.errors import limits_noted, warn_of_limit
 from lshdb.formatting import shortened
 from lshdb.json_text import dumps
 from lshdb.limits import DEFAULTS
-from lshdb.model import Cluster, Content, Decision, Document, Pair
+from lshdb.model import Cluster, Comparison, Content, Decision, Document, Element, Pair
 from lshdb.options import ClustersOptions
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
@@ -99,6 +99,8 @@ _SQL_CHARACTERS: Final = 2_000_000
 _T = TypeVar("_T")
 Rows: TypeAlias = tuple[Sequence[str], Iterator[Sequence[object]]]
 """The names of columns, and rows."""
+_Sets: TypeAlias = list[tuple[str, int, list[Element]]]
+"""Parts of two sets: their names, sizes, and first elements."""
 _results: Final = Results()
 _comparisons: Final = Results(_COMPARED)
 
@@ -311,7 +313,7 @@ def _matches(
     settings = visit.database.settings
     least = _threshold(visit, visit.arguments)
     contained, exhaustive = ("containment" in visit.arguments), ("exhaustive" in visit.arguments)
-    page = min(_natural(visit.arguments.get("page", "1"), "page"), _MAX_PAGES)
+    page = min(listing.natural(visit.arguments.get("page", "1"), "page"), _MAX_PAGES)
     found = visit.database.query(
         content,
         key=key,
@@ -345,7 +347,7 @@ def find(visit: Visit) -> Page:
     if asked in visit.database:
         return Page("find", "", redirect=("document", {"key": asked}))
     given = visit.arguments.get("after")
-    after = 0 if given is None or not words else _natural(given, "after")
+    after = 0 if given is None or not words else listing.natural(given, "after")
     keys: list[str] = []
     if words and given is None:
         keys = visit.store.keys_containing(asked, _FOUND, _LOOKING)
@@ -387,24 +389,20 @@ def compare(visit: Visit) -> Page:
     visit.database.get(b)
     blanks = visit.arguments.get("blanks") != "ignored"
 
-    def make(database: Database, *_: object) -> tuple[dict[str, Any], Beside | None]:
+    def make(database: Database, *_: object) -> tuple[Comparison, Beside | None, _Sets | None]:
         made = database.compare(one, b)
         left, right = made.a_content, made.b_content
-        contents = ("a_content", "b_content")
-        names = (each.name for each in fields(made) if each.name not in contents)
-        found: dict[str, Any] = {name: getattr(made, name) for name in names}
-        texts = None
+        texts = sets = None
         if isinstance(left, str) and isinstance(right, str):
             texts = beside.texts_beside(left, right, passages=made.passages or (), blanks=blanks)
             if texts.cut:
                 warn_of_limit(text_cut(texts.cut, DEFAULTS.text_characters))
         elif isinstance(left, tuple) and isinstance(right, tuple):
-            parts = sets_beside(left, right)
-            found |= {
-                name: {"count": len(some), "elements": some[:_ELEMENTS]}
-                for name, some in zip(("only_a", "only_b", "both"), parts, strict=True)
-            }
-        return found, texts
+            parts = zip(
+                ("Only in A", "Only in B", "In both"), sets_beside(left, right), strict=True
+            )
+            sets = [(name, len(some), some[:_ELEMENTS]) for name, some in parts]
+        return replace(made, a_content=None, b_content=None), texts, sets
 
     verdicts = visit.verdicts()
     decided = {
@@ -413,8 +411,8 @@ def compare(visit: Visit) -> Page:
         "different": verdicts.apart(title, b),
     }
     what = ("compare", name or title, name is None, b, blanks)
-    comparison, texts = visit.wait_for(what, make, _comparisons)
-    data: dict[str, Any] = {"a": title, "b": b, "decided": decided, "comparison": comparison}
+    comparison, texts, sets = visit.wait_for(what, make, _comparisons)
+    data = {"a": title, "b": b, "decided": decided, "comparison": comparison, "sets": sets}
     view: dict[str, Any] = {
         "given": name is not None,
         "arguments": arguments,
@@ -435,7 +433,9 @@ def compare(visit: Visit) -> Page:
 def _side_by_side(visit: Visit, found: Beside) -> tuple[dict[str, Any], dict[str, Any]]:
     """The rows of one page of two texts, and where the others are."""
     only = visit.arguments.get("only")
-    around = _AROUND if only == "differences" else None if not only else _natural(only, "only")
+    around = (
+        _AROUND if only == "differences" else None if not only else listing.natural(only, "only")
+    )
     near = shown_rows(found.rows, around)
     some, paging = _some(visit, near, beside.PART_ROWS)
     begins = [0, *near[beside.PART_ROWS :: beside.PART_ROWS], len(found.rows)]
@@ -619,17 +619,11 @@ class Paging:
 
 
 def _some(visit: Visit, things: list[_T], most: int) -> tuple[list[_T], Paging]:
-    page = _natural(visit.arguments.get("page", "1"), "page")
+    page = listing.natural(visit.arguments.get("page", "1"), "page")
     pages = max(math.ceil(len(things) / most), 1)
     if page > pages:
         raise lshdb.KeyNotFound(f"there is no page {page:,}: the last is page {pages:,}")
     return things[(page - 1) * most : page * most], Paging(page, pages, len(things))
-
-
-def _natural(text: str, name: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 19 and int(text)):
-        raise lshdb.UsageError(f"{name} {text!r} is not a number of at least 1")
-    return int(text)
 
 
 # deciding
@@ -732,7 +726,12 @@ def query(visit: Visit) -> Page:
     name = visit.arguments.get("pasted")
     text = pasted.kept(name or "") if visit.posted is None else visit.posted.get("text", "")
     asked = {name: given[name] for name in _ASKED if given.get(name, "").strip()}
-    data: dict[str, Any] = {"text": text or "", "query": None, "problem": None}
+    data: dict[str, Any] = {
+        "text": text or "",
+        "query": None,
+        "passages": None,
+        "problem": None,
+    }
     view = {
         "settings": visit.database.settings,
         "pasted": name,
@@ -750,6 +749,8 @@ def query(visit: Visit) -> Page:
             _threshold(visit, given)
             return replace(page, redirect=("query", {"pasted": pasted.keep(text), **asked}))
         data["query"] = _matches(visit, content)
+        if visit.database.settings.passages and isinstance(content, str):
+            data["passages"] = visit.database.passages(content, top=_SOURCES)
     except (lshdb.UsageError, lshdb.ContentError, lshdb.InputError) as error:
         data["problem"] = str(error)
         return replace(page, status=400)
