@@ -10,12 +10,12 @@ import numpy.typing as npt
 from lshdb.errors import UsageError, warn_of_limit
 from lshdb.model import Comparison, Document, Element, Passage, SharedBucket
 from lshdb.search.buckets import buckets_of
+from lshdb.search.differences import sets_beside
 from lshdb.search.limits import text_cut
 from lshdb.search.passage_runs import Asked, Pairs, shared_passages
 from lshdb.search.passage_windows import Counting
 from lshdb.search.query import row_of_key
 from lshdb.search.similarity import intersections, standard_error
-from lshdb.shingling.arrays import offsets_of
 from lshdb.shingling.content import cleaned, digest, encoded, from_stored
 from lshdb.shingling.hashing import secret_seed
 from lshdb.shingling.shingles import distinct_shingles
@@ -62,6 +62,9 @@ def compare(store: Store, a: str | Document, b: str | Document) -> Comparison:
         union = a_shingles + b_shingles - shared
         similarity = shared / max(union, 1)
         a_in_b, b_in_a = shared / max(a_shingles, 1), shared / max(b_shingles, 1)
+    shared_elements = None
+    if isinstance(one.content, tuple) and isinstance(other.content, tuple):
+        shared_elements = tuple(sets_beside(one.content, other.content)[2])
     likely = agreeing / lanes if similarity is None else similarity
     return Comparison(
         a=one.key,
@@ -83,7 +86,7 @@ def compare(store: Store, a: str | Document, b: str | Document) -> Comparison:
         candidates=candidates,
         candidate_probability=candidate_probability(likely, settings.construction) or 0.0,
         passages=_passages(store, one.content, other.content),
-        shared_elements=_shared_elements(one.content, other.content),
+        shared_elements=shared_elements,
         a_content=one.content,
         b_content=other.content,
     )
@@ -104,15 +107,6 @@ def _side(store: Store, given: str | Document) -> _Side:
     return _Side(given.key, digest(encoded(content).encode()), content, signature)
 
 
-def _shared_elements(
-    a: str | tuple[Element, ...] | None, b: str | tuple[Element, ...] | None
-) -> tuple[Element, ...] | None:
-    if not isinstance(a, tuple) or not isinstance(b, tuple):
-        return None
-    held = set(b)
-    return tuple(element for element in a if element in held)
-
-
 def _passages(
     store: Store, a: str | tuple[Element, ...] | None, b: str | tuple[Element, ...] | None
 ) -> tuple[Passage, ...] | None:
@@ -123,19 +117,15 @@ def _passages(
         warn_of_limit(text_cut(longest - most, most))
     every = Counting.of(settings, np.empty(0, dtype=np.int64))
     size = settings.shingling.size
-    texts = replace(every, run=size).windows_of([a[:most], b[:most]])
+    # Cut between words: a part of a word would be another word.
+    cut = [text if len(text) <= most else text[:most].rsplit(maxsplit=1)[0] for text in (a, b)]
+    texts = replace(every, run=size).windows_of(cut)
     if texts.units.min() < size:
         # A shorter text is one shingle, which only a text of the same words equals.
         size = int(texts.units[0])
         if not size or size != texts.units[1]:
             return ()
-        texts = replace(every, run=size).windows_of([a, b])
-    # The last words of a text that was cut may be others in the whole.
-    whole = np.array([len(text) <= most for text in (a, b)])
-    side = np.repeat([0, 1], np.diff(texts.offsets))
-    kept = whole[side] | (texts.windows["unit"] + 2 * size <= texts.units[side])
-    offsets = offsets_of(np.bincount(side[kept], minlength=2))
-    texts = replace(texts, windows=texts.windows.compress(kept), offsets=offsets)
+        texts = replace(every, run=size).windows_of(cut)
     one, other = np.arange(2).reshape(2, 1)
     asked = Asked(size, size, 0, store.limits.passages)
     found = shared_passages(Pairs(texts, texts, one, other), asked)

@@ -1,4 +1,4 @@
-"""How two texts differ: one list of rows, which terminals, pages, reports and notebooks show.
+"""How two texts differ: one list of rows, which terminals, pages and reports show.
 
 Lines are aligned first, by the longest common subsequence of equal ones. Between equal lines, the
 words of all lines are aligned in the same way, so that a paragraph whose lines are broken elsewhere

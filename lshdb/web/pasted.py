@@ -7,25 +7,23 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections import OrderedDict
 from typing import Final
 
-MAX_BYTES: Final = 20_000_000
-"""Characters kept in all."""
+_KEPT: Final = 100
+"""Texts kept: some 20 million characters of the longest."""
 
 _lock: Final = threading.Lock()
-_texts: Final[OrderedDict[str, str]] = OrderedDict()
+_texts: Final[dict[str, str]] = {}
 
 
-def keep(text: str, most: int = MAX_BYTES) -> str:
+def keep(text: str) -> str:
     """Keep a text; return its name, which cannot be guessed without the text."""
     name = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     with _lock:
+        _texts.pop(name, None)
         _texts[name] = text
-        _texts.move_to_end(name)
-        size = sum(map(len, _texts.values()))
-        while size > most and len(_texts) > 1:
-            size -= len(_texts.popitem(last=False)[1])
+        if len(_texts) > _KEPT:
+            del _texts[next(iter(_texts))]
     return name
 
 

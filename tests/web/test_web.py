@@ -467,8 +467,9 @@ def test_a_pasted_text_finds_what_a_query_finds(directory: Path, site: Site) -> 
 
 
 def test_only_the_newest_pasted_texts_are_kept() -> None:
-    names = [pasted_texts.keep(character * 40, 100) for character in "abc"]
-    assert [pasted_texts.kept(name) for name in names] == [None, "b" * 40, "c" * 40]
+    names = [pasted_texts.keep(f"text {number}") for number in range(102)]
+    kept = [pasted_texts.kept(name) for name in names]
+    assert kept == [None, None, *(f"text {number}" for number in range(2, 102))]
     assert pasted_texts.kept(pasted_texts.keep("\ud800" * 200)) == "\ud800" * 200
 
 
