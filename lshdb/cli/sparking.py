@@ -242,9 +242,6 @@ def spark_passages(
         str(read_content(Reader(of_sets=False, stdin=stdin()), name)) for name in asked.base or ()
     ]
     with spark.session(output) as running:
-        from pyspark.sql import Observation
-        from pyspark.sql import functions as F  # noqa: N812
-
         from lshdb.spark import Counts, passage_pairs
 
         counts = Counts(running)
@@ -253,13 +250,11 @@ def spark_passages(
             asked, SparkPassagesOptions, settings=wanted, base=base, counts=counts, **columns
         )
         format = spark.format_of(input)
-        pairs = passage_pairs(running.read.load(input, format), options)
-        found = Observation()
-        size = F.sum(F.size("passages"))
-        pairs = pairs.observe(found, F.count("*").alias("pairs"), size.alias("passages"))
-        totals = [name for name in pairs.columns if name != "passages"]
-        pairs.selectExpr(*totals, "inline(passages)").write.save(output, format)
-        numbers = {name: found.get[name] or 0 for name in ("pairs", "passages")}
+        found = passage_pairs(running.read.load(input, format), options)
+        found.write.save(output, format)
+        written = running.read.schema(found.schema).load(output, format)
+        pairs = written.select("a", "b").distinct().count()
+        numbers = {"pairs": pairs, "passages": written.count()}
         spark.report(numbers, counts, "bad_keys", "bad_documents", "cut_passages")
 
 

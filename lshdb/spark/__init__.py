@@ -9,7 +9,7 @@ functions that fill an lshdb file. Executors need this package, like the driver.
     pairs(df, settings)          a, b, similarity, exact, estimate
     clusters(pairs)              key, keep
     dedup(df, settings)          kept rows, dropped rows
-    fingerprints, passage_pairs(df, settings)   copied passages, as Database.passage_pairs has them
+    fingerprints, passage_pairs(df, settings)   copied passages, a row each
     write_databases, read_database, read_bands      to lshdb files and back
 
 Limits: key order replaces the order of addition, as rows of a DataFrame have none. Spark
@@ -37,18 +37,6 @@ if TYPE_CHECKING:
     from lshdb.spark.passages import fingerprints, passage_pairs
     from lshdb.spark.sketching import bands, signatures
     from lshdb.spark.verifying import pairs
-
-_NAMES = {
-    "candidates": ("candidate_pairs",),
-    "clustering": ("clusters",),
-    "counts": ("Counts",),
-    "deduplicating": ("Deduplicated", "dedup"),
-    "documents": ("make_settings",),
-    "files": ("Shard", "read_bands", "read_database", "write_databases"),
-    "passages": ("fingerprints", "passage_pairs"),
-    "sketching": ("bands", "signatures"),
-    "verifying": ("pairs",),
-}
 
 __all__ = [
     "Counts",
@@ -80,8 +68,19 @@ def check_installed() -> None:
 
 def __getattr__(name: str) -> object:
     """Import a name when it is first used; ImportError where Spark is not installed."""
-    for module, names in _NAMES.items():
-        if name in names:
-            check_installed()
-            return getattr(import_module(f"lshdb.spark.{module}"), name)
-    raise AttributeError(f"module 'lshdb.spark' has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module 'lshdb.spark' has no attribute {name!r}")
+    check_installed()
+    modules = (
+        "sketching",
+        "candidates",
+        "verifying",
+        "clustering",
+        "deduplicating",
+        "passages",
+        "documents",
+        "files",
+        "counts",
+    )
+    found = (getattr(import_module(f"lshdb.spark.{module}"), name, None) for module in modules)
+    return next(filter(None, found))

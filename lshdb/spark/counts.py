@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from lshdb.limits import DEFAULTS
 
@@ -10,6 +10,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Counted = Literal["bad_keys", "bad_documents", "empty", "cut_buckets", "cut_pairs", "cut_passages"]
+_LINES: Final[dict[Counted, str]] = {
+    "bad_keys": "rows without a usable key, not compared",
+    "bad_documents": "rows without a usable document, not compared",
+    "cut_buckets": "buckets of more documents than the limit, compared with the first of each only",
+    "cut_pairs": "candidate pairs left out for that",
+    "cut_passages": f"pairs that share more than {DEFAULTS.passages:,} passages, of which only the "
+    "first are listed",
+}
 
 
 class Counts:
@@ -40,20 +48,4 @@ class Counts:
 
     def lines(self) -> list[str]:
         """Messages for the user; none if nothing was left out."""
-        lines = []
-        if self["bad_keys"]:
-            lines.append(f"rows without a usable key, not compared: {self['bad_keys']:,}")
-        if self["bad_documents"]:
-            lines.append(f"rows without a usable document, not compared: {self['bad_documents']:,}")
-        if self["cut_buckets"]:
-            lines.append(
-                f"buckets of more documents than the limit: {self['cut_buckets']:,}; these were "
-                f"compared with the first of the bucket, and {self['cut_pairs']:,} candidate pairs "
-                "left out"
-            )
-        if self["cut_passages"]:
-            lines.append(
-                f"pairs that share more than {DEFAULTS.passages:,} passages, of which only the "
-                f"first are listed: {self['cut_passages']:,}"
-            )
-        return lines
+        return [f"{text}: {self[name]:,}" for name, text in _LINES.items() if self[name]]

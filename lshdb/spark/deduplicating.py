@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -24,8 +23,8 @@ from lshdb.options import SparkDedupOptions
 from lshdb.spark.candidates import REFERENCE
 from lshdb.spark.clustering import checkpointed, clusters
 from lshdb.spark.counts import Counts
-from lshdb.spark.documents import TYPES, check_keys, documents, keys_of
-from lshdb.spark.sketching import Batches, signed
+from lshdb.spark.documents import check_keys, documents, keys_of, schema_of
+from lshdb.spark.sketching import signed
 from lshdb.spark.verifying import similar
 
 _GONE: Final = "lshdb dropped key"
@@ -92,11 +91,7 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
         )
     gone = dropped.select(F.col("key").alias(_GONE))
     kept = df.join(gone, keys_of(df, options.key) == F.col(_GONE), "left_anti")
-    values = (
-        name if name in dropped.columns else f"CAST(NULL AS {TYPES[kind]}) AS {name}"
-        for name, kind in DROPPED.items()
-    )
-    return Deduplicated(kept, dropped.selectExpr(*values), options.counts)
+    return Deduplicated(kept, dropped.to(schema_of(DROPPED)), options.counts)
 
 
 def _in_order(documents: DataFrame, options: SparkDedupOptions) -> DataFrame:
@@ -126,9 +121,7 @@ def _dropped(similar: DataFrame) -> DataFrame:
     gone = checkpointed(gone)
     left = checkpointed(_of_others(_of_others(similar.select("a", "b"), "a", gone), "b", gone))
     chains = left.join(clusters(left).withColumnRenamed("key", "a"), "a").select("keep", "a", "b")
-    decided = (
-        chains.repartition("keep").sortWithinPartitions("keep").mapInArrow(_decide, "key string")
-    )
+    decided = chains.groupBy("keep").applyInArrow(_decided, "key string")
     # A first document has no pair left, nor has what is similar to one.
     best = F.min_by(
         F.struct("a", "similarity", "exact", "identical"),
@@ -148,23 +141,8 @@ def _of_others(pairs: DataFrame, side: str, gone: DataFrame) -> DataFrame:
     return pairs.join(gone.select(F.col("key").alias(side)), side, "left_anti")
 
 
-def _decide(batches: Batches) -> Batches:
-    """The task for pairs (keep, a, b), those of a chain together: finds dropped documents."""
-    held: pa.Table | None = None  # of a chain that may go on
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        table = pa.Table.from_batches([batch])
-        table = table if held is None else pa.concat_tables([held, table])
-        whole = pc.index(table["keep"], table["keep"][-1]).as_py()
-        yield _decided(table.slice(0, whole))
-        held = table.slice(whole)
-    if held is not None:
-        yield _decided(held)
-
-
-def _decided(pairs: pa.Table) -> pa.RecordBatch:
-    """The dropped documents of pairs (a, b), of which a is decided first."""
+def _decided(pairs: pa.Table) -> pa.Table:
+    """The dropped documents of the pairs (a, b) of a chain, of which a is decided first."""
     before: defaultdict[str, list[str]] = defaultdict(list)
     for a, b in zip(pairs["a"].to_pylist(), pairs["b"].to_pylist(), strict=True):
         before[b].append(a)
@@ -172,4 +150,4 @@ def _decided(pairs: pa.Table) -> pa.RecordBatch:
     for b in sorted(before):
         if not gone.issuperset(before[b]):
             gone.add(b)
-    return pa.RecordBatch.from_pydict({"key": pa.array(gone, pa.string())})
+    return pa.table({"key": pa.array(gone, pa.string())})

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, cast
+from typing import Final
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
+    BooleanType,
     ByteType,
     DataType,
+    DoubleType,
     IntegerType,
     LongType,
     ShortType,
     StringType,
+    StructField,
     StructType,
 )
 
@@ -27,10 +29,9 @@ from lshdb.shingling.content import cleaned
 from lshdb.sources.records import Path, field_paths, set_of
 from lshdb.tuning.resolve import resolve
 
-_DUPLICATES_SHOWN: Final = 3
 _KEYS: Final = (StringType, ByteType, ShortType, IntegerType, LongType)
 """Types of keys, and of the elements of sets."""
-TYPES: Final = {str: "string", int: "long", float: "double", bool: "boolean"}
+_TYPES: Final = {str: StringType, int: LongType, float: DoubleType, bool: BooleanType}
 """Spark's types of the columns of results."""
 
 
@@ -89,17 +90,14 @@ def keys_of(df: DataFrame, name: str) -> Column:
 
 
 def check_keys(documents: DataFrame) -> None:
-    """Run a job that finds repeated keys; InputError names some.
+    """Run a job that finds repeated keys; InputError names one.
 
     Rows without a usable key do not count.
     """
-    repeated = documents.where("key IS NOT NULL").groupBy("key").count().where("count > 1")
-    found = [row["key"] for row in repeated.select("key").take(_DUPLICATES_SHOWN + 1)]
-    if found:
-        shown = ", ".join(repr(key) for key in found[:_DUPLICATES_SHOWN])
-        more = ", ..." if len(found) > _DUPLICATES_SHOWN else ""
+    counted = documents.where("key IS NOT NULL").groupBy("key").count()
+    if repeated := counted.where("count > 1").head():
         raise InputError(
-            f"several documents have the same key ({shown}{more}): give each a different key"
+            f"several documents have the same key ({repeated['key']!r}): give each a different key"
         )
 
 
@@ -116,14 +114,9 @@ def contents_of(column: pa.Array, shingling: Shingling) -> list[Content | None]:
     return contents
 
 
-def ddl(columns: Mapping[str, type]) -> str:
-    """Columns of results as Spark declares them."""
-    return ", ".join(f"{name} {TYPES[kind]}" for name, kind in columns.items())
-
-
-def arrow_schema(ddl: str) -> pa.Schema:
-    """What Arrow calls the columns that Spark declares."""
-    return to_arrow_schema(cast(StructType, StructType.fromDDL(ddl)))
+def schema_of(columns: Mapping[str, type]) -> StructType:
+    """Columns of results as Spark has them."""
+    return StructType([StructField(name, _TYPES[kind]()) for name, kind in columns.items()])
 
 
 def _column(df: DataFrame, name: str) -> tuple[Column, list[DataType]]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import glob
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
 import lshdb
 from lshdb.database import Database
@@ -21,10 +22,11 @@ from lshdb.errors import UsageError
 from lshdb.groups import takes
 from lshdb.options import SparkWriteOptions
 from lshdb.shingling.arrays import bounded
-from lshdb.spark.documents import arrow_schema, check_keys, documents
+from lshdb.spark.documents import check_keys, documents
 from lshdb.spark.sketching import Batches, usable
 from lshdb.store import statements as sql
 from lshdb.store.connection import TIMEOUT
+from lshdb.store.partial_files import PartialFile, temporary_directory
 from lshdb.store.store import Store
 
 _ROW: Final = 800
@@ -81,27 +83,23 @@ def write_databases(df: DataFrame, options: SparkWriteOptions) -> list[Shard]:
     def run(batches: Batches) -> Batches:
         context = TaskContext.get()
         assert context is not None
-        name = f"shard-{context.partitionId():05d}-of-{shards:05d}.db"
-        final = target / name
-        attempt = target / f"{name}.{context.taskAttemptId()}.partial"
-        with tempfile.TemporaryDirectory(prefix="lshdb-") as own:
-            made = Path(own) / name
+        path = target / f"shard-{context.partitionId():05d}-of-{shards:05d}.db"
+        with temporary_directory(None) as own:
+            made = own / path.name
             with Database(Store.open(made, "create", TIMEOUT, lambda: settings)) as database:
                 database.add_many(items(batches), workers=0)  # type: ignore[arg-type]
                 count = len(database)
+            partial = PartialFile(path)
             try:
-                shutil.copyfile(made, attempt)
-                with attempt.open("rb+") as file:
-                    os.fsync(file.fileno())
-                os.replace(attempt, final)
-            except OSError:
-                attempt.unlink(missing_ok=True)
-                raise
-        yield pa.RecordBatch.from_pydict({"path": [str(final)], "documents": [count]})
+                with made.open("rb") as file:
+                    shutil.copyfileobj(file, partial.file)
+                partial.take_name(sync=True)
+            finally:
+                partial.discard()
+        yield pa.RecordBatch.from_pydict({"path": [str(path)], "documents": [count]})
 
     written = parts.mapInArrow(run, "path string, documents long").collect()
-    found = {Path(row["path"]): int(row["documents"]) for row in written}
-    return [Shard(path, found[path]) for path in sorted(found)]
+    return [Shard(Path(path), count) for path, count in sorted(map(tuple, written))]
 
 
 def read_database(spark: SparkSession, path: str | os.PathLike[str]) -> DataFrame:
@@ -114,22 +112,14 @@ def read_database(spark: SparkSession, path: str | os.PathLike[str]) -> DataFram
     Raises:
         UsageError: the driver has no such file; executors must see it too.
     """
-    return _of_files(
-        spark,
-        path,
-        sql.ALL_DOCUMENTS,
-        "doc_id long, key string, shingles long, content string, signature binary",
-    )
+    columns = "doc_id long, key string, shingles long, content string, signature binary"
+    return _of_files(spark, path, sql.ALL_DOCUMENTS, columns)
 
 
 def read_bands(spark: SparkSession, path: str | os.PathLike[str]) -> DataFrame:
     """The band rows of the same files: file string, doc_id long, band_no int, bucket_key long."""
-    return _of_files(
-        spark,
-        path,
-        sql.ALL_BANDS,
-        "doc_id long, band_no int, bucket_key long",
-    )
+    columns = "doc_id long, band_no int, bucket_key long"
+    return _of_files(spark, path, sql.ALL_BANDS, columns)
 
 
 def _of_files(
@@ -141,7 +131,8 @@ def _of_files(
     if not found:
         raise UsageError(f"{name}: no such file")
     files = spark.sparkContext.parallelize([(os.path.abspath(one),) for one in found], len(found))
-    schema = arrow_schema(f"file string, {columns}")
+    schema = cast(StructType, StructType.fromDDL(f"file string, {columns}"))
+    types = to_arrow_schema(schema)
 
     def size_of(row: tuple[Any, ...]) -> int:
         return _ROW + sum(len(value) for value in row if isinstance(value, str))
@@ -150,8 +141,8 @@ def _of_files(
         for file in (file for batch in batches for file in batch.column("file").to_pylist()):
             with lshdb.open(file, mode="read") as database:
                 for rows in bounded(database.sql(statement).rows(), size_of, _BATCH):
-                    columns = [[file] * len(rows), *zip(*rows, strict=True)]
-                    arrays = map(pa.array, columns, schema.types)
-                    yield pa.RecordBatch.from_arrays([*arrays], schema=schema)
+                    values = [[file] * len(rows), *zip(*rows, strict=True)]
+                    arrays = map(pa.array, values, types.types)
+                    yield pa.RecordBatch.from_arrays([*arrays], schema=types)
 
-    return spark.createDataFrame(files, "file string").mapInArrow(run, f"file string, {columns}")
+    return spark.createDataFrame(files, "file string").mapInArrow(run, schema)

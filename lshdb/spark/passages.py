@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from lshdb.errors import Cut, limits_to
-from lshdb.exchange.results import PASSAGE, passage_values
+from lshdb.exchange.results import PASSAGE_PAIR, passage_values
 from lshdb.groups import takes
 from lshdb.limits import DEFAULTS
 from lshdb.model import Content, Settings
@@ -29,14 +30,11 @@ from lshdb.shingling.arrays import IntArray
 from lshdb.shingling.winnowing import fingerprints as winnowed
 from lshdb.spark.clustering import checkpointed
 from lshdb.spark.counts import Counts
-from lshdb.spark.documents import arrow_schema, check_keys, ddl, documents
+from lshdb.spark.documents import check_keys, documents, schema_of
 from lshdb.spark.sketching import Batches, usable
 from lshdb.spark.verifying import compared
 
-_SCHEMA: Final = (
-    "a string, b string, words long, a_coverage double, b_coverage double, "
-    f"passages array<struct<{ddl(PASSAGE)}>>"
-)
+_SCHEMA: Final = schema_of(PASSAGE_PAIR)
 
 
 @takes(SparkOptions)
@@ -58,17 +56,16 @@ def fingerprints(df: DataFrame, options: SparkOptions) -> DataFrame:
 
 @takes(SparkPassagesOptions)
 def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
-    """All pairs of documents that share a passage, those of `Database.passage_pairs`.
+    """The passages that pairs of documents share, those of `Database.passage_pairs`.
 
-    Checks the keys and finds the common runs at once, by jobs; the pairs are lazy.
+    Checks the keys and finds the common runs at once, by jobs; the passages are lazy.
 
     Args:
         df: a row a document.
 
     Returns:
-        a string, b string, words long, a_coverage double, b_coverage double, passages array of
-        structs, with the columns of `lshdb passages --all -o FILE`; a is before b in the order of
-        their UTF-8 bytes.
+        A row a passage, with the columns of `lshdb passages --all -o FILE`; a is before b in the
+        order of their UTF-8 bytes.
 
     Raises:
         UsageError: settings without passages, numbers out of range.
@@ -87,7 +84,6 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
     few = shared.where(F.col("members") <= common)
     listed = few.select("key", F.collect_list("key").over(later).alias("later"))
     pairs = listed.select(F.col("key").alias("a"), F.explode("later").alias("b")).distinct()
-    schema = arrow_schema(_SCHEMA)
 
     def cut(_: Cut) -> None:
         if counts is not None:
@@ -101,19 +97,12 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
             shared = [*shared_passages(Pairs(texts, texts, one, other), asked)]
         a, b = (rows.column(side).to_pylist() for side in "ab")
         found = [
-            {
-                "a": a[pair.pair],
-                "b": b[pair.pair],
-                "words": pair.words,
-                "a_coverage": pair.coverage,
-                "b_coverage": pair.b_coverage,
-                "passages": [
-                    dict(zip(PASSAGE, passage_values(each), strict=True)) for each in pair.passages
-                ],
-            }
-            for pair in shared
+            (a[one.pair], b[one.pair], one.words, one.coverage, one.b_coverage, *values)
+            for one in shared
+            for values in map(passage_values, one.passages)
         ]
-        return pa.RecordBatch.from_pylist(found, schema)
+        named = [dict(zip(PASSAGE_PAIR, row, strict=True)) for row in found]
+        return pa.RecordBatch.from_pylist(named, to_arrow_schema(_SCHEMA))
 
     return compared(pairs, docs, settings, compare, _SCHEMA)
 

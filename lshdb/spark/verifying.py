@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from lshdb.exchange.results import PAIR
 from lshdb.groups import takes
@@ -25,7 +26,7 @@ from lshdb.shingling.hashing import secret_seed
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sketching.signing import sign
 from lshdb.spark.candidates import candidate_pairs
-from lshdb.spark.documents import contents_of, ddl, documents
+from lshdb.spark.documents import contents_of, documents, schema_of
 from lshdb.spark.sketching import Batches, bands, signed
 
 Compare: TypeAlias = Callable[[pa.RecordBatch, list[Content], IntArray, IntArray], pa.RecordBatch]
@@ -81,11 +82,11 @@ def similar(signatures: DataFrame, documents: DataFrame, options: SparkPairsOpti
     candidates = candidate_pairs(
         bands(signatures), settings, limit=options.limit, counts=options.counts
     )
-    return compared(candidates, documents, settings, compare, ddl(PAIR))
+    return compared(candidates, documents, settings, compare, schema_of(PAIR))
 
 
 def compared(
-    pairs: DataFrame, documents: DataFrame, settings: Settings, compare: Compare, schema: str
+    pairs: DataFrame, documents: DataFrame, settings: Settings, compare: Compare, schema: StructType
 ) -> DataFrame:
     """What a function finds in pairs of documents, some at a time, whose texts fit in memory.
 

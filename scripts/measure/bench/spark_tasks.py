@@ -78,7 +78,8 @@ def passages(spark: SparkSession, spec: dict[str, Any]) -> dict[str, Any]:
     settings = lshdb.spark.make_settings(passages=spec["passages"])
     df = spark.read.schema("id string, text string").json(spec["input"])
     steps = Steps(spark)
-    pairs = steps.run("pairs", lambda: lshdb.spark.passage_pairs(df, settings).count())
+    found = lshdb.spark.passage_pairs(df, settings).select("a", "b").distinct()
+    pairs = steps.run("pairs", found.count)
     return {**steps.counted, "pairs": pairs}
 
 
