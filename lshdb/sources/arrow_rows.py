@@ -92,7 +92,6 @@ class ArrowFile:
         """
         with _readable(self._unreadable), self._opened(source) as found:
             head = self._head(found)
-            source.options.check_columns(head.columns)
             wanted = wanted_columns(head.schema, source.options)
             if source.whole:
                 yield Batch(origin=Origin(source.name, (), ArrowRows(head)))
@@ -257,19 +256,11 @@ def wanted_columns(schema: pa.Schema, options: RecordOptions) -> list[str]:
         InputError: a column is missing or repeated.
     """
     names = _names(schema)
+    options.check_columns(names)
     own = options.own_fields(names)
-    there = ", ".join(map(repr, names)) or "none"
-    kept = set(options.metadata_fields) if options.metadata else set()
-    if options.metadata and not kept:
-        kept = {name for name in names if not _INDEX_OF_PANDAS.fullmatch(name)}
-    for name in sorted(own):
-        if name not in names and not (options.auto_key and name == options.key_field):
-            raise InputError(f"no column {name!r} in the table; it has {there}")
-    wanted = [name for name in names if name in own or name in kept]
-    for name in wanted:
-        if (count := wanted.count(name)) > 1:
-            raise InputError(f"{count} columns {name!r} in the table; it has {there}")
-    return wanted
+    if options.metadata_fields or not options.metadata:
+        return [name for name in names if name in own or name in options.metadata_fields]
+    return [name for name in names if name in own or not _INDEX_OF_PANDAS.fullmatch(name)]
 
 
 @contextmanager
@@ -505,7 +496,7 @@ class ArrowSink(Sink):
             self._begin(rows.schema)
         assert self._schema is not None, "the columns of JSON come from all of its rows"
         names = self._schema.names
-        check_columns(origin, names)
+        check_columns(origin.name, rows.schema, names)
         if isinstance(rows, ArrowRows):
             self.put_batches(rows.taken(indices))
         else:
@@ -628,22 +619,19 @@ def _first_line(error: Exception) -> str:
     return escaped((str(error).strip() or type(error).__name__).splitlines()[0])
 
 
-def common_schema(schema: pa.Schema, other: pa.Schema, name: str, other_name: str) -> pa.Schema:
-    """The schema of one table that the other's columns fit; InputError if there is none."""
-    fields = []
-    for field in schema:
-        its = other.field(field.name)
-        try:
-            # Only a column without values takes the type of the other.
-            one, another = pa.schema([field]), pa.schema([its])
-            merged = pa.unify_schemas([one, another]).field(0)
-        except (pa.ArrowException, TypeError) as error:
-            raise InputError(
-                f"{other_name}: column {field.name!r} is {its.type}, and {field.type} in {name}; "
-                "a directory as output, or JSON lines, may have both"
-            ) from error
-        fields.append(merged.with_metadata(field.metadata))
-    return pa.schema(fields, metadata=schema.metadata)
+def common_schema(schema: pa.Schema, other: pa.Schema, name: str) -> pa.Schema:
+    """The schema with types for columns that only another one, of this name, has values of.
+
+    Raises:
+        InputError: they have columns of different types.
+    """
+    try:
+        merged = pa.unify_schemas([schema.remove_metadata(), other.remove_metadata()])
+    except (pa.ArrowException, TypeError) as error:
+        reason = _first_line(error)
+        raise InputError(f"{name}: columns of other types than earlier ones: {reason}") from error
+    fields = [field.with_type(merged.field(field.name).type) for field in schema]
+    return pa.schema(fields, schema.metadata)
 
 
 def common_type(kind: pa.DataType | None, values: Sequence[Any]) -> pa.DataType:

@@ -297,7 +297,7 @@ class _CsvSink(Sink):
         if not self._begun and schema is not None:
             self._begin(schema)
         columns = self._columns
-        check_columns(origin, columns)
+        check_columns(origin.name, schema, columns)
         if (
             isinstance(rows, CsvRows)
             and rows.schema.delimiter == self._delimiter

@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from importlib import import_module
 from tempfile import TemporaryFile
 from typing import Any, Final, Protocol, cast
@@ -131,35 +130,6 @@ def output_format(path: str, default: str) -> str:
     if is_database(path):
         raise UsageError(f"{path} is a database, and would be lost: name another file")
     return format
-
-
-def combined(heads: Sequence[tuple[str, TableSchema]]) -> TableSchema:
-    """The common head of several tables, in the order of the first.
-
-    Args:
-        heads: one or more, each with the name of its table.
-
-    Raises:
-        InputError: they have different columns, or of different types.
-    """
-    name, head = heads[0]
-    schema = head.schema
-    for other_name, other in heads[1:]:
-        missing = [one for one in head.columns if one not in other.columns]
-        more = [one for one in other.columns if one not in head.columns]
-        if missing or more:
-            differ = [f"it has no {missing[0]!r}"] if missing else []
-            differ += [f"it has also {more[0]!r}"] if more else []
-            raise InputError(
-                f"{other_name}: its columns are not those of {name}: {' and '.join(differ)}; "
-                "a directory as output, or JSON lines, may have both"
-            )
-        if schema is not None and other.schema is not None:
-            from lshdb.sources.arrow_rows import common_schema
-
-            schema = common_schema(schema, other.schema, name, other_name)
-    several = len(heads) > 1 or head.replaces_dictionaries
-    return replace(head, schema=schema, replaces_dictionaries=several)
 
 
 class _Spooled(Sink):

@@ -19,7 +19,7 @@ from lshdb.model import Content, Document, Failure, FileState
 from lshdb.options import WalkingOptions
 from lshdb.progress import BYTES, Progress, shown, silent
 from lshdb.sources.batch import Batch, TableSchema, failed
-from lshdb.sources.formats import KIND, combined, format_named
+from lshdb.sources.formats import KIND, format_named
 from lshdb.sources.inputs import BinaryInput, Input
 from lshdb.sources.json_rows import NotAnArray, is_blank
 from lshdb.sources.paths import (
@@ -33,7 +33,7 @@ from lshdb.sources.paths import (
     printable_path,
 )
 from lshdb.sources.records import BOM, RecordOptions
-from lshdb.sources.sinks import rows_of
+from lshdb.sources.sinks import check_columns, rows_of
 from lshdb.sources.walking import SkippedFiles, walk
 from lshdb.store.guard import is_open
 
@@ -218,8 +218,18 @@ class Reader(RecordOptions):
                 f"{paths[0]} and {other} are of different kinds, and a table has the columns of "
                 "one: write JSON lines, or to a directory"
             )
-        known = [(printable_path(path), head) for path, head in heads if head is not None]
-        return combined(known) if known else None
+        common: TableSchema | None = None
+        for path, head in heads:
+            if common is None or head is None:
+                common = common or head
+                continue
+            check_columns(printable_path(path), head, common.columns)
+            if common.schema is not None:
+                from lshdb.sources.arrow_rows import common_schema
+
+                schema = common_schema(common.schema, head.schema, printable_path(path))
+                common = replace(common, schema=schema, replaces_dictionaries=True)
+        return common
 
     def _stdin(self, source: Input) -> Iterator[Batch]:
         if self.stdin_key is not None:

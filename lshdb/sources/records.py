@@ -156,12 +156,14 @@ class RecordOptions:
             raise InputError(f"{'; '.join(wrong)} (the columns are {shown}{more})")
 
     def _named_key(self) -> str:
-        key, auto_key = self.naming.format("key"), self.option("--auto-key", "auto_key=True")
-        return f"field {self.key_field!r}: name it with {key}, or give {auto_key}"
+        named = f"field {self.key_field!r}: name it with {self.naming.format('key')}"
+        if "field" not in self.naming:  # of a table, whose keys are wanted
+            return named
+        return f"{named}, or give {self.option('--auto-key', 'auto_key=True')}"
 
     def _key(self, record: Record, where: str) -> str:
         name = self.key_field
-        key = _value_at(record, name)
+        key = _value_at(record, field_paths(name, record)[0])
         # In CSV, an empty field means none.
         if self.auto_key and (key is None or key is _MISSING or key == ""):
             return where
@@ -194,8 +196,8 @@ class RecordOptions:
     def _content(self, record: Record) -> tuple[Content, bool]:
         """The content, of one field, a nested one, or several; whether bytes are replaced."""
         wanted = self.content_field
-        names = [wanted] if wanted in record else wanted.split(",")
-        values = [(name, _value_at(record, name)) for name in names]
+        paths = field_paths(wanted, record)
+        values = [(".".join(path), _value_at(record, path)) for path in paths]
         values = [(name, value) for name, value in values if value is not _MISSING]
         if not values:
             raise self._no_content(record, wanted)
@@ -211,7 +213,7 @@ class RecordOptions:
                 replaced |= is_torn
             if isinstance(value, str):
                 texts.append(value)
-            elif value is not None or len(names) == 1:
+            elif value is not None or len(paths) == 1:
                 raise InputError(f"field {name!r} is {kind_of(value)}, not a string")
         if not texts:
             raise InputError(f"field {wanted!r} is null, not a string")
@@ -310,15 +312,13 @@ def _repaired(value: object) -> object:
     return value
 
 
-def _value_at(record: Record, name: str) -> object:
+def _value_at(record: Record, path: Path) -> object:
     """The value of a field, which may be in an object, or _MISSING."""
-    if name in record:
-        return record[name]
     value: object = record
-    for one in name.split("."):
-        if not isinstance(value, dict) or one not in value:
+    for name in path:
+        if not isinstance(value, dict) or name not in value:
             return _MISSING
-        value = value[one]
+        value = value[name]
     return value
 
 

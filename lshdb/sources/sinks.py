@@ -81,13 +81,13 @@ def rows_of(origin: Origin) -> Rows:
     return origin.rows
 
 
-def check_columns(origin: Origin, columns: Sequence[str]) -> None:
-    """InputError if the rows of a table have other columns than those written before."""
-    schema = rows_of(origin).schema
-    if schema is not None and (differ := set(schema.columns) ^ set(columns)):
+def check_columns(name: str, schema: TableSchema | None, earlier: Sequence[str]) -> None:
+    """InputError if the rows of a table of this name have other columns than earlier rows."""
+    if schema is not None and (differ := set(schema.columns) ^ set(earlier)):
+        where = "this one" if min(differ) in schema.columns else "those"
         raise InputError(
-            f"{origin.name}: its columns differ from those of earlier rows: {min(differ)!r} is "
-            f"only in {'this one' if min(differ) in schema.columns else 'those'}"
+            f"{name}: its columns differ from those of earlier rows: {min(differ)!r} is only in "
+            f"{where}; a directory as output, or JSON lines, may have both"
         )
 
 
