@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice, repeat
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -100,21 +100,33 @@ class _Pairs(NamedTuple):
         one: int64[c], the places of the queries, ascending.
         other: int64[c], the places of the documents in `doc_ids`, ascending for each query.
         source: int8[c], where each was found: _IN_SMALL, _IN_LARGE or _ELSEWHERE.
-        estimates: float64[c], of the similarities, once they are computed.
-        bands: int64[c], in how many bands the two share a bucket, once that is known.
+        bands: int64[c], in how many bands the two share a bucket.
+        estimates: float64[c], of the similarities.
+        similarities: float64[c], exact or the estimates.
+        containments: float64[c], if they are asked for.
     """
 
     doc_ids: IntArray
     one: IntArray
     other: IntArray
     source: npt.NDArray[np.int8]
-    estimates: Shares
     bands: IntArray
+    estimates: Shares
+    similarities: Shares
+    containments: Shares
+
+    @classmethod
+    def of(
+        cls, doc_ids: IntArray, one: IntArray, other: IntArray, source: npt.NDArray[np.int8]
+    ) -> _Pairs:
+        """Pairs of which no more is known yet."""
+        none = np.zeros(len(one))
+        return cls(doc_ids, one, other, source, np.zeros_like(one), none, none, none)
 
     def chosen(self, which: Mask | IntArray) -> _Pairs:
         """Some of the pairs."""
-        columns = self.one[which], self.other[which], self.source[which]
-        return _Pairs(self.doc_ids, *columns, self.estimates[which], self.bands[which])
+        columns: tuple[Any, ...] = self[1:]
+        return _Pairs(self.doc_ids, *(column[which] for column in columns))
 
     def without_rest(self, most: int, values: Shares | IntArray) -> _Pairs:
         """Of the documents of each query in large buckets only, those with the largest values."""
@@ -123,25 +135,14 @@ class _Pairs(NamedTuple):
         kept[rest[_first_of_each(self.one[rest], most, -values[rest])]] = True
         return self.chosen(kept)
 
-
-@dataclass(frozen=True, slots=True)
-class _Scored:
-    """Pairs, c in all, with their similarities, exact or estimated, and their containments."""
-
-    pairs: _Pairs
-    similarities: Shares
-    containments: Shares | None
-
-    def best(self, top: int | None, threshold: float) -> _Scored:
-        """Those that reach the threshold, best first, at most `top` for each query."""
-        first, second = self.similarities, self.pairs.estimates
-        if self.containments is not None:
+    def ranked(self, containment: bool, top: int | None, least: float) -> _Pairs:
+        """The pairs that reach a value, best first, at most `top` for each query."""
+        first, second = self.similarities, self.estimates
+        if containment:
             first, second = self.containments, self.similarities
-        (enough,) = (first >= threshold).nonzero()
-        keys = self.pairs.other[enough], -second[enough], -first[enough]
-        order = enough[_first_of_each(self.pairs.one[enough], top, *keys)]
-        contained = None if self.containments is None else self.containments[order]
-        return _Scored(self.pairs.chosen(order), self.similarities[order], contained)
+        (enough,) = (first >= least).nonzero()
+        keys = self.other[enough], -second[enough], -first[enough]
+        return self.chosen(enough[_first_of_each(self.one[enough], top, *keys)])
 
 
 def _first_of_each(queries: IntArray, most: int | None, *keys: IntArray | Shares) -> IntArray:
@@ -259,7 +260,7 @@ def answers(
             continue
         pairs, cuts = found
         scored = _scored(store, query, some, pairs)
-        counts = np.bincount(scored.pairs.one, minlength=len(some)).tolist()
+        counts = np.bincount(scored.one, minlength=len(some)).tolist()
         matches = _matches(store, query, some, scored)
         for place, count in enumerate(counts):
             own = [*islice(matches, count)]
@@ -313,9 +314,9 @@ def _candidates(
     # Not all members of a large bucket are known: any document may be in it.
     kept = shared + cut[one] >= store.settings.construction.min_bands
     kept &= _allowed(doc_ids, asked, keep)[other]
-    pairs = _Pairs(doc_ids, one, other, source, np.zeros(len(one)), shared).chosen(kept)
+    pairs = _Pairs.of(doc_ids, one, other, source).chosen(kept)
     if most is not None and cuts:
-        pairs = pairs.without_rest(most, pairs.bands)
+        pairs = pairs.without_rest(most, shared[kept])
     if _finds_runs(store.settings, query) and asked.stored:
         others, cut_runs = _sharing_runs(store, asked.stored[0])
         cuts.setdefault(0, []).extend(cut_runs)
@@ -340,9 +341,8 @@ def _members(store: StoreReader, asked: Asked, most: int | None) -> Members | No
 
 def _of_one(doc_ids: IntArray) -> _Pairs:
     """The pairs of one query with documents that were not found in buckets."""
-    none = np.zeros(len(doc_ids), dtype=np.int64)
     source = np.full(len(doc_ids), _ELSEWHERE, dtype=np.int8)
-    return _Pairs(doc_ids, none, np.arange(len(doc_ids)), source, np.zeros(len(doc_ids)), none)
+    return _Pairs.of(doc_ids, np.zeros_like(doc_ids), np.arange(len(doc_ids)), source)
 
 
 def _allowed(doc_ids: IntArray, asked: Asked, keep: Keep | None) -> Mask:
@@ -381,12 +381,13 @@ def _threshold(store: StoreReader, query: RankingOptions) -> float:
     return store.settings.threshold if query.threshold is None else query.threshold
 
 
-def _scored(store: StoreReader, query: RankingOptions, asked: Asked, pairs: _Pairs) -> _Scored:
+def _scored(store: StoreReader, query: RankingOptions, asked: Asked, pairs: _Pairs) -> _Pairs:
     """The matches among candidates, the best of each query first."""
-    limits, lanes, top = store.limits, store.settings.permutations, query.top
-    level = np.full(len(asked), _threshold(store, query))  # to reach, for each query
-    exact = sizes = None
-    if query.containment:
+    lanes, top, containment = store.settings.permutations, query.top, query.containment
+    threshold = _threshold(store, query)
+    level = np.full(len(asked), threshold)  # to reach, for each query
+    exact, sizes = None, (level, level)
+    if containment:
         exact, shingles = _exact(store, asked, pairs)
         own = asked.signed.shingles
         if asked.stored:
@@ -395,40 +396,54 @@ def _scored(store: StoreReader, query: RankingOptions, asked: Asked, pairs: _Pai
 
     def needed(some: _Pairs) -> Shares:
         """The similarity that pairs need to reach the level."""
-        if sizes is None:
-            return level[some.one]
-        both = sizes[0][some.one], sizes[1][some.other]
-        return np.minimum(similarity_at(level[some.one], *both), 1)
+        least: Shares = level[some.one]
+        if containment:
+            least = similarity_at(least, sizes[0][some.one], sizes[1][some.other])
+        return np.minimum(least, 1)
 
     def possible(some: _Pairs) -> Mask:
         return some.estimates >= min_estimate(needed(some), lanes)
 
     pairs = _estimated(store, asked, pairs, possible)
     if top is not None:
-        pairs = pairs.without_rest(max(limits.query_best, min(top, _MAX_TOP) + 1), pairs.estimates)
-    contained = None
-    if sizes is not None:
+        most = max(store.limits.query_best, min(top, _MAX_TOP) + 1)
+        pairs = pairs.without_rest(most, pairs.estimates)
+    pairs = pairs._replace(similarities=pairs.estimates)
+    if containment:
         both = sizes[0][pairs.one], sizes[1][pairs.other]
-        contained = containment_at(pairs.estimates, *both)
-    if query.estimate or not store.settings.content:
-        return _Scored(pairs, pairs.estimates, contained).best(top, level[0])
+        pairs = pairs._replace(containments=containment_at(pairs.estimates, *both))
+    if store.settings.content and not query.estimate:
+        pairs = _verified(store, query, asked, pairs, exact, level, needed)
+    return pairs.ranked(containment, top, threshold)
 
-    # They are verified in the order of their estimates, and with `top` only as long as one of the
-    # rest can still be among the best.
-    expected = pairs.estimates if contained is None else contained
+
+def _verified(
+    store: StoreReader,
+    query: RankingOptions,
+    asked: Asked,
+    pairs: _Pairs,
+    exact: Exact | None,
+    level: Shares,
+    needed: Callable[[_Pairs], Shares],
+) -> _Pairs:
+    """The pairs with exact values, but those that cannot be among the best.
+
+    They are verified in the order of their estimates, and with `top` only as long as one of the
+    rest can still be among the best; `level` rises to the last of the best so far.
+    """
+    top, containment = query.top, query.containment
     if top is not None:
-        pairs = pairs.chosen(_first_of_each(pairs.one, None, pairs.other, -expected))
+        pairs = pairs.ranked(containment, None, 0)
     if exact is None and len(pairs.one) < len(pairs.doc_ids):
         used, other = np.unique(pairs.other, return_inverse=True)
         pairs = pairs._replace(doc_ids=pairs.doc_ids[used], other=other)
     if exact is None and (len(asked) > 1 or len(pairs.one) > _FEW_DOCUMENTS):
         exact, _ = _exact(store, asked, pairs)
-    threshold = level[0]
     scores, shares = np.zeros((2, len(pairs.one)))
-    decisive = scores if contained is None else shares
+    decisive = shares if containment else scores
     rank = np.arange(len(pairs.one)) - pairs.one.searchsorted(pairs.one)
     waiting = np.arange(len(rank))
-    first = len(rank) if top is None else max(limits.verified_first, 2 * top)
+    first = len(rank) if top is None else max(store.limits.verified_first, 2 * top)
     while len(waiting):
         now, waiting = waiting[rank[waiting] < first], waiting[rank[waiting] >= first]
         some = pairs.chosen(now)
@@ -439,16 +454,15 @@ def _scored(store: StoreReader, query: RankingOptions, asked: Asked, pairs: _Pai
             scores[now], shares[now] = found
         if top is not None and len(waiting):
             order = _first_of_each(pairs.one, top, -decisive)
-            # The last of the best so far: those that are left must reach it.
             own = pairs.one[order]
             last = order[np.arange(len(own)) - own.searchsorted(own) == top - 1]
             level[pairs.one[last]] = np.maximum(level[pairs.one[last]], decisive[last])
             left = pairs.chosen(waiting)
+            possible = left.estimates >= min_estimate(needed(left), store.settings.permutations)
             # At level 1, the rest of the equal documents were added later, and rank behind these.
-            kept = possible(left) & ((level[left.one] < 1) | query.containment)
-            waiting = waiting[kept]
+            waiting = waiting[possible & ((level[left.one] < 1) | containment)]
         first *= 4
-    return _Scored(pairs, scores, None if contained is None else shares).best(top, threshold)
+    return pairs._replace(similarities=scores, containments=shares)
 
 
 def _estimated(
@@ -504,21 +518,20 @@ def _exact(store: StoreReader, asked: Asked, pairs: _Pairs) -> tuple[Exact, IntA
 
 
 def _matches(
-    store: StoreReader, query: RankingOptions, asked: Asked, scored: _Scored
+    store: StoreReader, query: RankingOptions, asked: Asked, pairs: _Pairs
 ) -> Iterator[Match]:
     """The matches of all queries, with what is stored of their documents."""
-    pairs, contained = scored.pairs, scored.containments
     doc_ids = pairs.doc_ids[pairs.other]
     fields = query.fields
     stored = store.metadata_of(doc_ids, fields) if fields else ()
     return map(
         Match,
         store.keys_of(doc_ids),
-        scored.similarities.tolist(),
+        pairs.similarities.tolist(),
         repeat(store.settings.content and not query.estimate),
         pairs.estimates.tolist(),
         pairs.bands.tolist(),
-        repeat(None) if contained is None else contained.tolist(),
+        pairs.containments.tolist() if query.containment else repeat(None),
         _identical(store, asked, pairs, doc_ids).tolist(),
         [picked(one, fields) for one in stored] if fields else repeat(None),
     )
