@@ -130,8 +130,10 @@ class _Pairs(NamedTuple):
 
     def without_rest(self, most: int, values: Shares | IntArray) -> _Pairs:
         """Of the documents of each query in large buckets only, those with the largest values."""
-        rest = np.flatnonzero(self.source == _IN_LARGE)
         kept = self.source != _IN_LARGE
+        if kept.all():
+            return self
+        rest = np.flatnonzero(~kept)
         kept[rest[_first_of_each(self.one[rest], most, -values[rest])]] = True
         return self.chosen(kept)
 
@@ -412,7 +414,13 @@ def _scored(store: StoreReader, query: RankingOptions, asked: Asked, pairs: _Pai
     if containment:
         both = sizes[0][pairs.one], sizes[1][pairs.other]
         pairs = pairs._replace(containments=containment_at(pairs.estimates, *both))
-    if store.settings.content and not query.estimate:
+    few = exact is None and len(asked) == 1 and len(pairs.one) <= _FEW_DOCUMENTS
+    if query.estimate or not store.settings.content:
+        pass
+    elif few:
+        scores = similarities(store, asked.stored[0], pairs.doc_ids[pairs.other])
+        pairs = pairs._replace(similarities=scores)
+    else:
         pairs = _verified(store, query, asked, pairs, exact, level, needed)
     return pairs.ranked(containment, top, threshold)
 
@@ -434,10 +442,9 @@ def _verified(
     top, containment = query.top, query.containment
     if top is not None:
         pairs = pairs.ranked(containment, None, 0)
-    if exact is None and len(pairs.one) < len(pairs.doc_ids):
+    if exact is None:
         used, other = np.unique(pairs.other, return_inverse=True)
         pairs = pairs._replace(doc_ids=pairs.doc_ids[used], other=other)
-    if exact is None and (len(asked) > 1 or len(pairs.one) > _FEW_DOCUMENTS):
         exact, _ = _exact(store, asked, pairs)
     scores, shares = np.zeros((2, len(pairs.one)))
     decisive = shares if containment else scores
@@ -447,11 +454,8 @@ def _verified(
     while len(waiting):
         now, waiting = waiting[rank[waiting] < first], waiting[rank[waiting] >= first]
         some = pairs.chosen(now)
-        if exact is None:
-            scores[now] = similarities(store, asked.stored[0], pairs.doc_ids[some.other])
-        else:
-            found = exact.compared(some.one, some.other + len(asked), needed(some) * (1 - 1e-9))
-            scores[now], shares[now] = found
+        found = exact.compared(some.one, some.other + len(asked), needed(some) * (1 - 1e-9))
+        scores[now], shares[now] = found
         if top is not None and len(waiting):
             order = _first_of_each(pairs.one, top, -decisive)
             own = pairs.one[order]
