@@ -1,7 +1,8 @@
 """The SQLite file: the only room that imports sqlite3.
 
 In: rows as arrays and lists. Out: rows as arrays and lists, typed; lshdb's errors in place of
-SQLite's. The tables are in schema.sql, all other SQL but pragmas in statements.
+SQLite's. The tables are in schema.sql, all other SQL in statements, except pragmas, BEGIN and
+COMMIT, and what is made of a user's text (conditions, readonly_sql).
 
     connection     opens a file and checks its format; pragmas
     sqlite_errors  SQLite's errors as lshdb's own
@@ -9,8 +10,8 @@ SQLite's. The tables are in schema.sql, all other SQL but pragmas in statements.
     guard          refuses a connection after a fork, in another thread, or of a replaced file
     schema         refuses a file whose tables are not those of schema.sql, or that could run code
     rows           what SQLite gives, as the type that it must have; the row of settings
-    store          writes documents, signatures and bands; lookups reads them
-    index          the tables of the index: reads, inserts and deletes rows
+    store          writes documents, decisions and the settings; lookups reads everything
+    index          writes signatures, bands and fingerprints, and reads them for `check`
     conditions     a user's condition on documents
     readonly_sql   runs a user's own SELECT; restricts any connection to reading
     functions      SQL functions such as lsh_jaccard, for any connection

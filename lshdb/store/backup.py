@@ -63,7 +63,7 @@ def _check_target(path: Path, target: Path, named: Path, replace: bool) -> None:
     own = os.path.realpath(path)
     if os.fspath(target) in [own + end for end in _BESIDE]:
         raise UsageError(f"{named} is part of the database: name another file")
-    if os.path.exists(target):
+    if target.exists():
         if path.exists() and target.samefile(path):
             raise UsageError(f"{named} is the database itself: name another file")
         if not target.is_file():
@@ -72,9 +72,8 @@ def _check_target(path: Path, target: Path, named: Path, replace: bool) -> None:
             raise StoreError(f"{named} already exists; replace=True (--force) replaces it")
     # SQLite would use the old file's log with the new file.
     for end in _BESIDE:
-        beside = target.with_name(target.name + end)
-        if os.path.exists(beside):
-            raise StoreError(f"{named} is in use ({beside.name} exists): name another file")
+        if os.path.exists(f"{target}{end}"):
+            raise StoreError(f"{named} is in use ({target.name}{end} exists): name another file")
 
 
 def _copy(connection: sqlite3.Connection, partial: str, progress: Progress) -> None:

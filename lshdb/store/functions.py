@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -50,25 +51,22 @@ def register_functions(connection: sqlite3.Connection) -> None:
     with translated_errors(path):
         check_format(connection, path)
         settings = settings_of(first_row(connection, sql.SELECT_SETTINGS), path)
-    lanes, shingling = settings.permutations, settings.shingling
+    lanes = settings.permutations
 
-    def lsh_similarity(a: object, b: object) -> float | None:
-        if not isinstance(a, bytes) or not isinstance(b, bytes):
+    def lsh_similarity(*signatures: object) -> float | None:
+        blobs = [one for one in signatures if isinstance(one, bytes) and len(one) == lanes * 4]
+        if len(blobs) != 2:
             return None
-        if len(a) != lanes * 4 or len(b) != lanes * 4:
-            return None
-        equal = np.frombuffer(a, dtype="<u4") == np.frombuffer(b, dtype="<u4")
-        return int(np.count_nonzero(equal)) / lanes
+        one, other = (np.frombuffer(blob, dtype="<u4") for blob in blobs)
+        return int(np.count_nonzero(one == other)) / lanes
 
-    def lsh_shingles(content: object) -> str | None:
-        return _shingles(content, shingling)
-
+    lsh_shingles = partial(_shingles, settings.shingling)
     with translated_errors(path):
         connection.create_function("lsh_similarity", 2, lsh_similarity, deterministic=True)
         connection.create_function("lsh_shingles", 1, lsh_shingles, deterministic=True)
 
 
-def _shingles(content: object, shingling: Shingling) -> str | None:
+def _shingles(shingling: Shingling, content: object) -> str | None:
     from lshdb.shingling.positions import shingle_texts
 
     # No exceptions: SQLite would not report what they say.

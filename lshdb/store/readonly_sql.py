@@ -102,11 +102,11 @@ def restrict(
     """
 
     def authorize(action: int, *details: str | None) -> int:
-        return (
-            sqlite3.SQLITE_OK if action == sqlite3.SQLITE_ATTACH else _authorize(action, *details)
-        )
+        if attaching and action == sqlite3.SQLITE_ATTACH:
+            return sqlite3.SQLITE_OK
+        return _authorize(action, *details)
 
-    connection.set_authorizer(authorize if attaching else _authorize)
+    connection.set_authorizer(authorize)
     for limit, value in _LIMITS.items():
         if not (attaching and limit == sqlite3.SQLITE_LIMIT_ATTACHED):
             connection.setlimit(limit, value)

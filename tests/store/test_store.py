@@ -243,22 +243,6 @@ def test_a_failure_in_the_middle_of_adding_leaves_nothing(
     inspection.check(path)
 
 
-def test_a_full_disk_leaves_nothing_of_the_batch(path: Path) -> None:
-    fill(path)
-    before = inspection.contents(path)
-    with open_sets(path) as db:
-        connection = db.store._connection
-        (pages,) = connection.execute("PRAGMA page_count").fetchone()
-        connection.execute(f"PRAGMA max_page_count = {pages + 2}")
-        with pytest.raises(StoreError, match="disk is full; nothing of the last batch") as raised:
-            db.add_many((f"new{i}", range(i, i + 500)) for i in range(200))
-        assert "\n" not in str(raised.value)
-        assert inspection.contents(path) == before
-        connection.execute("PRAGMA max_page_count = 100000")
-        assert db.add("new", [1, 2, 3]).added == 1
-    inspection.check(path)
-
-
 def test_a_failing_commit_leaves_nothing(path: Path) -> None:
     """SQLite keeps the transaction open when COMMIT itself fails, here for a foreign key."""
     fill(path)
