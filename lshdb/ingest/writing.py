@@ -99,7 +99,7 @@ class Writer:
     def finish(self) -> None:
         """Write the band rows and fingerprints."""
         if self._doc_ids:
-            self._store.insert_bands(np.concatenate(self._doc_ids), self._bucket_keys)
+            self._store.index.insert_bands(np.concatenate(self._doc_ids), self._bucket_keys)
             self._doc_ids, self._bucket_keys = [], []
         self._write_fingerprints()
 
@@ -196,7 +196,7 @@ def unindex(store: Store, doc_ids: Sequence[int]) -> None:
     with_signature, signatures = store.signatures(ids)
     settings = store.settings
     keys = bucket_keys(signatures, settings.construction, settings.seed)
-    store.unindex(with_signature, keys)
+    store.index.unindex(with_signature, keys)
     if settings.passages:
         contents = list(store.contents(ids))
         found = fingerprints(contents, settings.shingling, settings.passages, settings.seed)

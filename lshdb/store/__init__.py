@@ -14,7 +14,7 @@ COMMIT, and what is made of a user's text (conditions, readonly_sql).
     index          writes signatures, bands and fingerprints, and reads them for `check`
     conditions     a user's condition on documents
     readonly_sql   runs a user's own SELECT; restricts any connection to reading
-    functions      SQL functions such as lsh_jaccard, for any connection
+    functions      SQL functions such as lsh_similarity, for any connection
     auditing       reads for `check`, writes for its repair; backup copies a file in use
     waiting        documents in a temporary file, until it is their turn to be decided on
     partial_files  files that take their names when complete; what killed runs left of them

@@ -63,7 +63,7 @@ def _check_target(path: Path, target: Path, named: Path, replace: bool) -> None:
     own = os.path.realpath(path)
     if os.fspath(target) in [own + end for end in _BESIDE]:
         raise UsageError(f"{named} is part of the database: name another file")
-    if target.exists():
+    if os.path.exists(target):
         if path.exists() and target.samefile(path):
             raise UsageError(f"{named} is the database itself: name another file")
         if not target.is_file():

@@ -1,8 +1,8 @@
-"""The tables of the index: rows that follow from the signatures and contents of documents."""
+"""The index: signatures, and the rows of bands and fingerprints that follow from documents."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -115,3 +115,22 @@ class Index:
     def delete_signatures(self, doc_ids: Iterable[int]) -> None:
         """Delete the signatures of documents, if they exist."""
         self._connection.run_many(sql.DELETE_SIGNATURE, ((doc_id,) for doc_id in doc_ids))
+
+    def insert_bands(self, doc_ids: IntArray, bucket_keys: Sequence[IntArray]) -> None:
+        """Insert the band rows of documents int64[n].
+
+        Their keys int64[n, b] are in pieces of some documents each, for a large batch best in
+        Fortran order: in C order each key of a band is in another cache line.
+        """
+        for band in range(bucket_keys[0].shape[1]):
+            keys = np.concatenate([piece[:, band] for piece in bucket_keys])
+            order = np.argsort(keys)  # pages are then visited in order, each once
+            rows = np.broadcast_to(band, len(order)), keys[order], doc_ids[order]
+            self.insert(BANDS, np.stack(rows))
+
+    def unindex(self, doc_ids: IntArray, bucket_keys: IntArray) -> None:
+        """Delete the signatures and band rows of documents int64[n], buckets int64[n, b]."""
+        rows = band_rows(doc_ids, bucket_keys)
+        rows = rows[:, np.lexsort(rows[::-1])]  # pages are then visited in order, each once
+        self.delete(BANDS, zip(*rows.tolist(), strict=True))
+        self.delete_signatures(doc_ids.tolist())

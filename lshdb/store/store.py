@@ -1,4 +1,4 @@
-"""Writing documents, signatures and bands."""
+"""Writing documents, decisions and settings; signatures and bands are written by `index`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
-import numpy as np
-
 from lshdb.errors import DamagedFile, UsageError
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import FileState, Settings
-from lshdb.shingling.arrays import IntArray
 from lshdb.store import statements as sql
 from lshdb.store.connection import (
     Mode,
@@ -22,7 +19,7 @@ from lshdb.store.connection import (
     is_new,
 )
 from lshdb.store.guard import Connection
-from lshdb.store.index import BANDS, Index, band_rows
+from lshdb.store.index import Index
 from lshdb.store.lookups import StoreReader
 from lshdb.store.rows import (
     SqlValue,
@@ -209,26 +206,7 @@ class Store(StoreReader):
         """Delete the rows of a decision."""
         self._run_many(sql.DELETE_DECISION, [(decision,)])
 
-    def insert_bands(self, doc_ids: IntArray, bucket_keys: Sequence[IntArray]) -> None:
-        """Insert the band rows of documents int64[n].
-
-        Their keys int64[n, b] are in pieces of some documents each, for a large batch best in
-        Fortran order: in C order each key of a band is in another cache line.
-        """
-        for band in range(bucket_keys[0].shape[1]):
-            keys = np.concatenate([piece[:, band] for piece in bucket_keys])
-            order = np.argsort(keys)  # pages are then visited in order, each once
-            rows = np.broadcast_to(band, len(order)), keys[order], doc_ids[order]
-            self.index.insert(BANDS, np.stack(rows))
-
     def set_index(self, settings: Settings) -> None:
         """Write the threshold, recall and construction of the index."""
         with translated_errors(self.path):
             write_settings(self._connection, settings)
-
-    def unindex(self, doc_ids: IntArray, bucket_keys: IntArray) -> None:
-        """Delete the signatures and band rows of documents int64[n], buckets int64[n, b]."""
-        rows = band_rows(doc_ids, bucket_keys)
-        rows = rows[:, np.lexsort(rows[::-1])]  # pages are then visited in order, each once
-        self.index.delete(BANDS, zip(*rows.tolist(), strict=True))
-        self.index.delete_signatures(doc_ids.tolist())

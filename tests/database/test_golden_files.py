@@ -135,7 +135,7 @@ def test_arrays_of_another_byte_order_make_the_same_file(tmp_path: Path) -> None
             with store.writing():
                 store.insert([(i, str(i), 1, bytes(16), None, "x") for i in range(1, 8)])
                 store.index.insert_signatures(doc_ids.astype(f"{order}i8"), swapped)
-                store.insert_bands(doc_ids.astype(f"{order}i8"), [keys.astype(f"{order}i8")])
+                store.index.insert_bands(doc_ids.astype(f"{order}i8"), [keys.astype(f"{order}i8")])
             read, again = store.signatures(doc_ids)
             assert (read.tolist(), again.tolist()) == (doc_ids.tolist(), lanes.tolist())
             assert lshdb.check(db.path).problems == ()
