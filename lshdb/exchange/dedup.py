@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import chain, compress
@@ -23,6 +23,7 @@ from lshdb.groups import checked, takes
 from lshdb.ingest.batches import Job
 from lshdb.ingest.dedup import Outcome, Rule
 from lshdb.ingest.ordering import deduplicated
+from lshdb.ingest.reference import temporary_store
 from lshdb.model import DecidedRow, DroppedRow, Failure, Settings
 from lshdb.options import DataOptions
 from lshdb.progress import silent
@@ -34,9 +35,6 @@ from lshdb.sources.paths import expanded, is_database, printable_path
 from lshdb.sources.readers import Reader
 from lshdb.sources.records import Collector, RecordOptions
 from lshdb.sources.sinks import Target, rows_of
-from lshdb.store.connection import TIMEOUT
-from lshdb.store.partial_files import temporary_directory
-from lshdb.store.store import Store
 from lshdb.tuning.resolve import resolve
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -215,10 +213,7 @@ def _decided(
     masks = [np.zeros(0, dtype=bool)]
     dropped: list[DroppedRow] = []
     rule = Rule(threshold, options.estimate)
-    with ExitStack() as stack:
-        path = stack.enter_context(temporary_directory(None)) / "dedup.db"
-        store = Store.open(path, "create", TIMEOUT, lambda: settings, limits=options.limits)
-        stack.callback(store.close)
+    with temporary_store(settings, options.limits) as store:
         job = Job(store, options.workers, fail, numbered=True)
         first, again = source.batches(), source.batches()
         for outcome in deduplicated(job, first, again, rule, options.keep, nullcontext(silent)):

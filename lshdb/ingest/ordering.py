@@ -21,7 +21,7 @@ from lshdb.groups import regrouped
 from lshdb.ingest.batches import Job, signed
 from lshdb.ingest.dedup import Outcome, Rule, Screen, both_fields, decided
 from lshdb.ingest.parts import SignedPart
-from lshdb.ingest.reference import Reference, Without, reference
+from lshdb.ingest.reference import Reference, Without, reference, temporary_store
 from lshdb.model import AddReport, Document, DroppedRow
 from lshdb.options import DedupOptions, Keep, WalkingOptions
 from lshdb.progress import Progress
@@ -29,7 +29,6 @@ from lshdb.shingling.content import from_stored
 from lshdb.sources.batch import Batch
 from lshdb.sources.paths import STDIN
 from lshdb.sources.readers import Reader, reader_of
-from lshdb.store.connection import TIMEOUT
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
 from lshdb.store.waiting import WaitingDocuments
@@ -137,9 +136,7 @@ def deduplicated(
         if not job.numbered:
             # Those in the store are a reference, as decisions come in another order.
             made = replace(store.settings, passages=0)
-            path = directory / "dedup.db"
-            deciding = Store.open(path, "create", TIMEOUT, lambda: made, limits=store.limits)
-            stack.callback(deciding.close)
+            deciding = stack.enter_context(temporary_store(made, store.limits, beside))
             references.append(Reference(store, str(store.path), without=_without(store, spool)))
         ordered = stack.enter_context(closing(spool.in_order(order)))
         documents = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -17,7 +17,7 @@ from lshdb.ingest.dedup import Places, Rule
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import asked_about, number_of, without_number
 from lshdb.limits import DEFAULTS, Limits
-from lshdb.model import DroppedRow, Failure, Settings
+from lshdb.model import AddReport, DroppedRow, Failure, Settings
 from lshdb.options import RankingOptions
 from lshdb.progress import Progress
 from lshdb.search.query import answers, snapshot
@@ -25,6 +25,7 @@ from lshdb.sources.batch import Where
 from lshdb.sources.metadata import picked
 from lshdb.sources.paths import is_database
 from lshdb.sources.readers import Reader
+from lshdb.store.connection import TIMEOUT
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
 
@@ -77,28 +78,27 @@ class Reference:
         unsure = 0
         with snapshot(self.store, None, ()) as (reader, _):
             listed = reader.limits.dedup_listed
-            for some in _groups(parts, reader.limits.batch_documents):
-                alike = replace(reader.settings, passages=settings.passages)
-                asked = asked_about(some, alike)
-                keys = [key for part in some for key in part.keys]
-                own = [one for part in some for one in part.batch.all_metadata()]
-                where = [one for part in some for one in part.batch.where()]
-                passed = [set[str]()] * len(keys)
-                if self.without is not None:
-                    passed = self.without(keys, asked.digests)
-                most = replace(query, top=1 + max(map(len, passed)))
-                matched = answers(reader, most, asked, None, listed)
-                rows = zip(keys, where, own, passed, matched, strict=True)
-                for key, here, its, names, (matches, cuts) in rows:
-                    best = next((one for one in matches if one.key not in names), None)
-                    one = None
-                    if best is not None:
-                        (file, line), (kept, (kept_file, kept_line)) = here, self._kept(best.key)
-                        how = best.similarity, best.exact, best.identical
-                        both = picked(its, fields) if fields else None, best.metadata
-                        one = DroppedRow(key, file, line, kept, kept_file, kept_line, *how, *both)
-                    found.append(one)
-                    unsure += bool(cuts) and best is None
+            alike = replace(reader.settings, passages=settings.passages)
+            asked = asked_about(parts, alike)
+            keys = [key for part in parts for key in part.keys]
+            own = [one for part in parts for one in part.batch.all_metadata()]
+            where = [one for part in parts for one in part.batch.where()]
+            passed = [set[str]()] * len(keys)
+            if self.without is not None:
+                passed = self.without(keys, asked.digests)
+            most = replace(query, top=1 + max(map(len, passed)))
+            matched = answers(reader, most, asked, None, listed)
+            rows = zip(keys, where, own, passed, matched, strict=True)
+            for key, here, its, names, (matches, cuts) in rows:
+                best = next((one for one in matches if one.key not in names), None)
+                one = None
+                if best is not None:
+                    (file, line), (kept, (kept_file, kept_line)) = here, self._kept(best.key)
+                    how = best.similarity, best.exact, best.identical
+                    both = picked(its, fields) if fields else None, best.metadata
+                    one = DroppedRow(key, file, line, kept, kept_file, kept_line, *how, *both)
+                found.append(one)
+                unsure += bool(cuts) and best is None
         return found, unsure
 
     def _kept(self, key: str) -> tuple[str, Where]:
@@ -107,22 +107,6 @@ class Reference:
             return key, (None, None)
         number, key = number_of(key), without_number(key)
         return key, self.places.where(number + 1, key)
-
-
-def _groups(parts: Sequence[SignedPart], most: int) -> Iterator[list[SignedPart]]:
-    """Parts with documents, in groups of about `most` documents that are looked up at once."""
-    group: list[SignedPart] = []
-    documents = 0
-    for part in parts:
-        if not part.keys:
-            continue
-        group.append(part)
-        documents += len(part.keys)
-        if documents >= most:
-            yield group
-            group, documents = [], 0
-    if group:
-        yield group
 
 
 def check_there(path: str) -> None:
@@ -171,52 +155,48 @@ def reference(
     """
     name = os.fspath(path)
     check_there(name)
-    with ExitStack() as stack:
-        places: Places | None = None
-        if is_temporary := not is_database(name):
-            directory = stack.enter_context(temporary_directory(beside))
-            made = replace(settings, passages=0)
-            made_at = directory / "reference.db"
-            store = Store.open(made_at, "create", timeout, lambda: made, limits=limits)
-        else:
-            store = Store.open(Path(name), "read", timeout, limits=limits)
-        stack.callback(store.close)
-        if is_temporary:
-            skipped_files = reader.skipped_files
-            reader = replace(
-                reader,
-                format="auto",
-                fallback=reader.fallback if reader.format == "auto" else reader.format,
-                stdin=None,
-                auto_key=True,
-                metadata=bool(fields),
-                metadata_fields=outermost(fields),
-                whole=False,
+    if is_database(name):
+        with closing(Store.open(Path(name), "read", timeout, limits=limits)) as store:
+            found = Reference(store, name)
+            found.check(settings)
+            yield found
+        return
+    skipped_files = reader.skipped_files
+    reader = replace(
+        reader,
+        format="auto",
+        fallback=reader.fallback if reader.format == "auto" else reader.format,
+        stdin=None,
+        auto_key=True,
+        metadata=bool(fields),
+        metadata_fields=outermost(fields),
+        whole=False,
+    )
+    reader.skipped_files = skipped_files
+    total, places = AddReport(), Places(1)
+    with temporary_store(replace(settings, passages=0), limits, beside) as store:
+        job = Job(store, on_failure=on_failure, numbered=True)
+        with reader.shown(progress, "indexing", [name]) as show:
+            for report in added(job, reader.batches([name]), places):
+                total += report
+                show(total.documents, None, "documents")
+        if total.failed:
+            raise InputError(
+                f"{name} cannot be read whole ({total.failed:,} failed), and rows similar to what "
+                "is missing would stay: nothing is written; repair it, or add the rest of it to a "
+                "database with lshdb add, and compare with that"
             )
-            reader.skipped_files = skipped_files
-            count = failed = 0
-            places = Places(1)
+        if not total.documents:
+            raise InputError(f"{name}: no document in it to compare with")
+        yield Reference(store, name, places)
 
-            def fail(failure: Failure) -> None:
-                nonlocal failed
-                failed += 1
-                if on_failure is not None:
-                    on_failure(failure)
 
-            items = reader.batches([name])
-            job = Job(store, on_failure=fail, numbered=True)
-            with reader.shown(progress, "indexing", [name]) as show:
-                for report in added(job, items, places):
-                    count += report.documents
-                    show(count, None, "documents")
-            if failed:
-                raise InputError(
-                    f"{name} cannot be read whole ({failed:,} failed), and rows similar to what is "
-                    "missing would stay: nothing is written; repair it, or add the rest of it to a "
-                    "database with lshdb add, and compare with that"
-                )
-            if not count:
-                raise InputError(f"{name}: no document in it to compare with")
-        found = Reference(store, name, places)
-        found.check(settings)
-        yield found
+@contextmanager
+def temporary_store(
+    settings: Settings, limits: Limits, beside: Path | None = None
+) -> Iterator[Store]:
+    """A file that is deleted at the end, in a directory or in that of the system."""
+    with temporary_directory(beside) as directory:
+        path = directory / "dedup.db"
+        with closing(Store.open(path, "create", TIMEOUT, lambda: settings, limits=limits)) as store:
+            yield store

@@ -207,7 +207,7 @@ def test_what_fails_costs_only_itself_in_any_order(
     dropped = DroppedRow(last, *where[last], first, *where[first], 1.0, True, True)
     assert found == {first: None, last: dropped, "b": None}
     assert [(one.where, one.reason.split(",")[0]) for one in failures] == [
-        (f"{paths[0]}:1", "the document has 101 bytes"),
+        (f"{paths[0]}:1", "longer than 100 bytes"),
         (paths[1], "no such file or directory"),
     ]
 
