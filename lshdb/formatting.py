@@ -70,14 +70,14 @@ def size(count: int) -> str:
     return f"{count:,} bytes" if count < 500_000 else f"{count / 1e6:,.0f} MB"
 
 
-def shortened(text: str, most: int) -> str:
-    """A text of at most `most` characters, without its middle if it is longer.
+def shortened(text: str, maximum: int) -> str:
+    """A text of at most `maximum` characters, without its middle if it is longer.
 
     >>> shortened("a long text", 7)
     'a l…ext'
     """
-    half = (most - 1) // 2
-    return text if len(text) <= most else f"{text[:half]}\N{HORIZONTAL ELLIPSIS}{text[-half:]}"
+    half = (maximum - 1) // 2
+    return text if len(text) <= maximum else f"{text[:half]}\N{HORIZONTAL ELLIPSIS}{text[-half:]}"
 
 
 def listed(things: Sequence[object], shown: int) -> str:

@@ -166,8 +166,8 @@ class Limits:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            least = isinstance(value, int) and field.name != "passage_processes"
-            if not isinstance(value, Limit) and value < least:
+            minimum = isinstance(value, int) and field.name != "passage_processes"
+            if not isinstance(value, Limit) and value < minimum:
                 raise UsageError(f"limits: {field.name} {value} is too small")
 
 

@@ -462,8 +462,8 @@ class Passages:
     def __len__(self) -> int:
         return len(self.sources)
 
-    def __getitem__(self, place: int) -> Source:
-        return self.sources[place]
+    def __getitem__(self, index: int) -> Source:
+        return self.sources[index]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # The files of tests are in memory where there is room: on a disk thousands of commits wait.
 MEMORY = "/dev/shm"
 if "PYTEST_DEBUG_TEMPROOT" not in os.environ and os.access(MEMORY, os.W_OK):
-    place = os.statvfs(MEMORY)
-    if place.f_bavail * place.f_frsize > 4 << 30 and not place.f_flag & os.ST_NOEXEC:
+    volume = os.statvfs(MEMORY)
+    if volume.f_bavail * volume.f_frsize > 4 << 30 and not volume.f_flag & os.ST_NOEXEC:
         os.environ["PYTEST_DEBUG_TEMPROOT"] = MEMORY
 
 # No limits of time: on a busy machine any test is slow at times. Each run tries the same cases;

@@ -105,9 +105,9 @@ def text_families(
         for copy in range(copies):
             edited = list(base)
             for _ in range(rng.randint(0, most_edits)):
-                place = rng.randrange(len(edited))
+                index = rng.randrange(len(edited))
                 new = rng.choices(vocabulary, cum_weights=weights, k=1)
-                edited[place : place + rng.choice((0, 1, 1, 1))] = new * rng.choice((0, 1, 1))
+                edited[index : index + rng.choice((0, 1, 1, 1))] = new * rng.choice((0, 1, 1))
             documents[f"{family}/{copy}"] = " ".join(edited)
     return documents
 
@@ -436,8 +436,8 @@ class Parsed(HTMLParser):
             raise AssertionError(f"</{tag}> closes nothing")
 
     def handle_data(self, data: str) -> None:
-        for place in self.open:
-            self.elements[place][2].append(data)
+        for index in self.open:
+            self.elements[index][2].append(data)
 
     def texts(self, tag: str, **attributes: str) -> list[str]:
         """The texts of the elements of a name (`class_` is the attribute class)."""

@@ -210,8 +210,8 @@ def shingle_hash(shingle: Shingle, kind: str, seed: int) -> int:
         label = "string" if kind == "set" else kind
         return span_hash(shingle.encode("utf-8", "surrogatepass"), seed, label)
     total = 0
-    for word, place in zip(shingle, constants(seed, "word places", 64), strict=False):
-        total += span_hash(word.encode("utf-8", "surrogatepass"), seed, "word") * place
+    for word, factor in zip(shingle, constants(seed, "word places", 64), strict=False):
+        total += span_hash(word.encode("utf-8", "surrogatepass"), seed, "word") * factor
     return total & MASK64
 
 
@@ -263,21 +263,21 @@ def fast_signature(hashes: Iterable[int], lanes: int, seed: int) -> list[int]:
         g ^= g >> 16
         return (g * narrow_2) & MASK32
 
-    least: dict[int, int] = {}
+    minimum: dict[int, int] = {}
     for x in distinct:
         h = fast_first_hash(x, seed)
         lane = scaled(h >> 32, lanes)
-        least[lane] = min(least.get(lane, h), h)
-    signature = {lane: h & MASK32 for lane, h in least.items()}
+        minimum[lane] = min(minimum.get(lane, h), h)
+    signature = {lane: h & MASK32 for lane, h in minimum.items()}
     for i in range(1, lanes):
         if len(signature) == lanes:
             break
-        least = {}
+        minimum = {}
         for x in distinct:
             g = later(x, i)
             lane = scaled(g, lanes)
-            least[lane] = min(least.get(lane, g), g)
-        signature = least | signature
+            minimum[lane] = min(minimum.get(lane, g), g)
+        signature = minimum | signature
     for lane in range(lanes):
         if lane not in signature:
             signature[lane] = min(later(x, lanes + lane) for x in distinct)

@@ -126,10 +126,10 @@ def json_lines(answer: Answer) -> list[dict[str, object]]:
     return [json.loads(line) for line in answer.text.splitlines()]
 
 
-def check_sites(site: Site, place: str, pages: Sequence[str], sql: Sequence[str]) -> None:
+def check_sites(site: Site, index: str, pages: Sequence[str], sql: Sequence[str]) -> None:
     """Assert that pages of other sites may link to pages, without SQL in the address, only."""
     clicked = {
-        "Sec-Fetch-Site": place,
+        "Sec-Fetch-Site": index,
         "Sec-Fetch-Mode": "navigate",
         "Sec-Fetch-Dest": "document",
     }

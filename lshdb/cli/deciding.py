@@ -350,8 +350,8 @@ def review(
             message("no two documents are similar: nothing to review")
             return
         found.sort(key=_SORTS[sort])
-        least = asked.threshold or database.settings.threshold
-        work = Session(database, found, least, user() if who is None else who)
+        minimum = asked.threshold or database.settings.threshold
+        work = Session(database, found, minimum, user() if who is None else who)
         try:
             work.run()
         finally:

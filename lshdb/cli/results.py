@@ -140,9 +140,9 @@ def _typed(columns: Columns, rows: Sequence[Sequence[object]]) -> Columns:
         UsageError: a column has several.
     """
     found = dict(columns)
-    for place, name in enumerate(columns):
+    for index, name in enumerate(columns):
         if columns[name] is object:
-            values = (row[place] for row in rows)
+            values = (row[index] for row in rows)
             kinds = {str if isinstance(one, _NESTED) else type(one) for one in values} - {NoneType}
             if kinds == {int, float}:
                 kinds = {float}

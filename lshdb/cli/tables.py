@@ -181,8 +181,8 @@ class KeptRows:
         if origin is None:
             return
         self._go_to(0 if self._is_one else self._numbers[origin.name])
-        self._rows.write(origin, places := outcome.kept)
-        self._output.filled |= bool(places)
+        self._rows.write(origin, indices := outcome.kept)
+        self._output.filled |= bool(indices)
 
     def flush(self) -> None:
         """Pass buffered output to the system."""

@@ -136,7 +136,7 @@ def _measure(at: DatabaseFile, asked: MeasureOptions, form: Form) -> None:
 def _measured_rows(measured: Measured) -> Iterator[tuple[Any, ...]]:
     for one in (measured.recall, *measured.parts):
         interval = one.recall, one.formula, one.low, one.high
-        yield "recall", one.least, one.below, *interval, one.pairs, one.found, measured.exact
+        yield "recall", one.minimum, one.below, *interval, one.pairs, one.found, measured.exact
     none = (None,) * 4
     candidates = measured.candidates, measured.candidates_formula
     yield "candidates a query", None, None, *candidates, *none, measured.exact

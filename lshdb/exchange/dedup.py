@@ -233,8 +233,8 @@ def decided_rows(outcomes: Iterable[Outcome]) -> Iterator[DecidedRow]:
             continue
         lines = lines_of(origin, outcome.places)
         of_rows = zip(outcome.keys, outcome.places, lines, outcome.dropped, strict=True)
-        for key, place, line, dropped in of_rows:
-            yield DecidedRow(key, origin.name, origin.numbers[place], bytes(line), dropped)
+        for key, index, line, dropped in of_rows:
+            yield DecidedRow(key, origin.name, origin.numbers[index], bytes(line), dropped)
 
 
 # the forms of rows
@@ -371,7 +371,7 @@ def _of_files(given: Sequence[Any], reading: RecordOptions) -> _Source:
 
     def each(mask: Mask) -> Iterator[dict[str, Any]]:
         kept = _kept_places(batches(), mask)
-        return chain.from_iterable(rows_of(origin).records(places) for origin, places in kept)
+        return chain.from_iterable(rows_of(origin).records(indices) for origin, indices in kept)
 
     return _listed(reading, batches, each, paths)
 
@@ -399,5 +399,5 @@ def _save(path: str, source: _Source, mask: Mask) -> None:
     format = output_format(path, own)
     head, of_lines = reader.common_head(paths, format), KIND[own] == "json"
     with Output(path) as file, sink(Target(file, format), head, of_lines=of_lines) as rows:
-        for origin, places in _kept_places(source.batches(), mask):
-            rows.write(origin, places)
+        for origin, indices in _kept_places(source.batches(), mask):
+            rows.write(origin, indices)

@@ -35,20 +35,20 @@ def expand_ranges(starts: IntArray, sizes: IntArray) -> IntArray:
     return at
 
 
-def chunks_of(sizes: IntArray, most: int) -> Iterator[slice]:
+def chunks_of(sizes: IntArray, maximum: int) -> Iterator[slice]:
     """Cut items of sizes int64[n] into parts up to a limit, or one item alone."""
     ends = sizes.cumsum()
     first = 0
     while first < len(ends):
         begun = ends[first] - sizes[first]
-        last = max(first + 1, int(ends.searchsorted(begun + most, side="right")))
+        last = max(first + 1, int(ends.searchsorted(begun + maximum, side="right")))
         yield slice(first, last)
         first = last
 
 
-def chunks(count: int, most: int) -> Iterator[slice]:
-    """Cut n items into slices of up to `most`."""
-    return (slice(start, start + most) for start in range(0, count, most))
+def chunks(count: int, maximum: int) -> Iterator[slice]:
+    """Cut n items into slices of up to `maximum`."""
+    return (slice(start, start + maximum) for start in range(0, count, maximum))
 
 
 def runs(numbers: IntArray) -> tuple[IntArray, IntArray]:
@@ -64,14 +64,14 @@ def sums(true: npt.NDArray[np.bool_], offsets: IntArray) -> IntArray:
     return sizes_of(offsets_of(true)[offsets])
 
 
-def bounded(items: Iterable[_T], size_of: Callable[[_T], int], most: int) -> Iterator[list[_T]]:
+def bounded(items: Iterable[_T], size_of: Callable[[_T], int], maximum: int) -> Iterator[list[_T]]:
     """Cut a stream of items into lists, each ended by the item that exceeds a total size."""
     some: list[_T] = []
     size = 0
     for item in items:
         some.append(item)
         size += size_of(item)
-        if size > most:
+        if size > maximum:
             yield some
             some, size = [], 0
     if some:

@@ -74,8 +74,8 @@ def _cut_words(texts: list[str]) -> Units:
         starts, stops = from_start[starts], to_end[stops - 1]
     lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
     before = np.repeat(offsets_of(lengths + 1)[:-1], words.counts)
-    places = ends - sizes, ends, starts - before, stops - before
-    return Units(letters.tobytes(), *places, words.counts)
+    indices = ends - sizes, ends, starts - before, stops - before
+    return Units(letters.tobytes(), *indices, words.counts)
 
 
 def _cut_characters(texts: list[str]) -> Units:

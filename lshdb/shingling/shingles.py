@@ -65,12 +65,12 @@ def groups(
         # For all at once, as a Python step for each would take a tenth of the time of signing.
         ascii = np.fromiter(map(str.isascii, texts), np.bool_, count)
         large = lengths > block
-    for place in np.flatnonzero(large).tolist():
-        yield [place]
+    for index in np.flatnonzero(large).tolist():
+        yield [index]
     for kind in (ascii, ~ascii):
-        places = np.flatnonzero(kind & ~large)
-        for part in chunks_of(lengths[places] + 1, block):
-            yield places[part].tolist()
+        indices = np.flatnonzero(kind & ~large)
+        for part in chunks_of(lengths[indices] + 1, block):
+            yield indices[part].tolist()
 
 
 def is_large(content: Content, shingling: Shingling, block: int = 0) -> TypeGuard[str]:
@@ -166,10 +166,10 @@ def _by_groups(
     return joined if order == list(range(len(order))) else taken(joined, np.argsort(order))
 
 
-def taken(shingles: Shingles, places: npt.NDArray[np.int64]) -> Shingles:
+def taken(shingles: Shingles, indices: npt.NDArray[np.int64]) -> Shingles:
     """The shingles of the documents at some places int64[n], in this order."""
-    sizes = sizes_of(shingles.offsets)[places]
-    hashes = shingles.hashes[expand_ranges(shingles.offsets[places], sizes)]
+    sizes = sizes_of(shingles.offsets)[indices]
+    hashes = shingles.hashes[expand_ranges(shingles.offsets[indices], sizes)]
     return Shingles(hashes, offsets_of(sizes))
 
 
@@ -373,10 +373,10 @@ def _word_hashes(texts: list[str], seed: int) -> tuple[Hashes, Offsets]:
 
 def word_sums(words: Hashes, size: int, seed: int) -> Hashes:
     """The shingle of `size` words from each on, uint64[n]; at the end with zeros for words."""
-    places = constants(seed, "word places", size)
-    sums: Hashes = words * places[0]
-    for place in range(1, min(size, len(words))):
-        sums[:-place] += words[place:] * places[place]
+    factors = constants(seed, "word places", size)
+    sums: Hashes = words * factors[0]
+    for index in range(1, min(size, len(words))):
+        sums[:-index] += words[index:] * factors[index]
     return sums
 
 
@@ -388,11 +388,11 @@ def _word_windows(words: Hashes, lengths: Offsets, size: int, seed: int) -> Shin
     offsets = offsets_of(counts)
     (short,) = ((lengths > 0) & (lengths < size)).nonzero()
     if len(short):
-        places = constants(seed, "word places", size)
+        factors = constants(seed, "word places", size)
         hashes[offsets[short]] = 0
-        for place in range(size):
-            has = short[lengths[short] > place]
-            hashes[offsets[has]] += words[starts[has] + place] * places[place]
+        for index in range(size):
+            has = short[lengths[short] > index]
+            hashes[offsets[has]] += words[starts[has] + index] * factors[index]
     return Shingles(hashes, offsets)
 
 

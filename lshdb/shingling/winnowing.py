@@ -47,10 +47,10 @@ class Fingerprints:
     def __len__(self) -> int:
         return len(self.values)
 
-    def take(self, places: npt.NDArray[np.int64], documents: int) -> Fingerprints:
+    def take(self, indices: npt.NDArray[np.int64], documents: int) -> Fingerprints:
         """Those of the documents at some places int64[m] of n, numbered in that order."""
         now = np.full(documents, -1)
-        now[places] = np.arange(len(places))
+        now[indices] = np.arange(len(indices))
         own = now[self.documents]
         kept = own >= 0
         return Fingerprints(self.values[kept], own[kept], self.positions[kept])
@@ -164,12 +164,12 @@ def _least_of_windows(hashes: Hashes, window: int) -> Hashes:
     """
     if len(hashes) < window:
         return hashes[:0]
-    least, width = hashes, 1
+    minimum, width = hashes, 1
     while width < window:
         step = min(width, window - width)
-        least = np.minimum(least[:-step], least[step:])
+        minimum = np.minimum(minimum[:-step], minimum[step:])
         width += step
-    return least
+    return minimum
 
 
 def _winnowed(hashes: Hashes, offsets: Offsets, window: int) -> tuple[Hashes, Offsets]:
@@ -177,15 +177,15 @@ def _winnowed(hashes: Hashes, offsets: Offsets, window: int) -> tuple[Hashes, Of
 
     Windows in a row usually have the same one, which is taken once.
     """
-    least = _least_of_windows(hashes, window)
+    minimum = _least_of_windows(hashes, window)
     begins, counts = offsets[:-1], np.diff(offsets) - window + 1
     begins, counts = begins[counts > 0], counts[counts > 0]
-    new = np.ones(len(least), dtype=np.bool_)
-    new[1:] = least[1:] != least[:-1]
+    new = np.ones(len(minimum), dtype=np.bool_)
+    new[1:] = minimum[1:] != minimum[:-1]
     new[begins] = True
-    new &= selection(begins, counts, len(least))  # no window is in two documents
+    new &= selection(begins, counts, len(minimum))  # no window is in two documents
     chosen = np.flatnonzero(new)
-    values = least[chosen]
+    values = minimum[chosen]
     at = chosen.copy()
     for step in range(window - 1, 0, -1):
         # The first place of the window that has the value.

@@ -63,7 +63,7 @@ def candidates_among(
     """
     if not construction.higher:
         return np.unique(doc_ids, return_counts=True)
-    found, place, counts = np.unique(doc_ids, return_inverse=True, return_counts=True)
+    found, index, counts = np.unique(doc_ids, return_inverse=True, return_counts=True)
     likely = np.flatnonzero(counts >= construction.min_bands)
     true = np.zeros(len(found), dtype=np.bool_)
     at_once = max(1, cells // construction.bands)
@@ -71,7 +71,7 @@ def candidates_among(
         some = likely[part]
         row = np.full(len(found), -1)
         row[some] = np.arange(len(some))
-        row = row[place]
+        row = row[index]
         collided = np.zeros((len(some), construction.bands), dtype=np.bool_)
         collided[row[row >= 0], band_nos[row >= 0]] = True
         true[some] = evaluate(collided, construction)

@@ -97,9 +97,9 @@ class FastSketch:
             h *= self._wide[0]
             h ^= h >> _32
             h *= self._wide[1]
-            place = self._lane(h >> _32)
-            place += row[part]
-            np.minimum.at(flat, place, h)
+            index = self._lane(h >> _32)
+            index += row[part]
+            np.minimum.at(flat, index, h)
 
     def _lane(self, g: Hashes) -> Offsets:
         """The lanes of 32-bit hashes in uint64[...], overwritten: g k / 2^32, below k."""
@@ -142,9 +142,9 @@ class FastSketch:
             rounds = np.arange(i, i + many)[:, np.newaxis]
             g = self._round(y, rounds).astype(np.uint64)
             cells = g | (rounds.astype(np.uint64) << _32)
-            place = self._lane(g)
-            place += cell_of_row
-            np.minimum.at(later.ravel(), place.ravel(), cells.ravel())
+            index = self._lane(g)
+            index += cell_of_row
+            np.minimum.at(later.ravel(), index.ravel(), cells.ravel())
             i += many
             still = (later == _NOTHING).any(axis=1)
             if not still.all():
@@ -193,12 +193,12 @@ class MinHashSketch:
         for part in chunks_of(sizes, self._at_once):
             begin, end = starts[part][0], starts[part][-1] + sizes[part][-1]
             mixed = self._mix(shingles.hashes[begin:end])
-            least = np.empty((part.stop - part.start, self.lanes), dtype=np.uint64)
+            minimum = np.empty((part.stop - part.start, self.lanes), dtype=np.uint64)
             for lane in range(self.lanes):
                 h = mixed * self._factors[lane]
                 h += self._terms[lane]
-                least[:, lane] = np.minimum.reduceat(h, starts[part] - begin)
-            signatures[filled[part]] = least >> _32
+                minimum[:, lane] = np.minimum.reduceat(h, starts[part] - begin)
+            signatures[filled[part]] = minimum >> _32
         return signatures
 
     def of_pieces(self, pieces: Callable[[], Iterable[Hashes]]) -> tuple[Signatures, int]:

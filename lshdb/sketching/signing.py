@@ -41,14 +41,14 @@ class Signed:
     run: int = 0
     fingerprints: Fingerprints = NO_FINGERPRINTS
 
-    def take(self, places: npt.NDArray[np.int64]) -> Signed:
+    def take(self, indices: npt.NDArray[np.int64]) -> Signed:
         """The documents at some places int64[m], each once."""
         return replace(
             self,
-            signatures=self.signatures[places],
-            shingles=self.shingles[places],
-            bucket_keys=self.bucket_keys[places],
-            fingerprints=self.fingerprints.take(places, len(self.shingles)),
+            signatures=self.signatures[indices],
+            shingles=self.shingles[indices],
+            bucket_keys=self.bucket_keys[indices],
+            fingerprints=self.fingerprints.take(indices, len(self.shingles)),
         )
 
     def banded(self, settings: Settings) -> Signed:

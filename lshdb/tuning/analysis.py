@@ -71,8 +71,8 @@ class Distribution:
 
 
 @functools.lru_cache(maxsize=4)
-def _log_factorials(most: int) -> Shares:
-    return np.array([math.lgamma(i + 1) for i in range(most + 1)])
+def _log_factorials(maximum: int) -> Shares:
+    return np.array([math.lgamma(i + 1) for i in range(maximum + 1)])
 
 
 def curve(similarities: Shares, construction: Construction) -> Shares:

@@ -178,17 +178,17 @@ def _last(
     """
     text = text or f"and {used}"
     p = candidate_probability(threshold, Construction.parse(text))
-    most = lanes // used
+    maximum = lanes // used
     if not 0 < p < 1:
         sizes = {1}
     elif kind == "and":
         exact = math.log1p(-recall) / math.log1p(-p) if recall < 1 else math.inf
-        sizes = {math.ceil(exact), math.ceil(exact) + 1} if exact < most else {most}
+        sizes = {math.ceil(exact), math.ceil(exact) + 1} if exact < maximum else {maximum}
     else:
         exact = math.log(recall) / math.log(p)
-        sizes = {min(math.floor(exact), most)}
+        sizes = {min(math.floor(exact), maximum)}
     for size in sorted(sizes):
-        if not 1 <= size <= most:
+        if not 1 <= size <= maximum:
             continue
         construction = Construction.parse(f"{text}, {'or' if kind == 'and' else 'and'} {size}")
         if candidate_probability(threshold, construction) >= recall:

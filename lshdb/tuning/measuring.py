@@ -50,7 +50,7 @@ class MeasuredRecall:
     """How many similar pairs in a range of similarity are found.
 
     Attributes:
-        least: the lowest similarity of the range.
+        minimum: the lowest similarity of the range.
         below: its end; 1 includes 1.
         pairs: similar pairs by brute force, each once.
         found: how many of them are candidates.
@@ -59,7 +59,7 @@ class MeasuredRecall:
         formula: the mean over these pairs of the curve at their similarities; None without pairs.
     """
 
-    least: float
+    minimum: float
     below: float
     pairs: int
     found: int
@@ -171,8 +171,8 @@ def _candidates(
     each = (candidate_ids(store, signature) for signature in signatures)
     others = (own[own != doc_id] for own, doc_id in zip(each, doc_ids, strict=True))
     start = 0
-    most = store.limits.measure_held
-    for found in bounded(others, lambda own: len(own) + _PER_QUERY, most):
+    maximum = store.limits.measure_held
+    for found in bounded(others, lambda own: len(own) + _PER_QUERY, maximum):
         yield slice(start, start := start + len(found)), found
 
 
@@ -184,11 +184,11 @@ class _Counts:
         self._store, self._threshold, self._queries = store, threshold, queries
         self._bounds = np.linspace(threshold, 1, PARTS + 1)
         self._agree = np.zeros(settings.permutations + 1, dtype=np.int64)
-        least = float(min_estimate(threshold, settings.permutations))
+        minimum = float(min_estimate(threshold, settings.permutations))
         if not settings.content:
-            least = threshold
+            minimum = threshold
         # An estimate is a whole number of lanes; rounding must not lose the last one.
-        self._least_agree = max(0, math.ceil(least * settings.permutations - 1e-9))
+        self._least_agree = max(0, math.ceil(minimum * settings.permutations - 1e-9))
         self._similar, self._found = np.zeros((2, PARTS, len(queries)), dtype=np.int64)
         self._expected = np.zeros(PARTS)
         self._candidates = self._similar_candidates = 0
@@ -207,9 +207,9 @@ class _Counts:
         agree = agreeing(signatures, others)
         self._agree += np.bincount(agree.ravel(), minlength=len(self._agree))
         is_candidate = np.zeros(agree.shape, dtype=np.bool_)
-        for place, found in enumerate(candidates):
+        for index, found in enumerate(candidates):
             begin, end = np.searchsorted(found, [doc_ids[0], doc_ids[-1] + 1])
-            is_candidate[place, np.searchsorted(doc_ids, found[begin:end])] = True
+            is_candidate[index, np.searchsorted(doc_ids, found[begin:end])] = True
         self._candidates += int(is_candidate.sum())
         row, column = np.nonzero(agree >= self._least_agree)
         other = queries[row] != doc_ids[column]
@@ -219,13 +219,13 @@ class _Counts:
         scores = agree[row, column] / self._store.settings.permutations
         if self._store.settings.content:
             both = np.concatenate([queries[row], doc_ids[column]])
-            documents, places = np.unique(both, return_inverse=True)
+            documents, indices = np.unique(both, return_inverse=True)
             shingles, digests = self._store.sizes(documents)
             same, contents = canonical_ids(digests), self._store.contents
             exact = Exact(
                 contents, documents, same, shingles, self._store.settings, self._store.limits
             )
-            scores = exact.scores(places[: len(row)], places[len(row) :], self._threshold)
+            scores = exact.scores(indices[: len(row)], indices[len(row) :], self._threshold)
         similar = scores >= self._threshold
         row, column, scores = row[similar], column[similar], scores[similar]
         found = is_candidate[row, column]
@@ -233,9 +233,9 @@ class _Counts:
         self._similar_candidates += int(found.sum())
         self._expected_similar += float(p.sum())
         # In a pair of two queries, each finds the other or neither does: it counts once.
-        place, query = np.searchsorted(self._queries, doc_ids[column]), row + part.start
-        is_query = self._queries.take(place, mode="clip") == doc_ids[column]
-        once = ~(is_query & (place < query))
+        index, query = np.searchsorted(self._queries, doc_ids[column]), row + part.start
+        is_query = self._queries.take(index, mode="clip") == doc_ids[column]
+        once = ~(is_query & (index < query))
         range_no = np.searchsorted(self._bounds[1:-1], scores[once], side="right")
         np.add.at(self._similar, (range_no, query[once]), 1)
         np.add.at(self._found, (range_no, query[once]), found[once])
@@ -273,15 +273,15 @@ class _Counts:
             precision_formula=expected_precision,
         )
 
-    def _recall(self, least: float, below: float, parts: slice) -> MeasuredRecall:
+    def _recall(self, minimum: float, below: float, parts: slice) -> MeasuredRecall:
         similar = self._similar[parts].sum(axis=0)
         pairs, found = int(similar.sum()), int(self._found[parts].sum())
         if not pairs:
-            return MeasuredRecall(least, below, 0, 0, None, None, None, None)
+            return MeasuredRecall(minimum, below, 0, 0, None, None, None, None)
         # The pairs of a query are not independent: all of its copies are found or none. So the
         # interval is that of fewer pairs, with those of a query counted as one.
         effective = pairs**2 / float((similar.astype(np.float64) ** 2).sum())
         share = found / pairs
         low, high = wilson(share * effective, effective)
         formula = float(self._expected[parts].sum()) / pairs
-        return MeasuredRecall(least, below, pairs, found, share, low, high, formula)
+        return MeasuredRecall(minimum, below, pairs, found, share, low, high, formula)

@@ -38,8 +38,8 @@ def choose_construction(threshold: float, recall: float, lanes: int) -> Construc
     Construction(rows=6, bands=16)
     """
     for rows in range(lanes, 0, -1):
-        most = Construction(rows, lanes // rows)
-        if candidate_probability(threshold, most) >= recall:
+        maximum = Construction(rows, lanes // rows)
+        if candidate_probability(threshold, maximum) >= recall:
             break
     else:
         best = candidate_probability(threshold, Construction(1, lanes))
@@ -48,10 +48,10 @@ def choose_construction(threshold: float, recall: float, lanes: int) -> Construc
             f"permutations (at most {math.floor(best * 1e4) / 1e4:g}): give more "
             "permutations or ask for less recall"
         )
-    for bands in range(1, most.bands):
+    for bands in range(1, maximum.bands):
         if candidate_probability(threshold, Construction(rows, bands)) >= recall:
             return Construction(rows, bands)
-    return most
+    return maximum
 
 
 def resolve(request: SettingsOptions) -> Settings:
@@ -114,12 +114,12 @@ def reindexed(request: ShapeOptions, settings: Settings) -> Settings:
         recall=or_default(request.recall, settings.recall),
         construction=Construction(1, 1),
     )
-    most = candidate_probability(settings.threshold, Construction(1, lanes))
-    if construction is None and most < settings.recall:
+    maximum = candidate_probability(settings.threshold, Construction(1, lanes))
+    if construction is None and maximum < settings.recall:
         raise SettingsError(
             f"recall {settings.recall:g} at threshold {settings.threshold:g} cannot be reached "
             f"with the {lanes} lanes of the stored signatures (at most "
-            f"{math.floor(most * 1e4) / 1e4:g}): ask for less recall, or make another file "
+            f"{math.floor(maximum * 1e4) / 1e4:g}): ask for less recall, or make another file "
             "with more permutations"
         )
     return _shaped(request, settings, construction)

@@ -46,32 +46,32 @@ def distribution_of(store: Store, seed: int) -> tuple[int, Distribution]:
         doc_ids, signatures = sample_documents(store, rng, _DOCUMENTS, documents)
         if len(doc_ids) < 2:
             return documents, Distribution(grid, np.zeros(lanes + 1), lanes)
-        places = rng.permutation(len(doc_ids))[:_QUERIES]
-        agree = np.bincount(agreeing(signatures[places], signatures).ravel(), minlength=lanes + 1)
-        agree[-1] -= len(places)  # each query with itself
+        indices = rng.permutation(len(doc_ids))[:_QUERIES]
+        agree = np.bincount(agreeing(signatures[indices], signatures).ravel(), minlength=lanes + 1)
+        agree[-1] -= len(indices)  # each query with itself
         weights = agree / agree.sum()
         plain = Construction(store.settings.construction.rows, store.settings.construction.bands)
         tail = grid >= curve_threshold(plain)
-        mates = _neighbours(store, doc_ids[places], signatures[places])
+        mates = _neighbours(store, doc_ids[indices], signatures[indices])
         weights[tail] = mates[tail] / curve(grid[tail], plain) / max(1, documents - 1)
     return documents, Distribution(grid, weights / max(1, weights.sum()), lanes)
 
 
 def _neighbours(store: Store, doc_ids: Ids, signatures: Signatures) -> npt.NDArray[np.float64]:
     """How many others of each similarity share a bucket with a document, float64[k+1]."""
-    lanes, most = signatures.shape[1], store.limits.sample_rows
+    lanes, maximum = signatures.shape[1], store.limits.sample_rows
     mates = np.zeros(lanes + 1)
     cut = 0
     for doc_id, signature in zip(doc_ids.tolist(), signatures, strict=True):
         keys = buckets_of(store, signature)[np.newaxis]
-        some = members(store, keys, first=most + 1)
-        cut += bool((some.sizes > most).any())
+        some = members(store, keys, first=maximum + 1)
+        cut += bool((some.sizes > maximum).any())
         others = np.unique(some.doc_ids)
         own = store.signatures_of(others[others != doc_id])
         agree = agreeing(signature[np.newaxis], own)
         mates += np.bincount(agree.ravel(), minlength=lanes + 1)
     if cut:
-        warn_of_limit(sample_cut(cut, len(doc_ids), most))
+        warn_of_limit(sample_cut(cut, len(doc_ids), maximum))
     return mates / len(doc_ids)
 
 

@@ -67,13 +67,13 @@ def draw(commands: tuple[str, ...]) -> str:
     """The SVG of a terminal in which the commands were run."""
     console = Console(record=True, width=_WIDTH, file=open(os.devnull, "w"), force_terminal=True)  # noqa: SIM115
     with tempfile.TemporaryDirectory() as directory:
-        place = Path(directory)
+        index = Path(directory)
         shutil.copytree(
-            encodings[0], place / "encodings", ignore=shutil.ignore_patterns("__pycache__")
+            encodings[0], index / "encodings", ignore=shutil.ignore_patterns("__pycache__")
         )
         for command in commands:
             console.print(Text(f"$ {command}", style="bold"))
-            console.print(Text.from_ansi(terminal(command, place)))
+            console.print(Text.from_ansi(terminal(command, index)))
             console.print()
     return console.export_svg(title="lshdb", code_format=_FORMAT, unique_id="lshdb")
 

@@ -38,7 +38,7 @@ def test_a_review_from_the_first_decision_to_removing(command: Command) -> None:
     assert roles(command) == {"a": "drop", "b": "member", "c": "keep"}
     assert roles(command, "--all") == {"a": "keep", "b": "member", "c": "member"}
     listed = [line.split("\t") for line in command("decisions").lines]
-    assert [[cells[place] for place in (0, 1, 2, 3, 6)] for cells in listed] == [
+    assert [[cells[index] for index in (0, 1, 2, 3, 6)] for cells in listed] == [
         ["1", "different", "a, b", "holds", "two editions"],
         ["2", "drop", "a", "holds", ""],
         ["3", "drop", "c", "overruled", ""],

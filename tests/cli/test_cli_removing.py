@@ -17,8 +17,8 @@ def command(tmp_path: Path) -> Command:
     database_of(
         tmp_path / "lsh.db",
         (
-            lshdb.Document(key, [*range(place, place + 5)], {"place": place})
-            for place, key in enumerate(ODD_KEYS)
+            lshdb.Document(key, [*range(index, index + 5)], {"place": index})
+            for index, key in enumerate(ODD_KEYS)
         ),
         shingle="set",
         threshold=0.5,

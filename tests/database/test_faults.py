@@ -60,13 +60,13 @@ NAMESPACE = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-u
 MOUNT = 'mount -t tmpfs -o size=$1 none "$2" && cd "$2" && exec "$3" -c "$4"'
 
 
-def on_disk_of(size: str, place: Path, test: Callable[[], None]) -> None:
+def on_disk_of(size: str, index: Path, test: Callable[[], None]) -> None:
     """Call a function of this module in a process whose current directory is a small disk."""
     if not may_mount():
         pytest.skip("mounting a small file system is not permitted here")
     paths = [str(HERE), str(HERE.parent)]
     call = f"import sys; sys.path[:0] = {paths!r}; import test_faults as t; "
-    arguments: list[str | Path] = [size, place, sys.executable, f"{call}t.{test.__name__}()"]
+    arguments: list[str | Path] = [size, index, sys.executable, f"{call}t.{test.__name__}()"]
     done = subprocess.run(
         [*NAMESPACE, "sh", "-c", MOUNT, "sh", *arguments],
         capture_output=True,
@@ -136,9 +136,9 @@ def _on_full_disk() -> None:
 
 
 def test_a_full_disk_is_reported_and_leaves_the_file_as_it_was(tmp_path: Path) -> None:
-    (place := tmp_path / "disk").mkdir()
-    on_disk_of("1500k", place, _on_full_disk)
-    assert list(tmp_path.iterdir()) == [place]
+    (index := tmp_path / "disk").mkdir()
+    on_disk_of("1500k", index, _on_full_disk)
+    assert list(tmp_path.iterdir()) == [index]
 
 
 # failing disks

@@ -125,8 +125,8 @@ def test_files_are_read_again_for_what_is_kept(tmp_path: Path, keep: Any) -> Non
     assert [row["n"] for row in result.iter_kept()] == kept
     for row, (i, j, _) in zip(result.dropped, gone, strict=True):
         for number, side in ((i, ""), (j, "kept_")):
-            place = (number, "a") if number < 20 else (number - 20, "b")
-            assert (row[f"{side}line"] - 1, Path(row[f"{side}file"]).stem) == place
+            index = (number, "a") if number < 20 else (number - 20, "b")
+            assert (row[f"{side}line"] - 1, Path(row[f"{side}file"]).stem) == index
     result.save(tmp_path / "out.parquet")
     saved = pq.read_table(tmp_path / "out.parquet")
     assert saved.to_pylist() == [ROWS[i] for i in kept]

@@ -28,18 +28,18 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
     Both in one environment, where it makes one for each.
     """
-    place = tmp_path_factory.mktemp("dist")
+    index = tmp_path_factory.mktemp("dist")
     with DefaultIsolatedEnv() as environment:
         builder = ProjectBuilder.from_isolated_env(environment, ROOT, quiet_subprocess_runner)
         environment.install(builder.build_system_requires)
         environment.install(builder.get_requires_for_build("sdist"))
-        sdist = Path(builder.build("sdist", place))
+        sdist = Path(builder.build("sdist", index))
         with tarfile.open(sdist) as archive:
-            archive.extractall(place, filter="data")
-        unpacked = place / sdist.name.removesuffix(".tar.gz")
+            archive.extractall(index, filter="data")
+        unpacked = index / sdist.name.removesuffix(".tar.gz")
         builder = ProjectBuilder.from_isolated_env(environment, unpacked, quiet_subprocess_runner)
         assert builder.get_requires_for_build("wheel") <= builder.build_system_requires
-        return sdist, Path(builder.build("wheel", place))
+        return sdist, Path(builder.build("wheel", index))
 
 
 def sources() -> set[str]:
@@ -95,10 +95,10 @@ def test_every_dependency_has_a_tested_range() -> None:
 
 
 def test_it_works_where_nothing_else_is_installed(built: tuple[Path, Path], tmp_path: Path) -> None:
-    place = tmp_path / "environment"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
-    own = place / "bin" / "python"
-    environment = {"PATH": str(place / "bin"), "HOME": str(tmp_path), "LANG": "C.UTF-8"}
+    index = tmp_path / "environment"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", index], check=True)
+    own = index / "bin" / "python"
+    environment = {"PATH": str(index / "bin"), "HOME": str(tmp_path), "LANG": "C.UTF-8"}
 
     def run(*arguments: str | Path, stdin: str = "") -> str:
         done = subprocess.run(
@@ -121,8 +121,8 @@ def test_it_works_where_nothing_else_is_installed(built: tuple[Path, Path], tmp_
     subprocess.run([*pip, *install, built[1]], cwd=tmp_path, env=user, check=True)
     run(*pip, "check")
     where = Path(run(own, "-c", "import lshdb; print(lshdb.__file__)").strip())
-    assert where.is_relative_to(place)
-    lshdb = place / "bin" / "lshdb"
+    assert where.is_relative_to(index)
+    lshdb = index / "bin" / "lshdb"
     assert metadata(built[1])["Version"] in run(lshdb, "--version")
     text = "whisk the flour with the eggs and the milk and rest the batter for an hour "
     lines = [

@@ -53,8 +53,8 @@ def slices(text: str, shingling: Shingling) -> list[str]:
 def test_there_is_a_stretch_for_every_shingle(text: str, shingling: Shingling) -> None:
     found = bounds(text, shingling)
     assert len(found) == len(hashes(text, shingling))
-    for places in zip(*found, strict=True):
-        assert list(places) == sorted(places)
+    for indices in zip(*found, strict=True):
+        assert list(indices) == sorted(indices)
     assert all(0 <= start < end <= len(text) for start, end in found)
 
 

@@ -28,8 +28,8 @@ def test_a_batch_has_the_fingerprints_of_the_textbook(
         found.values.tolist(), found.documents.tolist(), found.positions.tolist(), strict=True
     )
     expected = [
-        (value, place, position)
-        for place, text in enumerate(texts)
+        (value, index, position)
+        for index, text in enumerate(texts)
         for value, position in oracles.fingerprints(text, shingling.kind, run, seed).items()
     ]
     assert sorted(rows) == sorted(expected)
@@ -44,7 +44,7 @@ def test_texts_that_share_a_run_share_a_fingerprint(
     shared = data.draw(st.lists(st.sampled_from("abcdefgh"), min_size=run, max_size=run + 9))
     one, two = (" ".join([*x, *shared, *y]) for x, y in ((before, behind), (other, last)))
     found = fingerprints([one, two], Shingling("word", 3), run, 1)
-    values = [set(found.values[found.documents == place].tolist()) for place in (0, 1)]
+    values = [set(found.values[found.documents == index].tolist()) for index in (0, 1)]
     assert values[0] & values[1]
 
 

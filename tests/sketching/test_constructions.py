@@ -56,15 +56,15 @@ CASCADES = [
         (" and  4,or 4 ,and 1, and 2, and 3", 4, 24, 6, "and 4, or 4, and 6"),
     ],
 )
-def test_what_a_text_means(text: str, rows: int, bands: int, least: int, shown: str) -> None:
+def test_what_a_text_means(text: str, rows: int, bands: int, minimum: int, shown: str) -> None:
     construction = Construction.parse(text)
     assert (construction.rows, construction.bands) == (rows, bands)
     assert construction.lanes == rows * bands
-    assert construction.min_bands == least
+    assert construction.min_bands == minimum
     assert str(construction) == shown
     assert Construction.parse(shown) == construction
-    assert (construction == Construction(rows, bands)) == (least == 1)
-    assert (repr(construction) == f"Construction.parse({shown!r})") == (least > 1)
+    assert (construction == Construction(rows, bands)) == (minimum == 1)
+    assert (repr(construction) == f"Construction.parse({shown!r})") == (minimum > 1)
 
 
 @given(TEXTS)
@@ -212,9 +212,9 @@ def test_candidates_among_those_that_share_buckets(text: str, cells: int) -> Non
     rng = np.random.default_rng(5)
     collided = rng.random((200, construction.bands)) < 0.3
     doc_ids = rng.permutation(1_000)[:200]
-    places, band_nos = np.nonzero(collided)
-    order = rng.permutation(len(places))
-    rows = band_nos[order], doc_ids[places[order]]
+    indices, band_nos = np.nonzero(collided)
+    order = rng.permutation(len(indices))
+    rows = band_nos[order], doc_ids[indices[order]]
     found, counts = candidates_among(*rows, construction, cells)
     true = evaluate(collided, construction)
     assert 0 < len(found) < 200

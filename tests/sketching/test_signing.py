@@ -39,9 +39,9 @@ def test_batches_have_what_their_documents_have(batches: list[list[str]]) -> Non
     joined = Signed.joined([sign(batch, SETTINGS) for batch in batches])
     assert documents_of(together) == documents_of(joined) == alone
     assert (joined.construction, joined.run) == (SETTINGS.construction, SETTINGS.passages)
-    for places in (range(0, len(texts), 2), range(len(texts) - 1, -1, -1)):
-        taken = documents_of(joined.take(np.array(places, dtype=np.int64)))
-        assert taken == [alone[place] for place in places]
+    for indices in (range(0, len(texts), 2), range(len(texts) - 1, -1, -1)):
+        taken = documents_of(joined.take(np.array(indices, dtype=np.int64)))
+        assert taken == [alone[index] for index in indices]
     reindexed = replace(SETTINGS, construction=Construction(3, 5))
     assert documents_of(joined.banded(reindexed)) == documents_of(sign(texts, reindexed))
     assert joined.banded(SETTINGS) is joined

@@ -58,7 +58,7 @@ def test_all_that_is_measured_of_a_whole_collection(
         own = {
             pair
             for pair in similar
-            if part.least <= SCORES[pair] < part.below or part.below == SCORES[pair] == 1
+            if part.minimum <= SCORES[pair] < part.below or part.below == SCORES[pair] == 1
         }
         assert (part.pairs, part.found) == (len(own), len(own & candidates))
     assert measured.candidates == 2 * len(candidates) / len(SETS)

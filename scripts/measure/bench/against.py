@@ -65,11 +65,11 @@ class Version:
 
     Attributes:
         name: "lshdb" for this checkout, else the revision.
-        place: its environment.
+        folder: of its environment.
     """
 
     name: str
-    place: Path
+    folder: Path
 
 
 def run(lab: Lab) -> None:
@@ -84,17 +84,17 @@ def run(lab: Lab) -> None:
     for version in versions:
         lab.say(f"against: warming up {version.name}")
         database, few = lab.fresh(".db"), lab.fresh(".db")
-        _lshdb(version.place, "add", "-q", "-d", database, corpus.path)
-        _lshdb(version.place, "add", "-q", "-d", few, _first(lab, corpus, 1000))
+        _lshdb(version.folder, "add", "-q", "-d", database, corpus.path)
+        _lshdb(version.folder, "add", "-q", "-d", few, _first(lab, corpus, 1000))
         text = read_texts(corpus.path, 1)[0]
         runs: dict[str, Callable[[], Measured]] = {
-            _ADD: partial(_add, lab, version.place, corpus.path),
-            "query": partial(_run, version.place, "python", _QUERIES, database, queries),
-            "pairs": partial(_lshdb, version.place, "pairs", "--json", "-d", database),
-            "dedup": partial(_dedup, lab, version.place, corpus.path),
-            "reindex": partial(_reindex, lab, version.place, database),
-            _START[0]: partial(_lshdb, version.place, "query", "--text", text, "-d", few),
-            _START[1]: partial(_lshdb, version.place, "--help"),
+            _ADD: partial(_add, lab, version.folder, corpus.path),
+            "query": partial(_run, version.folder, "python", _QUERIES, database, queries),
+            "pairs": partial(_lshdb, version.folder, "pairs", "--json", "-d", database),
+            "dedup": partial(_dedup, lab, version.folder, corpus.path),
+            "reindex": partial(_reindex, lab, version.folder, database),
+            _START[0]: partial(_lshdb, version.folder, "query", "--text", text, "-d", few),
+            _START[1]: partial(_lshdb, version.folder, "--help"),
         }
         for name, one in runs.items():
             job = Job(name, corpus.documents, partial(_values, one), version.name)
@@ -191,12 +191,12 @@ def _install(lab: Lab) -> list[Version]:
     cache = lab.options.directory or Path(
         os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"), "lshdb"
     )
-    place = cache.resolve() / f"against-{commit[:12]}"
-    constraints, ready = place / "constraints.txt", place / "ready"
-    old = Version(commit[:7], place / "old")
+    folder = cache.resolve() / f"against-{commit[:12]}"
+    constraints, ready = folder / "constraints.txt", folder / "ready"
+    old = Version(commit[:7], folder / "old")
     if not ready.exists():
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
         lab.say(f"against: installing {old.name}")
         tree = lab.directory / "worktree"
         _git("worktree", "add", "--detach", str(tree), commit)
@@ -206,15 +206,15 @@ def _install(lab: Lab) -> list[Version]:
             _git("worktree", "remove", "--force", str(tree))
         constraints.touch()
         # With the extra of the versions that did not require orjson.
-        _environment(old.place, f"{wheel}[speed]", constraints)
-        frozen = _pip(old.place, "freeze", "--exclude", "lshdb").out
+        _environment(old.folder, f"{wheel}[speed]", constraints)
+        frozen = _pip(old.folder, "freeze", "--exclude", "lshdb").out
         constraints.write_text(frozen, "utf-8")
-        _run(old.place, "python", "-c", _WARM_UP)
+        _run(old.folder, "python", "-c", _WARM_UP)
         ready.touch()
     lab.say("against: installing this checkout")
-    new = Version(OWN, place / "new")
+    new = Version(OWN, folder / "new")
     wheel = _wheel(lab, _PROJECT)
-    _environment(new.place, str(wheel), constraints)
+    _environment(new.folder, str(wheel), constraints)
     return [new, old]
 
 
@@ -235,13 +235,13 @@ def _wheel(lab: Lab, project: Path) -> Path:
     return wheel
 
 
-def _environment(place: Path, wheel: str, constraints: Path) -> None:
+def _environment(folder: Path, wheel: str, constraints: Path) -> None:
     """Make an environment if there is none, and install a wheel, again if it was there."""
-    if not place.exists():
-        measure([sys.executable, "-m", "venv", place], sample=False)
+    if not folder.exists():
+        measure([sys.executable, "-m", "venv", folder], sample=False)
     # Pip compiles what it installs to .pyc. The version's number may be the same as before.
-    _pip(place, "install", "-c", constraints, wheel)
-    _pip(place, "install", "--no-deps", "--force-reinstall", wheel)
+    _pip(folder, "install", "-c", constraints, wheel)
+    _pip(folder, "install", "--no-deps", "--force-reinstall", wheel)
 
 
 def _pip(environment: Path, *arguments: str | Path) -> Measured:

@@ -28,13 +28,13 @@ def run(lab: Lab) -> None:
     lab.aim(case, RATE, 12_000)
     lab.aim(case, PEAK, 1000)
     formats(lab, case, corpus)
-    most = lab.count(100_000, quick=5_000)
-    for some in (most // 2, most):
+    maximum = lab.count(100_000, quick=5_000)
+    for some in (maximum // 2, maximum):
         hot = corpora.write_hot_halves(lab.fresh(".jsonl"), some, WORDS, _SHARE)
         lab.measure([Job(_hot_case(some), hot.documents, partial(_dedup, lab, hot))], repeat=1)
         hot.path.unlink()
-    lab.aim(_hot_case(most), SECONDS, 2.5, over_case=_hot_case(most // 2))
-    lab.aim(_hot_case(most), PEAK, 1000)
+    lab.aim(_hot_case(maximum), SECONDS, 2.5, over_case=_hot_case(maximum // 2))
+    lab.aim(_hot_case(maximum), PEAK, 1000)
 
 
 def formats(lab: Lab, case: str, corpus: Corpus, *, csv: bool = True) -> None:

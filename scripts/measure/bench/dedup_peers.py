@@ -66,7 +66,7 @@ def _values(
     kept = lab.fresh(".kept")
     measured = one(kept)
     names = set(kept.read_text("utf-8").split())
-    dropped = [place for place in range(corpus.documents) if str(place) not in names]
+    dropped = [index for index in range(corpus.documents) if str(index) not in names]
     best = nearest(sets, dropped)
     return {
         **taken(measured),
@@ -134,8 +134,8 @@ def markdown(results: dict[str, Any]) -> str:
 def table(results: dict[str, Any]) -> Table:
     """The same for a terminal."""
     made = Table(title=results["figures"][0]["case"], title_justify="left")
-    for place, name in enumerate(HEADING):
-        made.add_column(name, justify="right" if place else "left")
+    for index, name in enumerate(HEADING):
+        made.add_column(name, justify="right" if index else "left")
     for row in rows(results):
         made.add_row(*row)
     return made

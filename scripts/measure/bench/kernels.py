@@ -34,8 +34,8 @@ def run(lab: Lab) -> None:
     jobs: list[Job] = []
     for shingle in options.shingles():
         for size, alphabet in kinds if generated else kinds[:1]:
-            most = max(1, total // (options.size or size))
-            corpus = lab.corpus(min(most, options.documents or most), size, alphabet)
+            maximum = max(1, total // (options.size or size))
+            corpus = lab.corpus(min(maximum, options.documents or maximum), size, alphabet)
             case = f"{shingle}, {corpus.what}" + ("" if alphabet == "ASCII" else f", {alphabet}")
             for engine in names:
                 # Its words end at white space: Chinese text has none, and few words cost little.

@@ -23,12 +23,12 @@ _SHARE: Final = 0.5
 
 def run(lab: Lab) -> None:
     """Half as many documents, then all."""
-    most = lab.count(100_000, quick=1_000)
-    for some in (most // 2, most):
+    maximum = lab.count(100_000, quick=1_000)
+    for some in (maximum // 2, maximum):
         _measure(lab, some)
     for command in ("add", "query", "all"):
-        lab.aim(_case(command, most), SECONDS, 2.5, over_case=_case(command, most // 2))
-    lab.aim(_case("all", most), PEAK, 500)
+        lab.aim(_case(command, maximum), SECONDS, 2.5, over_case=_case(command, maximum // 2))
+    lab.aim(_case("all", maximum), PEAK, 500)
 
 
 def _measure(lab: Lab, count: int) -> None:

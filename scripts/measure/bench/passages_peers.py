@@ -34,8 +34,8 @@ print(len(detector.get_copied_code_list()), "pairs")
 def run(lab: Lab) -> None:
     """Two sizes, for the time that copydetect takes grows faster than their number."""
     python = environment(lab, "copydetect 0.5.0", ["copydetect==0.5.0"])
-    most = lab.count(2_000, quick=200)
-    for count in (most // 2, most):
+    maximum = lab.count(2_000, quick=200)
+    for count in (maximum // 2, maximum):
         corpus = corpora.write_pieces(lab.fresh(".jsonl"), count, _SIZE)
         files = lab.fresh("").with_name("files")
         files.mkdir()

@@ -65,13 +65,13 @@ def similar_pairs(
                 yield i, j, float(scores[i])
 
 
-def nearest(sets: Sequence[set[object]], places: Iterable[int]) -> list[float]:
+def nearest(sets: Sequence[set[object]], indices: Iterable[int]) -> list[float]:
     """Of some documents, the exact Jaccard similarity to the most similar other one."""
     compare = _comparer(sets)
     found: list[float] = []
-    for place in places:
-        scores = compare(place)
-        scores[place] = 0
+    for index in indices:
+        scores = compare(index)
+        scores[index] = 0
         found.append(float(scores.max(initial=0)))
     return found
 
@@ -88,10 +88,10 @@ def _comparer(sets: Sequence[set[object]]) -> Callable[[int], npt.NDArray[np.flo
     starts = np.searchsorted(flat[order], np.arange(len(numbers) + 1))
     spans = list(pairwise(starts.tolist()))
 
-    def compare(place: int) -> npt.NDArray[np.float64]:
-        lists = [holders[slice(*spans[s])] for s in rows[place].tolist()]
+    def compare(index: int) -> npt.NDArray[np.float64]:
+        lists = [holders[slice(*spans[s])] for s in rows[index].tolist()]
         both = np.bincount(np.concatenate([holders[:0], *lists]), minlength=len(rows))
-        scores: npt.NDArray[np.float64] = both / np.maximum(sizes + sizes[place] - both, 1)
+        scores: npt.NDArray[np.float64] = both / np.maximum(sizes + sizes[index] - both, 1)
         return scores
 
     return compare

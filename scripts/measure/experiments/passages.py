@@ -121,8 +121,8 @@ def _rates(
     for run, db in _databases(documents):
         shares = ask(db)
         row = [f"{run} words"]
-        for least in SHARES:
-            found = {pair for pair in asked if shares.get(pair, 0) >= max(least, 1e-9)}
+        for minimum in SHARES:
+            found = {pair for pair in asked if shares.get(pair, 0) >= max(minimum, 1e-9)}
             right = len(found & copies)
             row.append(f"{right / len(copies):.0%} / {right / max(1, len(found)):.0%}")
         yield row
@@ -159,8 +159,8 @@ def changed(sources: int) -> Iterator[list[str]]:
         for own, other in zip(made[:sources], made[sources:], strict=True):
             count = 0 if fixed else WORDS // int(name.split()[3].rstrip(","))
             copy = list(own)
-            for place in fixed or rng.sample(range(WORDS), count):
-                copy[place] = rng.choice(other)
+            for index in fixed or rng.sample(range(WORDS), count):
+                copy[index] = rng.choice(other)
             copies[name].append(" ".join(other + copy))
     for _, db in _databases(stored):
         for name, asked in copies.items():

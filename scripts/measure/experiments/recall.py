@@ -65,11 +65,11 @@ def main() -> int:
             db.add_many(documents.items())
             add_seconds = time.perf_counter() - begun
             begun = time.perf_counter()
-            place = {key: i for i, key in enumerate(keys)}
+            index = {key: i for i, key in enumerate(keys)}
             queried: Scores = {}
             for key in keys:
                 for match in db.query(key=key):
-                    one, other = sorted((key, match.key), key=place.__getitem__)
+                    one, other = sorted((key, match.key), key=index.__getitem__)
                     queried[one, other] = match.similarity
             query_seconds = time.perf_counter() - begun
             begun = time.perf_counter()

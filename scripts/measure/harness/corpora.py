@@ -69,8 +69,8 @@ def _in_chinese(words: list[str]) -> Iterator[str]:
     """An ideograph for every three letters or fewer, no blanks, full-width punctuation."""
     for number, word in enumerate(words, 1):
         for start in range(0, len(word), 3):
-            place = int.from_bytes(word[start : start + 3].encode(), "big") * 40503
-            yield chr(_IDEOGRAPHS[place % len(_IDEOGRAPHS)])
+            index = int.from_bytes(word[start : start + 3].encode(), "big") * 40503
+            yield chr(_IDEOGRAPHS[index % len(_IDEOGRAPHS)])
         if number % _SENTENCE == 0:
             yield "。"
         elif number % _CLAUSE == 0:
@@ -226,16 +226,16 @@ def write_queries(path: Path, corpus: Corpus, count: int, seed: int = 1) -> None
     documents in another order (`near` is null), so that they are of the same vocabulary.
     """
     choose = random.Random(seed)
-    places = sorted(choose.choices(range(corpus.documents), k=count))
-    chosen = _lines_at(corpus.path, set(places))
+    indices = sorted(choose.choices(range(corpus.documents), k=count))
+    chosen = _lines_at(corpus.path, set(indices))
     replaced = (1 - SIMILARITY) / (3 * (1 + SIMILARITY))
     with path.open("w", encoding="utf-8") as file:
-        for number, place in enumerate(places):
-            words = chosen[place].split()
+        for number, index in enumerate(indices):
+            words = chosen[index].split()
             near: int | None = None
             if number % 2 == 0:
-                near = place
-                other = chosen[choose.choice(places)].split() or words
+                near = index
+                other = chosen[choose.choice(indices)].split() or words
                 words = [choose.choice(other) if choose.random() < replaced else w for w in words]
             else:
                 choose.shuffle(words)
@@ -248,22 +248,22 @@ def write_patched(path: Path, corpus: Corpus, count: int, words: int, seed: int 
     The rest are words of a document of the corpus in another order.
     """
     choose = random.Random(seed)
-    places = [choose.choices(range(corpus.documents), k=4) for _ in range(count)]
-    chosen = _lines_at(corpus.path, {place for some in places for place in some})
+    indices = [choose.choices(range(corpus.documents), k=4) for _ in range(count)]
+    chosen = _lines_at(corpus.path, {index for some in indices for index in some})
     with path.open("w", encoding="utf-8") as file:
-        for *sources, other in places:
+        for *sources, other in indices:
             text: list[str] = []
-            for place in sources:
-                own, length = chosen[place].split(), words // 12
+            for index in sources:
+                own, length = chosen[index].split(), words // 12
                 first = choose.randrange(max(1, len(own) - length))
                 text += own[first : first + length]
                 text += choose.choices(chosen[other].split(), k=words // 4)
             file.write(json.dumps({"text": " ".join(text), "from": sources}) + "\n")
 
 
-def _lines_at(path: Path, places: set[int]) -> dict[int, str]:
+def _lines_at(path: Path, indices: set[int]) -> dict[int, str]:
     """The texts at some places of a corpus, without parsing the others."""
     with path.open(encoding="utf-8") as lines:
         return {
-            place: json.loads(line)["text"] for place, line in enumerate(lines) if place in places
+            index: json.loads(line)["text"] for index, line in enumerate(lines) if index in indices
         }

@@ -80,8 +80,8 @@ def _batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
         yield texts[start : start + _AT_ONCE]
 
 
-def _pairs(place: int, found: Sequence[int]) -> set[tuple[int, int]]:
-    return {(min(place, other), max(place, other)) for other in found if other != place}
+def _pairs(index: int, found: Sequence[int]) -> set[tuple[int, int]]:
+    return {(min(index, other), max(index, other)) for other in found if other != index}
 
 
 class Lshdb:
@@ -142,8 +142,8 @@ class Datasketch:
 
     def index(self, texts: Sequence[str]) -> None:
         with self._lsh.insertion_session() as session:
-            for place, signature in enumerate(self._signed(texts)):
-                session.insert(place, signature)
+            for index, signature in enumerate(self._signed(texts)):
+                session.insert(index, signature)
                 self._signatures.append(signature)
 
     def query(self, text: str) -> list[int]:
@@ -151,8 +151,8 @@ class Datasketch:
 
     def pairs(self, texts: Sequence[str]) -> set[tuple[int, int]]:
         found: set[tuple[int, int]] = set()
-        for place in range(len(texts)):
-            found |= _pairs(place, self._lsh.query(self._signatures[place]))
+        for index in range(len(texts)):
+            found |= _pairs(index, self._lsh.query(self._signatures[index]))
         return found
 
     def close(self) -> None:

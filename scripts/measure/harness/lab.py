@@ -205,12 +205,12 @@ def environment(lab: Lab, name: str, packages: Sequence[str]) -> Path:
     cache = lab.options.directory or Path(
         os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"), "lshdb"
     )
-    place = cache.resolve() / name.replace(" ", "-")
-    ready = place / "ready"
-    python = place / "bin" / "python"
+    folder = cache.resolve() / name.replace(" ", "-")
+    ready = folder / "ready"
+    python = folder / "bin" / "python"
     if not ready.exists():
         lab.say(f"{lab.benchmark}: installing {name}")
-        measure([sys.executable, "-m", "venv", "--clear", place], sample=False)
+        measure([sys.executable, "-m", "venv", "--clear", folder], sample=False)
         measure([python, "-m", "pip", "--quiet", "install", *packages], sample=False)
         ready.touch()
     return python

@@ -93,7 +93,7 @@ def many(
     import lshdb
 
     with open(queries, encoding="utf-8") as lines:
-        asked = [(str(place), json.loads(line)["text"]) for place, line in enumerate(lines)]
+        asked = [(str(index), json.loads(line)["text"]) for index, line in enumerate(lines)]
     with lshdb.open(database, mode="read") as db:
         few = asked[:_WARM_UP]
         if list(db.query_many(few, **how)) != [(key, db.query(text, **how)) for key, text in few]:

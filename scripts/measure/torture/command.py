@@ -108,9 +108,9 @@ def table(parts: dict[str, Part]) -> str:
     lines += [_line("all", total, took), "", f"{'':36}{'reached':>10}{'of':>10}"]
     for part in parts.values():
         for name, number in part.reached.items():
-            least = f"{LEAST[name]:>10,}" if name in LEAST else ""
+            minimum = f"{LEAST[name]:>10,}" if name in LEAST else ""
             short = "   not reached" if number < LEAST.get(name, 0) else ""
-            lines.append(f"{name:36}{number:>10,.10g}{least}{short}")
+            lines.append(f"{name:36}{number:>10,.10g}{minimum}{short}")
     return "\n".join(lines)
 
 

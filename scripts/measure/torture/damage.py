@@ -140,10 +140,10 @@ def flip_bits(path: Path, chance: random.Random) -> None:
     with _some_file(path, chance).open("r+b") as file:
         size = file.seek(0, 2)
         for _ in range(chance.choice((1, 1, 1, 2, 8))):
-            place = chance.randrange(100 if chance.random() < 0.2 else size)
-            file.seek(place)
+            offset = chance.randrange(100 if chance.random() < 0.2 else size)
+            file.seek(offset)
             byte = file.read(1)[0] ^ (1 << chance.randrange(8))
-            file.seek(place)
+            file.seek(offset)
             file.write(bytes([byte]))
 
 
@@ -152,9 +152,9 @@ def overwrite(path: Path, chance: random.Random) -> None:
     some = _some_file(path, chance)
     data = bytearray(some.read_bytes())
     length = min(chance.choice((1, 2, 4, 16, 100, 512, 1024, 4096)), len(data))
-    place = chance.randrange(len(data) - length + 1)
+    offset = chance.randrange(len(data) - length + 1)
     if length >= 512:
-        place -= place % 512
+        offset -= offset % 512
     kind = chance.randrange(4)
     if kind == 0:
         part = bytes(length)
@@ -165,7 +165,7 @@ def overwrite(path: Path, chance: random.Random) -> None:
     else:
         start = chance.randrange(len(data) - length + 1) // 512 * 512
         part = bytes(data[start : start + length])
-    data[place : place + len(part)] = part
+    data[offset : offset + len(part)] = part
     some.write_bytes(data)
 
 

@@ -38,10 +38,10 @@ def winners(lanes: int, wanted: int, seed: int, tried: int) -> list[int]:
         hashes = distinct_shingles(elements, shingling, seed).hashes
         table = np.full((len(hashes), lanes), np.uint64(2**64 - 1))
         sketch._first_round(table, hashes, np.ones(len(hashes), dtype=np.int64))
-        least = table[:, :wanted].min(axis=0)
-        better = least < best
+        minimum = table[:, :wanted].min(axis=0)
+        better = minimum < best
         found[better] = start + table[:, :wanted].argmin(axis=0)[better]
-        best = np.minimum(best, least)
+        best = np.minimum(best, minimum)
     return [int(i) for i in found]
 
 

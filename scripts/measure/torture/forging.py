@@ -63,13 +63,13 @@ def likeliest(is_secret: bool, rng: np.random.Generator) -> float:
     """
     bits = [1 << i for i in range(16)]
     tried = {a | b for a in bits for b in bits} | {0xFF00, 0xF000, 0xE000, 0xFFFF}
-    most = 0
+    maximum = 0
     for difference in sorted(tried):
         x = rng.integers(0, 1 << 16, _SAMPLES)
         odd = 2 * rng.integers(0, 1 << 15, (2, _SAMPLES)) + 1
         apart = _mixed(x, odd, is_secret) ^ _mixed(x ^ difference, odd, is_secret)
-        most = max(most, int(np.bincount(apart).max()))
-    return float(np.log2(most / _SAMPLES))
+        maximum = max(maximum, int(np.bincount(apart).max()))
+    return float(np.log2(maximum / _SAMPLES))
 
 
 def _mixed(x: IntArray, odd: IntArray, is_secret: bool) -> IntArray:

@@ -330,8 +330,8 @@ class Fuzz:
         if chance.random() < 0.05:
             return chance.choice(_PIECES) * chance.choice((1000, 30_000))
         if chance.random() < 0.3:
-            most = chance.choice((0x80, 0x3000, 0x110000))
-            return "".join(chr(chance.randrange(most)) for _ in range(chance.randrange(20)))
+            maximum = chance.choice((0x80, 0x3000, 0x110000))
+            return "".join(chr(chance.randrange(maximum)) for _ in range(chance.randrange(20)))
         return "".join(chance.choices(_PIECES, k=chance.randrange(12)))
 
     def data(self) -> bytes:

@@ -76,8 +76,8 @@ def run(seconds: float, directory: Path | None = None) -> Figures:
     longest = 0.0
     log_bytes = 0
     expected: dict[str, State] = {}
-    with tempfile.TemporaryDirectory(dir=directory) as place:
-        path = Path(place) / "soak.db"
+    with tempfile.TemporaryDirectory(dir=directory) as folder:
+        path = Path(folder) / "soak.db"
         lshdb.open(path, shingle="word:2").close()
         for phase, (writers, readers) in enumerate([(1, 8), (4, 4)]):
             names = [f"w{phase}{n}" for n in range(writers)] + [
