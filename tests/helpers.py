@@ -486,6 +486,7 @@ class Site:
         method: str | None = None,
     ) -> Answer:
         """Send any request: without a method a GET, or with a body a POST."""
+        path = path.partition("#")[0]
         connection = http.client.HTTPConnection(self.host, self.port, timeout=TIMEOUT)
         try:
             connection.request(

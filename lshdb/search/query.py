@@ -148,7 +148,7 @@ class _Pairs(NamedTuple):
 
 
 def _first_of_each(queries: IntArray, most: int | None, *keys: IntArray | Shares) -> IntArray:
-    """The places of pairs by query, then by keys, the last one first: at most so many of each."""
+    """The places of pairs by query, then by keys, the last one first: at most `most` of each."""
     order = np.lexsort((*keys, queries))
     if most is not None:
         ordered = queries[order]

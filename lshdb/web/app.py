@@ -55,7 +55,8 @@ def pages(path: Path, name: str, review: Review | None = None) -> Starlette:
         if page.redirect is not None:
             to, query = page.redirect
             # 303: Back and Reload do not post the form again.
-            return RedirectResponse(links.page(to, **query), 303)
+            first = "#d1" if to == "compare" else ""
+            return RedirectResponse(links.page(to, **query) + first, 303)
         if page.download is not None:
             kind, parts = page.download
             return StreamingResponse(parts, media_type=kind)

@@ -70,8 +70,8 @@ class Links:
         return self.page("document", key=key)
 
     def compare(self, a: str, b: str, /, **query: object) -> str:
-        """Two documents side by side."""
-        return self.page("compare", a=a, b=b, **query)
+        """Two documents side by side, from their first difference on."""
+        return self.page("compare", a=a, b=b, **query) + "#d1"
 
 
 def html(page: Page, links: Links, **common: object) -> str:

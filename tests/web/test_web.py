@@ -43,7 +43,6 @@ from lshdb.cli import review_terminal
 from lshdb.model import Construction
 from lshdb.progress import Progress
 from lshdb.sketching.constructions import candidate_probability
-from lshdb.web import pasted as pasted_texts
 from lshdb.web import views
 from lshdb.web.results import Results
 
@@ -141,6 +140,8 @@ def test_what_is_known_of_a_document_is_on_its_page(tmp_path: Path) -> None:
         assert TEXT in copied
         ant = site.get("document", key="ant")
         assert "shares no run of 8 words or more" in ant.text
+        pasted = site.ask(site.post("query", text=f"He said: {TEXT}").headers["location"])
+        assert TEXT in check(pasted).page.texts("ul", class_="sources")[0]
 
 
 def test_documents_are_found_by_parts_of_keys_and_by_words(directory: Path, site: Site) -> None:
@@ -456,6 +457,7 @@ def test_a_pasted_text_finds_what_a_query_finds(directory: Path, site: Site) -> 
         for _, given, parts in answer.page.elements
         if "compare" in given.get("href", "") and "".join(parts).endswith(f"with {expected[0]}")
     ]
+    assert link.endswith("#d1"), "at the first difference"
     compared = check(site.ask(link))
     assert "".join(compared.page.texts("td", class_="a")) == pasted.strip()
     quotation = check(
@@ -464,13 +466,6 @@ def test_a_pasted_text_finds_what_a_query_finds(directory: Path, site: Site) -> 
     assert "Containment" in quotation.page.texts("tr")[0]
     gone = check(site.get("query", pasted="0" * 32))
     assert "is not kept any more" in gone.text
-
-
-def test_only_the_newest_pasted_texts_are_kept() -> None:
-    names = [pasted_texts.keep(f"text {number}") for number in range(102)]
-    kept = [pasted_texts.kept(name) for name in names]
-    assert kept == [None, None, *(f"text {number}" for number in range(2, 102))]
-    assert pasted_texts.kept(pasted_texts.keep("\ud800" * 200)) == "\ud800" * 200
 
 
 @pytest.mark.parametrize(
