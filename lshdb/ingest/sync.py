@@ -11,10 +11,10 @@ moved and removed, so that several may run at once.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
@@ -213,29 +213,19 @@ def _find_moves(store: Store, plan: _Plan, reader: Reader) -> None:
 
     Only new files with the size of a missing one are read for that.
     """
-    sizes: dict[int, list[StoredFile]] = defaultdict(list)
-    for one in plan.removed:
-        if one.state is not None:
-            sizes[one.state.size].append(one)
+    sizes = {one.state.size for one in plan.removed if one.state is not None}
     new = [
         key for key in plan.read if key not in plan.known and plan.found[key].state.size in sizes
     ]
     if not new:
         return
-    gone = [one for several in sizes.values() for one in several]
-    digests = _digests(store, gone)
     by_digest: dict[bytes, list[StoredFile]] = defaultdict(list)
-    for one in gone:
-        by_digest[digests[one.doc_id]].append(one)
+    for one, own in zip(plan.removed, _digests(store, plan.removed), strict=True):
+        by_digest[own].append(one)
     # Counted when they are read again, which moved ones are not.
     quiet = replace(reader)
-    candidates: list[tuple[str, bytes]] = []
-    for key in new:
-        for batch in quiet.file(plan.found[key].path, key):
-            for (_, state), own in zip(batch.states, _own_digests(batch), strict=True):
-                if own in by_digest:
-                    plan.found[key].state = state
-                    candidates.append((key, own))
+    digests = ((key, _digest_of(quiet, plan.found[key].path, key)) for key in new)
+    candidates = [(key, own) for key, own in digests if own and own in by_digest]
     moved: dict[str, StoredFile] = {}
     # Of several with the same content, first those with the same name.
     for by_name in (True, False):
@@ -262,7 +252,7 @@ def _leave_out_dropped(store: Store, plan: _Plan, reader: Reader) -> None:
     for key in plan.read:
         if key in keys and key not in plan.known:
             path = plan.found[key].path
-            if any((key, digest) in dropped for digest in _digests_of(quiet, path, key)):
+            if (key, _digest_of(quiet, path, key)) in dropped:
                 reader.skipped_files.add("dropped", path, "its document was decided to be dropped")
                 gone.add(key)
     plan.read = [key for key in plan.read if key not in gone]
@@ -296,27 +286,27 @@ def dropped_files(database: Opened, root: str | None = None) -> list[str]:
     return [
         path
         for path, key, digest in paths
-        if os.path.isfile(path) and digest in _digests_of(reader, path, key)
+        if os.path.isfile(path) and digest == _digest_of(reader, path, key)
     ]
 
 
-def _digests_of(reader: Reader, path: str, key: str) -> list[bytes]:
-    """The digest of a text file's document; none if it cannot be read."""
-    return [own for batch in reader.file(path, key) for own in _own_digests(batch)]
+def _digest_of(reader: Reader, path: str, key: str) -> bytes:
+    """The digest of a text file's document; empty if it cannot be read."""
+    return next(filter(None, map(_own_digest, reader.file(path, key))), b"")
 
 
-def _own_digests(batch: Batch) -> list[bytes]:
-    """The digests of text files."""
-    return [digest(encoded(content).encode()) for content in batch.contents]
+def _own_digest(batch: Batch) -> bytes:
+    """The digest of the document of a batch that has at most one."""
+    return digest(encoded(batch.contents[0]).encode()) if batch.contents else b""
 
 
-def _digests(store: Store, documents: Sequence[StoredFile]) -> dict[int, bytes]:
-    """The digests of stored documents that still exist, by their numbers."""
+def _digests(store: Store, documents: Sequence[StoredFile]) -> list[bytes]:
+    """The digests of stored documents, empty if one does not exist any more."""
     with store.reading():
         there = [one.doc_id for one in store.files_of([one.doc_id for one in documents])]
         _, found = store.sizes(np.array(there, dtype=np.int64))
-    known = dict(zip(there, (bytes(one) for one in found), strict=True))
-    return {one.doc_id: known.get(one.doc_id, b"") for one in documents}
+    known = dict(zip(there, map(bytes, found), strict=True))
+    return [known.get(one.doc_id, b"") for one in documents]
 
 
 def _items(plan: _Plan, reader: Reader) -> Iterator[Batch]:
@@ -358,20 +348,19 @@ def _forecast(
 ) -> tuple[AddReport, tuple[SyncChange, ...]]:
     """The planned change of each document, in the order of the keys."""
     changes = [SyncChange("move", key, one.key) for one, key in plan.moves]
-    digests = _digests(store, [plan.known[key] for key in plan.read if key in plan.known])
-    added = updated = unchanged = 0
+    given = [key for key in plan.read if key in plan.known]
+    stored = dict(zip(given, _digests(store, [plan.known[key] for key in given]), strict=True))
+    count = Counter[str]()
     for batch in batches:
         for _, failure in batch.failures:
             on_failure(failure)
-        for key, own in zip(batch.keys, _own_digests(batch), strict=True):
-            if key not in plan.known:
-                added += 1
-                changes.append(SyncChange("add", key))
-            elif digests[plan.known[key].doc_id] != own:
-                updated += 1
-                changes.append(SyncChange("update", key))
+        for key in batch.keys:
+            change: Literal["update", "add"] = "update" if key in stored else "add"
+            if stored.get(key) == _own_digest(batch):
+                count["unchanged"] += 1
             else:
-                unchanged += 1
+                count[change] += 1
+                changes.append(SyncChange(change, key))
     changes += [SyncChange("remove", one.key) for one in (*plan.removed, *plan.stale)]
     changes.sort(key=lambda change: (change.key, change.action))
-    return AddReport(added, updated, unchanged), tuple(changes)
+    return AddReport(count["add"], count["update"], count["unchanged"]), tuple(changes)
