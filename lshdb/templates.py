@@ -28,25 +28,22 @@ def rendered(template: str, **context: object) -> str:
     return environment().get_template(f"{template}.html").render(context)
 
 
-def in_notebook(template: str, **context: object) -> str | None:
-    """The HTML for a notebook; None without jinja2, so that it shows the repr."""
-    try:
-        return rendered(template, **context)
-    except ModuleNotFoundError:
-        return None
-
-
 def html_table(
     names: Sequence[str], rows: Iterable[Sequence[object]], count: int | None
 ) -> str | None:
     """Rows as a table for a notebook, in which everything is text.
+
+    None without jinja2, so that the notebook shows the repr.
 
     Args:
         names: of the columns.
         rows: those to show.
         count: the number of all rows; None if unknown, but more than these.
     """
-    return in_notebook("notebook", names=names, rows=list(rows), count=count)
+    try:
+        return rendered("notebook", names=names, rows=list(rows), count=count)
+    except ModuleNotFoundError:
+        return None
 
 
 @functools.cache

@@ -21,7 +21,7 @@ from lshdb.cli.options import (
 )
 from lshdb.cli.results import write_record, write_results
 from lshdb.cli.running import clear_away_on_interrupt, end_on_interrupt
-from lshdb.errors import InputError, LshdbError, UsageError
+from lshdb.errors import LshdbError, UsageError
 from lshdb.exchange.results import columns_of
 from lshdb.groups import Option
 from lshdb.ingest.deciding import user, word_fault
@@ -99,18 +99,12 @@ def buckets(
 def sql(
     *,
     statement: Annotated[
-        str | None,
+        str,
         typer.Argument(
-            metavar="SELECT",
-            help="One statement that reads, in quotes; - for standard input.",
-            show_default=False,
+            metavar="SELECT", help="One statement that reads, in quotes; - for standard input."
         ),
-    ] = None,
+    ],
     at: DatabaseFile,
-    file: Annotated[
-        str | None,
-        Option("Read the statement from FILE (or -).", metavar="FILE", flags=("--file", "-f")),
-    ] = None,
     parameters: WhereParameters = (),
     form: Form,
 ) -> None:
@@ -128,11 +122,9 @@ def sql(
 
     Example: lshdb sql "select key from documents where shingles > ?" -p 1000
     """
-    if (statement is None) == (file is None):
-        raise UsageError("give one of SELECT, - and --file FILE")
-    if file is not None or statement == STDOUT:
-        statement = _statement_in(file or STDOUT)
-    assert statement is not None
+    if statement == STDOUT:
+        with opened(statement, stdin()) as given:
+            statement = given.read(_LONGEST_SQL).decode("utf-8-sig", "replace")
     if statement.lstrip().startswith("."):
         raise UsageError(
             f"{statement!r} is a command of the sqlite3 shell, not SQL: lshdb sql --help names "
@@ -148,15 +140,6 @@ def sql(
         with closing(rows):
             columns = dict.fromkeys(rows.columns, object)
             write_results(columns, rows.rows(), form)
-
-
-def _statement_in(file: str) -> str:
-    """The text of a file, or of standard input."""
-    try:
-        with opened(file, stdin()) as statement:
-            return statement.read(_LONGEST_SQL).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file}: the statement is not UTF-8") from error
 
 
 def info(*, at: DatabaseFile, form: Form) -> None:

@@ -111,10 +111,6 @@ COMMANDS = [
     ("clusters --drop-list --fields x", 2, "give one of --drop-list and --fields"),
     ("decide --from bad.parquet", 1, "bad.parquet: "),
     # SQL, and the values of its parameters.
-    ("sql", 2, "give one of SELECT, - and --file FILE"),
-    ("sql 'select 1' -f x", 2, "give one of SELECT, - and --file FILE"),
-    ("sql -f none.sql", 1, "none.sql: no such file or directory"),
-    ("sql -f latin.sql", 1, "latin.sql: the statement is not UTF-8"),
     ("sql 'select :a' -p c", 2, "the SQL has :a: write ? for it, and give each ? a -p VALUE"),
     ("sql 'select 1' -p 2", 1, "SQL: "),
     ("sql 'delete from documents'", 1, "SQL: "),
@@ -177,7 +173,6 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
     for name, text in FILES.items():
         (directory / name).write_text(text)
     (directory / "link").hardlink_to(directory / "in.jsonl")
-    (directory / "latin.sql").write_bytes(b"select '\xff'")
     for name, column, value in (("in", "n", 1), ("text", "n", "x"), ("more", "m", 1)):
         table = pa.table({"id": [1], "text": ["a b c"], column: [value]})
         pq.write_table(table, directory / f"{name}.parquet")

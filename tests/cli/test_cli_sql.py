@@ -20,18 +20,10 @@ def command(tmp_path: Path) -> Command:
     return Command(tmp_path)
 
 
-def test_a_statement_from_a_file_or_standard_input(command: Command) -> None:
-    command.write(
-        "keys.sql",
-        b"\xef\xbb\xbf-- which: 'all of them, ?\nselect key\nfrom documents\norder by key desc;\n",
-    )
-    for arguments, stdin in [
-        (("--file", "keys.sql"), ""),
-        (("-f", "-"), "select key from documents order by key desc"),
-        (("-",), "select key from documents order by key desc"),
-    ]:
-        assert command.done("sql", *arguments, stdin=stdin, says="").lines == ["c", "b", "a"]
-    saved = command.done("sql", "-f", "keys.sql", "-o", "keys.jsonl", says="keys.jsonl: 3 rows\n")
+def test_a_statement_from_standard_input(command: Command) -> None:
+    statement = "\ufeff-- which: 'all of them, ?\nselect key\nfrom documents\norder by key desc;\n"
+    assert command.done("sql", "-", stdin=statement, says="").lines == ["c", "b", "a"]
+    saved = command.done("sql", "-", "-o", "k.jsonl", stdin=statement, says="k.jsonl: 3 rows\n")
     assert saved.out == ""
     assert command.done("sql", "-", stdin="").out == ""
     assert command.fails("sql", "-", stdin="select 1" + " " * 3_000_000).startswith("SQL: ")
