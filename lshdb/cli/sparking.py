@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -35,14 +35,6 @@ if TYPE_CHECKING:
 
     from lshdb.model import Settings
     from lshdb.spark.counts import Counted, Counts
-
-_DEFAULTS: Final = {
-    # Of documents that Spark hands to Python in one batch.
-    "spark.sql.execution.arrow.maxBytesPerBatch": "64m",
-    # Spark's own default, INT96, loses the time zone of a column.
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-}
-"""Settings of Spark, unless --conf says otherwise."""
 
 Input: TypeAlias = Annotated[
     str,
@@ -133,8 +125,7 @@ class Spark(Options):
             raise LshdbError(str(error)) from error
         from lshdb.spark.session import exists, session
 
-        given = dict(one.split("=", 1) for one in self.conf)
-        with session(self.master, _DEFAULTS | given) as spark:
+        with session(self.master, dict(one.split("=", 1) for one in self.conf)) as spark:
             for path in filter(None, outputs):
                 if exists(spark, path):
                     raise UsageError(f"{path} already exists: name a new directory")

@@ -4,12 +4,7 @@ spark-submit --master yarn .../lshdb/spark/__main__.py INPUT OUTPUT --threshold 
 spark-submit --master yarn .../lshdb/spark/__main__.py spark-passages INPUT OUTPUT
 """
 
-import os
 import sys
-
-# The directory of a script comes first on the path, where these modules would hide others.
-if sys.path and os.path.abspath(sys.path[0]) == os.path.dirname(os.path.abspath(__file__)):
-    del sys.path[0]
 
 
 def main() -> None:

@@ -7,7 +7,6 @@ one document, which are most.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -17,11 +16,11 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from lshdb.errors import UsageError
 from lshdb.model import Construction, Settings
 from lshdb.options import BucketOptions
 from lshdb.sketching.constructions import evaluate
 from lshdb.spark.counts import Counts
+from lshdb.spark.sketching import Batches
 
 REFERENCE: Final = "\0"
 """Prefix of the keys of a reference, which come first; no other key has a NUL."""
@@ -49,8 +48,7 @@ def candidate_pairs(
     Raises:
         UsageError: a limit below 2.
     """
-    if limit is not None and limit < 2:
-        raise UsageError(f"limit {limit} is below 2")
+    BucketOptions(limit=limit)  # checks it
     construction = settings.construction
     pairs = _listed(bands, limit).groupBy("a", "b")
     cut = [F.count("cut").alias("cut_buckets"), F.sum("cut").alias("cut_pairs")]
@@ -60,7 +58,7 @@ def candidate_pairs(
     else:
         found = pairs.agg(*cut)
 
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(batches: Batches) -> Batches:
         for batch in batches:
             if counts is not None:
                 counts.add("cut_buckets", pc.sum(batch.column("cut_buckets")).as_py() or 0)

@@ -116,7 +116,7 @@ def _with_keys(documents: DataFrame, before: Column) -> DataFrame:
 def _dropped(similar: DataFrame) -> DataFrame:
     """Of pairs, as `similar` has them, whose `a` is decided first, what is dropped for which."""
     later = similar.select(F.col("b").alias("a"))
-    firsts = similar.select("a").distinct().join(later, "a", "left_anti")
+    firsts = similar.select("a").join(later, "a", "left_anti")
     gone = similar.join(firsts, "a", "left_semi").select(F.col("b").alias("key")).distinct()
     gone = checkpointed(gone)
     left = checkpointed(_of_others(_of_others(similar.select("a", "b"), "a", gone), "b", gone))

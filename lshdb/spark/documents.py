@@ -71,10 +71,8 @@ def documents(df: DataFrame, options: SparkOptions) -> DataFrame:
     elif shingling.of_sets and isinstance(getattr(types[0], "elementType", None), _KEYS):
         content = F.to_json(content)
     else:
-        wanted = "strings"
-        if shingling.of_sets:
-            wanted = "arrays of strings or integers, or JSON arrays"
-        raise UsageError(f"column {name!r} is of type {_shown(types)}: documents are {wanted}")
+        wanted = "arrays of strings or integers, or JSON arrays" if kind == "set" else "strings"
+        raise _unfit(name, types, f"documents are {wanted}")
     usable = (key != "") & ~F.contains(key, F.lit("\0"))
     return df.select(F.when(usable, key).alias("key"), content.alias("content"))
 
@@ -83,9 +81,7 @@ def keys_of(df: DataFrame, name: str) -> Column:
     """The column of keys, as strings; UsageError if it has none."""
     column, types = _column(df, name)
     if not all(isinstance(one, _KEYS) for one in types):
-        raise UsageError(
-            f"column {name!r} is of type {_shown(types)}: keys are strings or integers"
-        )
+        raise _unfit(name, types, "keys are strings or integers")
     return F.make_valid_utf8(column.cast("string"))
 
 
@@ -106,9 +102,8 @@ def contents_of(column: pa.Array, shingling: Shingling) -> list[Content | None]:
     contents: list[Content | None] = []
     for value in column.to_pylist():
         try:
-            if value is not None and shingling.of_sets:
-                value = set_of(value, "set")
-            contents.append(None if value is None else cleaned(value, shingling))
+            content = set_of(value, "set") if shingling.of_sets else value
+            contents.append(cleaned(content, shingling))
         except (ContentError, InputError):
             contents.append(None)
     return contents
@@ -147,5 +142,6 @@ def _type(df: DataFrame, path: Path) -> DataType:
     return found
 
 
-def _shown(types: list[DataType]) -> str:
-    return ", ".join(one.simpleString() for one in types)
+def _unfit(name: str, types: list[DataType], wanted: str) -> UsageError:
+    shown = ", ".join(one.simpleString() for one in types)
+    return UsageError(f"column {name!r} is of type {shown}: {wanted}")

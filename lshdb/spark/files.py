@@ -20,6 +20,7 @@ import lshdb
 from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.groups import takes
+from lshdb.limits import DEFAULTS
 from lshdb.options import SparkWriteOptions
 from lshdb.shingling.arrays import bounded
 from lshdb.spark.documents import check_keys, documents
@@ -31,8 +32,6 @@ from lshdb.store.store import Store
 
 _ROW: Final = 800
 """Size of a row besides its content, in characters: signature, key, Python objects."""
-_BATCH: Final = 8_000_000
-"""Characters of a batch, 10,000 rows of short contents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +55,7 @@ def write_databases(df: DataFrame, options: SparkWriteOptions) -> list[Shard]:
     Raises:
         UsageError: a missing column, fewer than one shard, a directory that holds databases or
             is not a plain path.
+        FileExistsError: it is a file.
         InputError: several documents have the same key.
     """
     settings, counts, shards = options.settings, options.counts, options.shards
@@ -65,9 +65,7 @@ def write_databases(df: DataFrame, options: SparkWriteOptions) -> list[Shard]:
             f"{name}: SQLite writes to file systems only; name a directory that all executors see"
         )
     target = Path(name).absolute()
-    if target.exists() and not target.is_dir():
-        raise UsageError(f"{name} is not a directory")
-    if target.is_dir() and any(target.glob("*.db")):
+    if any(target.glob("*.db")):
         raise UsageError(f"{name} holds databases already: name another directory")
     docs = documents(df, options)
     check_keys(docs)
@@ -140,7 +138,7 @@ def _of_files(
     def run(batches: Batches) -> Batches:
         for file in (file for batch in batches for file in batch.column("file").to_pylist()):
             with lshdb.open(file, mode="read") as database:
-                for rows in bounded(database.sql(statement).rows(), size_of, _BATCH):
+                for rows in bounded(database.sql(statement).rows(), size_of, DEFAULTS.text_batch):
                     values = [[file] * len(rows), *zip(*rows, strict=True)]
                     arrays = map(pa.array, values, types.types)
                     yield pa.RecordBatch.from_arrays([*arrays], schema=types)

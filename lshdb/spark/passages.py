@@ -19,7 +19,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from lshdb.errors import Cut, limits_to
 from lshdb.exchange.results import PASSAGE_PAIR, passage_values
-from lshdb.groups import takes
+from lshdb.groups import regrouped, takes
 from lshdb.limits import DEFAULTS
 from lshdb.model import Content, Settings
 from lshdb.options import SparkOptions, SparkPassagesOptions
@@ -29,7 +29,6 @@ from lshdb.search.passages import asked_of
 from lshdb.shingling.arrays import IntArray
 from lshdb.shingling.winnowing import fingerprints as winnowed
 from lshdb.spark.clustering import checkpointed
-from lshdb.spark.counts import Counts
 from lshdb.spark.documents import check_keys, documents, schema_of
 from lshdb.spark.sketching import Batches, usable
 from lshdb.spark.verifying import compared
@@ -50,8 +49,23 @@ def fingerprints(df: DataFrame, options: SparkOptions) -> DataFrame:
     Raises:
         UsageError: settings without passages, or a missing column.
     """
-    run_of(options.settings)
-    return _winnowed(documents(df, options), options.settings, options.counts)
+    settings, counts = options.settings, options.counts
+    run_of(settings)
+
+    def run(batches: Batches) -> Batches:
+        for batch in batches:
+            keys, contents = usable(batch, settings, counts)
+            found = winnowed(contents, settings.shingling, settings.passages, settings.seed)
+            yield pa.RecordBatch.from_pydict(
+                {
+                    "key": keys.take(pa.array(found.documents)),
+                    "fingerprint": pa.array(found.values),
+                    "position": pa.array(found.positions),
+                }
+            )
+
+    schema = "key string, fingerprint long, position long"
+    return documents(df, options).mapInArrow(run, schema)
 
 
 @takes(SparkPassagesOptions)
@@ -75,7 +89,7 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
     asked, common = asked_of(options, settings, DEFAULTS), options.common or DEFAULTS.common
     docs = documents(df, options)
     check_keys(docs)
-    rows = _winnowed(docs, settings, counts)
+    rows = fingerprints(df, regrouped(options, SparkOptions))
     members = F.count("*").over(Window.partitionBy("fingerprint"))
     shared = rows.select("key", "fingerprint", members.alias("members")).where("members > 1")
     shared = checkpointed(shared)  # two jobs need it, and left out rows must be counted once
@@ -96,33 +110,15 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
         with limits_to(cut):
             shared = [*shared_passages(Pairs(texts, texts, one, other), asked)]
         a, b = (rows.column(side).to_pylist() for side in "ab")
-        found = [
+        found = (
             (a[one.pair], b[one.pair], one.words, one.coverage, one.b_coverage, *values)
             for one in shared
             for values in map(passage_values, one.passages)
-        ]
+        )
         named = [dict(zip(PASSAGE_PAIR, row, strict=True)) for row in found]
         return pa.RecordBatch.from_pylist(named, to_arrow_schema(_SCHEMA))
 
     return compared(pairs, docs, settings, compare, _SCHEMA)
-
-
-def _winnowed(documents: DataFrame, settings: Settings, counts: Counts | None) -> DataFrame:
-    """`fingerprints` of checked documents."""
-
-    def run(batches: Batches) -> Batches:
-        for batch in batches:
-            keys, contents = usable(batch, settings, counts)
-            found = winnowed(contents, settings.shingling, settings.passages, settings.seed)
-            yield pa.RecordBatch.from_pydict(
-                {
-                    "key": keys.take(pa.array(found.documents)),
-                    "fingerprint": pa.array(found.values),
-                    "position": pa.array(found.positions),
-                }
-            )
-
-    return documents.mapInArrow(run, "key string, fingerprint long, position long")
 
 
 def _counting(docs: DataFrame, shared: DataFrame, settings: Settings, common: int) -> Counting:
@@ -139,16 +135,13 @@ def _counting(docs: DataFrame, shared: DataFrame, settings: Settings, common: in
 
     often = shared.where(F.col("members") > common)
     place = F.row_number().over(Window.partitionBy("fingerprint").orderBy("key"))
-    sample = often.withColumn("place", place).where(F.col("place") <= COMMON_SAMPLE).persist()
-    try:
-        values = [row[0] for row in sample.select("fingerprint").distinct().collect()]
-        # All tasks hash windows under the secret seed of this process.
-        counting = Counting.of(settings, np.sort(np.array(values, dtype=np.int64)))
-        if not values:
-            return counting
-        keys = sample.select("key").distinct()
-        found = docs.join(keys, "key").mapInArrow(run, "windows binary").collect()
-    finally:
-        sample.unpersist()
+    sample = checkpointed(often.withColumn("place", place).where(F.col("place") <= COMMON_SAMPLE))
+    values = [row[0] for row in sample.select("fingerprint").distinct().collect()]
+    # All tasks hash windows under the secret seed of this process.
+    counting = Counting.of(settings, np.sort(np.array(values, dtype=np.int64)))
+    if not values:
+        return counting
+    keys = sample.select("key").distinct()
+    found = docs.join(keys, "key").mapInArrow(run, "windows binary").collect()
     windows = agreed([np.frombuffer(row[0], dtype=np.uint64) for row in found])
     return replace(counting, left_out=(windows,))

@@ -8,11 +8,21 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Final
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from lshdb.errors import InputError, LshdbError
+
+_DEFAULTS: Final = {
+    "spark.log.level": "ERROR",
+    # Of documents that Spark hands to Python in one batch.
+    "spark.sql.execution.arrow.maxBytesPerBatch": "64m",
+    # Spark's own default, INT96, loses the time zone of a column.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
+"""Settings of Spark, unless others are given."""
 
 
 @contextmanager
@@ -32,11 +42,8 @@ def session(master: str | None, settings: Mapping[str, str]) -> Iterator[SparkSe
     builder = SparkSession.builder.appName("lshdb")
     if master is not None:
         builder = builder.master(master)
-    defaults = {
-        "spark.ui.showConsoleProgress": "true" if sys.stderr.isatty() else "false",
-        "spark.log.level": "ERROR",
-    }
-    for name, value in (defaults | dict(settings)).items():
+    defaults = {"spark.ui.showConsoleProgress": "true" if sys.stderr.isatty() else "false"}
+    for name, value in (_DEFAULTS | defaults | dict(settings)).items():
         builder = builder.config(name, value)
     if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
         raise LshdbError("Spark needs Java 17 or newer: install it, or set JAVA_HOME")

@@ -78,9 +78,8 @@ def usable(
     keyed = batch.filter(pc.is_valid(batch.column("key")))
     contents = contents_of(keyed.column("content"), settings.shingling)
     there = [content for content in contents if content is not None]
-    keys = keyed.column("key")
-    if len(there) < len(contents):
-        keys = keys.filter(pa.array([content is not None for content in contents]))
+    usable = pa.array([content is not None for content in contents], pa.bool_())
+    keys = keyed.column("key").filter(usable)
     if counts is not None:
         counts.add("bad_keys", batch.num_rows - keyed.num_rows)
         counts.add("bad_documents", len(contents) - len(there))

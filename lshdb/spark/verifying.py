@@ -115,11 +115,9 @@ def compared(
                 # Numbers are given in the order of first appearance: those of `a` come first.
                 number = pc.dictionary_encode(keys).indices.to_numpy().astype(np.int64)
                 first = pa.array(np.unique(number, return_index=True)[1])
-                distinct = [
-                    nothing if content is None else content
-                    for content in contents_of(contents.take(first), shingling)
-                ]
-                yield compare(some, distinct, number[: len(some)], number[len(some) :])
+                there = contents_of(contents.take(first), shingling)
+                distinct = [content or nothing for content in there]
+                yield compare(some, distinct, *number.reshape(2, -1))
 
     for side in "ab":
         names = {"key": side, "content": f"content_{side}"}

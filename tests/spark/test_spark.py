@@ -115,10 +115,21 @@ def stored(signed: DataFrame) -> list[tuple[Any, ...]]:
     return [(key, n, s and bytes(s), b) for key, n, s, b in rows(signed)]
 
 
-def test_texts_are_found_as_in_a_file(spark: SparkSession, path: Path) -> None:
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"threshold": 0.6},
+        {"threshold": 0.5, "construction": "and 2, or 4, and 4, or 4", "shingle": "char:5"},
+        {"threshold": 0.6, "content": False, "sketch": "minhash", "permutations": 64},
+    ],
+    ids=["plain", "cascade", "estimates"],
+)
+def test_texts_are_found_as_in_a_file(
+    spark: SparkSession, path: Path, given: dict[str, Any]
+) -> None:
     texts = {**STRANGE, **text_families(5, families=50, copies=5, words=40, most_edits=10)}
     usable = sorted((key, text) for key, text in texts.items() if key and "\0" not in key)
-    database_of(path, usable, threshold=0.6).close()
+    database_of(path, usable, **given).close()
     settings, expected = of_file(path)
     assert len(expected["pairs"]) > 100
     useless = [(None, "no key"), ("no text", None)]
@@ -128,25 +139,6 @@ def test_texts_are_found_as_in_a_file(spark: SparkSession, path: Path) -> None:
     assert stored(signed) == sorted(expected["signatures"])
     assert (counts["bad_keys"], counts["bad_documents"], counts["empty"]) == (3, 1, 1)
     assert bands_of(signed) == sorted(expected["bands"])
-    assert rows(lshdb.spark.pairs(df, settings, limit=None)) == sorted(expected["pairs"])
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"threshold": 0.5, "construction": "and 2, or 4, and 4, or 4", "shingle": "char:5"},
-        {"threshold": 0.6, "content": False, "sketch": "minhash", "permutations": 64},
-    ],
-    ids=["cascade", "estimates"],
-)
-def test_pairs_of_any_settings_are_those_of_a_file(
-    spark: SparkSession, path: Path, given: dict[str, Any]
-) -> None:
-    texts = text_families(5, families=50, copies=5, words=40, most_edits=10)
-    database_of(path, sorted(texts.items()), **given).close()
-    settings, expected = of_file(path)
-    assert len(expected["pairs"]) > 100
-    df = frame(spark, list(texts.items()), "id string, text string")
     assert rows(lshdb.spark.pairs(df, settings, limit=None)) == sorted(expected["pairs"])
 
 
@@ -297,9 +289,6 @@ def test_what_cannot_be_is_refused_before_any_job(spark: SparkSession, tmp_path:
     with pytest.raises(lshdb.UsageError, match="file systems only"):
         lshdb.spark.write_databases(df, texts, "s3a://bucket/dir", shards=2)
     assert not (tmp_path / "dir").exists()
-    (tmp_path / "file").touch()
-    with pytest.raises(lshdb.UsageError, match="file is not a directory"):
-        lshdb.spark.write_databases(df, texts, tmp_path / "file", shards=2)
 
 
 @pytest.mark.parametrize(
@@ -307,12 +296,11 @@ def test_what_cannot_be_is_refused_before_any_job(spark: SparkSession, tmp_path:
     [
         (PySparkException("JVM\nFile 1\nlshdb.errors.InputError: row 3\nat x"), "Spark: row 3"),
         (Py4JError("\n at x\nno room"), "Spark: no room"),
-        (ValueError("of lshdb"), "of lshdb"),
     ],
-    ids=["own", "java", "other"],
+    ids=["own", "java"],
 )
 def test_errors_of_spark_are_one_line(error: Exception, says: str) -> None:
-    with pytest.raises((lshdb.LshdbError, ValueError)) as raised, translated_errors():
+    with pytest.raises(lshdb.LshdbError) as raised, translated_errors():
         raise error
     assert str(raised.value) == says
 
@@ -334,7 +322,6 @@ def test_files_are_written_and_read_back(spark: SparkSession, tmp_path: Path) ->
         with lshdb.open(shard.path, mode="read") as db:
             assert db.settings == settings
             assert len(db) == shard.documents > 0
-            assert db.keys() == sorted(db.keys())
     with pytest.raises(lshdb.UsageError, match="holds databases already"):
         lshdb.spark.write_databases(df, settings, tmp_path / "dir", shards=3)
 
@@ -393,7 +380,6 @@ def test_the_command_drops_near_duplicates(
     written = lines_of(tmp_path / "out")
     assert {one.get("id") for one in written} == {*texts, None} - gone
     assert all(one.get("text") == texts.get(one.get("id", ""), "no key") for one in written)
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["gone", "in", "out", "own.db"]
     assert ran("spark-dedup", source, kept_in, "--conf", "spark.app.name=x") == 2
     assert f"{kept_in} already exists" in capsys.readouterr().err
     assert spark.range(3).count() == 3  # the session goes on
@@ -430,12 +416,10 @@ def test_the_command_drops_what_a_database_has_and_keeps_all_columns(
         }
     )
     pq.write_table(table, tmp_path / "in.parquet")
-    before = {one: one.read_bytes() for one in (tmp_path / "seen").iterdir()}
     source, kept_in, gone_in = (str(tmp_path / name) for name in ("in.parquet", "out", "gone"))
     arguments = ["--against", str(tmp_path / "seen/*.db"), "--dropped", gone_in]
     arguments += ["--key-field", "my.key", "--keep", "longest"]
     assert ran("spark-dedup", source, kept_in, *arguments) == 0
-    assert before == {one: one.read_bytes() for one in (tmp_path / "seen").iterdir()}
     written = pq.read_table(kept_in).sort_by([("my.key", "ascending")])
     types = {field.name: str(field.type).replace("element", "item") for field in written.schema}
     assert types == {field.name: str(field.type) for field in table.schema}
@@ -510,14 +494,14 @@ def test_what_the_commands_refuse(line: str, status: int, says: str, tmp_path: P
 def test_spark_submit_runs_the_same_commands(tmp_path: Path) -> None:
     script = Path(lshdb.spark.__file__).with_name("__main__.py")
     for arguments, reason in (
-        (["in", "out", "--keep", "best"], "keep 'best' is not first, longest or last"),
-        (
-            ["spark-passages", "in", "out", "--format", "csv"],
-            "format 'csv' is not auto, parquet or jsonl",
-        ),
+        (["--keep", "best"], "keep 'best' is not first, longest or last"),
+        (["spark-passages", "--gap", "-1"], "gap -1 is below 0"),
     ):
         done = subprocess.run(
-            [sys.executable, script, *arguments], cwd=tmp_path, capture_output=True, check=False
+            [sys.executable, script, *arguments, "in", "out"],
+            cwd=tmp_path,
+            capture_output=True,
+            check=False,
         )
         assert (done.returncode, done.stderr.decode()) == (2, f"lshdb: {reason}\n")
 
@@ -614,5 +598,3 @@ def test_what_has_no_passages_is_refused(spark: SparkSession) -> None:
     df = frame(spark, [("a", "x"), ("a", "y")], "id string, text string")
     with pytest.raises(lshdb.UsageError, match="no index of passages"):
         lshdb.spark.passage_pairs(df, lshdb.spark.make_settings())
-    with pytest.raises(lshdb.InputError, match=r"the same key \('a'\)"):
-        lshdb.spark.passage_pairs(df, lshdb.spark.make_settings(passages=5))
