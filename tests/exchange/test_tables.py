@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import resource
 import warnings
 from collections.abc import Callable, Iterator
 from datetime import date
@@ -15,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from helpers import Command, database_of
+from helpers import database_of
 
 import lshdb
 from lshdb.model import Document, Failure
@@ -256,33 +254,3 @@ def test_batches_before_an_error_stay(path: Path) -> None:
             db.add_table([many, pa.table({"id": [1]})], workers=0)
         assert len(db) == stored
         assert db.add_table([]).documents == 0
-
-
-def test_rows_similar_to_earlier_ones_can_be_skipped(path: Path) -> None:
-    skipped: list[lshdb.DroppedRow] = []
-    table = pa.table({"id": ["a", "b"], "text": ["The fox, the grapes", "the fox THE grapes"]})
-    with lshdb.open(path) as db:
-        report = db.add_table(table, on_similar="skip", on_skip=skipped.append)
-    assert (report.added, report.skipped) == (1, 1)
-    assert [(one.key, one.kept) for one in skipped] == [("b", "a")]
-
-
-def test_a_file_is_replaced_whole_or_not_at_all(path: Path) -> None:
-    command = Command(path.parent)
-    with lshdb.open(path) as db:
-        # Keys that do not compress.
-        rng = random.Random(2)
-        db.add_many((rng.randbytes(750).hex(), "The fox and the grapes") for _ in range(60))
-    names = {file.name for file in path.parent.iterdir()}
-
-    def limit() -> None:
-        # Enough for what SQLite needs to read.
-        resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
-
-    for name in ("p.parquet", "p.csv"):
-        (path.parent / name).write_text("old")
-        assert command.fails("pairs", "-o", name, before=limit) == f"{name}: file too large"
-        assert (path.parent / name).read_text() == "old"
-        command.done("pairs", "-o", name, says=f"{name}: 1,770 pairs\n")
-        (path.parent / name).unlink()
-    assert {file.name for file in path.parent.iterdir()} == names

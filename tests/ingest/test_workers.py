@@ -97,20 +97,6 @@ def test_workers_make_the_same_file(tmp_path: Path, settings: dict[str, Any]) ->
     assert ['"n":' in (one or "") for one in metadata[:3]] == [False, True, True]
 
 
-class Unknown(str):
-    """Of a class that a worker cannot import."""
-
-    __slots__ = ()
-
-
-def test_what_a_process_does_not_understand_is_signed_here(
-    path: Path, expected: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Unknown, "__module__", "nowhere")
-    with signed_elsewhere():
-        assert added(path, ((key, Unknown(text)) for key, text in documents()), 1) == expected
-
-
 @pytest.mark.parametrize("program", ["/usr/sbin/uwsgi", "", "/nowhere/python3", "dies/python3"])
 def test_without_a_python_to_start_signing_is_done_here(
     tmp_path: Path, expected: object, program: str, monkeypatch: pytest.MonkeyPatch
