@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, replace
-from dataclasses import fields as fields_of
+from dataclasses import asdict, astuple, replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -156,20 +155,10 @@ def _document(database: Database, name: str, encoding: str | None) -> str | Docu
 def _record(compared: Comparison) -> dict[str, Any]:
     """All but the contents, with the texts of passages."""
     text = _text(compared.a_content)
-    record = {field.name: getattr(compared, field.name) for field in fields_of(compared)}
+    record = asdict(compared)
     del record["a_content"], record["b_content"]
-    if compared.passages is not None:
-        record["passages"] = [
-            {
-                "a": [passage.a_start, passage.a_end],
-                "b": [passage.b_start, passage.b_end],
-                "shingles": passage.shingles,
-                "text": text[passage.a_start : passage.a_end],
-                "a_line": passage.a_line,
-                "b_line": passage.b_line,
-            }
-            for passage in compared.passages
-        ]
+    for passage in record["passages"] or ():
+        passage["text"] = text[passage["a_start"] : passage["a_end"]]
     return record | {"agreeing_bands": len(compared.shared_buckets)}
 
 

@@ -85,6 +85,14 @@ class Stage:
         return time.monotonic() - self.begun
 
 
+@dataclass(slots=True)
+class _Job:
+    """A result that is being computed, and how far it is."""
+
+    future: Future[Result[Any]]
+    stage: Stage
+
+
 class Results:
     """Keeps the last results by name, and computes a new one when the state changes.
 
@@ -97,8 +105,7 @@ class Results:
         self._lock = threading.Lock()
         self._waiting: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._being_made: dict[Hashable, Future[Result[Any]]] = {}
-        self._progress: dict[Hashable, Stage] = {}
+        self._jobs: dict[Hashable, _Job] = {}
         self._made: dict[Hashable, Result[Any]] = {}
 
     def get(
@@ -119,53 +126,43 @@ class Results:
                 self._made[name] = made  # the newest is the last
             if made is not None and made.state == state:
                 return made
-            future = self._being_made.get(name)
-            if future is None:
-                future = self._being_made[name] = Future()
-                self._progress[name] = Stage(time.monotonic())
-                self._waiting.put(partial(self._make, future, name, state, make))
+            job = self._jobs.get(name)
+            if job is None:
+                job = self._jobs[name] = _Job(Future(), Stage(time.monotonic()))
+                self._waiting.put(partial(self._make, job, name, state, make))
             if self._thread is None:
                 # A thread of an executor would prevent the process from ending.
                 self._thread = threading.Thread(target=self._run, daemon=True)
                 self._thread.start()
-        wait([future], timeout)
-        return future.result() if future.done() else made
+        wait([job.future], timeout)
+        return job.future.result() if job.future.done() else made
 
     def progress(self, name: Hashable) -> Stage | None:
         """The progress of the result of this name; None if none is being computed."""
         with self._lock:
-            return self._progress.get(name)
+            job = self._jobs.get(name)
+        return None if job is None else job.stage
 
     def _run(self) -> None:
         while True:
             self._waiting.get()()
 
     def _make(
-        self,
-        future: Future[Result[_T]],
-        name: Hashable,
-        state: Hashable,
-        make: Callable[[Progress], _T],
+        self, job: _Job, name: Hashable, state: Hashable, make: Callable[[Progress], object]
     ) -> None:
-        begun = self._progress[name].begun
-
         def report(done: int, total: int | None, unit: str) -> None:
-            with self._lock:
-                self._progress[name] = Stage(begun, done, total, unit)
+            job.stage = Stage(job.stage.begun, done, total, unit)
 
         try:
             with limits_noted() as notes:
                 value = make(report)
+            job.future.set_result(Result(value, tuple(notes), state))
         except BaseException as error:
-            with self._lock:
-                del self._being_made[name], self._progress[name]
-            future.set_exception(error)
-        else:
-            result = Result(value, tuple(notes), state)
-            with self._lock:
+            job.future.set_exception(error)
+        with self._lock:
+            del self._jobs[name]
+            if job.future.exception() is None:
                 self._made.pop(name, None)
-                self._made[name] = result
+                self._made[name] = job.future.result()
                 if len(self._made) > self._kept:
                     del self._made[next(iter(self._made))]
-                del self._being_made[name], self._progress[name]
-            future.set_result(result)
