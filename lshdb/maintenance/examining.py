@@ -279,8 +279,8 @@ def whole_signatures(
 ) -> tuple[IntArray, npt.NDArray[np.uint32]]:
     """The documents int64[m] with signatures of the right size, and these, uint32[m, k]."""
     size = 4 * settings.permutations
-    some = {one.doc_id: one.signature for one in batch if len(one.signature or b"") == size}
-    packed = np.frombuffer(b"".join(blob or b"" for blob in some.values()), dtype="<u4")
+    some = {one.doc_id: blob for one in batch if len(blob := one.signature or b"") == size}
+    packed = np.frombuffer(b"".join(some.values()), dtype="<u4")
     matrix = packed.reshape(len(some), settings.permutations)
     return np.array([*some], dtype=np.int64), matrix.astype(np.uint32, copy=False)
 

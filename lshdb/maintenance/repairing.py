@@ -43,8 +43,8 @@ def repair_documents(audit: Auditor, found: Examination, progress: Progress) -> 
         return done
     for batch in audit.documents(contents=True, slots=found.derivable):
         checked = CheckedBatch(batch, settings, deep=True)
-        contents = {at: checked.contents[at] for at in sorted(checked.derivable())}
-        known = {at: one for at, one in contents.items() if one is not None}
+        right = sorted(checked.derivable())
+        known = {at: one for at in right if (one := checked.contents[at]) is not None}
         doc_ids, stored = [batch[at].doc_id for at in known], list(map(encoded, known.values()))
         audit.derive(doc_ids, stored, sign(list(known.values()), settings))
         done["documents-derived"] += len(known)
