@@ -19,7 +19,6 @@ from unittest import mock
 
 import inspection
 import pytest
-from helpers import database_of
 
 import lshdb
 from lshdb.errors import StoreError, UsageError
@@ -135,18 +134,6 @@ def test_a_connection_checks_foreign_keys_and_trusts_no_schema(path: Path) -> No
             connection.execute("INSERT INTO signatures VALUES (1, x'00')")
     finally:
         connection.close()
-
-
-@pytest.mark.parametrize("documents", [1, 12, 13, 26, 120])
-def test_rows_are_whole_for_any_number_of_documents(path: Path, documents: int) -> None:
-    """Bands and fingerprints are written in statements of many rows, and one for the rest."""
-    database_of(
-        path,
-        ((f"d{i}", f"a text {i} of some words {i * i} and {i}") for i in range(documents)),
-        permutations=16,
-        passages=4,
-    ).close()
-    inspection.check(path)
 
 
 # plans
