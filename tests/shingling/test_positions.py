@@ -8,7 +8,6 @@ from typing import Literal
 
 import numpy as np
 import oracles
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles import ASCII_NASTY, NASTY, collapsed, fold
@@ -83,17 +82,6 @@ def test_offsets_of_a_text_that_changes_its_length() -> None:
     assert slices("a \t b\xdf", Shingling("char", 2)) == ["a \t ", " \t b", "b\xdf", "\xdf"]
     assert slices("  one  ", Shingling("char", 9)) == ["one"]
     assert slices("東京 tower", Shingling("word", 2)) == ["東京", "京 tower"]
-
-
-@pytest.mark.parametrize("shingling", ["word:3", "char:5"])
-def test_offsets_in_a_text_that_is_shingled_in_pieces(shingling: str) -> None:
-    text = "Stra\xdfe e\u0301 \u3000\uff21bc 東 fine words; " * 8_000
-    kind = Shingling.parse(shingling)
-    found, own = slices(text, kind), hashes(text, kind)
-    assert len(found) == len(own) > 20_000
-    for i in range(0, len(own), 997):
-        stretch = found[i]
-        assert own[i] in hashes(stretch, kind) or stretch != stretch.strip()
 
 
 def test_what_composes_with_a_character_before_it_is_known() -> None:
