@@ -545,10 +545,6 @@ class DedupOptions(WritingOptions, RowsOptions):
 
     reader: AnyReader = None
     threshold: Threshold = None
-    against_reader: Annotated[
-        Any,
-        argument("How the files of `against` are read; None: as the others.", _READER),
-    ] = None
     numbered: Annotated[bool, argument("Keys may be repeated: for a temporary database.")] = False
     on_failure: OnFailure = None
 

@@ -62,7 +62,7 @@ def deduplicated_files(
     if against is None and options.against is not None:
         known = reference(
             options.against,
-            options.against_reader or replace(reader),
+            replace(reader),
             store.settings,
             store.timeout,
             limits=store.limits,

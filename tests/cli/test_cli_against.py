@@ -12,7 +12,6 @@ import pytest
 from helpers import Command, database_of
 
 import lshdb
-from lshdb.sources.readers import Reader
 
 FOX = "The fox looked at the grapes and then he went away again"
 ANT = "The ant worked all summer long while the cricket sang songs"
@@ -135,6 +134,3 @@ def test_in_the_library_a_reference_is_read_whole_or_not_at_all(command: Command
         with pytest.raises(lshdb.InputError, match="cannot be read whole"):
             list(db.dedup(paths, against=against))
         assert len(db) == 0
-        named = Reader(of_sets=False, text_field="body")
-        lines = list(db.dedup(paths, against=against, against_reader=named))
-        assert [line.key for line in lines if line.dropped is None] == ["2", "3"]
