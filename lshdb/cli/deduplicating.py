@@ -23,9 +23,10 @@ from lshdb.cli.options import (
     ListSkipped,
     ReferenceFields,
 )
-from lshdb.cli.results import fields_of, write_results
+from lshdb.cli.results import noting_absent, write_results
 from lshdb.cli.running import FAILED
 from lshdb.errors import StoreError, UsageError
+from lshdb.exchange.results import dropped_columns, dropped_row
 from lshdb.groups import Option, regrouped
 from lshdb.json_text import dumps
 from lshdb.options import (
@@ -97,13 +98,11 @@ def dedup(
     import lshdb
     from lshdb.cli.tables import (
         KeptRows,
-        check_fields,
         check_readable,
         dropped_sink,
         find_tables,
         targets,
     )
-    from lshdb.exchange.results import dropped_row
     from lshdb.ingest.ordering import deduplicated_files
     from lshdb.ingest.reference import check_there, outermost, reference
     from lshdb.sources.paths import expanded, is_database
@@ -193,8 +192,6 @@ def dedup(
             )
         if of_files:
             reader.skipped_files = skipped_files
-        if not of_files and db is None and against is None:
-            check_fields(tables, reader, shown)
         # Temporary files may take as much room as the input: beside the output there is enough.
         first = outputs if isinstance(outputs, str) else outputs[0]
         beside = None if os.environ.get("TMPDIR") else directory_beside(first)
@@ -273,7 +270,7 @@ def dedup(
         elif of_files:
             _print_files(rows, Form(as_json=as_json), shown)
         else:
-            for _ in rows:
+            for _ in noting_absent(dropped_columns(shown), rows, shown):
                 pass
     counts.failed = failures.count
     counts.replaced = reader.replaced
@@ -298,11 +295,14 @@ class _Counts:
 
 def _print_files(rows: Iterator[Sequence[object]], form: Form, fields: Sequence[str]) -> None:
     """Print the files that are similar to an earlier one."""
-    from lshdb.exchange.results import dropped_columns
-
-    columns = dropped_columns(fields)
-    shown = ("similarity", "exact", "key", "kept", *fields_of(columns))
-    write_results(columns, rows, form, shown=shown, none="no file is similar to an earlier one")
+    write_results(
+        dropped_columns(fields),
+        rows,
+        form,
+        shown=("similarity", "exact", "key", "kept"),
+        fields=fields,
+        none="no file is similar to an earlier one",
+    )
 
 
 def _print_paths(rows: Iterator[Sequence[object]]) -> None:

@@ -82,26 +82,6 @@ def check_readable(path: str) -> None:
         )
 
 
-def check_fields(tables: Sequence[Table], reader: Reader, fields: Sequence[str]) -> None:
-    """InputError for a field that no table has as a column beside the key and the document.
-
-    JSON lines may have any.
-    """
-    columns: dict[str, None] = {}
-    for table in tables:
-        head = reader.head(table.path) if os.path.isfile(table.path) else None
-        if head is None:
-            return
-        columns |= dict.fromkeys(head.columns)
-    own = [reader.key_field, *reader.text_field.split(","), reader.set_field]
-    others = [name for name in columns if name not in own]
-    for name in fields:
-        if name not in others and name.partition(".")[0] not in others:
-            raise InputError(
-                f"--fields {name}: no such column (the others are {', '.join(others) or 'none'})"
-            )
-
-
 def targets(tables: Sequence[Table], directory: str) -> list[str]:
     """The output files in a directory, one per table; UsageError if two have the same name."""
     seen: dict[str, str] = {}

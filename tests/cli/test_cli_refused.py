@@ -141,7 +141,6 @@ COMMANDS = [
     ("dedup - --keep last", 2, "--keep last reads the input twice, and standard input"),
     ("dedup in.jsonl --keep best", 2, "keep 'best' is not first, longest or last"),
     ("dedup in.jsonl --fields lang", 2, "--fields is for the list of dropped rows"),
-    ("dedup in.csv -o o.csv --dropped g.csv --fields url,uri", 1, "--fields uri: no such column"),
     ("dedup in.csv -o o.csv --dropped g.csv --fields url,text", 2, "--fields text: it is the"),
     ("dedup lsh.db -o out.jsonl", 2, "lsh.db is a database: dedup reads tables"),
     ("dedup in.jsonl -o lsh.db", 2, "lsh.db is a database, and would be lost: name another"),
