@@ -207,8 +207,7 @@ class Database:
     def add_table(self, table: object, options: AddTableOptions) -> AddReport:
         """Add the rows of a table. Needs the extra `arrow` (pyarrow).
 
-        Rows stay in Arrow's own form until they are parsed and signed. The other columns are kept
-        as metadata, like those of a file.
+        The other columns are kept as metadata, like those of a file.
 
         Args:
             table: anything with the Arrow C stream interface: a pyarrow Table, RecordBatch or

@@ -194,6 +194,7 @@ def dedup(data: object, options: DataOptions) -> Deduplicated:
         metadata=False,
         naming="{}=",
         limits=options.limits,
+        whole=True,
     )
     return _decided(_source_of(data, reading), settings, options, settings.threshold)
 
@@ -370,7 +371,7 @@ def _of_files(given: Sequence[Any], reading: RecordOptions) -> _Source:
         return _reader(reading).batches(paths)
 
     def each(mask: Mask) -> Iterator[dict[str, Any]]:
-        kept = _kept_places(batches(), mask)
+        kept = _kept_places(reading, paths, mask)
         return chain.from_iterable(rows_of(origin).records(indices) for origin, indices in kept)
 
     return _listed(reading, batches, each, paths)
@@ -378,13 +379,15 @@ def _of_files(given: Sequence[Any], reading: RecordOptions) -> _Source:
 
 def _reader(reading: RecordOptions) -> Reader:
     own = {one.name: getattr(reading, one.name) for one in fields(RecordOptions)}
-    return Reader(**own, fallback="jsonl", whole=True)
+    return Reader(**own, fallback="jsonl")
 
 
-def _kept_places(batches: Iterable[Batch], mask: Mask) -> Iterator[tuple[Origin, list[int]]]:
-    """The origins of all rows, with the places of those that a mask selects."""
+def _kept_places(
+    reading: RecordOptions, paths: Sequence[str], mask: Mask
+) -> Iterator[tuple[Origin, list[int]]]:
+    """The origins of all rows of files, with the places of those that a mask selects."""
     first = 0
-    for batch in batches:
+    for batch in _reader(replace(reading, only_rows=True)).batches(paths):
         if batch.origin is not None:
             yield batch.origin, np.flatnonzero(mask[first : first + batch.count]).tolist()
             first += batch.count
@@ -399,5 +402,5 @@ def _save(path: str, source: _Source, mask: Mask) -> None:
     format = output_format(path, own)
     head, of_lines = reader.common_head(paths, format), KIND[own] == "json"
     with Output(path) as file, sink(Target(file, format), head, of_lines=of_lines) as rows:
-        for origin, indices in _kept_places(source.batches(), mask):
+        for origin, indices in _kept_places(source.reading, paths, mask):
             rows.write(origin, indices)

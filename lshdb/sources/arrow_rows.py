@@ -93,19 +93,18 @@ class ArrowFile:
         with _readable(self._unreadable), self._opened(source) as found:
             head = self._head(found)
             wanted = wanted_columns(head.schema, source.options)
-            if source.whole:
+            if source.options.whole:
                 yield Batch(origin=Origin(source.name, (), ArrowRows(head)))
             batches = found
             if isinstance(found, pa.parquet.ParquetFile):
-                batches = _of_parquet(found, None if source.whole else wanted)
+                batches = _of_parquet(found, None if source.options.whole else wanted)
             elif isinstance(found, pa.ipc.RecordBatchFileReader):
                 batches = map(found.get_batch, range(found.num_record_batches))
             yield from document_batches(
                 _counted(batches, source),
                 source.name,
                 source.options,
-                head=head if source.whole else None,
-                only_rows=source.only_rows,
+                head=head if source.options.whole else None,
                 unreadable=self._unreadable,
             )
 
@@ -281,7 +280,6 @@ def document_batches(
     options: RecordOptions,
     *,
     head: TableSchema | None = None,
-    only_rows: bool = False,
     unreadable: str = "",
 ) -> Iterator[Batch]:
     """The documents of record batches, whose rows are numbered from 1.
@@ -292,7 +290,6 @@ def document_batches(
         name: of the file or table, as printed.
         options: how rows become documents.
         head: of the table, if rows are wanted with all of their columns.
-        only_rows: whether no documents are wanted.
         unreadable: of a file, begins the message if a batch cannot be read.
 
     Raises:
@@ -314,7 +311,7 @@ def document_batches(
                 numbers = range(number + done, number + done + part.num_rows)
                 origin = Origin(name, numbers, rows, in_file=bool(unreadable))
                 documents = Collector(options, origin)
-                if not only_rows:
+                if not options.only_rows:
                     _collect(part, documents, options)
                 yield documents.batch(size)
                 done += part.num_rows

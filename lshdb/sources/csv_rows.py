@@ -72,11 +72,11 @@ class Csv:
         lines = _TextLines(source)
         schema = self._heading(lines, source)
         reader = csv.reader(lines, strict=True, delimiter=schema.delimiter)
-        if source.whole:
+        if source.options.whole:
             yield Batch(origin=Origin(source.name, (), CsvRows(schema)))
         while lines.read():
             before, numbers, problem = lines.characters, list[int](), None
-            rows = CsvRows(schema) if source.whole else None
+            rows = CsvRows(schema) if source.options.whole else None
             documents = Collector(source.options, Origin(source.name, numbers, rows))
             take = documents.take_torn if lines.is_torn else documents.take
             while lines.waiting:
@@ -96,10 +96,10 @@ class Csv:
                 elif len(row) != len(schema.columns):
                     named = len(schema.columns)
                     documents.fail(index, f"{len(row)} fields, and the heading names {named}")
-                elif not source.only_rows:
+                elif not source.options.only_rows:
                     take(index, dict(zip(schema.columns, row, strict=True)))
             if numbers:
-                size = (lines.characters - before) * (2 if source.whole else 1)
+                size = (lines.characters - before) * (2 if source.options.whole else 1)
                 yield documents.batch(size + _OBJECTS * len(numbers))
             if problem is not None:
                 raise problem

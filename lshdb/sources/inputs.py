@@ -38,9 +38,6 @@ class Input:
         name: as printed.
         options: how rows become documents.
         on_read: called with the number of bytes, each time that some are read.
-        encoding: of its text; None for UTF-8, or that of a byte order mark.
-        whole: whether rows are wanted with all of their columns, as they were read.
-        only_rows: whether no documents are wanted.
         text: the text in UTF-8, in chunks of the available bytes, up to about a block.
         torn: how many texts so far have bytes that are not in the encoding.
     """
@@ -49,9 +46,6 @@ class Input:
     name: str
     options: RecordOptions
     on_read: Callable[[int], None]
-    encoding: str | None = None
-    whole: bool = False
-    only_rows: bool = False
     text: Iterator[bytes] = field(init=False, repr=False)
     torn: int = field(default=0, init=False)
 
@@ -99,8 +93,8 @@ class Input:
 
     def _encoding_of(self, start: bytes) -> str | None:
         """The encoding of a text by its first bytes; None for UTF-8."""
-        if self.encoding is not None:
-            return self.encoding
+        if self.options.encoding is not None:
+            return self.options.encoding
         return next((name for bom, name in _ENCODINGS.items() if start.startswith(bom)), None)
 
     def _to_utf8(self, chunks: Iterable[bytes], encoding: str) -> Iterator[bytes]:

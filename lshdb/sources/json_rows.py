@@ -164,11 +164,11 @@ def _batch(found: list[bytes | None], number: int, source: Input) -> Batch:
     data, options = found.pop(), source.options
     largest, size = options.limits.largest_document, len(data or b"")
     count = 1 if data is None else data.count(b"\n") + (not data.endswith(b"\n"))
-    rows = JsonRows(data, count) if source.whole and data is not None else None
+    rows = JsonRows(data, count) if source.options.whole and data is not None else None
     documents = Collector(options, Origin(source.name, range(number, number + count), rows))
     if data is None:
         documents.fail(0, options.too_long)
-    if data is None or source.only_rows:
+    if data is None or source.options.only_rows:
         return documents.batch(size)
     # A single line is not copied.
     lines = [data] if count == 1 else data.split(b"\n")
@@ -186,7 +186,7 @@ def _batch(found: list[bytes | None], number: int, source: Input) -> Batch:
                 documents.fail(index, str(error))
         else:
             documents.take(index, record, is_torn=is_torn)
-    return documents.batch(size * (2 if source.whole else 1) + _OBJECTS * count)
+    return documents.batch(size * (2 if source.options.whole else 1) + _OBJECTS * count)
 
 
 def _record_of(line: bytes, options: RecordOptions) -> tuple[Record, bool]:

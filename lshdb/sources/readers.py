@@ -48,14 +48,11 @@ class Reader(RecordOptions):
 
     Attributes:
         format: `auto` goes by suffix (and, for standard input, by the first character).
-        encoding: of texts, JSON and CSV; None for UTF-8, or that of a byte order mark.
         fallback: for `auto`, the format of standard input and of files with any other suffix.
         stdin: the file for `-`; None if it is closed.
         stdin_key: the key of a text on standard input.
         rules: which files in directories are read, and what their keys are relative to.
         skip_tables: whether files of rows in directories are skipped, although `format` is text.
-        whole: whether rows come with all of their columns, as they were read.
-        only_rows: whether batches of rows have no documents, but where the rows are from.
         skipped_files: counts of skipped entries of directories.
         bytes_read: of all input so far.
         replaced: documents so far with bytes or code units that are not Unicode, replaced by
@@ -66,11 +63,8 @@ class Reader(RecordOptions):
     stdin: BinaryIO | None = None
     stdin_key: str | None = None
     fallback: Format = "text"
-    encoding: str | None = None
     rules: WalkingOptions = field(default_factory=WalkingOptions)
     skip_tables: bool = False
-    whole: bool = False
-    only_rows: bool = False
     skipped_files: SkippedFiles = field(default_factory=SkippedFiles, init=False)
     bytes_read: int = field(default=0, init=False)
     replaced: int = field(default=0, init=False)
@@ -181,9 +175,7 @@ class Reader(RecordOptions):
         def count(size: int) -> None:
             self.bytes_read += size
 
-        return Input(
-            file, printable_path(path), self, count, self.encoding, self.whole, self.only_rows
-        )
+        return Input(file, printable_path(path), self, count)
 
     def head(self, path: str) -> TableSchema | None:
         """The head of a file of rows; None for JSON, which has none.

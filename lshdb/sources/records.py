@@ -58,6 +58,9 @@ class RecordOptions:
         metadata_fields: which of them; all if empty.
         naming: how messages name the argument for a field, with `{}` for `key`, `text` or `set`.
         limits: sizes of blocks and documents.
+        encoding: of texts, JSON and CSV; None for UTF-8, or that of a byte order mark.
+        whole: whether rows come with all of their columns, as they were read.
+        only_rows: whether batches of rows have no documents, but where the rows are from.
     """
 
     of_sets: bool
@@ -70,6 +73,9 @@ class RecordOptions:
     metadata_fields: Sequence[str] = ()
     naming: str = "{}_field="
     limits: Limits = DEFAULTS
+    encoding: str | None = None
+    whole: bool = False
+    only_rows: bool = False
 
     def option(self, option: str, argument: str) -> str:
         """How messages name an option: by that of a command, or by an argument of the library."""
@@ -144,12 +150,10 @@ class RecordOptions:
         if len(record) < len(names):
             repeated = min(name for name, count in Counter(names).items() if count > 1)
             raise InputError(f"two columns are named {repeated!r}")
-        wrong = []
+        paths = field_paths(self.content_field, record)
+        wrong = [str(self._no_content(record, name)) for name, *_ in paths if name not in record]
         if field_paths(self.key_field, record)[0][0] not in record and not self.auto_key:
-            wrong.append(f"no {self._named_key()}")
-        missing = [p[0] for p in field_paths(self.content_field, record) if p[0] not in record]
-        if missing:
-            wrong.append(str(self._no_content(record, missing[0])))
+            wrong.insert(0, f"no {self._named_key()}")
         if wrong:
             shown = ", ".join(escaped(name[:_NAME_SHOWN]) for name in names[:_NAMES_SHOWN])
             more = ", ..." if len(names) > _NAMES_SHOWN else ""

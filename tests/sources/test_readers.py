@@ -10,12 +10,11 @@ import sqlite3
 import subprocess
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
 
 import pytest
-from helpers import calls_of, in_any_version
+from helpers import in_any_version
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -262,19 +261,6 @@ def test_a_text_too_large_is_refused(root: Path) -> None:
         Failure("large", "larger than 10,000 bytes, the limit: split it"),
         Document("fits", "x" * 10_000),
     ]
-
-
-@pytest.mark.parametrize(("line", "calls"), [(b"\n", 0), (b"\r\n", 1), (b" \t\n", 10)])
-@pytest.mark.parametrize(("format", "last"), [("jsonl", b'{"id": ""}'), ("csv", b"id,text\n,t")])
-def test_a_blank_line_costs_few_calls_and_an_empty_one_none(
-    line: bytes, calls: int, format: Format, last: bytes
-) -> None:
-    data = line * 20_000 + last
-    reading = partial(from_stdin, data, Reader(False, format=format))
-    calls += 4 * (format == "csv")
-    assert calls_of(reading) < 10_000 + calls * 20_000
-    (failure,) = from_stdin(data, Reader(False, format=format))
-    assert failure == Failure(f"-:{data.count(LF) + 1}", "field 'id' is empty")
 
 
 # sets, and single documents
