@@ -342,28 +342,27 @@ class _Kept:
         self._members: list[list[int]] = []  # of each bucket, in the order of their doc_ids
         self._buckets: list[list[int]] = [[] for _ in range(n)]  # of each document
         filled = np.flatnonzero(undecided & (documents.signed.shingles > 0))
-        owners, found = [filled[:0]], [filled[:0]]
-        for band in range(documents.signed.bucket_keys.shape[1]):
-            keys, key_of, count = np.unique(
-                documents.signed.bucket_keys[filled, band], return_inverse=True, return_counts=True
-            )
-            owner, doc_ids = store.members(bucket_codes(band, keys), most)
-            shared = count > 1
-            shared[owner] = True
-            bucket = np.cumsum(shared) - 1 + len(self._members)
-            inside = shared[key_of]
-            pairs = zip(filled[inside].tolist(), bucket[key_of[inside]].tolist(), strict=True)
-            for number, its in pairs:
-                self._buckets[number].append(its)
-            self._members += ([] for _ in range(np.count_nonzero(shared)))
-            owners.append(bucket[owner])
-            found.append(doc_ids)
-        doc_ids, place = np.unique(np.concatenate(found), return_inverse=True)
+        bucket_keys = documents.signed.bucket_keys[filled]
+        bands = bucket_keys.shape[1]
+        codes, code_of, count = np.unique(
+            bucket_codes(np.arange(bands), bucket_keys).ravel(),
+            return_inverse=True,
+            return_counts=True,
+        )
+        owner, doc_ids = store.members(codes, most)
+        shared = count > 1
+        shared[owner] = True
+        bucket = np.cumsum(shared) - 1
+        self._members += ([] for _ in range(np.count_nonzero(shared)))
+        inside = shared[code_of]
+        own_buckets = np.repeat(filled, bands)[inside], bucket[code_of[inside]]
+        for number, its in zip(*(column.tolist() for column in own_buckets), strict=True):
+            self._buckets[number].append(its)
+        doc_ids, place = np.unique(doc_ids, return_inverse=True)
         self._doc_id = [0] * n + doc_ids.tolist()
         self._number = {doc_id: n + i for i, doc_id in enumerate(doc_ids.tolist())}
         self._buckets += ([] for _ in self._number)
-        stored = zip(np.concatenate(owners).tolist(), (place + n).tolist(), strict=True)
-        for its, number in stored:
+        for its, number in zip(bucket[owner].tolist(), (place + n).tolist(), strict=True):
             self._members[its].append(number)
             self._buckets[number].append(its)
         shingles, digests = store.sizes(doc_ids)
