@@ -63,14 +63,6 @@ class Job:
     numbered: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Ahead:
-    """A batch of a reader that is being signed."""
-
-    batch: Batch
-    pending: Pending[Part, Signatures]
-
-
 class Stream:
     """The batches of a stream of documents: iterators of signed parts, to be taken in order.
 
@@ -108,7 +100,7 @@ class Stream:
         self._batches = 2 if pool.count else 1  # one is written while the other is signed
         self._room = (half // 2 if job.local else half) * self._batches
         self._source = _batches(items, settings, limits)
-        self._ahead: deque[_Ahead] = deque()
+        self._ahead: deque[tuple[Batch, Pending[Part, Signatures]]] = deque()
         self._ahead_size = self._ahead_documents = 0
         self._over = False
 
@@ -136,8 +128,7 @@ class Stream:
             # A small rest is written with this batch: alone it would touch as many pages.
             if full and not (self._over and 2 * self._ahead_documents < documents):
                 break
-            ahead = self._ahead.popleft()
-            batch = ahead.batch
+            batch, pending = self._ahead.popleft()
             self._ahead_size -= batch.size
             self._ahead_documents -= batch.count
             documents += batch.count
@@ -146,8 +137,8 @@ class Stream:
             if self._job.on_failure is not None:
                 for _, failure in batch.failures:
                     self._job.on_failure(failure)
-            yield self._signed(batch, self._pool.result(ahead.pending))
-            del ahead, batch  # a line may have a hundred megabytes
+            yield self._signed(batch, self._pool.result(pending))
+            del batch, pending  # a line may have a hundred megabytes
             while self._job.local and self._read():
                 pass
 
@@ -178,7 +169,7 @@ class Stream:
             pending: Pending[Part, Signatures] = Pending(None, done=(Signatures((), None),))
             if batch.keys:
                 pending = self._pool.submit(Part(batch.contents, self.sign))
-            self._ahead.append(_Ahead(batch, pending))
+            self._ahead.append((batch, pending))
             self._ahead_size += batch.size
             self._ahead_documents += batch.count
         except BaseException as error:

@@ -227,15 +227,12 @@ def _find_moves(store: Store, plan: _Plan, reader: Reader) -> None:
     digests = ((key, _digest_of(quiet, plan.found[key].path, key)) for key in new)
     candidates = [(key, own) for key, own in digests if own and own in by_digest]
     moved: dict[str, StoredFile] = {}
-    # Of several with the same content, first those with the same name.
-    for by_name in (True, False):
-        for key, own in candidates:
+    for key, own in candidates:
+        if same := by_digest[own]:
+            # Of several with the same content, rather one with the same name.
             name = os.path.basename(key)
-            for one in by_digest[own]:
-                if key not in moved and (not by_name or os.path.basename(one.key) == name):
-                    moved[key] = one
-                    by_digest[own].remove(one)
-                    break
+            moved[key] = next((one for one in same if os.path.basename(one.key) == name), same[0])
+            same.remove(moved[key])
     plan.moves += [(one, key) for key, one in moved.items()]
     plan.read = [key for key in plan.read if key not in moved]
     taken = {one.doc_id for one in moved.values()}
