@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import astuple, replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import astuple
 from typing import Annotated, Any, Final, get_args
 
 from lshdb.cli.files import entries_of, stdin
@@ -30,7 +31,6 @@ from lshdb.ingest.sync import dropped_files
 from lshdb.json_text import loads
 from lshdb.model import Cluster, Decision, Failure, Verdict
 from lshdb.options import ClusteringOptions, ClustersOptions, ConditionOptions, RemoveOptions
-from lshdb.sources.paths import STDIN, format_of, printable_path
 from lshdb.sources.readers import Reader
 
 _SHOWN: Final = ("decision", "verdict", "keys", "state", "who", "decided", "note")
@@ -128,61 +128,46 @@ def _take(at: DatabaseFile, path: str, who: str | None) -> None:
 
 def _decisions_of(path: str, who: str | None) -> Iterator[Decision]:
     """The decisions in a file; InputError if one is wrong. `-` is JSON lines."""
-    if path != STDIN and format_of(path) == "text":
-        name = printable_path(path)
-        raise InputError(f"{name}: decisions are read from .jsonl, .csv or .parquet")
-    # Verdicts are read as texts, the other columns as metadata, and the key is the place.
+    # Verdicts are read as texts, the other columns as metadata, and the key is the row's number.
     reader = Reader(
         of_sets=False,
-        format="jsonl" if path == STDIN else "auto",
+        fallback="jsonl",
         key_field="",
         text_field="verdict",
         strict=True,
         auto_key=True,
         stdin=stdin(),
     )
-    default = who or user()
     for row in reader.read([path]):
         if isinstance(row, Failure):
             reason, _, _ = row.reason.partition(": name it with")  # there is no such option
             raise InputError(f"{row.where}: {reason}")
+        record: dict[str, Any] = {**(row.metadata or {})}
         try:
-            decision = _decision(row.content, row.metadata or {}, default, now())
+            yield checked(
+                Decision(
+                    0,
+                    row.content,  # type: ignore[arg-type]  # checked there
+                    _list(record.get("keys")) or _list([record.get("key")]),
+                    _list(record.get("digests")),
+                    record.get("note") or None,
+                    who or record.get("who") or user(),
+                    record.get("decided") or now(),
+                )
+            )
         except InputError as error:
             raise InputError(f"{row.key}: {error}") from None
-        yield decision if who is None else replace(decision, who=who)
 
 
-def _decision(verdict: object, record: Mapping[str, Any], who: str, now: str) -> Decision:
-
-    keys = _texts(record.get("keys"), "keys")
-    if not keys and record.get("key") is not None:
-        keys = (record["key"],)
-    return checked(
-        Decision(
-            0,
-            verdict,  # type: ignore[arg-type]  # checked there
-            keys,
-            _texts(record.get("digests"), "digests"),
-            record.get("note") or None,
-            record.get("who") or who,
-            record.get("decided") or now,
-        )
-    )
-
-
-def _texts(value: object, name: str) -> tuple[Any, ...]:
-    """A list, or the JSON text of one, which CSV and Parquet have."""
-    if isinstance(value, str) and value:
-        try:
-            value = loads(value.encode())
-        except (RecursionError, ValueError):
-            raise InputError(f"{name} {value!r:.100} is not a JSON array") from None
-    if not value:
-        return ()
-    if not isinstance(value, list):
-        raise InputError(f"{name} {value!r:.100} is not a list")
-    return tuple(value)
+def _list(value: Any) -> tuple[Any, ...]:
+    """The values of a list, or of the JSON text of one, which CSV and Parquet have."""
+    found = value or []
+    if isinstance(found, str):
+        with suppress(RecursionError, ValueError):
+            found = loads(found.encode())
+    if not isinstance(found, list):
+        raise InputError(f"{value!r:.100} is not a JSON array")
+    return tuple(one for one in found if one is not None)
 
 
 def decisions(
