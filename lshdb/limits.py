@@ -58,8 +58,8 @@ class Limits:
     """Bytes of a file read at once; their whole lines make a block."""
     largest_document: int = 100_000_000
     """Maximum bytes of UTF-8 of a document, a line, a record of CSV or a row of a table. Python has
-    up to four bytes for each character: a text of ASCII takes five times its size of memory, others
-    six to nine times, and a record of CSV ten times, so none takes more than a gigabyte."""
+    up to four bytes for each character: a text of ASCII takes four times its size of memory, others
+    five to eight times, and a record of CSV ten to seventeen times: none takes two gigabytes."""
 
     # adding
 
