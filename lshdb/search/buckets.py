@@ -77,4 +77,4 @@ def candidate_ids(store: StoreReader, signature: npt.NDArray[np.uint32]) -> IntA
     """Documents that share a bucket with a signature, or enough of them: int64[c], ascending."""
     found = members(store, buckets_of(store, signature)[np.newaxis])
     _, bands = found.places()
-    return candidates_among(bands, found.doc_ids, store.settings.construction)[0]
+    return candidates_among(bands, found.doc_ids, store.settings.construction)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.model import Construction
-from lshdb.shingling.arrays import IntArray, chunks
+from lshdb.shingling.arrays import IntArray
 
 Mask = npt.NDArray[np.bool_]
 
@@ -44,38 +44,26 @@ def evaluate(collided: Mask, construction: Construction) -> Mask:
     return true.reshape(count)
 
 
-def candidates_among(
-    band_nos: IntArray,
-    doc_ids: IntArray,
-    construction: Construction,
-    cells: int = 1 << 24,
-) -> tuple[IntArray, IntArray]:
+def candidates_among(band_nos: IntArray, doc_ids: IntArray, construction: Construction) -> IntArray:
     """The candidates among the documents that share buckets with a query.
 
     Args:
         band_nos: int64[n], the band in which a document shares a bucket with it.
         doc_ids: int64[n], the document.
         construction: the plain index or a cascade.
-        cells: pairs times bands that are evaluated at once.
 
     Returns:
-        int64[c], the candidates, ascending; and int64[c], how many times each is given.
+        int64[c], the candidates, ascending.
     """
+    found, place, counts = np.unique(doc_ids, return_inverse=True, return_counts=True)
     if not construction.higher:
-        return np.unique(doc_ids, return_counts=True)
-    found, index, counts = np.unique(doc_ids, return_inverse=True, return_counts=True)
-    likely = np.flatnonzero(counts >= construction.min_bands)
-    true = np.zeros(len(found), dtype=np.bool_)
-    at_once = max(1, cells // construction.bands)
-    for part in chunks(len(likely), at_once):
-        some = likely[part]
-        row = np.full(len(found), -1)
-        row[some] = np.arange(len(some))
-        row = row[index]
-        collided = np.zeros((len(some), construction.bands), dtype=np.bool_)
-        collided[row[row >= 0], band_nos[row >= 0]] = True
-        true[some] = evaluate(collided, construction)
-    return found[true], counts[true]
+        return found
+    # Few documents share enough buckets.
+    likely = counts >= construction.min_bands
+    rows = likely[place]
+    collided = np.zeros((np.count_nonzero(likely), construction.bands), dtype=np.bool_)
+    collided[(np.cumsum(likely) - 1)[place[rows]], band_nos[rows]] = True
+    return found[likely][evaluate(collided, construction)]
 
 
 def candidate_probability(similarity: float, construction: Construction) -> float:
