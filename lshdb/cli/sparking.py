@@ -6,6 +6,7 @@ import glob
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
@@ -173,24 +174,17 @@ def spark_dedup(
     reference_fields.check(asked.against)
     databases = _databases(asked.against or "")
     wanted = spark.settings(settings, *databases)
-    for path in databases:
-        _check_readable(path, wanted)
+    _check_readable(databases, wanted)
     with spark.session(output, asked.dropped) as running:
-        from lshdb.spark import dedup, read_database
+        from lshdb.spark import dedup
 
         own = _columns(wanted, vars(fields))
-        its = _columns(wanted, reference_fields.given(fields))
-        against = None
-        if databases:
-            against = read_database(running, str(asked.against)).select("key", "content")
-        elif asked.against is not None:
-            against = _reference(running, asked.against, SparkOptions(wanted, **its))
-        if against is not None:
-            against = against.toDF(*own.values())
-        threshold = settings.threshold
-        options = regrouped(
-            asked, SparkDedupOptions, settings=wanted, threshold=threshold, against=against, **own
-        )
+        given = {"settings": wanted, "threshold": settings.threshold, "against": None}
+        options = regrouped(asked, SparkDedupOptions, **given, **own)
+        if asked.against is not None:
+            its = SparkOptions(wanted, **_columns(wanted, reference_fields.given(fields)))
+            against = _reference(running, asked.against, its, of_databases=bool(databases))
+            options = replace(options, against=against.toDF(*own.values()))
         format = spark.format_of(input)
         source = running.read.load(input, format)
         result = dedup(source, options)
@@ -199,8 +193,8 @@ def spark_dedup(
             result.dropped.write.save(asked.dropped, format)
         kept = running.read.load(output, format).count()
         numbers = {"kept": kept, "dropped": source.count() - kept}
-        unusable: list[Counted] = ["bad_keys", "bad_documents", "empty"]
-        spark.report(numbers, result.counts, *unusable, "cut_buckets", "cut_pairs")
+        left_out: list[Counted] = ["bad_keys", "bad_documents", "empty", "cut_buckets", "cut_pairs"]
+        spark.report(numbers, result.counts, *left_out)
 
 
 def spark_passages(
@@ -255,10 +249,15 @@ def _columns(settings: Settings, fields: Mapping[str, Any]) -> dict[str, Any]:
     return {"key": fields["key_field"], kind: fields[f"{kind}_field"]}
 
 
-def _reference(spark: SparkSession, path: str, options: SparkOptions) -> DataFrame:
-    """The documents of a reference that is no database."""
+def _reference(
+    spark: SparkSession, path: str, options: SparkOptions, *, of_databases: bool
+) -> DataFrame:
+    """The documents of a reference: key and content."""
+    from lshdb.spark import read_database
     from lshdb.spark.documents import documents
 
+    if of_databases:
+        return read_database(spark, path).select("key", "content")
     try:
         return documents(spark.read.load(path, _format_of(path)), options)
     except UsageError as error:
@@ -282,16 +281,17 @@ def _databases(against: str) -> list[Path]:
     return [Path(path) for path in found if is_database(path)]
 
 
-def _check_readable(path: Path, wanted: Settings) -> None:
+def _check_readable(databases: Sequence[Path], wanted: Settings) -> None:
     """LshdbError for a database that has no documents to compare with."""
-    own = _settings_of(path)
-    if not own.content:
-        raise LshdbError(f"{path} keeps signatures only, and --against compares contents")
-    if own.shingling.of_sets != wanted.shingling.of_sets:
-        raise SettingsMismatch(
-            f"{path} has shingle {own.shingling}, and the documents are compared by "
-            f"{wanted.shingling}"
-        )
+    for path in databases:
+        own = _settings_of(path)
+        if not own.content:
+            raise LshdbError(f"{path} keeps signatures only, and --against compares contents")
+        if own.shingling.of_sets != wanted.shingling.of_sets:
+            raise SettingsMismatch(
+                f"{path} has shingle {own.shingling}, and the documents are compared by "
+                f"{wanted.shingling}"
+            )
 
 
 def _format_of(path: str) -> str:

@@ -81,7 +81,7 @@ def _listed(bands: DataFrame, limit: int | None) -> DataFrame:
     bucket = Window.partitionBy("band_no", "bucket_key")
     members = F.count("*").over(bucket).alias("members")
     own = F.when(~F.startswith("key", F.lit(REFERENCE)), F.col("key"))
-    # Most documents are alone: few are left for what follows.
+    # Most buckets have one document: few are left for what follows.
     shared = bands.select("band_no", "bucket_key", "key", members).where("members > 1")
     shared = shared.withColumns(
         {
@@ -97,13 +97,9 @@ def _listed(bands: DataFrame, limit: int | None) -> DataFrame:
     rows = shared.withColumn("alone", F.when(hot, F.col("key"))).withColumn("before", before)
     others = F.when(hot, F.array_distinct("firsts")).otherwise(F.col("before"))
     left_out = "(owns - 1) * (owns - 2) div 2 + owns * greatest(members - owns - 1, 0)"
-    pairs = rows.where("own IS NOT NULL").select(
-        F.explode(others).alias("a"),
-        F.col("own").alias("b"),
-        "band_no",
-        F.expr(f"nullif({left_out}, 0)").alias("cut"),
-    )
-    return pairs.withColumn("cut", F.when(F.expr("a = b"), F.col("cut")))
+    pairs = rows.where("own IS NOT NULL").withColumn("a", F.explode(others))
+    cut = f"nullif(IF(a = b, {left_out}, 0), 0) AS cut"
+    return pairs.selectExpr("a", "own AS b", "band_no", cut)
 
 
 def _true(band_nos: pa.ListArray, construction: Construction) -> npt.NDArray[np.bool_]:

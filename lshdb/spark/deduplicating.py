@@ -70,8 +70,7 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
         InputError: several documents of one collection have the same key; before documents are
             compared. Or a row of the reference has no usable key or document.
     """
-    if options.counts is None:
-        options = replace(options, counts=Counts(df.sparkSession))
+    options = replace(options, counts=options.counts or Counts(df.sparkSession))
     settings, unusable = options.settings, Counts(df.sparkSession)
     docs = documents(df, options)
     against = None if options.against is None else documents(options.against, options)
@@ -83,7 +82,7 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
         against = _with_keys(against, F.lit(REFERENCE))
         signatures = signatures.unionByName(signed(against, settings, unusable))
         docs = docs.unionByName(against)
-    dropped = _dropped(checkpointed(similar(signatures, docs, options).drop("estimate")))
+    dropped = _dropped(checkpointed(similar(signatures, docs, options)))
     if unusable["bad_keys"] or unusable["bad_documents"]:
         raise InputError(
             "rows of the reference have no usable key or document, and what resembles them would "

@@ -103,12 +103,10 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
         if counts is not None:
             counts.add("cut_passages", 1)
 
-    def compare(
-        rows: pa.RecordBatch, contents: list[Content], one: IntArray, other: IntArray
-    ) -> pa.RecordBatch:
+    def compare(rows: pa.RecordBatch, contents: list[Content], indices: IntArray) -> pa.RecordBatch:
         texts = counting.windows_of([str(content) for content in contents])
         with limits_to(cut):
-            shared = [*shared_passages(Pairs(texts, texts, one, other), asked)]
+            shared = [*shared_passages(Pairs(texts, texts, *indices), asked)]
         a, b = (rows.column(side).to_pylist() for side in "ab")
         found = (
             (a[one.pair], b[one.pair], one.words, one.coverage, one.b_coverage, *values)

@@ -29,9 +29,9 @@ from lshdb.spark.candidates import candidate_pairs
 from lshdb.spark.documents import contents_of, documents, schema_of
 from lshdb.spark.sketching import Batches, bands, signed
 
-Compare: TypeAlias = Callable[[pa.RecordBatch, list[Content], IntArray, IntArray], pa.RecordBatch]
-"""Compares pairs (a, b), sorted by a: the documents are given once each, with the places among them
-of both documents of each pair, int64[n] and int64[n]."""
+Compare: TypeAlias = Callable[[pa.RecordBatch, list[Content], IntArray], pa.RecordBatch]
+"""Compares pairs (a, b), sorted by a: the documents are given once each, and the indices among them
+of both documents of each pair, int64[2, n]."""
 
 
 @takes(SparkPairsOptions)
@@ -62,20 +62,16 @@ def similar(signatures: DataFrame, documents: DataFrame, options: SparkPairsOpti
     least = options.threshold or settings.threshold
     exact = settings.content and not options.estimate
 
-    def compare(
-        rows: pa.RecordBatch, contents: list[Content], one: IntArray, other: IntArray
-    ) -> pa.RecordBatch:
-        score = _jaccard if exact else _estimates
-        similarity = score(contents, one, other, settings)
+    def compare(rows: pa.RecordBatch, contents: list[Content], indices: IntArray) -> pa.RecordBatch:
+        similarity = (_jaccard if exact else _estimates)(contents, indices, settings)
         chosen = np.flatnonzero(similarity >= least)
-        one, other, similarity = one[chosen], other[chosen], similarity[chosen]
-        both = zip(one.tolist(), other.tolist(), strict=True)
+        indices, similarity = indices[:, chosen], similarity[chosen]
         values = [
             *(rows.column(side).take(pa.array(chosen)) for side in "ab"),
             pa.array(similarity),
             pa.array(np.full(len(chosen), exact)),
-            pa.array(_estimates(contents, one, other, settings) if exact else similarity),
-            pa.array([contents[i] == contents[j] for i, j in both], pa.bool_()),
+            pa.array(_estimates(contents, indices, settings) if exact else similarity),
+            pa.array([contents[i] == contents[j] for i, j in indices.T.tolist()], pa.bool_()),
         ]
         return pa.RecordBatch.from_arrays(values, [*PAIR])
 
@@ -117,7 +113,7 @@ def compared(
                 first = pa.array(np.unique(number, return_index=True)[1])
                 there = contents_of(contents.take(first), shingling)
                 distinct = [content or nothing for content in there]
-                yield compare(some, distinct, *number.reshape(2, -1))
+                yield compare(some, distinct, number.reshape(2, -1))
 
     for side in "ab":
         names = {"key": side, "content": f"content_{side}"}
@@ -125,16 +121,14 @@ def compared(
     return pairs.select("a", "b", "content_a", "content_b").mapInArrow(run, schema)
 
 
-def _jaccard(contents: list[Content], one: IntArray, other: IntArray, settings: Settings) -> Shares:
+def _jaccard(contents: list[Content], indices: IntArray, settings: Settings) -> Shares:
     sets = distinct_shingles(contents, settings.shingling, secret_seed())
     sizes = np.diff(sets.offsets)
-    both = shared_by_pairs(sets.hashes, sets.offsets[:-1], sizes, one, other)
-    return jaccard(both, sizes[one], sizes[other])
+    both = shared_by_pairs(sets.hashes, sets.offsets[:-1], sizes, *indices)
+    return jaccard(both, *sizes[indices])
 
 
-def _estimates(
-    contents: list[Content], one: IntArray, other: IntArray, settings: Settings
-) -> Shares:
-    documents, place = np.unique(np.concatenate([one, other]), return_inverse=True)
+def _estimates(contents: list[Content], indices: IntArray, settings: Settings) -> Shares:
+    documents, of_pairs = np.unique(indices, return_inverse=True)
     signatures = sign([contents[i] for i in documents.tolist()], settings).signatures
-    return estimates(signatures[place[: len(one)]], signatures[place[len(one) :]])
+    return estimates(*signatures[of_pairs.reshape(indices.shape)])
