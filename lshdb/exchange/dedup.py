@@ -48,20 +48,18 @@ class _Source:
     """Rows in the form that they were given in.
 
     Attributes:
-        reading: how they become documents.
         batches: returns all rows; may be called again.
         take: returns the rows that a mask selects.
         listing: turns columns of values into a table of the same library.
         each: yields taken rows one by one, by the names of their columns.
-        paths: of files.
+        save: writes the rows of files that a mask selects to another file.
     """
 
-    reading: RecordOptions
     batches: Callable[[], Iterator[Batch]]
     take: Callable[[Mask], Any]
     listing: Callable[[dict[str, list[Any]]], Any]
     each: Callable[[Mask], Iterator[dict[str, Any]]]
-    paths: Sequence[str] = ()
+    save: Callable[[str, Mask], None] | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -148,10 +146,9 @@ class Deduplicated:
                 several kinds would go to a table; or it is one of the files, or a database.
             OSError: it cannot be written.
         """
-        paths = self._source.paths
-        if not paths:
+        if self._source.save is None:
             raise UsageError("save is for rows of files: for a table, write `kept`")
-        _save(os.fspath(path), self._source, self.mask)
+        self._source.save(os.fspath(path), self.mask)
 
 
 @takes(DataOptions)
@@ -306,7 +303,7 @@ def _of_table(
     def batches() -> Iterator[Batch]:
         return document_batches(table_batches(read, reading), _NAME, reading)
 
-    return _Source(reading, batches, take, listing, lambda mask: iter(records(take(mask))))
+    return _Source(batches, take, listing, lambda mask: iter(records(take(mask))))
 
 
 def _of_dicts(rows: list[Any], reading: RecordOptions) -> _Source:
@@ -323,17 +320,16 @@ def _of_dicts(rows: list[Any], reading: RecordOptions) -> _Source:
                 documents.take(index, dict(row))
             yield documents.batch()
 
-    return _listed(reading, batches, lambda mask: compress(rows, mask.tolist()))
+    return _listed(batches, lambda mask: compress(rows, mask.tolist()))
 
 
 def _listed(
-    reading: RecordOptions,
     batches: Callable[[], Iterator[Batch]],
     each: Callable[[Mask], Iterator[dict[str, Any]]],
-    paths: Sequence[str] = (),
+    save: Callable[[str, Mask], None] | None = None,
 ) -> _Source:
     """The source of rows that come back as dicts."""
-    return _Source(reading, batches, lambda mask: [*each(mask)], _dicts, each, paths)
+    return _Source(batches, lambda mask: [*each(mask)], _dicts, each, save)
 
 
 def _dicts(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
@@ -353,7 +349,8 @@ def _of_files(given: Sequence[Any], reading: RecordOptions) -> _Source:
             f"{os.fspath(given[0])!r:.100}: no such file; strings are names of files, and texts "
             'go in dicts: [{"text": text} for text in texts]'
         )
-    reader = _reader(reading)
+    own = {one.name: getattr(reading, one.name) for one in fields(RecordOptions)}
+    reader = Reader(**own, fallback="jsonl")
     for path in paths:
         if not os.path.isfile(path):
             what = "no such file"
@@ -367,40 +364,25 @@ def _of_files(given: Sequence[Any], reading: RecordOptions) -> _Source:
             )
         reader.head(path)
 
-    def batches() -> Iterator[Batch]:
-        return _reader(reading).batches(paths)
+    def selected(mask: Mask) -> Iterator[tuple[Origin, list[int]]]:
+        first = 0
+        for batch in replace(reader, only_rows=True).batches(paths):
+            if batch.origin is not None:
+                yield batch.origin, np.flatnonzero(mask[first : first + batch.count]).tolist()
+                first += batch.count
 
     def each(mask: Mask) -> Iterator[dict[str, Any]]:
-        kept = _kept_places(reading, paths, mask)
-        return chain.from_iterable(rows_of(origin).records(indices) for origin, indices in kept)
+        rows = (rows_of(origin).records(indices) for origin, indices in selected(mask))
+        return chain.from_iterable(rows)
 
-    return _listed(reading, batches, each, paths)
+    def save(path: str, mask: Mask) -> None:
+        if os.path.exists(path) and any(os.path.samefile(path, one) for one in paths):
+            raise UsageError(f"{path} is one of the files that are read: save to another one")
+        own = reader.format_of(paths[0])
+        format = output_format(path, own)
+        head, of_lines = reader.common_head(paths, format), KIND[own] == "json"
+        with Output(path) as file, sink(Target(file, format), head, of_lines=of_lines) as rows:
+            for origin, indices in selected(mask):
+                rows.write(origin, indices)
 
-
-def _reader(reading: RecordOptions) -> Reader:
-    own = {one.name: getattr(reading, one.name) for one in fields(RecordOptions)}
-    return Reader(**own, fallback="jsonl")
-
-
-def _kept_places(
-    reading: RecordOptions, paths: Sequence[str], mask: Mask
-) -> Iterator[tuple[Origin, list[int]]]:
-    """The origins of all rows of files, with the places of those that a mask selects."""
-    first = 0
-    for batch in _reader(replace(reading, only_rows=True)).batches(paths):
-        if batch.origin is not None:
-            yield batch.origin, np.flatnonzero(mask[first : first + batch.count]).tolist()
-            first += batch.count
-
-
-def _save(path: str, source: _Source, mask: Mask) -> None:
-    paths = source.paths
-    if os.path.exists(path) and any(os.path.samefile(path, one) for one in paths):
-        raise UsageError(f"{path} is one of the files that are read: save to another one")
-    reader = _reader(source.reading)
-    own = reader.format_of(paths[0])
-    format = output_format(path, own)
-    head, of_lines = reader.common_head(paths, format), KIND[own] == "json"
-    with Output(path) as file, sink(Target(file, format), head, of_lines=of_lines) as rows:
-        for origin, indices in _kept_places(source.reading, paths, mask):
-            rows.write(origin, indices)
+    return _listed(lambda: replace(reader).batches(paths), each, save)
