@@ -59,13 +59,14 @@ class PartialFile:
             FileExistsError: there is another, and `replace` is false.
         """
         self.file.close()
-        if os.path.exists(self.target):
-            if not replace:
-                raise FileExistsError(self.target)
+        if replace and os.path.exists(self.target):
             os.chmod(self.path, stat.S_IMODE(os.stat(self.target).st_mode))
         if sync:
             _sync(self.path)
-        os.replace(self.path, self.target)
+        if replace:
+            os.replace(self.path, self.target)
+        else:
+            _rename(self.path, self.target)
         if sync and os.name == "posix":  # elsewhere directories cannot be opened, and need not be
             _sync(os.path.dirname(self.target))
 
@@ -115,6 +116,18 @@ def left_over(target: str) -> list[str]:
         for path in paths
         if path[len(target) + 1 : -len(PARTIAL)].isdecimal() and not _in_use(Path(path))
     ]
+
+
+def _rename(path: str, target: str) -> None:
+    """Give the file its name, or FileExistsError; another that comes in this moment stays, too."""
+    try:
+        os.link(path, target)  # the first name is removed later
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links
+        if os.path.exists(target):
+            raise FileExistsError(target) from None
+        os.rename(path, target)
 
 
 def _sync(path: str) -> None:
