@@ -349,6 +349,12 @@ def similar_pairs(
 # clusters
 
 
+def in_order(texts: Sequence[str], keep: str) -> list[int]:
+    """The numbers of texts in the order that --keep decides them in."""
+    ranks = {"first": lambda i: i, "last": lambda i: -i, "longest": lambda i: -len(texts[i])}
+    return sorted(range(len(texts)), key=ranks[keep])
+
+
 def deduplicated(
     sets: Mapping[Row, AbstractSet[Member]],
     order: Iterable[Row],

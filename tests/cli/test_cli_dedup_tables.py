@@ -18,7 +18,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 from helpers import Command, database_of, text_families
-from oracles import jaccard, word_shingles
+from oracles import deduplicated, in_order, word_shingles
 
 Row = dict[str, Any]
 SURE = ("--recall", "0.9999")
@@ -29,22 +29,9 @@ def decided(
     texts: list[str], keep: str = "first"
 ) -> tuple[list[int], dict[int, tuple[int, float]]]:
     """The oracle: the numbers of the kept texts; of each other, the kept one and the similarity."""
-    sets = [set(word_shingles(text, 3)) for text in texts]
-    order = [*range(len(texts))]
-    if keep == "last":
-        order.reverse()
-    elif keep == "longest":
-        order.sort(key=lambda i: -len(texts[i]))
-    kept: list[int] = []
-    dropped = {}
-    for number in order:
-        scores = [jaccard(sets[number], sets[other]) for other in kept]
-        best = max(scores, default=0.0)
-        if best >= 0.8:
-            dropped[number] = kept[scores.index(best)], best
-        else:
-            kept.append(number)
-    return sorted(kept), dict(sorted(dropped.items()))
+    sets = {number: {*word_shingles(text, 3)} for number, text in enumerate(texts)}
+    found = deduplicated(sets, in_order(texts, keep), 0.8)
+    return [i for i in sets if not found[i]], {i: one for i in sets if (one := found[i])}
 
 
 KEPT, GONE = decided(TEXTS)

@@ -38,25 +38,6 @@ def test_processes_that_write_and_read_lose_nothing_and_see_only_whole_batches(
     assert (figures.locked, figures.tracebacks) == (0, 0)
 
 
-def test_the_soak_notices_what_is_not_whole(path: Path) -> None:
-    writer, reader = soak._Part(path, "w00"), soak._Part(path, "r00")
-    lshdb.open(path, shingle="word:2").close()
-    with lshdb.open(path) as db:
-        writer.write(db)
-        for _ in range(20):
-            reader.read(db)
-    assert reader.counts["inconsistent"] == 0
-    assert soak._compare(path, {"w00": writer.state}) == (0, False)
-    assert soak._compare(path, {"w00": {"w00-0": 1}}) == (soak.BATCH, False)
-    assert soak._compare(path, {"w00": {}}) == (soak.BATCH, False)
-    with inspection.sqlite(path) as connection:
-        connection.execute("DELETE FROM bands WHERE band_no = 0")
-    with lshdb.open(path) as db:
-        reader.read(db)
-    assert reader.counts["inconsistent"] == 1
-    assert soak._compare(path, {"w00": writer.state}) == (0, True)
-
-
 ADD = "import sys, lshdb; db = lshdb.open(sys.argv[1]); print(db.add('new', 'the fox').added)"
 REPAIR = "import sys, lshdb; print(lshdb.check(sys.argv[1], repair=True).ok)"
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from helpers import text_families
-from oracles import deduplicated, word_shingles
+from oracles import deduplicated, in_order, word_shingles
 
 import lshdb
 from lshdb.exchange.dedup import Deduplicated
@@ -34,9 +34,7 @@ SHINGLES = {number: set(word_shingles(text, 3)) for number, text in enumerate(TE
 
 def decided(threshold: float, keep: str = "first") -> Decided:
     """The oracle: what is kept; what is dropped, with the kept one and the similarity."""
-    ranks = {"first": range(N), "last": range(N, 0, -1), "longest": [-len(text) for text in TEXTS]}
-    order = sorted(range(N), key=ranks[keep].__getitem__)
-    found = sorted(deduplicated(SHINGLES, order, threshold).items())
+    found = sorted(deduplicated(SHINGLES, in_order(TEXTS, keep), threshold).items())
     return [row for row, one in found if one is None], [(row, *one) for row, one in found if one]
 
 
