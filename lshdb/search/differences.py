@@ -272,10 +272,6 @@ def _lengths(line: str) -> Iterator[int]:
         done = end
 
 
-def _bare(line: str, blanks: bool) -> str:
-    return line.rstrip() if blanks else " ".join(line.split())
-
-
 def _common(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
     """Places of a longest common subsequence, ascending in both; of long ranges, part by part."""
     start, ends = 0, (len(a), len(b))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -65,11 +64,8 @@ def connect(
             return _opened(path, flags, mode, timeout, whole, limits)
         except sqlite3.OperationalError as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if mode != "create" and code == sqlite3.SQLITE_CANTOPEN and not os.path.exists(path):
-                reason = "there is no such file; lshdb init or lshdb add makes one"
-                if not path.parent.is_dir():
-                    reason = f"there is no directory {path.parent}"
-                raise NoDatabase(f"no database at {path}: {reason}") from None
+            if mode != "create" and code == sqlite3.SQLITE_CANTOPEN:
+                _check_there(path)
             unable = code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
             if mode != "read" or not unable or not directory_is_read_only(path):
                 raise
@@ -80,6 +76,20 @@ def connect(
             )
         # SQLite cannot make its -shm. As nobody has the file open, it can be read without locks.
         return _opened(path, "ro&immutable=1", mode, timeout, whole, limits)
+
+
+def _check_there(path: Path) -> None:
+    """NoDatabase, with the reason, if there is no file."""
+    try:
+        path.stat()
+        return
+    except FileNotFoundError:
+        reason = "there is no such file; lshdb init or lshdb add makes one"
+        if not path.parent.is_dir():
+            reason = f"there is no directory {path.parent}"
+    except OSError as error:
+        reason = str(error.strerror).lower()
+    raise NoDatabase(f"no database at {path}: {reason}") from None
 
 
 def _opened(

@@ -413,6 +413,17 @@ def test_single_rows_are_repaired_where_few_differ(path: Path, changes: int) -> 
     assert set(inspection.rows(path, "SELECT * FROM bands")) == wanted
 
 
+def test_fingerprints_are_rebuilt_where_many_differ(path: Path) -> None:
+    texts = {str(i): f"the fox {i} and the grapes {i} of the vine {i}" for i in range(300)}
+    database_of(path, texts, passages=4).close()
+    wanted = set(inspection.rows(path, "SELECT * FROM fingerprints"))
+    with inspection.sqlite(path) as connection:
+        connection.execute("DELETE FROM fingerprints")
+    (repair,) = lshdb.check(path, repair=True).repairs
+    assert (repair.kind, repair.count) == ("fingerprints-rebuilt", len(wanted))
+    assert set(inspection.rows(path, "SELECT * FROM fingerprints")) == wanted
+
+
 def test_a_repair_that_is_interrupted_has_changed_nothing(damaged: Callable[..., Path]) -> None:
     path = damaged("words", "DELETE FROM signatures", "DELETE FROM bands WHERE doc_id > 4")
     before = inspection.contents(path)

@@ -326,29 +326,9 @@ def test_a_query_loads_nothing_that_it_does_not_use(tmp_path: Path) -> None:
 # what the package exports
 
 
-def test_the_root_module_only_reexports() -> None:
-    defined = [
-        node.name
-        for node in tree_of("__init__").body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef)
-    ]
-    assert defined == ["__getattr__"]
-
-
 @pytest.mark.parametrize("name", lshdb.__all__)
 def test_a_reexported_name_is_there(name: str) -> None:
     assert getattr(lshdb, name).__module__.startswith("lshdb.")
-
-
-def test_errors_and_dataclasses_are_all_exported() -> None:
-    public = {
-        node.name
-        for module in ("errors", "database")
-        for node in tree_of(module).body
-        if isinstance(node, ast.ClassDef)
-    }
-    assert public <= set(lshdb.__all__)
-    assert lshdb.__all__ == sorted(lshdb.__all__, key=lambda name: (name.islower(), name))
 
 
 def test_a_name_that_does_not_exist_is_no_attribute() -> None:
