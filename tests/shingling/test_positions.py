@@ -81,6 +81,7 @@ def test_offsets_of_a_text_that_changes_its_length() -> None:
     ]
     assert slices("a \t b\xdf", Shingling("char", 2)) == ["a \t ", " \t b", "b\xdf", "\xdf"]
     assert slices("  one  ", Shingling("char", 9)) == ["one"]
+    assert slices("\uff76\uff9e!", Shingling("char", 1)) == ["\uff76\uff9e", "!"]
     assert slices("東京 tower", Shingling("word", 2)) == ["東京", "京 tower"]
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from lshdb.model import Shingling
 from lshdb.shingling import shingles as shingles_module
-from lshdb.shingling.winnowing import fingerprint_size, fingerprints
+from lshdb.shingling.positions import cut
+from lshdb.shingling.winnowing import fingerprint_size, fingerprints, fingerprints_at
 
 RUNS = st.integers(3, 24)
 KINDS = st.sampled_from(["word:3", "char:5"])
@@ -34,6 +35,9 @@ def test_a_batch_has_the_fingerprints_of_the_textbook(
     ]
     assert sorted(rows) == sorted(expected)
     assert (np.diff(found.values) >= 0).all()
+    for index, text in enumerate(texts):
+        of_runs = fingerprints_at(cut([text], shingling.kind), shingling.kind, run, seed)
+        assert {*of_runs[: 1 - run].tolist()} == {row[0] for row in expected if row[1] == index}
 
 
 @given(WORDS, WORDS, WORDS, WORDS, st.data())

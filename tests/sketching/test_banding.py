@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lshdb.model import Construction
-from lshdb.sketching.banding import bucket_keys
+from lshdb.sketching.banding import bucket_codes, bucket_keys
 
 Signatures = npt.NDArray[np.uint32]
 
@@ -44,3 +44,5 @@ def test_keys_are_those_of_the_definition(
         for band, key in enumerate(own):
             cut = lanes[band * rows : (band + 1) * rows]
             assert key == key_by_definition(cut, band, rows, bands, seed)
+            code = bucket_codes(band, np.array([key]))
+            assert code.tolist() == [band << 48 | key % (1 << 48)]
