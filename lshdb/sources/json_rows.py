@@ -39,7 +39,7 @@ _FOLLOWING: Final = {
 _NO_ARRAY: Final = (
     "not an array of objects: format jsonl reads lines of JSON, format text all as one text"
 )
-_NOT_ASCII: Final = re.compile("[^\\x00-\\x7f]+")
+_NOT_PRINTED: Final = re.compile("[^\\x00-\\x7e]+")
 
 
 class NotAnArray(InputError):
@@ -314,10 +314,10 @@ def json_lines(columns: Iterable[str], rows: Values) -> Iterator[bytes]:
 
 
 def in_ascii(data: bytes) -> bytes:
-    """JSON in ASCII, so that a terminal obeys nothing in it."""
-    if data.isascii():
+    """JSON in ASCII without DEL, so that a terminal obeys nothing in it."""
+    if data.isascii() and b"\x7f" not in data:
         return data
-    escapes = _NOT_ASCII.sub(lambda run: encode_basestring_ascii(run[0])[1:-1], data.decode())
+    escapes = _NOT_PRINTED.sub(lambda run: encode_basestring_ascii(run[0])[1:-1], data.decode())
     return escapes.encode()
 
 
