@@ -57,9 +57,8 @@ class Limits:
     block_bytes: int = 1 << 20
     """Bytes of a file read at once; their whole lines make a block."""
     largest_document: int = 100_000_000
-    """Maximum bytes of UTF-8 of a document, a line, a record of CSV or a row of a table. Python has
-    up to four bytes for each character: a text of ASCII takes four times its size of memory, others
-    five to eight times, and a record of CSV ten to seventeen times: none takes two gigabytes."""
+    """Maximum bytes of UTF-8 of a document. What is read may have less if it is not ASCII, or in
+    some formats, so that nothing takes more memory than four times this."""
 
     # adding
 
@@ -162,6 +161,22 @@ class Limits:
 
     page_seconds: float = 1.5
     """Seconds that a page waits for a slow result."""
+
+    @property
+    def largest_text(self) -> int:
+        """Maximum bytes of a text or line that is not ASCII.
+
+        Python then has up to four bytes for each character.
+        """
+        return self.largest_document * 2 // 5
+
+    @property
+    def largest_row(self) -> int:
+        """Maximum bytes of a record of CSV, an element of a JSON array or a row of a table.
+
+        Their parsers have up to five bytes more for each character.
+        """
+        return self.largest_document // 4
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -22,7 +22,7 @@ from lshdb.sources.compression import compression_of
 from lshdb.sources.csv_rows import cell
 from lshdb.sources.inputs import Input
 from lshdb.sources.paths import escaped
-from lshdb.sources.records import Collector, RecordOptions
+from lshdb.sources.records import Collector, RecordOptions, longer_than
 from lshdb.sources.sinks import Columns, Sink, Target, Values, check_columns, rows_of, several_types
 
 _BLOCK: Final = 1 << 20
@@ -302,7 +302,7 @@ def document_batches(
             for column in (batch if head is None else given).columns:
                 _validate(column)
             done = 0
-            for part in _cut(batch, options.limits.largest_document):
+            for part in _cut(batch, options.limits.largest_row):
                 size, rows = part.nbytes, None
                 if head is not None:
                     kept = given.slice(done, part.num_rows)
@@ -320,8 +320,8 @@ def document_batches(
 
 def _collect(part: pa.RecordBatch, documents: Collector, options: RecordOptions) -> None:
     """Add the documents of all rows."""
-    if part.num_rows == 1 and part.nbytes > options.limits.largest_document:
-        documents.fail(0, options.too_long)
+    if part.num_rows == 1 and part.nbytes > options.limits.largest_row:
+        documents.fail(0, longer_than(options.limits.largest_row))
         return
     columns, is_torn = _columns(part)
     take = documents.take_torn if is_torn else documents.take

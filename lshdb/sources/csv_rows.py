@@ -18,9 +18,9 @@ from lshdb.errors import InputError
 from lshdb.json_text import without_surrogates
 from lshdb.sources.batch import Batch, Origin, Record, TableSchema
 from lshdb.sources.inputs import Input
-from lshdb.sources.json_rows import json_of, line_blocks
+from lshdb.sources.json_rows import LONG, json_of, line_blocks
 from lshdb.sources.paths import escaped
-from lshdb.sources.records import BOM, Collector
+from lshdb.sources.records import BOM, Collector, longer_than
 from lshdb.sources.sinks import Sink, Target, Values, check_columns, rows_of
 
 _DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
@@ -91,6 +91,8 @@ class Csv:
                 numbers.append(number)
                 if rows is not None:
                     rows.texts.append(lines.record())
+                if lines.length > LONG:  # frees its buffer, of eight bytes a character
+                    reader = csv.reader(lines, strict=True, delimiter=schema.delimiter)
                 if isinstance(row, str):
                     documents.fail(index, row)
                 elif len(row) != len(schema.columns):
@@ -109,7 +111,7 @@ class Csv:
         lines.begin_record()
         if lines.waiting[-1] is None:
             lines.skip()
-            return lines.too_long
+            return longer_than(lines.largest)
         try:
             row = next(reader)
         except csv.Error as error:
@@ -162,9 +164,10 @@ class _TextLines:
         waiting: the lines that were read but not taken, the last one first; None for one that is
             too long.
         characters: how many were taken.
+        length: characters of the record.
         is_torn: whether there were bytes that are not UTF-8; they become lone surrogates.
         bom: the byte order mark at the start of the text, or empty.
-        too_long: why a line is refused for its length.
+        largest: bytes of a line, and characters of a record.
     """
 
     def __init__(self, source: Input) -> None:
@@ -173,15 +176,14 @@ class _TextLines:
         self.characters = 0
         self.is_torn = False
         self.bom = b""
-        self.too_long = source.options.too_long
-        self._largest = source.options.limits.largest_document
-        self._blocks = line_blocks(_with_newlines(source.text), self._largest)
+        self.largest = source.options.limits.largest_row
+        self._blocks = line_blocks(_with_newlines(source.text), self.largest)
         self._record: list[str] = []
-        self._first, self._length = 1, 0  # line and characters of the record
+        self._first, self.length = 1, 0  # the first line of the record
 
     def begin_record(self) -> None:
         """Start counting the length of a record, which is limited, at the next line."""
-        self._first, self._length, self._record = self.number, 0, []
+        self._first, self.length, self._record = self.number, 0, []
 
     def record(self) -> bytes:
         """The lines taken since a record began, as they are in the file."""
@@ -200,6 +202,8 @@ class _TextLines:
                 self.waiting = [None]
             elif not block:
                 return False
+            elif block.find(b"\n") + 1 in (0, len(block)):
+                self.waiting = [self._text(block)]  # a single line is not copied
             else:
                 self.waiting += io.StringIO(self._text(block), newline="\n").readlines()[::-1]
         return True
@@ -211,9 +215,9 @@ class _TextLines:
         if not self.read():
             raise StopIteration
         line = self.waiting.pop()
-        self._length += len(line or "")
-        if line is None or self._length > self._largest:
-            raise InputError(f"line {self._first}: a record {self.too_long}")
+        self.length += len(line or "")
+        if line is None or self.length > self.largest:
+            raise InputError(f"line {self._first}: a record {longer_than(self.largest)}")
         self.number += 1
         self.characters += len(line)
         self._record.append(line)

@@ -75,6 +75,8 @@ class Input:
             data = b"".join(self._to_utf8((data,), encoding))
             if b"\0" in data[:_BINARY_PROBE]:
                 raise BinaryInput(_BINARY)
+        if len(data) > self.options.limits.largest_text and not data.isascii():
+            largest = self.options.limits.largest_text
         if len(data) > largest:
             raise InputError(f"larger than {largest:,} bytes, the limit: split it")
         text, is_torn = self.options.decoded(data)

@@ -15,10 +15,10 @@ from lshdb.errors import InputError
 from lshdb.json_text import encode, loads, repaired
 from lshdb.sources.batch import Batch, Origin, Record, TableSchema
 from lshdb.sources.inputs import Input
-from lshdb.sources.records import BOM, Collector, RecordOptions, json_reason, kind_of
+from lshdb.sources.records import BOM, Collector, RecordOptions, json_reason, kind_of, longer_than
 from lshdb.sources.sinks import Sink, Target, Values, rows_of
 
-_LONG: Final = 1 << 20
+LONG: Final = 1 << 20
 """Bytes of a line that is a block by itself."""
 _LARGE: Final = 16 << 20
 """Bytes of a line that waits in a file: to write its document takes three times as much memory."""
@@ -136,7 +136,7 @@ def line_blocks(chunks: Iterable[bytes], largest: int) -> Iterator[bytes | None]
     skipping = False
     for chunk in chunks:
         while chunk:
-            is_long = skipping or len(block) > _LONG  # a block by itself, which is not copied
+            is_long = skipping or len(block) > LONG  # a block by itself, which is not copied
             end = (chunk.find(b"\n") if is_long else chunk.rfind(b"\n")) + 1
             piece, chunk = (chunk[:end], chunk[end:]) if end else (chunk, b"")
             if not skipping:
@@ -167,7 +167,7 @@ def _batch(found: list[bytes | None], number: int, source: Input) -> Batch:
     rows = JsonRows(data, count) if source.options.whole and data is not None else None
     documents = Collector(options, Origin(source.name, range(number, number + count), rows))
     if data is None:
-        documents.fail(0, options.too_long)
+        documents.fail(0, longer_than(largest))
     if data is None or source.options.only_rows:
         return documents.batch(size)
     # A single line is not copied.
@@ -176,8 +176,8 @@ def _batch(found: list[bytes | None], number: int, source: Input) -> Batch:
     for index, line in enumerate(lines):
         if not line or line.isspace():
             continue
-        if len(line) > largest and len(line) - line.endswith(b"\n") > largest:
-            documents.fail(index, options.too_long)
+        if reason := options.too_long(line):
+            documents.fail(index, reason)
             continue
         try:
             record, is_torn = _record_of(line, options)
@@ -195,16 +195,19 @@ def _record_of(line: bytes, options: RecordOptions) -> tuple[Record, bool]:
     Raises:
         InputError: it is not a JSON object; or, if strict, not Unicode.
     """
-    is_torn = False
+    is_torn, reason = False, ""
     try:
-        try:
-            record = loads(line)
-        except ValueError:
-            clean = repaired(options.decoded(line)[0])
-            is_torn = clean != line.removeprefix(BOM)
-            record = loads(clean)
+        record = loads(line)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"not JSON: {json_reason(error)}") from error
+        reason = json_reason(error)  # the error has a copy of the text
+    if reason and (clean := repaired(options.decoded(line)[0])) != line:
+        is_torn = clean != line.removeprefix(BOM)
+        try:
+            record, reason = loads(clean), ""
+        except (ValueError, RecursionError) as error:
+            reason = json_reason(error)
+    if reason:
+        raise InputError(f"not JSON: {reason}")
     if not isinstance(record, dict):
         raise InputError(f"not a JSON object but {kind_of(record)}")
     if is_torn and options.strict:
@@ -220,7 +223,7 @@ def is_blank(line: bytes) -> bool:
 def _array_blocks(source: Input) -> Iterator[list[bytes | None]]:
     """Cut a JSON array into blocks of lines, one element each."""
     decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
-    largest = source.options.limits.largest_document
+    largest = source.options.limits.largest_row
     number, wanted, expected, text = 1, 0, "[", ""
     for chunk in chain(source.text, (b"",)):
         text += decode(chunk, not chunk)
@@ -254,7 +257,7 @@ def _array_blocks(source: Input) -> Iterator[list[bytes | None]]:
                     f"behind element {number + len(lines) - 1}: not JSON: expecting {expected}"
                 )
         text = text[at:]
-        wanted = 2 * len(text)
+        wanted = min(2 * len(text), largest + 1)
         if lines:
             number += len(lines)
             data = "\n".join([*lines, ""]).encode("utf-8", "surrogateescape")
@@ -264,7 +267,7 @@ def _array_blocks(source: Input) -> Iterator[list[bytes | None]]:
         if problem:
             raise InputError(problem)
         if len(text) > largest:
-            raise InputError(f"element {number}: {source.options.too_long}")
+            raise InputError(f"element {number}: {longer_than(largest)}")
     if expected == "[":
         raise NotAnArray(_NO_ARRAY)
     if expected != "nothing more":

@@ -86,10 +86,13 @@ class RecordOptions:
         """The field that holds a document's content."""
         return self.set_field if self.of_sets else self.text_field
 
-    @property
-    def too_long(self) -> str:
-        """Why a line or row is refused for its length."""
-        return f"longer than {self.limits.largest_document:,} bytes, the limit"
+    def too_long(self, data: bytes) -> str:
+        """Why a line of JSON is refused for its length; empty if it is not."""
+        largest = self.limits.largest_text
+        size = len(data) - data.endswith(b"\n")
+        if size > largest and data.isascii() and b"\\u" not in data:
+            largest = self.limits.largest_document
+        return longer_than(largest) if size > largest else ""
 
     def own_fields(self, names: Collection[str]) -> set[str]:
         """The fields that keys and documents are made of, among those of a record."""
@@ -335,6 +338,11 @@ def _without(record: Record, path: Path) -> Record:
     if more and not isinstance(inner, dict):
         return record
     return {name: value for name, value in record.items() if name != first}
+
+
+def longer_than(largest: int) -> str:
+    """Why a line or row is refused for its length."""
+    return f"longer than {largest:,} bytes, the limit"
 
 
 def key_fault(key: str) -> str | None:

@@ -194,7 +194,7 @@ def test_what_fails_costs_only_itself_in_any_order(
     note.write_text("the fox")
     paths = [str(tmp_path / name) for name in ("rows.parquet", "none.jsonl", "notes")]
     failures: list[Failure] = []
-    limits = Limits(largest_document=100)
+    limits = Limits(largest_document=400)
     with lshdb.open(tmp_path / "own.db", **SETTINGS, limits=limits) as db:
         reader = Reader(False, fallback="text", limits=limits)
         found = keys_and_reasons(

@@ -23,7 +23,7 @@ def read(data: bytes, chunk: int = 1 << 20) -> list[Document | Failure]:
         def read1(self, _: int | None = -1) -> bytes:
             return super().read(chunk)
 
-    limits = Limits(largest_document=50_000)
+    limits = Limits(largest_document=200_000)
     return list(Reader(False, format="json", stdin=Pipe(data), limits=limits).read(["-"]))
 
 

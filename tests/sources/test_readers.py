@@ -238,7 +238,8 @@ def test_a_line_too_long_costs_one_line(block: int) -> None:
         b'{"id": 2, "text": "a character too long"}\n',
         b'{"id": 3, "text": "' + b"x" * 100 + b'"}\n',
         b'{"id": 4, "text": "good"}\n',
-        b'{"id": 5, "text": "' + b"x" * 100,
+        b'{"id": 5, "text": "\\u00e9"}\n',
+        b'{"id": 6, "text": "' + b"x" * 100,
     ]
     assert len(lines[0]) == 40
     reader = Reader(of_sets=False, limits=limits)
@@ -248,7 +249,8 @@ def test_a_line_too_long_costs_one_line(block: int) -> None:
         Failure("-:2", reason),
         Failure("-:3", reason),
         Document("4", "good"),
-        Failure("-:5", reason),
+        Failure("-:5", "longer than 15 bytes, the limit"),
+        Failure("-:6", reason),
     ]
     assert reader.bytes_read == len(b"".join(lines))
 
@@ -257,8 +259,10 @@ def test_a_text_too_large_is_refused(root: Path) -> None:
     limits = Limits(largest_document=10_000)
     (root / "fits").write_bytes(b"x" * 10_000)
     (root / "large").write_bytes(b"x" * 10_001)
-    assert read("large", "fits", reader=Reader(False, limits=limits)) == [
+    (root / "wide").write_bytes(b"x" * 3_999 + "é".encode())
+    assert read("large", "wide", "fits", reader=Reader(False, limits=limits)) == [
         Failure("large", "larger than 10,000 bytes, the limit: split it"),
+        Failure("wide", "larger than 4,000 bytes, the limit: split it"),
         Document("fits", "x" * 10_000),
     ]
 
