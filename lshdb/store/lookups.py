@@ -305,10 +305,6 @@ class StoreReader:
         """The buckets with the most documents, largest first."""
         return [Bucket(*typed(row, int, int, int)) for row in self._rows(sql.LARGEST_BUCKETS, top)]
 
-    def buckets_of_size(self) -> dict[int, int]:
-        """How many buckets there are of each number of documents, the smallest first."""
-        return dict(typed(row, int, int) for row in self._rows(sql.BUCKETS_OF_SIZE))
-
     def data_version(self) -> int:
         """A number that changes when other connections change the file."""
         return self._number(sql.DATA_VERSION)

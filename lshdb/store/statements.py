@@ -102,8 +102,6 @@ BUCKETS_OF_DOCUMENT: Final = """
 LARGEST_BUCKETS: Final = """
     SELECT band_no, bucket_key, documents FROM buckets
     ORDER BY documents DESC, band_no, bucket_key LIMIT ?"""
-BUCKETS_OF_SIZE: Final = """
-    SELECT documents, count(*) FROM buckets GROUP BY documents ORDER BY documents"""
 
 DOCUMENT_OF_KEY: Final = """
     SELECT d.doc_id, d.key, d.shingles, d.metadata, d.content, s.signature

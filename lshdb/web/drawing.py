@@ -1,10 +1,8 @@
-"""The numbers behind the pictures: the S-curve, a histogram, and bars for bucket sizes."""
+"""The numbers behind the pictures: the S-curve and a histogram."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -48,28 +46,4 @@ def columns(counts: Sequence[int]) -> list[dict[str, float]]:
         }
         for place, count in enumerate(counts)
         if count
-    ]
-
-
-def bars(buckets_of_size: Mapping[int, int]) -> list[dict[str, float]]:
-    """Numbers of buckets by their numbers of documents: 1, 2, 3 to 4, 5 to 8, and so on.
-
-    A bar is how many `buckets` have `least` to `most` documents; its `width` is in percent,
-    logarithmic.
-
-    >>> [(bar["least"], bar["most"], bar["buckets"]) for bar in bars({1: 50, 3: 2, 4: 1, 9: 1})]
-    [(1, 1, 50), (2, 2, 0), (3, 4, 3), (5, 8, 0), (9, 16, 1)]
-    """
-    counts: Counter[int] = Counter()
-    for size, buckets in buckets_of_size.items():
-        counts[(size - 1).bit_length()] += buckets
-    most = max(counts.values(), default=0)
-    return [
-        {
-            "least": (1 << step >> 1) + 1,
-            "most": 1 << step,
-            "buckets": counts[step],
-            "width": round(100 * math.log1p(counts[step]) / math.log1p(most), 1),
-        }
-        for step in range(max(counts, default=-1) + 1)
     ]

@@ -1,7 +1,8 @@
 """Datasette's hooks: our pages below an address of its own, and the guard of lshdb's files.
 
-The pages are below /-/lshdb, those of each file below its name. The SQL functions and limits are
-for lshdb files, the guard is for all addresses. Only documented hooks are used.
+The pages of a file are below /-/lshdb and its name; the menu of its database leads to them. The SQL
+functions and limits are for lshdb files, the guard is for all addresses. Only documented hooks are
+used.
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from datasette import hookimpl
 from datasette.utils import tilde_decode
-from datasette.utils.asgi import Forbidden, Response
+from datasette.utils.asgi import Forbidden, NotFound, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lshdb.errors import LshdbError, NotADatabase
 from lshdb.store.connection import is_lshdb
 from lshdb.store.functions import register_functions
 from lshdb.store.readonly_sql import LARGEST_VALUE, restrict
-from lshdb.web.app import STATIC, pages
+from lshdb.web.app import pages
 from lshdb.web.guarding import RULES, guarded, ruled
-from lshdb.web.rendering import Links, Page, html
+from lshdb.web.rendering import Links
 from lshdb.web.views import opened
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ _pages: Final = cache(lambda path, name: ruled(pages(path, name), RULES))
 @hookimpl
 def register_routes() -> list[tuple[str, object]]:
     """All addresses below /-/lshdb."""
-    return [(r"/-/lshdb(?:/(?P<route>[^/]*))?(?:/(?P<rest>.*))?$", _show)]
+    return [(r"/-/lshdb/(?P<route>[^/]+)(?:/(?P<rest>.*))?$", _show)]
 
 
 @hookimpl
@@ -92,15 +93,15 @@ def prepare_connection(conn: Any, database: str, datasette: Datasette) -> None:
 
 
 @hookimpl
-def handle_exception(datasette: Datasette, request: Request, exception: Exception) -> Any:
-    """Say what lshdb's rules for SQL refused; Datasette shows it as an error of its own."""
+def handle_exception(request: Request, exception: Exception) -> Any:
+    """Say what lshdb's rules for SQL refused."""
     code = getattr(exception, "sqlite_errorcode", 0) & 0xFF
     if code not in _REFUSED:
         return None
     reason = f"{exception}: {_REFUSED[code]}"
     if request.path.endswith(".json"):
         return Response.json({"ok": False, "error": reason, "status": 400}, status=400)
-    return _problem(datasette, reason, 400)
+    return Response.text(reason, 400)
 
 
 @hookimpl
@@ -110,29 +111,27 @@ def skip_csrf(datasette: Datasette, scope: Mapping[str, Any]) -> bool:
 
 
 @hookimpl
-def menu_links(datasette: Datasette) -> list[dict[str, str]]:
-    """Our first page in Datasette's menu."""
-    return [{"href": f"{_root(datasette)}/", "label": "Near duplicates"}]
+def database_actions(datasette: Datasette, database: str) -> list[dict[str, str]]:
+    """Our pages of an lshdb file in its menu."""
+    if not _is_ours(datasette.databases[database]):
+        return []
+    return [{"href": _links(datasette, database).page(), "label": "Near duplicates"}]
 
 
 async def _show(
     datasette: Datasette, request: Request, scope: Scope, receive: Receive, send: Send
-) -> Response | None:
+) -> None:
     """Answer a request for one of our pages."""
     route, rest = request.url_vars["route"], request.url_vars["rest"]
-    if not route:
-        return await _index(datasette, request)
-    if route == "lshdb.css":
-        text = (STATIC / route).read_text("utf-8")
-        return Response(text, headers=RULES, content_type="text/css; charset=utf-8")
     try:
         attached = datasette.get_database(route=tilde_decode(route))
     except KeyError:
-        return _problem(datasette, f"there is no database {route}")
+        raise NotFound(f"There is no database {route}") from None
     name = attached.name
-    await datasette.ensure_permissions(request.actor, _permissions(name))
+    needed = [("view-table", (name, "documents")), ("view-database", name), "view-instance"]
+    await datasette.ensure_permissions(request.actor, needed)
     if attached.path is None:
-        return _problem(datasette, f"{name} is not an lshdb database: these pages are for lshdb's")
+        raise NotFound(f"{name} is not an lshdb database: these pages are for lshdb's")
     if (rest or "").partition(".")[0] == "sql" and not await datasette.permission_allowed(
         request.actor, "execute-sql", name, default=True
     ):
@@ -140,35 +139,6 @@ async def _show(
     links = _links(datasette, name)
     inner = {**scope, "root_path": "", "path": f"/{rest or ''}", "lshdb.links": links}
     await _pages(Path(attached.path), name)(inner, receive, send)
-    return None
-
-
-async def _index(datasette: Datasette, request: Request) -> Response:
-    """The databases that are lshdb's."""
-    found = []
-    for name, attached in datasette.databases.items():
-        if _is_ours(attached):
-            needed = _permissions(name)
-            if (await datasette.check_visibility(request.actor, permissions=needed))[0]:
-                found.append({"name": name, "address": _links(datasette, name).page()})
-    return _answer(datasette, Page("index", "Databases of near duplicates", {"databases": found}))
-
-
-def _permissions(name: str) -> list[Any]:
-    """The permissions that a visitor needs for our pages of a database."""
-    return [("view-table", (name, "documents")), ("view-database", name), "view-instance"]
-
-
-def _problem(datasette: Datasette, reason: str, status: int = 404) -> Response:
-    title = "Not found" if status == 404 else "Bad request"
-    return _answer(datasette, Page("problem", title, {"reason": reason}, status=status))
-
-
-def _answer(datasette: Datasette, page: Page) -> Response:
-    """A page of no database."""
-    root = _root(datasette)
-    text = html(page, Links(root, f"{root}/"), database=None, review=None)
-    return Response.html(text, status=page.status, headers=RULES)
 
 
 def _root(datasette: Datasette) -> str:
@@ -177,7 +147,7 @@ def _root(datasette: Datasette) -> str:
 
 def _links(datasette: Datasette, name: str) -> Links:
     tables = str(datasette.urls.database(name))
-    return Links(f"{_root(datasette)}/{tables.rpartition('/')[2]}", f"{_root(datasette)}/", tables)
+    return Links(f"{_root(datasette)}/{tables.rpartition('/')[2]}", tables)
 
 
 def _is_ours(attached: Attached) -> bool:

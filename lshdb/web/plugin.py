@@ -10,8 +10,8 @@ from contextlib import suppress
 with suppress(ModuleNotFoundError):
     from lshdb.web.in_datasette import (  # noqa: F401
         asgi_wrapper,
+        database_actions,
         handle_exception,
-        menu_links,
         prepare_connection,
         register_routes,
         skip_csrf,

@@ -52,12 +52,10 @@ class Links:
 
     Attributes:
         root: the address of the overview, without a slash at its end.
-        index: in Datasette, the page of all databases.
         tables: in Datasette, its own page of the database.
     """
 
     root: str
-    index: str = ""
     tables: str = ""
 
     def page(self, page: str = "", /, **query: object) -> str:

@@ -39,7 +39,7 @@ from lshdb.sources.json_rows import json_lines
 from lshdb.store.store import Store
 from lshdb.web import beside, listing, pasted
 from lshdb.web.beside import Beside
-from lshdb.web.drawing import bars, columns, s_curve
+from lshdb.web.drawing import columns, s_curve
 from lshdb.web.listing import Filters, Neighbours
 from lshdb.web.rendering import Page, snippet
 from lshdb.web.results import Results, Stage, state_of
@@ -72,7 +72,6 @@ _DECISIONS: Final = 100
 """Decisions on a page."""
 _ROWS_AT_ONCE: Final = 500
 """Rows of a file to download that are sent at once: some 10 ms of work."""
-_BUCKETS: Final = 10
 _LARGEST: Final = 6
 """Clusters on the overview."""
 _CLUSTERS: Final = 20
@@ -204,7 +203,7 @@ def opened(path: Path, timeout: float = TIMEOUT) -> Iterator[tuple[Database, Sto
 
 
 def overview(visit: Visit) -> Page:
-    """The near duplicates of a database, and below them its index."""
+    """The near duplicates of a database, and below them its settings."""
     info = visit.database.info()
     settings = info.settings
     data: dict[str, Any] = {
@@ -215,12 +214,7 @@ def overview(visit: Visit) -> Page:
         "settings": settings_record(settings),
         "curve": s_curve(settings.construction, settings.threshold),
     }
-    parts: dict[str, Callable[[Visit], dict[str, Any]]] = {
-        "clusters": _all_clusters,
-        "pairs": _all_pairs,
-        "buckets": _buckets,
-    }
-    for name, part in parts.items():
+    for name, part in (("clusters", _all_clusters), ("pairs", _all_pairs)):
         try:
             data[name] = part(visit)
         except Waiting:
@@ -239,14 +233,6 @@ def _all_clusters(visit: Visit) -> dict[str, Any]:
 def _all_pairs(visit: Visit) -> dict[str, Any]:
     survey = _survey(visit, "pairs", Filters())
     return _counts(survey, set()) | {"similarities": columns(survey.histogram)}
-
-
-def _buckets(visit: Visit) -> dict[str, Any]:
-    def make(database: Database, *_: object) -> dict[str, Any]:
-        sizes = bars(database.store.buckets_of_size())
-        return {"sizes": sizes, "largest": database.buckets(top=_BUCKETS)}
-
-    return visit.wait_for(("buckets",), make)
 
 
 def _counts(survey: Survey[Any], done: set[int]) -> dict[str, Any]:

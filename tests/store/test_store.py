@@ -45,7 +45,6 @@ SCANS_ON_PURPOSE = {
     "COUNT_DOCUMENTS",
     "COUNT_EMPTY",
     "LARGEST_BUCKETS",
-    "BUCKETS_OF_SIZE",
     # What check looks through.
     "SCHEMA",
     "BAND_ROWS",

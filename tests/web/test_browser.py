@@ -274,7 +274,7 @@ def test_datasettes_own_scripts_run_on_pages_of_lshdbs_files(
             tab.page.goto(f"http://{site.host}:{site.port}/{page}")
             assert tab.wrong == []
         assert tab.page.locator(".CodeMirror").count() == 1
-        for page in ("", "texts/", "texts/clusters"):
+        for page in ("texts/", "texts/clusters"):
             tab.go(page)
             tab.check(NARROW)
         tab.page.goto(f"http://{site.host}:{site.port}/texts")

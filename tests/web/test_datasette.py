@@ -42,23 +42,16 @@ def all_of_them(directory: Path) -> Iterator[Site]:
         yield site
 
 
-def test_the_index_names_lshdbs_databases_only(all_of_them: Site) -> None:
-    answer = check(all_of_them.get())
-    assert answer.page.texts("a", class_="key") == ["texts", "nothing yet", "bare", "sets"]
-    for link in set(answer.page.values("href")) - {"#content"}:
-        assert all_of_them.ask(link).status == 200
-
-
-@pytest.mark.parametrize("name", ["foreign", "_memory", "_internal", "none", "%3Cb%3E", "~3Cb~3E"])
+@pytest.mark.parametrize("name", ["foreign", "_memory", "_internal", "none", "~3Cb~3E"])
 def test_pages_of_other_databases_are_not_there(all_of_them: Site, name: str) -> None:
     for page in ("", "/clusters", "/document?key=fox"):
         answer = all_of_them.ask(f"/-/lshdb/{name}{page}")
         # Datasette shows _internal to its root user alone.
         assert answer.status == (403 if name == "_internal" else 404)
-        if name != "_internal":
-            check(answer)
     if name == "foreign":
-        assert "another program's SQLite database, not lshdb's" in answer.page.texts("main")[0]
+        assert (
+            "another program's SQLite database, not lshdb's" in check(answer).page.texts("main")[0]
+        )
 
 
 def test_an_empty_database_has_all_its_pages(all_of_them: Site) -> None:
@@ -93,13 +86,14 @@ def test_sets_are_shown_as_their_elements(all_of_them: Site) -> None:
 
 
 def test_datasettes_menu_and_our_pages_lead_to_each_other(all_of_them: Site) -> None:
-    assert "/-/lshdb" in all_of_them.ask("/texts").text
-    links = eventually(all_of_them, "texts/").page.values("href")
-    assert "/texts" in links
+    assert "/-/lshdb" not in all_of_them.ask("/foreign").text
+    assert 'href="/-/lshdb/texts/"' in all_of_them.ask("/texts").text
+    assert "/texts" in eventually(all_of_them, "texts/").page.values("href")
+    links = all_of_them.get("texts/document", key="fox").page.values("href")
     link = next(link for link in links if "bucket_members" in link)
     rows = json.loads(all_of_them.ask(link.replace("/sql?", "/sql.json?")).text)["rows"]
     assert {"fox", "fox 2", *HOSTILE} >= {key for (key,) in rows}
-    assert len(rows) > 5
+    assert len(rows) > 1
 
 
 def test_sql_functions_are_there_for_lshdbs_databases_only(all_of_them: Site) -> None:
@@ -118,7 +112,6 @@ def test_pages_follow_datasettes_permissions(directory: Path) -> None:
         json.dumps({"databases": {"sets": {"tables": {"documents": {"allow": False}}}}})
     )
     with datasette(directory, "texts.db", "sets.db", "--metadata", "metadata.json") as site:
-        assert site.get().page.texts("a", class_="key") == ["texts"]
         for page in ("sets", "sets/clusters", "sets/document?key=monday", "sets/query"):
             assert site.ask(f"/-/lshdb/{page}").status == 403
         assert site.post("sets/query", text='["milk"]').status == 403
@@ -145,7 +138,6 @@ def test_datasette_shows_lshdbs_files_under_names_of_this_machine_only(
 ) -> None:
     foreign = {"Host": host}
     for path in (
-        "/-/lshdb",
         "/-/lshdb/texts/document?key=fox",
         "/-/lshdb/none",
         "/texts",
@@ -240,7 +232,6 @@ def test_a_datasette_without_lshdbs_files_is_as_before(directory: Path) -> None:
         answer = site.ask("/foreign/documents.json", headers={"Host": "data.example"})
         assert answer.status == 200
         assert "content-security-policy" not in answer.headers
-        assert "No database here is lshdb's" in site.get().text
 
 
 def test_without_the_extra_datasette_is_as_before() -> None:
