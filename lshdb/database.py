@@ -9,7 +9,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from lshdb.groups import checked, takes, takes_with
 from lshdb.model import (
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from lshdb.tuning.choices import Tuned
 
 Documents: TypeAlias = Iterable[Document | tuple[str, Content] | Mapping[str, object]]
-_MAX_ROWS: Final = (1 << 63) - 1
+_MAX_ROWS = (1 << 63) - 1
 
 
 class Database:

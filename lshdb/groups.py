@@ -18,7 +18,6 @@ from types import NoneType, UnionType
 from typing import (
     Any,
     ClassVar,
-    Final,
     Literal,
     ParamSpec,
     Protocol,
@@ -220,8 +219,8 @@ def _are_texts(value: object) -> bool:
     return _is_stream(value) and all(isinstance(one, str) for one in some)
 
 
-_TEXTS: Final[Kind] = ("texts in a list or another iterable", _are_texts)
-_KINDS: Final[dict[object, Kind]] = {
+_TEXTS: Kind = ("texts in a list or another iterable", _are_texts)
+_KINDS: dict[object, Kind] = {
     int: ("an integer", lambda value: isinstance(value, Integral)),
     float: ("a number", lambda value: isinstance(value, Real)),
     str: ("a text", lambda value: isinstance(value, str)),

@@ -9,18 +9,18 @@ from __future__ import annotations
 import json
 import re
 from types import NoneType
-from typing import Any, Final
+from typing import Any
 
 import orjson
 
-MAX_DEPTH: Final = 200
+MAX_DEPTH = 200
 """Levels of arrays and objects in all JSON that is read and written: every parser, encoder and
 recursive function takes that many (orjson writes 254, SQLite's JSON functions end at 1,000)."""
-_TOO_DEEP: Final = f"nested deeper than {MAX_DEPTH} levels"
-_LARGE: Final = 2.0**63
-_EXACT: Final = frozenset((str, int, bool, NoneType))
-_REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
-_ESCAPES: Final = re.compile(
+_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
+_LARGE = 2.0**63
+_EXACT = frozenset((str, int, bool, NoneType))
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_ESCAPES = re.compile(
     rb"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|.)"
 )
 """An escape in JSON, and as its group that of a lone surrogate."""

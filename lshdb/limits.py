@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Final
 
 from lshdb.errors import UsageError
 
@@ -186,4 +185,4 @@ class Limits:
                 raise UsageError(f"limits: {field.name} {value} is too small")
 
 
-DEFAULTS: Final = Limits()
+DEFAULTS = Limits()

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,16 +16,16 @@ from lshdb.formatting import listed, share, shortened
 from lshdb.groups import Option, check_value
 from lshdb.templates import html_table
 
-MAX_LANES: Final = 4096
-_ELEMENTS_SHOWN: Final = 50
-_PASSAGES_SHOWN: Final = 20
-_LONGEST_SHOWN: Final = 1_000
+MAX_LANES = 4096
+_ELEMENTS_SHOWN = 50
+_PASSAGES_SHOWN = 20
+_LONGEST_SHOWN = 1_000
 """What a notebook shows of a comparison, and characters of a passage."""
-LONGEST: Final = 1000
+LONGEST = 1000
 """Characters of a construction as text."""
 
 
-_LEVELS: Final = re.compile(r"(\s*(and|or)\s+0*[1-9][0-9]{0,8}\s*(,|$))+(?<!,)")
+_LEVELS = re.compile(r"(\s*(and|or)\s+0*[1-9][0-9]{0,8}\s*(,|$))+(?<!,)")
 
 
 class Level(NamedTuple):
@@ -131,13 +131,13 @@ Content: TypeAlias = str | Collection[Element]
 ShinglingKind: TypeAlias = Literal["word", "char", "set", "foreign"]
 
 SketchName: TypeAlias = Literal["fast", "minhash"]
-MIN_LANES: Final = 16
-MIN_RUN: Final = 3
-MAX_RUN: Final = 1000
+MIN_LANES = 16
+MIN_RUN = 3
+MAX_RUN = 1000
 """Units of the runs that an index of passages may be made for: shorter ones are everywhere."""
-LARGEST_SEED: Final = (1 << 63) - 1
-LONGEST_SHINGLE: Final = 64
-LONGEST_NAME: Final = 100
+LARGEST_SEED = (1 << 63) - 1
+LONGEST_SHINGLE = 64
+LONGEST_NAME = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +190,8 @@ class Shingling:
         return "set" if self.kind == "set" else f"{self.kind}:{self.name or self.size}"
 
 
-_SHARE: Final = Option("a share of pairs", above=0, max=1)
-_SETTINGS: Final[dict[str, tuple[object, Option]]] = {
+_SHARE = Option("a share of pairs", above=0, max=1)
+_SETTINGS: dict[str, tuple[object, Option]] = {
     "threshold": (float, _SHARE),
     "recall": (float, _SHARE),
     "permutations": (int, Option("lanes", min=MIN_LANES, max=MAX_LANES)),

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 from lshdb.errors import SettingsError, UsageError
 from lshdb.groups import Kind, Option, Options, argument
@@ -67,7 +67,7 @@ def number_or(word: str, value: int | str) -> Callable[[str], int | str]:
 
 # options that several groups have
 
-_READER: Final[Kind] = ("a reader of files", lambda value: hasattr(value, "batches"))
+_READER: Kind = ("a reader of files", lambda value: hasattr(value, "batches"))
 Threshold: TypeAlias = Annotated[
     float | None, Option("Minimum similarity. [default: the database's]", above=0, max=1)
 ]

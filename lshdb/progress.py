@@ -8,13 +8,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from lshdb.formatting import size
 
 Progress: TypeAlias = Callable[[int, int | None, str], object]
 """Called with the amount done, the total (None if unknown), and the unit, such as `documents`."""
-BYTES: Final = "bytes"
+BYTES = "bytes"
 """The unit of input. Where its total is known a bar goes by it, and other units stand beside."""
 
 

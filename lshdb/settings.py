@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from lshdb.errors import SettingsError, SettingsMismatch
-from lshdb.model import Construction, Settings
+from lshdb.model import Construction, Settings, SketchName
 from lshdb.options import SettingsOptions, ShapeOptions
 
-THRESHOLD: Final = 0.8
-RECALL: Final = 0.99
-SHINGLE: Final = "word:3"
-PERMUTATIONS: Final = 128
-SKETCH: Final = "fast"
-FOREIGN: Final = "minhash"
+THRESHOLD = 0.8
+RECALL = 0.99
+SHINGLE = "word:3"
+PERMUTATIONS = 128
+SKETCH: SketchName = "fast"
+FOREIGN: SketchName = "minhash"
 """Sketch of another program's lanes: the share of equal lanes is about the similarity."""
-SEED: Final = 1
-MIN_RANDOM_SEED: Final = 1 << 32
+SEED = 1
+MIN_RANDOM_SEED = 1 << 32
 """Seeds below this are chosen by people; random ones are not among them."""
 
-PURPOSES: Final = {
+PURPOSES = {
     "short-text": ("char:5", 0.8),
     "documents": ("char:9", 0.8),
     "code": ("word:3", 0.8),

@@ -9,15 +9,15 @@ import functools
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from lshdb.formatting import counted, percent, share, worded
 
 if TYPE_CHECKING:
     import jinja2
 
-_PAGES: Final = Path(__file__).parent / "web" / "pages"
-_INVISIBLE: Final = re.compile(
+_PAGES = Path(__file__).parent / "web" / "pages"
+_INVISIBLE = re.compile(
     # Controls except tab and line ends, and characters that change the direction of text.
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]"
 )

@@ -27,21 +27,21 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Final, Generic, TypeVar, cast
+from typing import Any, BinaryIO, Generic, TypeVar, cast
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-_ALONE: Final = 2
+_ALONE = 2
 """Items done before processes are started: a small job ends sooner than they start."""
-_MAX_WORKERS: Final = 3
+_MAX_WORKERS = 3
 """Processes that one writer to SQLite can keep busy."""
-_ATTEMPTS: Final = 3
+_ATTEMPTS = 3
 """Failed processes of one thread after which it starts no more."""
-_HOME: Final = str(Path(__file__).resolve().parents[1])
-_PIPE_BYTES: Final = 1 << 20
+_HOME = str(Path(__file__).resolve().parents[1])
+_PIPE_BYTES = 1 << 20
 """Size of the pipes to a process, where the system allows it: fewer turns for the same bytes."""
-_PROGRAM: Final = """
+_PROGRAM = """
 import gc, sys
 gc.disable()
 sys.path.insert(0, sys.argv[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import Any, Final
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
@@ -15,7 +15,7 @@ from lshdb.cli.help import Page
 from lshdb.cli.messages import be_quiet
 from lshdb.cli.running import Quiet, command, open_streams, output_failed
 
-_FIRST_STEPS: Final = """\
+_FIRST_STEPS = """\
 lshdb finds near duplicates, with a database in one file.
 
   lshdb dedup IN.jsonl -o OUT.jsonl
@@ -27,7 +27,7 @@ lshdb finds near duplicates, with a database in one file.
 
 lshdb --help lists all commands, and lshdb COMMAND --help explains one."""
 
-GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
+GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Find": {
         "query": ("querying", "Find documents similar to a text, or to rows of a table."),
         "passages": ("comparing", "Find which passages of a text are in documents, and where."),
@@ -65,7 +65,7 @@ GROUPS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     },
 }
 """Every command, under the heading of `lshdb --help`: its module, and what the list says of it."""
-COMMANDS: Final = {name: found for names in GROUPS.values() for name, found in names.items()}
+COMMANDS = {name: found for names in GROUPS.values() for name, found in names.items()}
 
 
 class Commands(TyperGroup):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 
@@ -25,7 +25,7 @@ from lshdb.options import BackupOptions, CheckOptions, ReindexOptions, RepairOpt
 from lshdb.sources.sinks import Columns
 from lshdb.store.partial_files import left_over
 
-_FINDING: Final[Columns] = {
+_FINDING: Columns = {
     "finding": str,
     "kind": str,
     "count": int,

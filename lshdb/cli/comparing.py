@@ -9,7 +9,7 @@ from dataclasses import asdict, astuple, replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from lshdb.database import Database
     from lshdb.model import CommonPassage, Comparison, Document
 
-_ROWS_SHOWN: Final = 20
+_ROWS_SHOWN = 20
 """Passages, elements and buckets that a terminal shows."""
-_LINES_SHOWN: Final = 40
+_LINES_SHOWN = 40
 """Lines of differences."""
-_LONGEST: Final = 160
+_LONGEST = 160
 """Characters shown of a passage, half of them from its end."""
 
 
@@ -201,7 +201,7 @@ def _text(content: object) -> str:
     return content if isinstance(content, str) else ""
 
 
-_COMMON_SHOWN: Final = 5
+_COMMON_SHOWN = 5
 
 Base: TypeAlias = Annotated[
     Sequence[str] | None,

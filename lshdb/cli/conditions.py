@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final
 
 from lshdb.errors import UsageError
 from lshdb.options import SqlValue
 
-_NUMBER: Final = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-_CONSTANTS: Final[dict[str, SqlValue]] = {"true": 1, "false": 0, "null": None}
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_CONSTANTS: dict[str, SqlValue] = {"true": 1, "false": 0, "null": None}
 """Numbers of JSON, as SQLite reads them."""
-_TEXT: Final = ":text"
-_PARAMETER: Final = re.compile(
+_TEXT = ":text"
+_PARAMETER = re.compile(
     r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `(?:[^`]|``)*` | \[[^\]]*\] | --[^\n]* | /\*.*?(?:\*/|$)
     | (?<![\w$]) (?:\?(?P<number>[0-9]*) | (?P<name>[:@$]\w+))""",
     re.VERBOSE | re.DOTALL,

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import astuple
-from typing import Annotated, Any, Final, get_args
+from typing import Annotated, Any, get_args
 
 from lshdb.cli.files import entries_of, stdin
 from lshdb.cli.messages import message, warn
@@ -33,13 +33,13 @@ from lshdb.model import Cluster, Decision, Failure, Verdict
 from lshdb.options import ClusteringOptions, ClustersOptions, ConditionOptions, RemoveOptions
 from lshdb.sources.readers import Reader
 
-_SHOWN: Final = ("decision", "verdict", "keys", "state", "who", "decided", "note")
-_SORTS: Final[dict[str, Callable[[Cluster], float]]] = {
+_SHOWN = ("decision", "verdict", "keys", "state", "who", "decided", "note")
+_SORTS: dict[str, Callable[[Cluster], float]] = {
     "size": lambda one: -len(one.members),
     "highest": lambda one: -one.lowest,
     "lowest": lambda one: one.lowest,
 }
-_ASKED_ABOVE: Final = 1_000
+_ASKED_ABOVE = 1_000
 """Documents that a person may remove without confirmation."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from lshdb.cli.files import STDOUT, stdin
 from lshdb.cli.messages import message, warn
@@ -18,8 +18,8 @@ from lshdb.sources.paths import format_of, printable_path
 if TYPE_CHECKING:
     from lshdb.sources.readers import Reader
 
-_FAILURES_SHOWN: Final = 20
-_DEFAULT: Final = ReadingOptions()
+_FAILURES_SHOWN = 20
+_DEFAULT = ReadingOptions()
 
 
 def reader_for(database: Database, options: Options = _DEFAULT, **others: Any) -> Reader:

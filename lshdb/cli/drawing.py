@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from typing import Final
 
 from rich.console import Console
 from rich.text import Text
@@ -17,12 +16,12 @@ from lshdb.search.differences import Line, differences, same_words, sets_beside,
 from lshdb.search.limits import text_cut
 from lshdb.sources.paths import escaped
 
-_BESIDE: Final = 1
+_BESIDE = 1
 """Equal lines shown on each side of a difference."""
-_BEGINNING: Final = 400
+_BEGINNING = 400
 """Characters shown of texts that are identical."""
-_COLOURS: Final = {"-": "yellow", "+": "cyan"}
-_MARKS: Final = {"-": ("[-", "-]"), "+": ("{+", "+}")}
+_COLOURS = {"-": "yellow", "+": "cyan"}
+_MARKS = {"-": ("[-", "-]"), "+": ("{+", "+}")}
 """Marks of different words without colours, as in git's word diff."""
 
 

@@ -7,14 +7,14 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
 from lshdb.cli.messages import warn
 from lshdb.errors import UsageError
 from lshdb.sources.outputs import Output
 from lshdb.sources.paths import entries, opened
 
-STDOUT: Final = "-"
+STDOUT = "-"
 
 
 def output_to(path: str, *, keep: bool = False) -> Output:

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import fields
 from inspect import cleandoc
-from typing import Any, Final
+from typing import Any
 
 from typer.core import TyperCommand
 
 from lshdb.options import SettingsOptions, WalkingOptions
 
-_HEADINGS: Final = {
+_HEADINGS = {
     "Input": (
         *(one.name for one in fields(WalkingOptions)),
         "list_skipped",
@@ -34,15 +34,15 @@ _HEADINGS: Final = {
     "Advanced": ("timeout", "workers", "conf"),
 }
 """Options by name; all others are those that most people use, and come first."""
-_EXPLAINED: Final = {
+_EXPLAINED = {
     "Input": ("add", "sync"),
     "Index": ("init", "reindex", "tune"),
 }
 """The commands that explain the options of a heading; other pages only name them."""
 
 
-_EXAMPLE: Final = "Example: "
-_BOUNDS: Final = re.compile(r" *\[x>=\d+\]|; x>=\d+(?=\])")
+_EXAMPLE = "Example: "
+_BOUNDS = re.compile(r" *\[x>=\d+\]|; x>=\d+(?=\])")
 
 
 class Page(TyperCommand):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
 from operator import attrgetter
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 
@@ -32,7 +32,7 @@ from lshdb.search.documents import count_distinct
 from lshdb.settings import settings_record
 from lshdb.sources.paths import escaped, opened, printable_path
 
-_LONGEST_SQL: Final = 2_000_000
+_LONGEST_SQL = 2_000_000
 """Bytes read of a statement: more than SQLite may take."""
 
 

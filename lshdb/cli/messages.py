@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from lshdb.formatting import percent
 from lshdb.options import ShapeOptions
@@ -17,7 +17,7 @@ from lshdb.sources.paths import escaped
 if TYPE_CHECKING:
     from lshdb.model import Settings
 
-_LOW_RECALL: Final = 0.9
+_LOW_RECALL = 0.9
 _quiet = False
 
 

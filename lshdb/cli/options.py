@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -34,7 +34,7 @@ Null: TypeAlias = Annotated[
 FailIfFound: TypeAlias = Annotated[bool, Option("Exit with status 1 if anything is found.")]
 
 
-NAMING: Final = "--{}-field"
+NAMING = "--{}-field"
 """How messages name the options of lshdb.options.FieldOptions."""
 
 
@@ -64,7 +64,7 @@ class ReferenceFields(Options):
         }
 
 
-REFERENCE_NAMING: Final = "--against-text-field"
+REFERENCE_NAMING = "--against-text-field"
 
 
 # results

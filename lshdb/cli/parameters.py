@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields
 from inspect import Parameter
 from pathlib import Path
-from typing import Annotated, Any, Final, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
@@ -17,9 +17,9 @@ from lshdb.errors import UsageError
 from lshdb.groups import Option, Options, option_of, signature_of, without_none
 from lshdb.sources.paths import printable_path
 
-DATABASE: Final = Path("lsh.db")
-_KEYS_OFFERED: Final = 100
-_SIMPLE: Final = (bool, int, float, str, Path)
+DATABASE = Path("lsh.db")
+_KEYS_OFFERED = 100
+_SIMPLE = (bool, int, float, str, Path)
 """Types that typer knows."""
 
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -46,7 +46,7 @@ from lshdb.sources.batch import Batch
 from lshdb.sources.paths import escaped, format_of, key_of
 
 _Answer: TypeAlias = tuple[str, list[Match]]
-_COUNTED: Final = 500
+_COUNTED = 500
 """Queries between two updates of the progress bar."""
 
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, cycle, islice
 from operator import itemgetter
 from types import NoneType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from orjson import Fragment
 
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 Cell: TypeAlias = str | int | float | bytes | None
-_NESTED: Final = (list, tuple, dict)
-_TABLE_ROWS: Final = 1_000
-_LONGEST_CELL: Final = 100
+_NESTED = (list, tuple, dict)
+_TABLE_ROWS = 1_000
+_LONGEST_CELL = 100
 """Characters of a text that a table shows, half of them from its end."""
 
 

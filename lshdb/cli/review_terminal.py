@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from itertools import chain, islice
-from typing import Final
 
 import typer
 from rich.text import Text
@@ -20,7 +19,7 @@ from lshdb.sources.paths import escaped
 from lshdb.web.listing import described, is_left
 from lshdb.web.reviewing import Review
 
-_ACTIONS: Final = {
+_ACTIONS = {
     "k": "keep both",
     "d": "drop the shown one, keep the kept one",
     "x": "keep the shown one, drop the kept one",
@@ -33,12 +32,12 @@ _ACTIONS: Final = {
     "q": "end; the next run goes on here",
     "?": "this list",
 }
-_BUTTONS: Final = {"k": "both", "d": "only 0 1", "x": "only 1 0", "n": "different", "a": "only 0"}
+_BUTTONS = {"k": "both", "d": "only 0 1", "x": "only 1 0", "n": "different", "a": "only 0"}
 """What keys mean, as the pages say it of the kept document, the shown one and all that are left."""
-_PROMPT: Final = "keep [k], drop [d], not duplicates [n], skip [s], undo [u], quit [q], ? "
-_MEMBERS: Final = 8
+_PROMPT = "keep [k], drop [d], not duplicates [n], skip [s], undo [u], quit [q], ? "
+_MEMBERS = 8
 """Members of a cluster that are listed."""
-_MIN_LINES: Final = 8
+_MIN_LINES = 8
 """Minimum lines of the screen for differences."""
 
 

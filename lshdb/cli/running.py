@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Callable
 from functools import wraps
-from typing import Annotated, Final, ParamSpec, TypeAlias
+from typing import Annotated, ParamSpec, TypeAlias
 
 import typer
 
@@ -16,9 +16,9 @@ from lshdb.cli.messages import be_quiet, discard, warn
 from lshdb.cli.parameters import grouped, is_group, parameters_of
 from lshdb.errors import LshdbError, UsageError, limits_to
 
-FAILED: Final = 1
-WRONG_USAGE: Final = 2
-INTERRUPTED: Final = 130
+FAILED = 1
+WRONG_USAGE = 2
+INTERRUPTED = 130
 Quiet: TypeAlias = Annotated[
     bool,
     typer.Option("--quiet", "-q", help="No notes and no progress."),

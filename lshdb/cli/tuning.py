@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from lshdb.cli.messages import message, shows_progress
 from lshdb.cli.options import DatabaseFile, Form
@@ -22,10 +22,10 @@ from lshdb.tuning.choices import SIMILARITIES, Tuned
 from lshdb.tuning.choices import tune as tune_shapes
 from lshdb.tuning.measuring import Measured
 
-_PICTURES: Final = (".png", ".pdf", ".svg")
-_ENOUGH: Final = 100
+_PICTURES = (".png", ".pdf", ".svg")
+_ENOUGH = 100
 """Similar pairs for a good estimate: with fewer, recall is off by a few hundredths."""
-_MEASURED: Final[Columns] = {
+_MEASURED: Columns = {
     "what": str,
     "from": float,
     "to": float,

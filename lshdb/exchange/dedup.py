@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import chain, compress
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -38,8 +38,8 @@ from lshdb.sources.sinks import Target, rows_of
 from lshdb.tuning.resolve import resolve
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
-_ROWS: Final = 1_000
-_NAME: Final = "row"
+_ROWS = 1_000
+_NAME = "row"
 """Name of rows without a file in messages, before their number."""
 
 

@@ -17,7 +17,6 @@ from operator import attrgetter
 from typing import (
     TYPE_CHECKING,
     Any,
-    Final,
     Generic,
     TypeVar,
     cast,
@@ -42,12 +41,12 @@ if TYPE_CHECKING:
     from lshdb.store.store import Store
 
 T = TypeVar("T")
-_SHOWN: Final = 20
+_SHOWN = 20
 """Rows that a notebook shows."""
-_MEMBERS_SHOWN: Final = 5
-_COUNTED: Final = 500
+_MEMBERS_SHOWN = 5
+_COUNTED = 500
 """Queries between two updates of their progress."""
-_TYPES: Final = {"int": int, "float": float, "bool": bool}
+_TYPES = {"int": int, "float": float, "bool": bool}
 
 
 def columns_of(kind: Any) -> dict[str, type]:
@@ -59,9 +58,9 @@ def columns_of(kind: Any) -> dict[str, type]:
     }
 
 
-MATCH: Final[Columns] = columns_of(Match)
-PAIR: Final[Columns] = columns_of(Pair)
-MEMBER: Final[Columns] = {
+MATCH: Columns = columns_of(Match)
+PAIR: Columns = columns_of(Pair)
+MEMBER: Columns = {
     "cluster": int,
     "key": str,
     "keep": str,
@@ -70,12 +69,12 @@ MEMBER: Final[Columns] = {
     "exact": bool,
     "identical": bool,
 }
-DROPPED: Final[Columns] = columns_of(DroppedRow)
-PASSAGE: Final[Columns] = {
+DROPPED: Columns = columns_of(DroppedRow)
+PASSAGE: Columns = {
     "passage_words" if name == "words" else name: kind
     for name, kind in columns_of(CopiedPassage).items()
 }
-PASSAGE_PAIR: Final[Columns] = {
+PASSAGE_PAIR: Columns = {
     "a": str,
     "b": str,
     "words": int,
@@ -83,8 +82,8 @@ PASSAGE_PAIR: Final[Columns] = {
     "b_coverage": float,
     **PASSAGE,
 }
-_dropped: Final = attrgetter(*DROPPED)
-passage_values: Final = attrgetter(*columns_of(CopiedPassage))
+_dropped = attrgetter(*DROPPED)
+passage_values = attrgetter(*columns_of(CopiedPassage))
 
 
 def with_fields(columns: Columns, fields: Iterable[str], *prefixes: str) -> dict[str, type]:

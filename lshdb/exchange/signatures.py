@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +26,10 @@ from lshdb.sketching.signing import Signed
 from lshdb.sources.batch import Batch
 from lshdb.store.store import Opened, Store
 
-_BATCH: Final = 50_000
+_BATCH = 50_000
 """Documents written in one transaction."""
-_LARGEST_LANE: Final = (1 << 32) - 1
-_UNKNOWN: Final = 1
+_LARGEST_LANE = (1 << 32) - 1
+_UNKNOWN = 1
 """Stands for an unknown number of shingles above 0."""
 
 

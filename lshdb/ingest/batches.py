@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from lshdb.errors import ContentError, InputError
 from lshdb.ingest.parts import Part, Signatures, SignedPart, Signing
@@ -29,16 +29,16 @@ from lshdb.workers import Pending, Workers, default_workers
 Item: TypeAlias = Document | tuple[str, Content] | Mapping[str, object] | Batch
 """An item to add: a document, also as a pair of key and content or a record, or a batch of them."""
 
-_BAND_ROW: Final = 64
+_BAND_ROW = 64
 """About the bytes of a band row in memory and in the log."""
-_OBJECTS: Final = 200
+_OBJECTS = 200
 """Bytes of a document's objects besides its characters."""
-_PARTS: Final = 40
+_PARTS = 40
 """Parts of documents of `batch_bytes`."""
-_LONGEST: Final = 6
+_LONGEST = 6
 """A batch that need not be in memory may have this many times `batch_bytes`, band rows included,
 which bounds the log that it leaves."""
-_LARGE_FILE: Final = 80_000
+_LARGE_FILE = 80_000
 """A file of n times this number of documents takes batches n times as long."""
 
 

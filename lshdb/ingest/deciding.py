@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
-from typing import Final, get_args
+from typing import get_args
 
 from lshdb.errors import InputError, KeyNotFound, UsageError
 from lshdb.groups import checked as checked_types
@@ -23,12 +23,12 @@ from lshdb.shingling.content import DIGEST_BYTES
 from lshdb.sources.records import key_fault
 from lshdb.store.store import Opened, Store
 
-_LONGEST_NAME: Final = 1_000
+_LONGEST_NAME = 1_000
 """Maximum characters of a reviewer's name."""
-_LONGEST_NOTE: Final = 100_000
-_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", re.ASCII)
-_STRANGE: Final = re.compile("[\ud800-\udfff\0]")
-_DIGEST: Final = re.compile(f"[0-9a-f]{{{2 * DIGEST_BYTES}}}")
+_LONGEST_NOTE = 100_000
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", re.ASCII)
+_STRANGE = re.compile("[\ud800-\udfff\0]")
+_DIGEST = re.compile(f"[0-9a-f]{{{2 * DIGEST_BYTES}}}")
 
 
 def decide(

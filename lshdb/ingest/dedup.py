@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, repeat
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -37,9 +37,9 @@ from lshdb.sources.batch import Batch, Origin, Where
 from lshdb.sources.metadata import picked
 from lshdb.store.store import KnownDocument, Store
 
-_LINE_BITS: Final = 40
+_LINE_BITS = 40
 """Of a place for the number of a line; the others are for that of the file."""
-_OWN_KEY: Final = -1
+_OWN_KEY = -1
 """The place of a text file."""
 
 

@@ -14,7 +14,6 @@ from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import Final
 
 from lshdb.errors import InputError, UsageError
 from lshdb.groups import regrouped
@@ -33,8 +32,8 @@ from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
 from lshdb.store.waiting import WaitingDocuments
 
-_NO_REFERENCE: Final = nullcontext()
-_CHANGED: Final = "the input has changed while it was read"
+_NO_REFERENCE = nullcontext()
+_CHANGED = "the input has changed while it was read"
 
 
 def deduplicated_files(

@@ -14,7 +14,7 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -35,9 +35,9 @@ from lshdb.sources.walking import walk
 from lshdb.store.lookups import StoredFile
 from lshdb.store.store import Opened, Store
 
-_AT_ONCE: Final = 5_000
+_AT_ONCE = 5_000
 """Documents moved or removed in one transaction: other writers wait less than a second."""
-_MANY: Final = 100
+_MANY = 100
 """Documents below a directory of which more than half are removed only if the caller says so."""
 
 

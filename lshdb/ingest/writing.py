@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain, count
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +19,9 @@ from lshdb.sketching.signing import Signed, sign
 from lshdb.store.index import FINGERPRINTS, IndexRows
 from lshdb.store.store import DocumentValues, KnownDocument, Store
 
-_DELETED: Final = 2_000
+_DELETED = 2_000
 """Documents deleted at once: their signatures, and for fingerprints contents, are in memory."""
-_DIGITS: Final = 12
+_DIGITS = 12
 
 
 class Writer:

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +30,9 @@ from lshdb.store import statements as sql
 from lshdb.store.auditing import Auditor, StoredDocument
 from lshdb.store.index import BANDS, FINGERPRINTS, SLOTS, IndexRows, IndexTable, band_rows
 
-_EXAMPLES: Final = 5
-_WRONG: Final = {BANDS: "band-wrong", FINGERPRINTS: "fingerprint-wrong"}
-_DERIVED: Final = ("content", "shingles", "signature", "signature-missing")
+_EXAMPLES = 5
+_WRONG = {BANDS: "band-wrong", FINGERPRINTS: "fingerprint-wrong"}
+_DERIVED = ("content", "shingles", "signature", "signature-missing")
 """Problems of values that can be derived from a content with the right digest."""
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
 
-PROBLEMS: Final = MappingProxyType[str, str](
+PROBLEMS = MappingProxyType[str, str](
     {
         "damaged": "SQLite finds the file damaged",
         "schema": "tables, indexes or views that differ from lshdb's, or triggers that would run",
@@ -29,7 +28,7 @@ PROBLEMS: Final = MappingProxyType[str, str](
     }
 )
 """Each kind of problem, in words."""
-REPAIRS: Final = MappingProxyType[str, str](
+REPAIRS = MappingProxyType[str, str](
     {
         "schema-made": "tables, indexes and views made",
         "documents-derived": "documents derived from their content again",

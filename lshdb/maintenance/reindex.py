@@ -14,7 +14,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -31,10 +30,10 @@ from lshdb.store.index import BANDS, FINGERPRINTS, Index, IndexRows
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import reindexed
 
-_LANES: Final = 1 << 21
+_LANES = 1 << 21
 """Lanes of the signatures read at once."""
-_NONE: Final = np.empty(0, dtype=np.int64)
-_FINGERPRINTS: Final = 4_000_000
+_NONE = np.empty(0, dtype=np.int64)
+_FINGERPRINTS = 4_000_000
 """Fingerprints held before they are sorted and written: 24 bytes each, and 24 more to sort them."""
 
 

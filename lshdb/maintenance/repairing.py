@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from typing import Final
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from lshdb.sketching.signing import sign
 from lshdb.store.auditing import Auditor
 from lshdb.store.index import BANDS, FINGERPRINTS, Index, IndexRows, IndexTable
 
-_FEW: Final = 256
+_FEW = 256
 """Slots with wrong rows, up to which only these rows are written: 40,000 documents of 10 million,
 some 100 MB for their rows."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,15 +23,15 @@ from lshdb.shingling.arrays import IntArray, chunks, expand_ranges, offsets_of, 
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
-_AT_ONCE: Final = 1 << 20
+_AT_ONCE = 1 << 20
 """Members numbered at once."""
-_32: Final = 32
-_LOW: Final = (1 << _32) - 1
+_32 = 32
+_LOW = (1 << _32) - 1
 
 
-_SLOT_BITS: Final = 24
+_SLOT_BITS = 24
 """Holders of shingles are counted in 2^24 slots, 64 MB: of a million, few share one."""
-_ROUNDING: Final = 1e-6
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import Final, cast
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +14,9 @@ from lshdb.model import Cluster, Decision, DecisionState, Verdict
 from lshdb.shingling.arrays import IntArray
 from lshdb.store.lookups import DecisionRow, StoreReader
 
-_KEEP: Final = 0
-_DROP: Final = 1
-_DIFFERENT: Final = 2
+_KEEP = 0
+_DROP = 1
+_DIFFERENT = 2
 
 
 def read_decisions(reader: StoreReader) -> list[Decision]:

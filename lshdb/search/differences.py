@@ -20,30 +20,30 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise, zip_longest
 from math import isqrt
 from operator import itemgetter
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from lshdb.model import Element, Passage
 
-_LONG: Final = 300
+_LONG = 300
 """A line of more characters is cut at the ends of its sentences."""
-_LONGEST: Final = 600
+_LONGEST = 600
 """A sentence of more characters is cut between words."""
-_CUT: Final = 32
+_CUT = 32
 """Such a sentence is cut after one word in this many, by their hashes, so that both texts are cut
 at the same words, whatever comes before."""
-_CELLS: Final = 100_000_000
+_CELLS = 100_000_000
 """Pairs of lines or words aligned at once, a bit each; longer ranges are cut into parts."""
-_MIN_ALIKE: Final = 0.3
+_MIN_ALIKE = 0.3
 """Minimum share of equal words to show two lines as one changed line."""
-_MIN_MOVED: Final = 12
+_MIN_MOVED = 12
 """Minimum characters of text that is shown as moved."""
 
-_SENTENCE: Final = re.compile(r"(?<=[.!?。！？])\s+")
-_CHUNK: Final = re.compile(r"\S+\s*")
-_HAN: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+")
+_CHUNK = re.compile(r"\S+\s*")
+_HAN = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 """Characters of scripts without blanks, each compared as a word."""
-_WORDS: Final = re.compile(rf"[{_HAN}]|[^\W{_HAN}]+")
-_WORD: Final = re.compile(rf"(\s*)([{_HAN}]|[^\W{_HAN}]+|[^\w\s])(\s*)")
+_WORDS = re.compile(rf"[{_HAN}]|[^\W{_HAN}]+")
+_WORD = re.compile(rf"(\s*)([{_HAN}]|[^\W{_HAN}]+|[^\w\s])(\s*)")
 """A word or sign, with the blanks behind it, and before it at the start of a line."""
 
 Span: TypeAlias = tuple[int, int]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import compress
-from typing import Final
 
 from lshdb.errors import UsageError
 from lshdb.model import Bucket, StoredDocument
@@ -16,7 +15,7 @@ from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sources.metadata import from_json
 from lshdb.store.store import Store
 
-_MAX_ROWS: Final = (1 << 63) - 1
+_MAX_ROWS = (1 << 63) - 1
 
 
 def stored_document(store: Store, key: str) -> StoredDocument:

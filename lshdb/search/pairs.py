@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -29,8 +29,8 @@ from lshdb.store.store import Store
 
 Scored: TypeAlias = tuple[IntArray, IntArray, npt.NDArray[np.float64]]
 """Pairs int64[n] and int64[n], and their similarities."""
-_COMPARED: Final = "documents compared"
-_STAR: Final = Limit(whole=0, first=1, others=0)
+_COMPARED = "documents compared"
+_STAR = Limit(whole=0, first=1, others=0)
 
 
 class _Join:

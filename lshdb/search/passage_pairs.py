@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from heapq import nlargest
 from operator import attrgetter
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -39,24 +39,24 @@ from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
 from lshdb.workers import Job, Workers, default_workers
 
-_AHEAD: Final = 4
+_AHEAD = 4
 """Batches of texts, or blocks of pairs, under way: a worker has the next ones while this process
 does one."""
-_TOGETHER: Final = {"word": 4, "char": 1}
+_TOGETHER = {"word": 4, "char": 1}
 """Characters of a batch of texts for each window in memory."""
-_PAIRS: Final = 1 << 20
+_PAIRS = 1 << 20
 """Pairs that are collected before repeated ones are dropped."""
-_32: Final = 32
-_LOW: Final = (1 << _32) - 1
-_CELLS: Final = 1 << 10
+_32 = 32
+_LOW = (1 << _32) - 1
+_CELLS = 1 << 10
 """Stretches of hashes: the windows of one are read together."""
-_CELL: Final = np.uint64(64 - 10)
+_CELL = np.uint64(64 - 10)
 """Bits of a hash after its cell."""
-_KEY: Final = np.dtype([("hash", "u8"), ("document", "i4")])
+_KEY = np.dtype([("hash", "u8"), ("document", "i4")])
 """A window, and the number of its document."""
-_WORDS: Final = attrgetter("words")
-_NONE: Final = np.empty(0, dtype=np.int64)
-_DOCUMENT: Final = np.dtype(
+_WORDS = attrgetter("words")
+_NONE = np.empty(0, dtype=np.int64)
+_DOCUMENT = np.dtype(
     [
         ("key", "i8"),  # where its key begins in the file
         ("text", "i8"),

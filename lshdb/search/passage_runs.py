@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +22,11 @@ from lshdb.shingling.arrays import IntArray, chunks_of, expand_ranges, offsets_o
 from lshdb.shingling.hashing import Hashes, constants, distinct, secret_seed
 from lshdb.shingling.passages import longest_runs
 
-_AT_ONCE: Final = 1 << 20
+_AT_ONCE = 1 << 20
 """Windows of other texts that are compared at once."""
-_MOST_MATCHES: Final = 1 << 21
+_MOST_MATCHES = 1 << 21
 """Matches of windows that are compared, in some 100 bytes each."""
-_MANY_TIMES: Final = 16
+_MANY_TIMES = 16
 """All places of a window are compared with all in another text if that makes no more matches than
 this many times their units; else both texts are sorted (see longest_runs)."""
 

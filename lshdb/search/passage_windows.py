@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import nlargest
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,20 +32,20 @@ from lshdb.shingling.shingles import groups
 from lshdb.shingling.winnowing import fingerprints_at, windows
 from lshdb.store.lookups import StoreReader
 
-COMMON_SAMPLE: Final = 4
+COMMON_SAMPLE = 4
 """First documents of a too common fingerprint that show which run around it they share."""
-_COMMON_AGREEING: Final = 2
+_COMMON_AGREEING = 2
 """How many of these must share a common run: one may be the text of the query."""
-_COMMON_NAMED: Final = 5
+_COMMON_NAMED = 5
 """The longest of all common runs, which are named to the user."""
-_COMMON_SEARCHED: Final = 100
+_COMMON_SEARCHED = 100
 """Documents in which these are looked for."""
-_SLOTS: Final = 4
+_SLOTS = 4
 """Bits more than the number of values needs: at most one in 16 others is taken for one of them."""
 
 Mask = npt.NDArray[np.bool_]
 
-WINDOW: Final = np.dtype(
+WINDOW = np.dtype(
     [
         ("hash", "u8"),
         ("leads", "?"),  # whether its fingerprint leads to documents

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice, repeat
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -52,18 +52,18 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 Keep: TypeAlias = Callable[[IntArray], Mask]
 """Returns which of some documents, int64[n], may be candidates, bool[n]."""
 
-_MAX_TOP: Final = 1 << 31
+_MAX_TOP = 1 << 31
 """More matches than any file has."""
-_PAIRS: Final = 1 << 13
+_PAIRS = 1 << 13
 """Pairs compared at once: 512 bytes each, of signatures, fit in a cache."""
-_FEW_DOCUMENTS: Final = 16
+_FEW_DOCUMENTS = 16
 """Up to this many documents are compared with one query without the bookkeeping of `Exact`, which
 would take a sixth of its time."""
-_IN_SMALL: Final = 0
+_IN_SMALL = 0
 """Of a candidate: it shares a bucket that was read whole."""
-_IN_LARGE: Final = 1
+_IN_LARGE = 1
 """It shares only buckets that were read in part."""
-_ELSEWHERE: Final = 2
+_ELSEWHERE = 2
 """It was not found in a bucket."""
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -45,26 +45,26 @@ Shares: TypeAlias = npt.NDArray[np.float64]
 Signatures: TypeAlias = npt.NDArray[np.uint32]
 Parities: TypeAlias = npt.NDArray[np.uint64]
 
-MARGIN: Final = 5.0
+MARGIN = 5.0
 """Standard errors by which an estimate may be below a similarity that is still verified: fewer than
 one in a million pairs at that similarity is lower."""
-_PARITIES: Final = 128_000_000
+_PARITIES = 128_000_000
 """Maximum bytes of the parities of all documents of a join."""
-_PAIRS: Final = 1 << 13
+_PAIRS = 1 << 13
 """Pairs compared at once: 512 bytes each, of signatures or parities, fit in a cache."""
-_CELLS: Final = 1 << 22
+_CELLS = 1 << 22
 """Cells of parities made at once, a byte each."""
-_SLOT_BITS: Final = 16
+_SLOT_BITS = 16
 """The table of one set's hashes has 2^16 slots, 512 KB, which fit in a processor's cache."""
-_LARGE: Final = 1 << 12
+_LARGE = 1 << 12
 """A set of more hashes would share too many of these slots."""
-_FEW_PAIRS: Final = 3
+_FEW_PAIRS = 3
 """Pairs of one set for which filling the table takes less time than it saves."""
-_LOOKED_UP: Final = 1 << 17
+_LOOKED_UP = 1 << 17
 """Hashes looked up in the table at once: 1 MB."""
-_SHIFT: Final = np.uint64(64 - _SLOT_BITS)
+_SHIFT = np.uint64(64 - _SLOT_BITS)
 # No hash of slot i equals the value of an empty slot i.
-_EMPTY: Final = ~(np.arange(1 << _SLOT_BITS, dtype=np.uint64) << _SHIFT)
+_EMPTY = ~(np.arange(1 << _SLOT_BITS, dtype=np.uint64) << _SHIFT)
 
 
 # from counts and signatures

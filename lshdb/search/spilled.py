@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from tempfile import TemporaryFile
-from typing import Any, Final
+from typing import Any
 
 from lshdb.errors import temporary_file_errors
 
-CAN_SHARE: Final = hasattr(os, "pread")
+CAN_SHARE = hasattr(os, "pread")
 """Whether a worker process can read the file."""
 
 

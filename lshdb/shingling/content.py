@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final, cast
+from typing import cast
 
 import orjson
 
@@ -11,11 +11,11 @@ from lshdb.errors import ContentError, DamagedFile
 from lshdb.json_text import dumps, loads, without_surrogates
 from lshdb.model import Content, Element, Shingling
 
-LARGEST: Final = 900_000_000
+LARGEST = 900_000_000
 """Maximum bytes of UTF-8 of a stored document, whatever the limits: SQLite takes a billion in a
 row."""
 
-DIGEST_BYTES: Final = 16
+DIGEST_BYTES = 16
 
 
 def cleaned(

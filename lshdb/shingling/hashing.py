@@ -42,7 +42,7 @@ from __future__ import annotations
 import functools
 import os
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -54,15 +54,15 @@ Hashes = npt.NDArray[np.uint64]
 Offsets = npt.NDArray[np.int64]
 _AnyHashes = TypeVar("_AnyHashes", Hashes, Offsets)
 
-LONGEST_CHAINED: Final = 256
+LONGEST_CHAINED = 256
 """Spans of more bytes than this are hashed one by one."""
-PADDING: Final = 8
+PADDING = 8
 """Bytes that must follow the last span in a buffer, so that 8 bytes can be loaded anywhere."""
 
-_MASK64: Final = (1 << 64) - 1
-_GOLDEN: Final = 0x9E3779B97F4A7C15
-_32: Final = np.uint64(32)
-_FIRST_BYTES: Final = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
+_MASK64 = (1 << 64) - 1
+_GOLDEN = 0x9E3779B97F4A7C15
+_32 = np.uint64(32)
+_FIRST_BYTES = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
 
 
 @functools.lru_cache(maxsize=64)

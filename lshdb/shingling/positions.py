@@ -12,7 +12,6 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
 
 import numpy as np
 
@@ -23,10 +22,10 @@ from lshdb.shingling.folding import UTF32, code_points, fold
 from lshdb.shingling.hashing import PADDING, Offsets
 from lshdb.shingling.shingles import cut_words, utf8
 
-_JAMO: Final = (range(0x1160, 0x1200), range(0xD7B0, 0xD800))
+_JAMO = (range(0x1160, 0x1200), range(0xD7B0, 0xD800))
 """Hangul vowels and final consonants: they combine, but are not marks."""
-_CODE_POINTS: Final = 0x110000
-_SEPARATOR: Final = "\0"
+_CODE_POINTS = 0x110000
+_SEPARATOR = "\0"
 """It never combines, does not fold and is no part of a word."""
 
 

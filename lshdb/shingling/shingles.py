@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from itertools import chain, pairwise
-from typing import Final, NamedTuple, TypeGuard, cast
+from typing import NamedTuple, TypeGuard, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -39,10 +39,10 @@ from lshdb.shingling.hashing import (
     span_hash,
 )
 
-_MERGE: Final = 1 << 22
+_MERGE = 1 << 22
 """Hashes of a large document that are collected before repeated ones are dropped: with fewer,
 sorting takes half as long again."""
-BLOCK: Final = {"char": 1 << 18, "word": 1 << 19, "set": 1 << 15}
+BLOCK = {"char": 1 << 18, "word": 1 << 19, "set": 1 << 15}
 """Characters (or elements) in a block; a word takes about six characters."""
 
 
@@ -78,11 +78,11 @@ def is_large(content: Content, shingling: Shingling, block: int = 0) -> TypeGuar
     return isinstance(content, str) and len(content) > (block or BLOCK[shingling.kind])
 
 
-_OTHER_BLANKS: Final = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u1680\u2028\u2029"
+_OTHER_BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u1680\u2028\u2029"
 """White space that folding does not change."""
-_SEPARATOR: Final = "\0"
-_START: Final = np.zeros(1, dtype=np.int64)
-_INT64: Final = range(-(1 << 63), 1 << 63)
+_SEPARATOR = "\0"
+_START = np.zeros(1, dtype=np.int64)
+_INT64 = range(-(1 << 63), 1 << 63)
 
 
 def _byte_table(kind: str) -> bytes:
@@ -97,13 +97,13 @@ def _byte_table(kind: str) -> bytes:
     return bytes(table)
 
 
-_CHAR_TABLE: Final = _byte_table("char")
-_WORD_TABLE: Final = _byte_table("word")
+_CHAR_TABLE = _byte_table("char")
+_WORD_TABLE = _byte_table("word")
 
 # A text may be cut before these characters: none combines with the one before it, and
 # (for words) each begins a word or separates two.
-_CHAR_CUT: Final = "[\\x00-\\x7f\u3400-\u4dbf\u4e00-\u9fff]"
-_WORD_CUT: Final = "[\\x09-\\x0d\\x20\u3400-\u4dbf\u4e00-\u9fff]"
+_CHAR_CUT = "[\\x00-\\x7f\u3400-\u4dbf\u4e00-\u9fff]"
+_WORD_CUT = "[\\x09-\\x0d\\x20\u3400-\u4dbf\u4e00-\u9fff]"
 
 
 def shingle(

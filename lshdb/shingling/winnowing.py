@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +23,7 @@ from lshdb.shingling.hashing import Hashes, Offsets, selection, span_hash
 from lshdb.shingling.positions import Units
 from lshdb.shingling.shingles import groups, is_large, pieces, shingle_group, word_sums
 
-_DROPPED: Final = np.uint64(16)
+_DROPPED = np.uint64(16)
 """Bits of a hash that a fingerprint leaves out. SQLite stores 48 bits in 6 bytes; 32 bits would
 take 4, and give 100,000 pairs of documents that share one by chance among 30 million of them, and
 30 million pairs among 500 million."""
@@ -60,8 +59,8 @@ class Fingerprints:
         return np.stack([self.values, doc_ids[self.documents], self.positions])
 
 
-_NONE: Final = np.empty(0, dtype=np.int64)
-NO_FINGERPRINTS: Final = Fingerprints(_NONE, _NONE, _NONE)
+_NONE = np.empty(0, dtype=np.int64)
+NO_FINGERPRINTS = Fingerprints(_NONE, _NONE, _NONE)
 
 
 def joined(parts: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -29,12 +29,12 @@ from lshdb.shingling.shingles import distinct_in_each, taken
 
 Signatures = npt.NDArray[np.uint32]
 
-EMPTY: Final = 0xFFFFFFFF
+EMPTY = 0xFFFFFFFF
 """The value of every lane of a document without shingles."""
 
-_32: Final = np.uint64(32)
-_NOTHING: Final = np.uint64(0xFFFFFFFFFFFFFFFF)
-AT_ONCE: Final = 1 << 15
+_32 = np.uint64(32)
+_NOTHING = np.uint64(0xFFFFFFFFFFFFFFFF)
+AT_ONCE = 1 << 15
 """Hashes computed in one numpy call: their arrays fit in the processor's cache."""
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, islice, pairwise
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.ipc
@@ -25,20 +25,20 @@ from lshdb.sources.paths import escaped
 from lshdb.sources.records import Collector, RecordOptions, longer_than
 from lshdb.sources.sinks import Columns, Sink, Target, Values, check_columns, rows_of, several_types
 
-_BLOCK: Final = 1 << 20
+_BLOCK = 1 << 20
 """Bytes of a block; a longer row is a block by itself."""
-_MAX_ROWS: Final = 1_000
+_MAX_ROWS = 1_000
 """Rows read at once: the size of a file does not show how much memory repeated values take."""
-_FIRST_ROWS: Final = 64
+_FIRST_ROWS = 64
 """Rows of Parquet read at once while their length is unknown."""
-_FILE_MAGIC: Final = b"ARROW1"
-_SCHEMA: Final = b"ARROW:schema"
+_FILE_MAGIC = b"ARROW1"
+_SCHEMA = b"ARROW:schema"
 """The key of Parquet's metadata that has the schema itself."""
-_INDEX_OF_PANDAS: Final = re.compile(r"__index_level_\d+__")
-_GROUP_BYTES: Final = 32_000_000
-_GROUP_ROWS: Final = 1 << 20
+_INDEX_OF_PANDAS = re.compile(r"__index_level_\d+__")
+_GROUP_BYTES = 32_000_000
+_GROUP_ROWS = 1 << 20
 """Bytes and rows that wait for a row group of Parquet or a batch of Arrow."""
-_BATCH: Final = 10_000
+_BATCH = 10_000
 """Rows of a record batch."""
 
 

@@ -7,20 +7,20 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, BinaryIO, Final, cast
+from typing import Any, BinaryIO, cast
 
 from lshdb.errors import InputError
 
-_NAMES: Final = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+_NAMES = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 """Suffixes and their compressions."""
-_MODULES: Final = {
+_MODULES = {
     ".gz": ("gzip",),
     ".bz2": ("bz2",),
     ".xz": ("lzma",),
     ".zst": ("compression.zstd", "backports.zstd"),
 }
 """The modules for each, the first of which is there."""
-_BUFFER: Final = 1 << 20
+_BUFFER = 1 << 20
 """Bytes unpacked at once; the modules themselves give 8 KB at a time."""
 
 

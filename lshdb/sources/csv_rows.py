@@ -12,7 +12,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from types import NoneType
-from typing import Final, cast
+from typing import cast
 
 from lshdb.errors import InputError
 from lshdb.json_text import without_surrogates
@@ -23,15 +23,15 @@ from lshdb.sources.paths import escaped
 from lshdb.sources.records import BOM, Collector, longer_than
 from lshdb.sources.sinks import Sink, Target, Values, check_columns, rows_of
 
-_DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
-_OTHER_DELIMITERS: Final = ";\t"
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+_OTHER_DELIMITERS = ";\t"
 """Delimiters of CSV: spreadsheets use semicolons where a comma is the decimal mark."""
-_QUOTED: Final = re.compile(r'"[^"]*"?')
-_LONGEST_FIELD: Final = (1 << 31) - 1
+_QUOTED = re.compile(r'"[^"]*"?')
+_LONGEST_FIELD = (1 << 31) - 1
 """Disables the limit of the module csv."""
-_OBJECTS: Final = 200
+_OBJECTS = 200
 """Bytes of a document's objects besides its characters."""
-_PLAIN: Final = frozenset((int, float, NoneType))
+_PLAIN = frozenset((int, float, NoneType))
 """Types that the module csv writes well."""
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from tempfile import TemporaryFile
-from typing import Any, Final, Protocol, cast
+from typing import Any, Protocol, cast
 
 from lshdb.errors import InputError, LshdbError, UsageError
 from lshdb.sources.batch import Batch, Origin, Record, TableSchema
@@ -21,7 +21,7 @@ from lshdb.sources.json_rows import JsonLines, JsonRows, line_blocks
 from lshdb.sources.paths import format_of, is_database
 from lshdb.sources.sinks import Columns, Sink, Target, rows_of
 
-_FORMATS: Final[Mapping[str, tuple[str, str, str]]] = {
+_FORMATS: Mapping[str, tuple[str, str, str]] = {
     "jsonl": ("json", "json_rows", "JsonLines"),
     "json": ("json", "json_rows", "JsonArray"),
     "csv": ("csv", "csv_rows", "Csv"),
@@ -32,10 +32,10 @@ _FORMATS: Final[Mapping[str, tuple[str, str, str]]] = {
 }
 """The kind, module and class of each format, where `arrow` is an Arrow file and `arrows` an Arrow
 stream. Their suffixes are in lshdb.sources.paths."""
-KIND: Final[Mapping[str, str]] = {name: kind for name, (kind, _, _) in _FORMATS.items()}
+KIND: Mapping[str, str] = {name: kind for name, (kind, _, _) in _FORMATS.items()}
 """Between formats of one kind nothing is lost."""
-_STREAM: Final = ".arrows"
-_BLOCK: Final = 1 << 20
+_STREAM = ".arrows"
+_BLOCK = 1 << 20
 
 
 class Format(Protocol):

@@ -7,22 +7,22 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
 from lshdb.errors import InputError
 from lshdb.sources.paths import binary_kind
 from lshdb.sources.records import RecordOptions
 
-_ENCODINGS: Final = {
+_ENCODINGS = {
     codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16's, which it begins with
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
 """Byte order marks, and their encodings."""
-_LONGEST_BOM: Final = 4
-_BINARY: Final = "a binary file (it has NUL bytes)"
-_BINARY_PROBE: Final = 8192
+_LONGEST_BOM = 4
+_BINARY = "a binary file (it has NUL bytes)"
+_BINARY_PROBE = 8192
 
 
 class BinaryInput(InputError):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from json.encoder import encode_basestring_ascii
 from tempfile import TemporaryFile
-from typing import IO, Final, cast
+from typing import IO, cast
 
 from lshdb.errors import InputError
 from lshdb.json_text import encode, loads, repaired
@@ -18,28 +18,26 @@ from lshdb.sources.inputs import Input
 from lshdb.sources.records import BOM, Collector, RecordOptions, json_reason, kind_of, longer_than
 from lshdb.sources.sinks import Sink, Target, Values, rows_of
 
-LONG: Final = 1 << 20
+LONG = 1 << 20
 """Bytes of a line that is a block by itself."""
-_LARGE: Final = 16 << 20
+_LARGE = 16 << 20
 """Bytes of a line that waits in a file: to write its document takes three times as much memory."""
-_OBJECTS: Final = 200
+_OBJECTS = 200
 """Bytes of a document's objects besides its characters."""
-_ELEMENT: Final = json.JSONDecoder()
+_ELEMENT = json.JSONDecoder()
 """orjson cannot read an element of an array whose end is not read yet."""
-_BLANKS: Final = re.compile(r"[ \t\n\r]*")
-_LONGEST_TOKEN: Final = 12
+_BLANKS = re.compile(r"[ \t\n\r]*")
+_LONGEST_TOKEN = 12
 """Longest token, besides strings, that JSON's parser reports by its start: a pair of escapes."""
-_FOLLOWING: Final = {
+_FOLLOWING = {
     ("[", "["): "value or ]",
     (", or ]", ","): "value",
     (", or ]", "]"): "nothing more",
     ("value or ]", "]"): "nothing more",
 }
 """What is expected in an array after a sign, by what was expected before it."""
-_NO_ARRAY: Final = (
-    "not an array of objects: format jsonl reads lines of JSON, format text all as one text"
-)
-_NOT_PRINTED: Final = re.compile("[^\\x00-\\x7e]+")
+_NO_ARRAY = "not an array of objects: format jsonl reads lines of JSON, format text all as one text"
+_NOT_PRINTED = re.compile("[^\\x00-\\x7e]+")
 
 
 class NotAnArray(InputError):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from lshdb.errors import ContentError, DamagedFile
 from lshdb.json_text import dumps, loads
 
-LARGEST: Final = 90_000_000
+LARGEST = 90_000_000
 """Maximum characters of metadata: with the largest content, a row fits SQLite's billion bytes."""
 
 

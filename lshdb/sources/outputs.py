@@ -7,12 +7,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import BinaryIO, Final, Self
+from typing import BinaryIO, Self
 
 from lshdb.sources.compression import check_available, compression_of, packed
 from lshdb.store.partial_files import PartialFile, left_over
 
-STDOUT: Final = "-"
+STDOUT = "-"
 
 
 class Output:

@@ -9,18 +9,18 @@ import stat
 import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, Final, Literal, TypeAlias
+from typing import BinaryIO, Literal, TypeAlias
 
 from lshdb.errors import InputError
 from lshdb.sources.compression import compression_of, unpacked, without_compression
 
 Format: TypeAlias = Literal["auto", "text", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
 
-STDIN: Final = "-"
-BUFFER: Final = 1 << 20
+STDIN = "-"
+BUFFER = 1 << 20
 """Bytes read at once; with Python's 8 KB a line of JSON takes several system calls."""
 
-FORMATS: Final[dict[str, Format]] = {
+FORMATS: dict[str, Format] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".json": "json",
@@ -36,8 +36,8 @@ FORMATS: Final[dict[str, Format]] = {
 }
 
 
-_SQLITE_MAGIC: Final = b"SQLite format 3\0"
-_BINARY_MAGIC: Final = {
+_SQLITE_MAGIC = b"SQLite format 3\0"
+_BINARY_MAGIC = {
     b"%PDF-": "PDF",
     b"PK\3\4": "ZIP, as DOCX, XLSX, ODT, EPUB and JAR are",
     b"PK\5\6": "ZIP",
@@ -70,8 +70,8 @@ _BINARY_MAGIC: Final = {
     **{b"\x80%c" % protocol: "pickle" for protocol in range(2, 6)},
 }
 """First bytes of common files that are no text, though some have no NUL byte; and their kinds."""
-_BINARY_STARTS: Final = tuple(_BINARY_MAGIC)
-_UNUSUAL: Final = re.compile("[^ -~]+")
+_BINARY_STARTS = tuple(_BINARY_MAGIC)
+_UNUSUAL = re.compile("[^ -~]+")
 """Characters outside of printable ASCII, which may still be harmless."""
 
 

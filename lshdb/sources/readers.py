@@ -11,7 +11,7 @@ import time
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO
 
 from lshdb.errors import InputError, UsageError
 from lshdb.groups import Options, regrouped
@@ -37,8 +37,8 @@ from lshdb.sources.sinks import check_columns, rows_of
 from lshdb.sources.walking import SkippedFiles, walk
 from lshdb.store.guard import is_open
 
-TABLE: Final = "a table by its suffix, and only texts are read"
-_SETTLED: Final = 2_000_000_000
+TABLE = "a table by its suffix, and only texts are read"
+_SETTLED = 2_000_000_000
 """Nanoseconds after which a change gives a file another time, even in FAT."""
 
 

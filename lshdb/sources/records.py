@@ -9,7 +9,7 @@ import operator
 from collections import Counter
 from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from lshdb.errors import ContentError, InputError
 from lshdb.json_text import MAX_DEPTH, loads, repaired, without_surrogates
@@ -20,13 +20,13 @@ from lshdb.sources.batch import Batch, Origin, Record
 from lshdb.sources.metadata import to_json
 from lshdb.sources.paths import escaped
 
-BOM: Final = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 
-_TOO_DEEP: Final = f"nested deeper than {MAX_DEPTH} levels"
-_REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
-_NAMES_SHOWN: Final = 10
-_NAME_SHOWN: Final = 40
-_MISSING: Final = object()
+_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_NAMES_SHOWN = 10
+_NAME_SHOWN = 40
+_MISSING = object()
 Path: TypeAlias = tuple[str, ...]
 """The name of a field, after those of the objects that it is in."""
 

@@ -13,17 +13,17 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from lshdb.errors import UsageError
 from lshdb.options import WalkingOptions
 from lshdb.sources.paths import is_database
 from lshdb.store.guard import is_open, open_inodes
 
-_IGNORE_FILES: Final = (".gitignore", ".lshdbignore")
-_REPOSITORY: Final = ".git"
-_SQLITE_SUFFIXES: Final = ("-wal", "-shm", "-journal")
-_BOM: Final = b"\xef\xbb\xbf"
+_IGNORE_FILES = (".gitignore", ".lshdbignore")
+_REPOSITORY = ".git"
+_SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
+_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(slots=True)

@@ -7,8 +7,6 @@ one document, which are most.
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -22,7 +20,7 @@ from lshdb.sketching.constructions import evaluate
 from lshdb.spark.counts import Counts
 from lshdb.spark.sketching import Batches
 
-REFERENCE: Final = "\0"
+REFERENCE = "\0"
 """Prefix of the keys of a reference, which come first; no other key has a NUL."""
 
 

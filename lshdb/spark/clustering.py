@@ -8,14 +8,12 @@ Every round is checkpointed, or plans would grow with each round.
 
 from __future__ import annotations
 
-from typing import Final
-
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from lshdb.errors import LshdbError
 
-_ROUNDS: Final = 100
+_ROUNDS = 100
 """Far more than are ever needed: the longest path of 2^63 documents takes fewer."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from lshdb.limits import DEFAULTS
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Counted = Literal["bad_keys", "bad_documents", "empty", "cut_buckets", "cut_pairs", "cut_passages"]
-_LINES: Final[dict[Counted, str]] = {
+_LINES: dict[Counted, str] = {
     "bad_keys": "rows without a usable key, not compared",
     "bad_documents": "rows without a usable document, not compared",
     "cut_buckets": "buckets of more documents than the limit, compared with the first of each only",

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from typing import Final
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -27,12 +26,12 @@ from lshdb.spark.documents import check_keys, documents, keys_of, schema_of
 from lshdb.spark.sketching import signed
 from lshdb.spark.verifying import similar
 
-_GONE: Final = "lshdb dropped key"
+_GONE = "lshdb dropped key"
 """A name that no user's column has."""
-_OWN: Final = "G"
+_OWN = "G"
 """What a document's own key stands behind, in keys that sort in the order of decisions: no digit,
 also no hexadecimal one."""
-_DIGITS: Final = "0123456789ABCDEF"
+_DIGITS = "0123456789ABCDEF"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -29,9 +28,9 @@ from lshdb.shingling.content import cleaned
 from lshdb.sources.records import Path, field_paths, set_of
 from lshdb.tuning.resolve import resolve
 
-_KEYS: Final = (StringType, ByteType, ShortType, IntegerType, LongType)
+_KEYS = (StringType, ByteType, ShortType, IntegerType, LongType)
 """Types of keys, and of the elements of sets."""
-_TYPES: Final = {str: StringType, int: LongType, float: DoubleType, bool: BooleanType}
+_TYPES = {str: StringType, int: LongType, float: DoubleType, bool: BooleanType}
 """Spark's types of the columns of results."""
 
 

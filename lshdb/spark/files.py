@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -30,7 +30,7 @@ from lshdb.store.connection import TIMEOUT
 from lshdb.store.partial_files import PartialFile, temporary_directory
 from lshdb.store.store import Store
 
-_ROW: Final = 800
+_ROW = 800
 """Size of a row besides its content, in characters: signature, key, Python objects."""
 
 

@@ -9,7 +9,6 @@ around it are common. Then the contents of pairs are compared, by the same funct
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +32,7 @@ from lshdb.spark.documents import check_keys, documents, schema_of
 from lshdb.spark.sketching import Batches, usable
 from lshdb.spark.verifying import compared
 
-_SCHEMA: Final = schema_of(PASSAGE_PAIR)
+_SCHEMA = schema_of(PASSAGE_PAIR)
 
 
 @takes(SparkOptions)

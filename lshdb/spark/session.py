@@ -8,14 +8,13 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from lshdb.errors import InputError, LshdbError
 
-_DEFAULTS: Final = {
+_DEFAULTS = {
     "spark.log.level": "ERROR",
     # Of documents that Spark hands to Python in one batch.
     "spark.sql.execution.arrow.maxBytesPerBatch": "64m",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,11 +28,11 @@ from lshdb.store.rows import settings_of, typed
 from lshdb.store.sqlite_errors import translated_errors
 from lshdb.store.transactions import begin_writing
 
-_BYTES_AT_ONCE: Final = 8_000_000
+_BYTES_AT_ONCE = 8_000_000
 """Bytes of signatures and contents read at once."""
-_ROW: Final = 2_000
+_ROW = 2_000
 """Bytes of a row's other values as Python's objects; about."""
-_COMPLAINTS: Final = 100
+_COMPLAINTS = 100
 """Maximum number of messages of SQLite's own check, as by its default."""
 
 
@@ -52,7 +52,7 @@ class StoredDocument(NamedTuple):
     metadata: str | None
 
 
-_TYPES: Final = int, str, int, bytes, bytes | None, int, str | None, str | None
+_TYPES = int, str, int, bytes, bytes | None, int, str | None, str | None
 
 
 @contextmanager

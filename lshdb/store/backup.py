@@ -8,7 +8,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Final
 
 from lshdb.errors import StoreError, UsageError
 from lshdb.options import BackupOptions
@@ -18,9 +17,9 @@ from lshdb.store.connection import connect
 from lshdb.store.partial_files import PartialFile
 from lshdb.store.sqlite_errors import translated_errors
 
-_PAGES_AT_ONCE: Final = 512
+_PAGES_AT_ONCE = 512
 """Between two reports of progress: 8 MB."""
-_BESIDE: Final = ("-wal", "-shm", "-journal")
+_BESIDE = ("-wal", "-shm", "-journal")
 """Files that SQLite keeps beside one that is in use, or was when its process died."""
 
 

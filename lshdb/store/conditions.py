@@ -9,7 +9,6 @@ that it belongs to.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,17 +22,17 @@ from lshdb.store.rows import Parameters, SqlValue, integers
 
 # The only statements with a user's text in them. In a subquery, json_each has no columns that the
 # text could name by mistake; candidates come from a function, as all parameters are the user's.
-_MATCHING: Final = """
+_MATCHING = """
     SELECT doc_id FROM documents
     WHERE doc_id IN (SELECT value FROM json_each(lshdb_candidates())) AND (
 {expression}
 )"""
-_ALONE: Final = """
+_ALONE = """
     EXPLAIN SELECT CASE WHEN
 {expression}
     THEN 1 END FROM documents"""
-_AT_ONCE: Final = 10_000
-_COLUMNS: Final = "doc_id, key, shingles, digest, metadata and content"
+_AT_ONCE = 10_000
+_COLUMNS = "doc_id, key, shingles, digest, metadata and content"
 
 
 class Condition:

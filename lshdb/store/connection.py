@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from lshdb.errors import (
     NoDatabase,
@@ -21,18 +21,18 @@ from lshdb.store.transactions import run_when_free
 
 Mode: TypeAlias = Literal["create", "write", "read"]
 
-APPLICATION_ID: Final = 0x6C736864
+APPLICATION_ID = 0x6C736864
 """The mark of an lshdb file in SQLite's header: the bytes `lshd`."""
 
-TIMEOUT: Final = 30.0
+TIMEOUT = 30.0
 """Seconds to wait for another process's write before giving up, by default."""
 
-_PAGE_SIZE: Final = 16384
-CACHE_KIB: Final = 8192
-_WRITING_CACHE_KIB: Final = 32768
+_PAGE_SIZE = 16384
+CACHE_KIB = 8192
+_WRITING_CACHE_KIB = 32768
 """Band rows of a batch touch pages all over the table, and a small cache keeps none of them for the
 next batch: a tenth of the time of adding 600,000 documents of 1 KB. Twice as much saves no more."""
-_LOG_BYTES: Final = 64 << 20
+_LOG_BYTES = 64 << 20
 """Bytes to which a long log is cut when it begins again."""
 
 

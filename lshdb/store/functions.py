@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from lshdb.store.connection import check_format, first_row
 from lshdb.store.rows import settings_of
 from lshdb.store.sqlite_errors import translated_errors
 
-LONGEST: Final = 4_000_000
+LONGEST = 4_000_000
 """Maximum characters of a content for lsh_shingles; the result is many times as long."""
 
 

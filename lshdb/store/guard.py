@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import get_ident
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 from weakref import WeakSet
 
 from lshdb.errors import StoreError, UsageError
@@ -197,8 +197,8 @@ class Connection(sqlite3.Connection):
         _open.discard(self)
 
 
-_open: Final[WeakSet[Connection]] = WeakSet()
-_abandoned: Final[list[Connection]] = []
+_open: WeakSet[Connection] = WeakSet()
+_abandoned: list[Connection] = []
 
 
 def is_open(path: str) -> bool:

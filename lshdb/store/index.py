@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,8 @@ from lshdb.store.rows import integers
 IndexRows: TypeAlias = IntArray
 """Rows of a table, as the columns int64[3, n] in the table's order."""
 
-SLOTS: Final = sql.SLOTS
-_ROWS: Final = 100_000
+SLOTS = sql.SLOTS
+_ROWS = 100_000
 """Rows that are Python's objects at once."""
 
 
@@ -44,7 +44,7 @@ class IndexTable:
     clear: str
 
 
-BANDS: Final = IndexTable(
+BANDS = IndexTable(
     "bands",
     2,
     sql.BAND_ROWS,
@@ -53,7 +53,7 @@ BANDS: Final = IndexTable(
     sql.DELETE_BAND,
     sql.DELETE_BANDS,
 )
-FINGERPRINTS: Final = IndexTable(
+FINGERPRINTS = IndexTable(
     "fingerprints",
     1,
     sql.FINGERPRINT_ROWS,

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,15 +29,15 @@ from lshdb.store.readonly_sql import run_readonly, sealed_connection
 from lshdb.store.rows import Parameters, SqlValue, checked, integers, settings_of, typed
 from lshdb.store.sqlite_errors import translated_errors
 
-_NEIGHBOURS: Final = 5
+_NEIGHBOURS = 5
 """Keys before and after an unknown one that may be meant."""
-_SEARCHING: Final = 0.025
+_SEARCHING = 0.025
 """Seconds to look for such keys: enough for some 100,000, and nobody notices the wait."""
-_MAX_CONTAINING: Final = 1_000
+_MAX_CONTAINING = 1_000
 """Maximum number of such keys: ranking them takes some milliseconds."""
-_LONGEST: Final = 200
+_LONGEST = 200
 """Characters of each similar key in the error for an unknown one."""
-_ROWS_AT_ONCE: Final = 50_000
+_ROWS_AT_ONCE = 50_000
 """Band rows of a join in memory as Python's objects: some 10 MB."""
 
 
@@ -67,7 +67,7 @@ class DecisionRow:
     present: bytes | None
 
 
-DECISION_TYPES: Final = int, str, str, bytes, str | None, str, str, bytes | None
+DECISION_TYPES = int, str, str, bytes, str | None, str, str, bytes | None
 """Of the values of a DecisionRow."""
 
 

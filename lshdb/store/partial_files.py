@@ -14,17 +14,17 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
 try:
     import fcntl
 except ImportError:  # Windows: nothing is locked, nothing cleared away
     fcntl = None  # type: ignore[assignment]
 
-PARTIAL: Final = ".partial"
+PARTIAL = ".partial"
 """The suffix of a file, after its name and a number, until it is complete."""
-_PREFIX: Final = ".lshdb-dedup-"
-_BUFFER: Final = 1 << 20
+_PREFIX = ".lshdb-dedup-"
+_BUFFER = 1 << 20
 
 
 class PartialFile:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import Final
 
 from lshdb.errors import QueryError
 from lshdb.store.connection import connect, file_size
@@ -16,14 +15,14 @@ from lshdb.store.guard import Connection
 from lshdb.store.rows import Parameters, SqlValue
 from lshdb.store.sqlite_errors import translated_errors
 
-_ALLOWED: Final = {
+_ALLOWED = {
     sqlite3.SQLITE_SELECT,
     sqlite3.SQLITE_READ,
     sqlite3.SQLITE_FUNCTION,
     sqlite3.SQLITE_RECURSIVE,
 }
-_SCHEMA_TABLES: Final = {"sqlite_master", "sqlite_schema"}
-_WITH_ARGUMENT: Final = {
+_SCHEMA_TABLES = {"sqlite_master", "sqlite_schema"}
+_WITH_ARGUMENT = {
     "foreign_key_list",
     "index_info",
     "index_list",
@@ -32,7 +31,7 @@ _WITH_ARGUMENT: Final = {
     "table_list",
     "table_xinfo",
 }
-_READING_PRAGMAS: Final = _WITH_ARGUMENT | {
+_READING_PRAGMAS = _WITH_ARGUMENT | {
     "application_id",
     "collation_list",
     "compile_options",
@@ -47,7 +46,7 @@ _READING_PRAGMAS: Final = _WITH_ARGUMENT | {
     "schema_version",
     "user_version",
 }
-_FORBIDDEN_FUNCTIONS: Final = {
+_FORBIDDEN_FUNCTIONS = {
     "load_extension",
     # Reveals addresses of the process, and calls given ones.
     "fts3_tokenizer",
@@ -63,7 +62,7 @@ _FORBIDDEN_FUNCTIONS: Final = {
     "writefile",
     "zipfile",
 }
-_LIMITS: Final = {
+_LIMITS = {
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
     # The time of a pattern grows with the square of its length.
     sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 1000,
@@ -71,11 +70,11 @@ _LIMITS: Final = {
     sqlite3.SQLITE_LIMIT_VDBE_OP: 1_000_000,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
-_STEPS: Final = 10_000
+_STEPS = 10_000
 """Steps of SQLite's machine, less than a millisecond, between two looks at the clock."""
-LARGEST_VALUE: Final = 16 << 20
+LARGEST_VALUE = 16 << 20
 """Bytes of a value that SQL may make or read; `lshdb sql` reads what a larger file can hold."""
-_COLUMNS: Final = 64
+_COLUMNS = 64
 
 
 def _authorize(
@@ -134,7 +133,7 @@ def sealed_connection(path: Path, timeout: float, *, one_moment: bool = False) -
     return connection
 
 
-_WRONG: Final = (
+_WRONG = (
     sqlite3.Warning,
     sqlite3.ProgrammingError,
     sqlite3.InterfaceError,
@@ -142,8 +141,8 @@ _WRONG: Final = (
     OverflowError,
 )
 """Python's own errors about SQL and values for its parameters."""
-_ONLY_READS: Final = ": lshdb sql only reads; no writing, no ATTACH, no PRAGMA that sets"
-_REASONS: Final = {
+_ONLY_READS = ": lshdb sql only reads; no writing, no ATTACH, no PRAGMA that sets"
+_REASONS = {
     sqlite3.SQLITE_ERROR: "",
     sqlite3.SQLITE_AUTH: _ONLY_READS,
     sqlite3.SQLITE_READONLY: _ONLY_READS,

@@ -19,17 +19,17 @@ from collections.abc import Iterator
 from contextlib import closing
 from functools import cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from lshdb.errors import DamagedFile, UnsafeFile
 from lshdb.store import statements as sql
 from lshdb.store.guard import has_log
 
-FORMAT: Final = 4
+FORMAT = 4
 """The version of the tables in schema.sql."""
-_LARGEST: Final = 1_000_000
+_LARGEST = 1_000_000
 """Maximum bytes of the settings, and of a table's definition; larger ones are never read."""
-_WRITING: Final = (sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE)
+_WRITING = (sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE)
 
 
 class Fault(NamedTuple):

@@ -7,7 +7,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
 
 from lshdb.errors import (
     Busy,
@@ -19,9 +18,9 @@ from lshdb.errors import (
     UsageError,
 )
 
-_MIN_FREE_BYTES: Final = 1 << 20
+_MIN_FREE_BYTES = 1 << 20
 """Free bytes below which a full disk is the reason for errors of reading and writing."""
-_ADVICE: Final = {
+_ADVICE = {
     sqlite3.SQLITE_FULL: "the disk is full; nothing of the last batch was written",
     sqlite3.SQLITE_IOERR: "reading or writing it failed; nothing of the last batch was written",
     sqlite3.SQLITE_TOOBIG: "a document is larger than SQLite's limit of 1 GB",

@@ -4,67 +4,65 @@ A list of values goes in as one JSON array, so that one statement, prepared once
 number of them.
 """
 
-from typing import Final
-
-SELECT_SETTINGS: Final = """
+SELECT_SETTINGS = """
     SELECT threshold, recall, shingle, permutations, construction, sketch, seed, content, passages,
         tokenizer IS NOT NULL OR indexed_to IS NOT NULL OR EXISTS (SELECT 1 FROM main.base_texts)
     FROM main.settings"""
-WHOLE_SETTINGS: Final = "SELECT * FROM settings"
-WRITE_SETTINGS: Final = """
+WHOLE_SETTINGS = "SELECT * FROM settings"
+WRITE_SETTINGS = """
     INSERT OR REPLACE INTO settings
         (id, threshold, recall, shingle, permutations, construction, sketch, seed, content,
          passages)
     VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
-APPLICATION_ID: Final = "PRAGMA main.application_id"
-USER_VERSION: Final = "PRAGMA main.user_version"
+APPLICATION_ID = "PRAGMA main.application_id"
+USER_VERSION = "PRAGMA main.user_version"
 
-LAST_DOC_ID: Final = "SELECT coalesce(max(doc_id), 0) FROM documents"
-KNOWN_DOCUMENTS: Final = """
+LAST_DOC_ID = "SELECT coalesce(max(doc_id), 0) FROM documents"
+KNOWN_DOCUMENTS = """
     SELECT d.key, d.doc_id, d.digest, d.metadata
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.key = wanted.value"""
-INSERT_DOCUMENT: Final = """
+INSERT_DOCUMENT = """
     INSERT INTO documents (doc_id, key, shingles, digest, metadata, content)
     VALUES (?, ?, ?, ?, ?, ?)"""
-UPDATE_DOCUMENT: Final = """
+UPDATE_DOCUMENT = """
     UPDATE documents SET shingles = ?3, digest = ?4, metadata = ?5, content = ?6
     WHERE doc_id = ?1 AND key = ?2"""
-UPDATE_METADATA: Final = "UPDATE documents SET metadata = ?2 WHERE doc_id = ?1"
-DELETE_DOCUMENT: Final = "DELETE FROM documents WHERE doc_id = ?"
-SET_FILE: Final = """
+UPDATE_METADATA = "UPDATE documents SET metadata = ?2 WHERE doc_id = ?1"
+DELETE_DOCUMENT = "DELETE FROM documents WHERE doc_id = ?"
+SET_FILE = """
     INSERT OR REPLACE INTO files (doc_id, size, mtime_ns)
     SELECT doc_id, ?2, ?3 FROM documents WHERE key = ?1"""
-DELETE_FILE: Final = "DELETE FROM files WHERE doc_id = ?"
+DELETE_FILE = "DELETE FROM files WHERE doc_id = ?"
 # From the index of keys only: the rows of documents are not read.
-FILES_BELOW: Final = """
+FILES_BELOW = """
     SELECT d.doc_id, d.key, f.doc_id IS NOT NULL, f.size, f.mtime_ns
     FROM documents AS d LEFT JOIN files AS f USING (doc_id)
     WHERE d.key >= ?1 AND d.key < ?2 ORDER BY d.key"""
-FILES_OF: Final = """
+FILES_OF = """
     SELECT d.doc_id, d.key, f.doc_id IS NOT NULL, f.size, f.mtime_ns
     FROM json_each(?) AS wanted
     CROSS JOIN documents AS d ON d.doc_id = wanted.value
     LEFT JOIN files AS f USING (doc_id)"""
-SET_KEY: Final = "UPDATE documents SET key = ?2 WHERE doc_id = ?1"
-INSERT_SIGNATURE: Final = "INSERT INTO signatures (doc_id, signature) VALUES (?, ?)"
-DELETE_SIGNATURE: Final = "DELETE FROM signatures WHERE doc_id = ?"
+SET_KEY = "UPDATE documents SET key = ?2 WHERE doc_id = ?1"
+INSERT_SIGNATURE = "INSERT INTO signatures (doc_id, signature) VALUES (?, ?)"
+DELETE_SIGNATURE = "DELETE FROM signatures WHERE doc_id = ?"
 # OR FAIL, as an error ends the transaction anyway: with the usual OR ABORT SQLite keeps a copy of
 # every page that a statement of many rows touches, to undo only that statement.
-INSERT_BAND: Final = "INSERT OR FAIL INTO bands (band_no, bucket_key, doc_id) VALUES (?, ?, ?)"
-ROWS_AT_ONCE: Final = 200
-INSERT_BANDS: Final = INSERT_BAND + ", (?, ?, ?)" * (ROWS_AT_ONCE - 1)
+INSERT_BAND = "INSERT OR FAIL INTO bands (band_no, bucket_key, doc_id) VALUES (?, ?, ?)"
+ROWS_AT_ONCE = 200
+INSERT_BANDS = INSERT_BAND + ", (?, ?, ?)" * (ROWS_AT_ONCE - 1)
 """Many rows, three times as fast as one by one."""
 # Without WHERE: SQLite frees whole pages, without reading their rows.
-DELETE_BANDS: Final = "DELETE FROM bands"
-DELETE_BAND: Final = "DELETE FROM bands WHERE band_no = ? AND bucket_key = ? AND doc_id = ?"
-INSERT_FINGERPRINT: Final = "INSERT OR FAIL INTO fingerprints VALUES (?, ?, ?)"
-INSERT_FINGERPRINTS: Final = INSERT_FINGERPRINT + ", (?, ?, ?)" * (ROWS_AT_ONCE - 1)
-DELETE_FINGERPRINT: Final = """
+DELETE_BANDS = "DELETE FROM bands"
+DELETE_BAND = "DELETE FROM bands WHERE band_no = ? AND bucket_key = ? AND doc_id = ?"
+INSERT_FINGERPRINT = "INSERT OR FAIL INTO fingerprints VALUES (?, ?, ?)"
+INSERT_FINGERPRINTS = INSERT_FINGERPRINT + ", (?, ?, ?)" * (ROWS_AT_ONCE - 1)
+DELETE_FINGERPRINT = """
     DELETE FROM fingerprints WHERE fingerprint = ? AND doc_id = ? AND position = ?"""
-DELETE_FINGERPRINTS: Final = "DELETE FROM fingerprints"
+DELETE_FINGERPRINTS = "DELETE FROM fingerprints"
 # Like MEMBERS.
-FIRST_OF_FINGERPRINTS: Final = """
+FIRST_OF_FINGERPRINTS = """
     SELECT wanted.key, f.doc_id
     FROM json_each(?1) AS wanted
     CROSS JOIN fingerprints AS f ON f.fingerprint = wanted.value
@@ -73,14 +71,14 @@ FIRST_OF_FINGERPRINTS: Final = """
              ORDER BY doc_id LIMIT 1 OFFSET ?2 - 1),
             9223372036854775807)"""
 # One number a row: fetching two takes twice as long.
-SHARED_FINGERPRINTS: Final = """
+SHARED_FINGERPRINTS = """
     SELECT iif(count(*) > ?, ~fingerprint, fingerprint)
     FROM fingerprints GROUP BY fingerprint HAVING count(*) > 1"""
 
 # A bucket is band_no << 48 | its key (lshdb.sketching.banding.bucket_codes). The inner SELECT is an
 # index lookup for each bucket; a window function would read all members. Without ?2 it takes 60% of
 # the time. Members are counted by the caller: GROUP BY takes as long again.
-MEMBERS: Final = """
+MEMBERS = """
     SELECT wanted.key, b.doc_id
     FROM json_each(?1) AS wanted
     CROSS JOIN bands AS b ON b.band_no = wanted.value >> 48
@@ -93,142 +91,142 @@ MEMBERS: Final = """
             END,
             9223372036854775807)
     LIMIT ?3"""
-BUCKETS_OF_DOCUMENT: Final = """
+BUCKETS_OF_DOCUMENT = """
     SELECT query.key, query.value, count(b.doc_id)
     FROM json_each(?) AS query
     LEFT JOIN bands AS b ON b.band_no = query.key AND b.bucket_key = query.value
     GROUP BY query.key
     ORDER BY query.key"""
-LARGEST_BUCKETS: Final = """
+LARGEST_BUCKETS = """
     SELECT band_no, bucket_key, documents FROM buckets
     ORDER BY documents DESC, band_no, bucket_key LIMIT ?"""
 
-DOCUMENT_OF_KEY: Final = """
+DOCUMENT_OF_KEY = """
     SELECT d.doc_id, d.key, d.shingles, d.metadata, d.content, s.signature
     FROM documents AS d LEFT JOIN signatures AS s USING (doc_id) WHERE d.key = ?"""
-CONTENTS: Final = """
+CONTENTS = """
     SELECT d.content
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
-SIZES: Final = """
+SIZES = """
     SELECT d.shingles, d.digest
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
-KEYS_OF: Final = """
+KEYS_OF = """
     SELECT d.key
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
-METADATA_OF: Final = """
+METADATA_OF = """
     SELECT d.metadata
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
 # A field text of the metadata itself stays.
-METADATA_AND_TEXT_OF: Final = """
+METADATA_AND_TEXT_OF = """
     SELECT json_insert(coalesce(d.metadata, '{}'), '$.text', d.content)
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
-SIGNATURES: Final = """
+SIGNATURES = """
     SELECT s.doc_id, s.signature
     FROM json_each(?) AS wanted CROSS JOIN signatures AS s ON s.doc_id = wanted.value"""
-ALL_SIGNATURES: Final = "SELECT doc_id, signature FROM signatures ORDER BY doc_id"
-KEYS_AFTER: Final = """
+ALL_SIGNATURES = "SELECT doc_id, signature FROM signatures ORDER BY doc_id"
+KEYS_AFTER = """
     SELECT doc_id, key FROM documents WHERE doc_id > ? ORDER BY doc_id LIMIT ?"""
-KEYS_FROM: Final = "SELECT key FROM documents WHERE key >= ? ORDER BY key LIMIT ?"
-KEYS_BEFORE: Final = "SELECT key FROM documents WHERE key < ? ORDER BY key DESC LIMIT ?"
+KEYS_FROM = "SELECT key FROM documents WHERE key >= ? ORDER BY key LIMIT ?"
+KEYS_BEFORE = "SELECT key FROM documents WHERE key < ? ORDER BY key DESC LIMIT ?"
 # For a very long document the first million characters.
-DOCUMENTS_AFTER: Final = """
+DOCUMENTS_AFTER = """
     SELECT doc_id, key, substr(content, 1, 1000000) FROM documents
     WHERE doc_id > ? ORDER BY doc_id"""
-KEYS_CONTAINING: Final = "SELECT key FROM documents WHERE instr(lower(key), ?) LIMIT ?"
+KEYS_CONTAINING = "SELECT key FROM documents WHERE instr(lower(key), ?) LIMIT ?"
 
 # Walks a band once in the order of its key, and looks up shared buckets at once: 3.2 s for 16 bands
 # of a million rows. group_concat takes 5.0 s; reading all rows, without such SQL, 7 s.
-SHARED_BUCKETS: Final = """
+SHARED_BUCKETS = """
     SELECT shared.documents, b.doc_id
     FROM (SELECT bucket_key, count(*) AS documents FROM bands WHERE band_no = ?1
           GROUP BY bucket_key HAVING count(*) > 1) AS shared
     CROSS JOIN bands AS b ON b.band_no = ?1 AND b.bucket_key = shared.bucket_key"""
-BYTES: Final = """
+BYTES = """
     SELECT coalesce(length(CAST(d.content AS BLOB)), 0)
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
-LENGTHS: Final = """
+LENGTHS = """
     SELECT coalesce(length(d.content), d.shingles)
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
 
 # Decisions about documents, with their digests now: NULL if there is none.
-DECISIONS: Final = """
+DECISIONS = """
     SELECT x.decision, x.verdict, x.key, x.digest, x.note, x.who, x.decided, d.digest
     FROM decisions AS x LEFT JOIN documents AS d ON d.key = x.key
     ORDER BY x.decision, x.key"""
 # For unchanged documents; the verdict as a number, so that the result is one array.
-DECIDED: Final = """
+DECIDED = """
     SELECT x.decision, CASE x.verdict WHEN 'keep' THEN 0 WHEN 'drop' THEN 1 ELSE 2 END, d.doc_id
     FROM decisions AS x CROSS JOIN documents AS d ON d.key = x.key AND d.digest = x.digest
     ORDER BY x.decided, x.decision"""
-DIFFERENT_FROM: Final = """
+DIFFERENT_FROM = """
     SELECT x.key, x.digest, y.key, y.digest, coalesce(d.doc_id, 0)
     FROM json_each(?) AS wanted
     CROSS JOIN decisions AS x ON x.key = wanted.value AND x.verdict = 'different'
     CROSS JOIN decisions AS y ON y.decision = x.decision AND y.key <> x.key
     LEFT JOIN documents AS d ON d.key = y.key AND d.digest = y.digest"""
 # A decision that already has a row for the new key keeps the old one.
-MOVE_DECISIONS: Final = """
+MOVE_DECISIONS = """
     UPDATE OR IGNORE decisions SET key = ?2
     WHERE (key, digest) = (SELECT key, digest FROM documents WHERE doc_id = ?1)"""
-LAST_DECISION: Final = "SELECT coalesce(max(decision), 0) FROM decisions"
-INSERT_DECISION: Final = "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?)"
-DELETE_DECISION: Final = "DELETE FROM decisions WHERE decision = ?"
+LAST_DECISION = "SELECT coalesce(max(decision), 0) FROM decisions"
+INSERT_DECISION = "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?)"
+DELETE_DECISION = "DELETE FROM decisions WHERE decision = ?"
 
 # For Spark, on connections that only read.
-ALL_DOCUMENTS: Final = """
+ALL_DOCUMENTS = """
     SELECT doc_id, key, shingles, content, signature
     FROM documents LEFT JOIN signatures USING (doc_id) ORDER BY doc_id"""
-ALL_BANDS: Final = "SELECT doc_id, band_no, bucket_key FROM bands ORDER BY band_no, bucket_key"
+ALL_BANDS = "SELECT doc_id, band_no, bucket_key FROM bands ORDER BY band_no, bucket_key"
 
-DATA_VERSION: Final = "PRAGMA data_version"
-COUNT_DOCUMENTS: Final = "SELECT count(*) FROM documents"
-COUNT_EMPTY: Final = "SELECT count(*) FROM documents WHERE shingles = 0"
-FREE_PAGES: Final = "PRAGMA freelist_count"
-PAGE_SIZE: Final = "PRAGMA page_size"
+DATA_VERSION = "PRAGMA data_version"
+COUNT_DOCUMENTS = "SELECT count(*) FROM documents"
+COUNT_EMPTY = "SELECT count(*) FROM documents WHERE shingles = 0"
+FREE_PAGES = "PRAGMA freelist_count"
+PAGE_SIZE = "PRAGMA page_size"
 
 
-SCHEMA: Final = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid"
+SCHEMA = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid"
 # For the rows of SCHEMA in a new file, as JSON: whether each is the same here; NULL if it is not
 # there. As SQLite compares names, and byte for byte.
-OWN_SCHEMA: Final = """
+OWN_SCHEMA = """
     SELECT own.key, s.type = 'view',
         s.type = json_extract(own.value, '$[0]') AND s.sql = json_extract(own.value, '$[2]')
     FROM json_each(?) AS own
     LEFT JOIN main.sqlite_schema AS s ON s.name = json_extract(own.value, '$[1]') COLLATE NOCASE
     ORDER BY own.key"""
-COUNT_SCHEMA: Final = "SELECT count(*) FROM main.sqlite_schema"
-COUNT_DEFINITIONS: Final = "SELECT count(*) FROM main.sqlite_schema WHERE sql IS NOT NULL"
+COUNT_SCHEMA = "SELECT count(*) FROM main.sqlite_schema"
+COUNT_DEFINITIONS = "SELECT count(*) FROM main.sqlite_schema WHERE sql IS NOT NULL"
 # The user's indexes on tables of lshdb's that have an expression or a condition.
-INDEXES_WITH_CODE: Final = """
+INDEXES_WITH_CODE = """
     SELECT json_extract(own.value, '$[1]'), i.name
     FROM json_each(?1) AS own CROSS JOIN pragma_index_list(json_extract(own.value, '$[1]')) AS i
     WHERE json_extract(own.value, '$[0]') = 'table'
         AND (i.partial OR EXISTS (SELECT 1 FROM pragma_index_xinfo(i.name) WHERE cid = -2))
         AND i.name NOT IN (SELECT json_extract(value, '$[1]') FROM json_each(?1))"""
-SLOTS: Final = 1 << 16
+SLOTS = 1 << 16
 """Into how many groups `check` puts documents, by the lowest bits of their ids."""
 # Of documents in some slots, given as a JSON array, or of all for NULL.
-ALL_AS_STORED: Final = f"""
+ALL_AS_STORED = f"""
     SELECT d.doc_id, d.key, d.shingles, d.digest, s.signature, d.content IS NOT NULL,
         CASE WHEN ?1 THEN d.content END, d.metadata
     FROM documents AS d LEFT JOIN signatures AS s USING (doc_id)
     WHERE ?2 IS NULL OR d.doc_id & {SLOTS - 1} IN (SELECT value FROM json_each(?2))
     ORDER BY d.doc_id"""
-ORPHAN_SIGNATURES: Final = """
+ORPHAN_SIGNATURES = """
     SELECT doc_id FROM signatures AS s
     WHERE NOT EXISTS (SELECT 1 FROM documents AS d WHERE d.doc_id = s.doc_id)"""
-BAND_ROWS: Final = f"""
+BAND_ROWS = f"""
     SELECT band_no, bucket_key, doc_id FROM bands
     WHERE ?1 IS NULL OR doc_id & {SLOTS - 1} IN (SELECT value FROM json_each(?1))"""
-FINGERPRINT_ROWS: Final = f"""
+FINGERPRINT_ROWS = f"""
     SELECT fingerprint, doc_id, position FROM fingerprints
     WHERE ?1 IS NULL OR doc_id & {SLOTS - 1} IN (SELECT value FROM json_each(?1))"""
-BROKEN_REFERENCES: Final = "PRAGMA foreign_key_check"
-UPDATE_DERIVED: Final = """
+BROKEN_REFERENCES = "PRAGMA foreign_key_check"
+UPDATE_DERIVED = """
     UPDATE documents SET shingles = ?2, content = ?3 WHERE doc_id = ?1"""
 
 # Of the temporary file of documents that wait for their turn (waiting).
-WAITING_TABLES: Final = """
+WAITING_TABLES = """
 CREATE TABLE documents (
     number INTEGER PRIMARY KEY, key TEXT NOT NULL, length INTEGER NOT NULL, content TEXT NOT NULL,
     metadata TEXT, file TEXT, line INTEGER
@@ -240,14 +238,14 @@ CREATE TABLE dropped (
     kept_file TEXT, kept_line INTEGER
 ) STRICT;
 """
-WAITING_ADD: Final = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)"
-WAITING_DROP: Final = "INSERT INTO dropped VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-WAITING_LONGEST: Final = "SELECT number, content FROM documents ORDER BY length DESC, number"
-WAITING_LAST: Final = "SELECT number, content FROM documents ORDER BY number DESC"
-WAITING_KEYS: Final = """
+WAITING_ADD = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)"
+WAITING_DROP = "INSERT INTO dropped VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+WAITING_LONGEST = "SELECT number, content FROM documents ORDER BY length DESC, number"
+WAITING_LAST = "SELECT number, content FROM documents ORDER BY number DESC"
+WAITING_KEYS = """
 SELECT documents.key FROM json_each(?) CROSS JOIN documents ON number = value ORDER BY json_each.id
 """
-WAITING_DECISIONS: Final = """
+WAITING_DECISIONS = """
 SELECT documents.number, documents.key, documents.file, documents.line,
     coalesce(kept.key, kept_key), coalesce(kept.file, kept_file), coalesce(kept.line, kept_line),
     similarity, exact, identical, documents.metadata, coalesce(kept.metadata, kept_metadata)
@@ -258,7 +256,7 @@ WHERE documents.number >= ? AND documents.number < ?
 ORDER BY documents.number
 """
 
-WRITES: Final = (
+WRITES = (
     WRITE_SETTINGS,
     INSERT_DOCUMENT,
     UPDATE_DOCUMENT,

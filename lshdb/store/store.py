@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from lshdb.errors import DamagedFile, UsageError
 from lshdb.limits import DEFAULTS, Limits
@@ -29,7 +29,7 @@ from lshdb.store.rows import (
 from lshdb.store.sqlite_errors import translated_errors
 from lshdb.store.transactions import Kind, Transaction, empty_log
 
-_MAX_IDS: Final = 1 << 62
+_MAX_IDS = 1 << 62
 """No file ever has this many documents."""
 
 

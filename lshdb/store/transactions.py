@@ -7,7 +7,7 @@ import random
 import sqlite3
 import time
 from collections.abc import Callable
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from lshdb.errors import StoreError, UsageError
 from lshdb.store.guard import Connection
@@ -15,9 +15,9 @@ from lshdb.store.sqlite_errors import translated_errors
 
 Kind: TypeAlias = Literal["read", "write", "rebuild"]
 
-PAUSE: Final = 0.005
+PAUSE = 0.005
 """Maximum seconds between two attempts to begin."""
-_LONG: Final = 0.25
+_LONG = 0.25
 """Seconds that make a transaction long: it leaves others a moment to begin theirs."""
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 
@@ -20,11 +19,11 @@ from lshdb.tuning.analysis import Distribution, candidates_per_query, curve, row
 from lshdb.tuning.resolve import choose_construction
 from lshdb.tuning.sampling import distribution_of
 
-BAND_BYTES: Final = 20
+BAND_BYTES = 20
 """Bytes of a band row in the file, measured with dbstat: 19.6 to 20.1."""
-SIMILARITIES: Final = tuple(i / 10 for i in range(1, 10))
+SIMILARITIES = tuple(i / 10 for i in range(1, 10))
 """The similarities at which a curve is given."""
-_LARGEST_INNER: Final = 16
+_LARGEST_INNER = 16
 """Lanes or bands in a level of a cascade that is not the last one."""
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -30,15 +29,15 @@ from lshdb.store.store import Opened, Store
 from lshdb.tuning.analysis import Distribution, candidates_per_query, curve
 from lshdb.tuning.sampling import agreeing, sample_documents
 
-PARTS: Final = 4
+PARTS = 4
 """Number of equal ranges from the threshold to 1 with a recall each."""
-_MIN_QUERIES: Final = 100
-_MAX_QUERIES: Final = 1_000
-_PILOT: Final = 20
+_MIN_QUERIES = 100
+_MAX_QUERIES = 1_000
+_PILOT = 20
 """Queries used to estimate the number of candidates."""
-_PER_QUERY: Final = 10_000
+_PER_QUERY = 10_000
 """What each query counts beside its candidates: 1,000 queries at once leave room for a table."""
-_SIGMAS: Final = 1.959964
+_SIGMAS = 1.959964
 """Standard deviations that hold 95% of a normal distribution."""
 
 Ids = npt.NDArray[np.int64]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 import numpy.typing as npt
 
@@ -14,11 +12,11 @@ from lshdb.search.limits import sample_cut
 from lshdb.store.store import Store
 from lshdb.tuning.analysis import Distribution, curve, curve_threshold
 
-_DOCUMENTS: Final = 5_000
+_DOCUMENTS = 5_000
 """Documents to compare with others: millions of pairs in all."""
-_QUERIES: Final = 400
+_QUERIES = 400
 """Documents that are compared with these, and whose buckets are read."""
-_SPARE: Final = 10
+_SPARE = 10
 """Extra documents for which ids are drawn, so that there are rarely too few."""
 
 Ids = npt.NDArray[np.int64]
