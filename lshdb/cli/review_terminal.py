@@ -16,7 +16,7 @@ from lshdb.formatting import share
 from lshdb.model import Cluster
 from lshdb.search.decisions import Verdicts
 from lshdb.sources.paths import escaped
-from lshdb.web.listing import described, is_left
+from lshdb.web.listing import described
 from lshdb.web.reviewing import Review
 
 _ACTIONS = {
@@ -106,10 +106,8 @@ class Session:
         """Store what a key says about the two that are shown, or all that are left."""
         documents = dict(digests)
         if action == "a" and next(iter(digests)) == one.keep:
-            shown = described(one, self._verdicts) | {"threshold": self._threshold}
-            left = [
-                each["key"] for each in shown["members"] if is_left(each, shown, self._verdicts)
-            ]
+            members = described(one, self._verdicts, self._threshold)["members"]
+            left = [each["key"] for each in members if each["left"]]
             for key, found in self._database.store.known(left).items():
                 documents.setdefault(key, found.digest.hex())
         self._review.decide(_BUTTONS[action], list(documents.items()))
@@ -131,7 +129,7 @@ class Session:
     def _drawn(self, index: int, digests: Mapping[str, str]) -> Iterator[Text]:
         """Show a cluster; return the lines that show how two of its documents differ."""
         a, b = (self._database.get(key).content for key in digests)
-        one = described(self._clusters[index], self._verdicts)
+        one = described(self._clusters[index], self._verdicts, self._threshold)
         self._console.rule(
             f"Cluster {index + 1:,} of {len(self._clusters):,}, {self.progress()}", align="left"
         )

@@ -6,6 +6,7 @@ In: requests. Out: pages that only read, as HTML or JSON. Needs the extra `web`,
     serving    `lshdb serve`: the application for this machine only
     in_datasette  the same application in Datasette, by its hooks; plugin offers them to it
     guarding   who may send requests, under which host names; rules for browsers
+    address    the fields of addresses, with their types and ranges
     views      the values that each page shows, as plain objects; rendering makes HTML of them
     reviewing  `lshdb serve --review`: the only forms that change a file; they write decisions
     beside     two documents side by side, as rows

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import sys
-from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from heapq import nsmallest
 from os.path import commonprefix
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from lshdb.errors import UsageError
 from lshdb.model import Cluster, Pair, Verdict
-from lshdb.options import Keep
 from lshdb.search.decisions import Verdicts
+from lshdb.web.address import Filters
 from lshdb.web.surveys import Survey, keys_of
 
 SORTS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -35,108 +34,28 @@ _WORTH: Final = 8
 """Characters of a path that helps."""
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """The filters in an address; empty texts filter nothing.
-
-    Attributes:
-        sort: one of SORTS.
-        least, most: similarities.
-        smallest, largest: numbers of documents in a cluster.
-        part: of a key.
-        field, value: of metadata.
-        decided: `yes`, `no` or nothing.
-        threshold, keep, star: as for `clusters`.
-    """
-
-    sort: str = ""
-    least: str = ""
-    most: str = ""
-    smallest: str = ""
-    largest: str = ""
-    part: str = ""
-    field: str = ""
-    value: str = ""
-    decided: str = ""
-    threshold: str = ""
-    keep: str = ""
-    star: str = ""
-
-    @classmethod
-    def names(cls) -> list[str]:
-        """The fields, as addresses have them."""
-        return [field.name for field in fields(cls)]
-
-    @classmethod
-    def of(cls, arguments: Mapping[str, str]) -> Filters:
-        """The filters of an address; UsageError for invalid ones."""
-        given = {name: arguments[name].strip() for name in cls.names() if name in arguments}
-        own = cls(**given)
-        for name in ("least", "most", "threshold"):
-            own.number(name)
-        for name in ("smallest", "largest"):
-            if text := getattr(own, name):
-                natural(text, name)
-        for name, known in (("decided", ("yes", "no")), ("keep", get_args(Keep))):
-            if (text := getattr(own, name)) and text not in known:
-                raise UsageError(f"{name} {text!r:.50} is not {', '.join(known)}")
-        return own
-
-    def number(self, name: str) -> float | None:
-        """A similarity, None if not given."""
-        return similarity(getattr(self, name), name)
-
-    def given(self) -> dict[str, str]:
-        """The filters that are not empty, for addresses."""
-        return {f.name: text for f in fields(self) if (text := getattr(self, f.name))}
-
-
-def similarity(text: str, name: str) -> float | None:
-    """A number of this name in an address, None if it is empty."""
-    if not text:
-        return None
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 <= number <= 1:
-        raise UsageError(f"{name} {text!r:.50} is not a similarity from 0 to 1")
-    return number
-
-
-def natural(text: str, name: str) -> int:
-    """A number of this name in an address, from 1 on."""
-    if not (text.isascii() and text.isdigit() and len(text) < 19 and int(text)):
-        raise UsageError(f"{name} {text!r:.50} is not a number of at least 1")
-    return int(text)
-
-
-def chosen(survey: Survey[Any], asked: Filters, done: Container[int]) -> list[int]:
-    """The places of the items that match the filters, in the requested order.
-
-    `done` has the places of those that are decided.
-    """
+def chosen(survey: Survey[Any], asked: Filters) -> list[int]:
+    """The indices of the items that match the filters, in the requested order, decided or not."""
     sorts = SORTS["pairs" if survey.redundant is None else "clusters"]
     if asked.sort and asked.sort not in sorts:
         raise UsageError(f"sort {asked.sort!r:.50} is not {', '.join(sorts)}")
-    low, high = asked.number("least") or 0.0, asked.number("most")
-    smallest, largest = int(asked.smallest or 0), int(asked.largest or sys.maxsize)
-    part = asked.part.casefold()
+    low, high = asked.least or 0.0, 1.0 if asked.most is None else asked.most
+    smallest, largest = asked.smallest or 0, asked.largest or sys.maxsize
+    part = asked.part.strip().casefold()
     valued = set(survey.facets.get(asked.field, {}).get(asked.value, ()))
 
-    def fits(place: int, one: Cluster | Pair) -> bool:
+    def fits(at: int, one: Cluster | Pair) -> bool:
         keys = keys_of(one)
         return (
-            low <= _lowest(one) <= (1.0 if high is None else high)
+            low <= _lowest(one) <= high
             and smallest <= len(keys) <= largest
-            and (not asked.field or place in valued)
-            and (not asked.decided or (place in done) == (asked.decided == "yes"))
+            and (not asked.field or at in valued)
             and (not part or any(part in key.casefold() for key in keys))
         )
 
-    places = [place for place, one in enumerate(survey.items) if fits(place, one)]
+    found = [at for at, one in enumerate(survey.items) if fits(at, one)]
     order = _ORDERS.get(asked.sort or next(iter(sorts)))
-    return places if order is None else sorted(places, key=lambda at: order(survey.items[at]))
+    return found if order is None else sorted(found, key=lambda at: order(survey.items[at]))
 
 
 def _lowest(one: Cluster | Pair) -> float:
@@ -152,10 +71,8 @@ _ORDERS: Final[dict[str, Callable[[Any], Any]]] = {
 
 
 def decided(survey: Survey[Any], verdicts: Verdicts) -> set[int]:
-    """The places of the items with nothing left to decide."""
+    """The indices of the items with nothing left to decide."""
     some = verdicts.decided()
-    if not some:
-        return set()
 
     def is_decided(one: Cluster | Pair) -> bool:
         if some.isdisjoint(keys_of(one)):
@@ -164,7 +81,13 @@ def decided(survey: Survey[Any], verdicts: Verdicts) -> set[int]:
             return verdicts.of_cluster(one)
         return verdicts.of_pair(one.a, one.b)
 
-    return {place for place, one in enumerate(survey.items) if is_decided(one)}
+    return {at for at, one in enumerate(survey.items) if some and is_decided(one)}
+
+
+def decided_or_not(order: Sequence[int], done: set[int], asked: Filters) -> list[int]:
+    """Those of some items that are decided, or are not, as the filters ask."""
+    wanted = asked.decided and asked.decided == "yes"
+    return [at for at in order if wanted is None or (at in done) == wanted]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,62 +95,84 @@ class Neighbours:
     """Where an item is in its list.
 
     Attributes:
-        number: its number, from 1; None if it is not in the list.
         count: how many there are, decided or not.
         decided: how many of them are decided.
+        number: its number, from 1; None if it is not in the list.
         skipped: how many undecided ones are before it.
         previous, following: what names the items before and after it; None for none.
     """
 
-    number: int | None
     count: int
     decided: int
-    skipped: int
-    previous: dict[str, str] | None
-    following: dict[str, str] | None
+    number: int | None = None
+    skipped: int = 0
+    previous: dict[str, str] | None = None
+    following: dict[str, str] | None = None
 
 
 def neighbours(
-    places: Sequence[int],
-    at: int | None,
-    done: set[int],
-    decided: str,
-    name: Callable[[int], dict[str, str]],
-) -> Neighbours:
-    """The neighbours of an item.
+    survey: Survey[Any], asked: Filters, done: set[int], keys: tuple[str, ...]
+) -> tuple[Cluster | Pair | None, Neighbours]:
+    """The item that has these documents, or None, and its neighbours in the list.
 
     A list of undecided items comes round: those that were passed over follow the last one.
 
     Args:
-        places: of all items, decided or not, in their order.
-        at: the place of this one; it may be None, or not among them.
-        done: the places of those that are decided.
-        decided: as in Filters, which of them the list has.
-        name: what names an item in an address.
+        survey: all items.
+        asked: which of them the list has.
+        done: the indices of those that are decided.
+        keys: of the documents.
     """
-    count = sum(place in done for place in places)
-    if at is None or at not in places:
-        return Neighbours(None, len(places), count, 0, None, None)
-    own = places.index(at)
-    listed = [
-        place
-        for place in places
-        if place == at or not decided or (place in done) == (decided == "yes")
-    ]
-    number, comes_round = listed.index(at), decided == "no" and len(listed) > 1
-    is_last = number == len(listed) - 1
-    return Neighbours(
-        own + 1,
-        len(places),
+    items, order = survey.items, chosen(survey, asked)
+    found = (at for at, one in enumerate(items) if all(key in keys_of(one) for key in keys))
+    at = next(found, None)
+    count, made = len(order), len(done.intersection(order))
+    if at is None or at not in order:
+        return None if at is None else items[at], Neighbours(count, made)
+    own = order.index(at)
+    before = decided_or_not(order[:own], done, asked)
+    after = decided_or_not(order[own + 1 :], done, asked)
+    around = [*after, *before] if asked.decided == "no" else None
+    return items[at], Neighbours(
         count,
-        sum(place not in done for place in places[:own]),
-        name(listed[number - 1]) if number or comes_round else None,
-        name(listed[0 if is_last else number + 1]) if not is_last or comes_round else None,
+        made,
+        own + 1,
+        len(set(order[:own]) - done),
+        _name((around or before)[-1:], items),
+        _name((around or after)[:1], items),
     )
 
 
-def described(one: Cluster, verdicts: Verdicts, most: int | None = None) -> dict[str, Any]:
-    """A cluster as pages show it: its numbers, and the members nearest to the kept one."""
+def _name(some: Sequence[int], items: Sequence[Cluster | Pair]) -> dict[str, str] | None:
+    """What names an item in an address."""
+    for at in some:
+        one = items[at]
+        if isinstance(one, Cluster):
+            return {"key": one.keep}
+        return {"a": one.a, "b": one.b, "listed": "yes"}
+    return None
+
+
+def described(
+    one: Cluster, verdicts: Verdicts, threshold: float, count: int | None = None
+) -> dict[str, Any]:
+    """A cluster as pages show it: its numbers, and the members nearest to the kept one.
+
+    A member is `left` if it goes when the kept one stays: it is undecided and similar to that one.
+    """
+    is_gone = verdicts.of_key.get(one.keep) == "drop"
+    members: list[dict[str, Any]] = [
+        {
+            "key": (key := one.members[at]),
+            "similarity": (score := one.similarities[at]),
+            "identical": one.identical[at],
+            "decided": (decided := verdict_on(key, one.keep, verdicts)),
+            # Unless it was decided otherwise, the one that others are compared with.
+            "kept": decided == "keep" or (key == one.keep and decided != "drop"),
+            "left": not (is_gone or decided or key == one.keep) and score >= threshold,
+        }
+        for at in nearest(one, len(one.members) if count is None else count)
+    ]
     return {
         "keep": one.keep,
         "documents": len(one.members),
@@ -235,32 +180,16 @@ def described(one: Cluster, verdicts: Verdicts, most: int | None = None) -> dict
         "mean": one.mean,
         "below": one.below,
         "exact": one.exact,
+        "threshold": threshold,
         "prefix": common_path(one.members),
         "decided": verdicts.of_cluster(one),
-        "members": [
-            {
-                "key": (key := one.members[at]),
-                "similarity": one.similarities[at],
-                "identical": one.identical[at],
-                "decided": (decided := verdict_on(key, one.keep, verdicts)),
-                # Unless it was decided otherwise, the one that others are compared with.
-                "kept": decided == "keep" or (key == one.keep and decided != "drop"),
-            }
-            for at in nearest(one, len(one.members) if most is None else most)
-        ],
+        "members": members,
     }
 
 
 def verdict_on(key: str, keep: str, verdicts: Verdicts) -> Verdict | None:
     """The decision about a member of a cluster."""
     return verdicts.of_key.get(key) or ("different" if verdicts.apart(key, keep) else None)
-
-
-def is_left(member: Mapping[str, Any], one: Mapping[str, Any], verdicts: Verdicts) -> bool:
-    """Whether a member goes if the first is kept: it is undecided and similar to that one."""
-    if member["key"] == one["keep"] or verdicts.of_key.get(one["keep"]) == "drop":
-        return False
-    return member["decided"] is None and bool(member["similarity"] >= one["threshold"])
 
 
 def facets(survey: Survey[Any]) -> dict[str, list[tuple[str, int]]]:
@@ -287,10 +216,10 @@ def common_path(keys: list[str] | tuple[str, ...]) -> str:
     return prefix if len(prefix) >= _WORTH else ""
 
 
-def nearest(one: Cluster, most: int) -> list[int]:
-    """The places of some members of a cluster: the kept one, and those that are nearest to it."""
+def nearest(one: Cluster, count: int) -> list[int]:
+    """The indices of some members of a cluster: the kept one, and those that are nearest to it."""
     return nsmallest(
-        most,
+        count,
         range(len(one.members)),
         key=lambda at: (one.members[at] != one.keep, -one.similarities[at]),
     )

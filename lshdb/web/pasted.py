@@ -9,6 +9,8 @@ import hashlib
 import threading
 from typing import Final
 
+from lshdb.errors import KeyNotFound
+
 _KEPT: Final = 100
 """Texts kept: some 20 million characters of the longest."""
 
@@ -27,7 +29,9 @@ def keep(text: str) -> str:
     return name
 
 
-def kept(name: str) -> str | None:
-    """The text of a name; None if it is not kept any more."""
+def kept(name: str) -> str:
+    """The text of a name; KeyNotFound if it is not kept any more."""
     with _lock:
-        return _texts.get(name)
+        if name in _texts:
+            return _texts[name]
+    raise KeyNotFound("the text of this address is not kept any more: paste it again")

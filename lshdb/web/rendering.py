@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 
 from lshdb import templates
 from lshdb.formatting import shortened
+from lshdb.json_text import dumps
 from lshdb.sources.paths import escaped
 from lshdb.templates import environment, visible
 from lshdb.web.listing import common_path
@@ -140,5 +141,7 @@ environment().filters.update(
         "common_path": common_path,
         "excerpt": lambda text: shortened(text, _EXCERPT),
         "cell": cell,
+        # A value of metadata, as text.
+        "field": lambda value: cell(value if isinstance(value, str) else dumps(value)),
     }
 )

@@ -25,9 +25,10 @@ from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
 from lshdb.search.differences import sets_beside, shown_rows
 from lshdb.store.store import Store
+from lshdb.web.address import Filters
 from lshdb.web.beside import lines_of, texts_beside
 from lshdb.web.drawing import columns, s_curve
-from lshdb.web.listing import Filters, chosen, described
+from lshdb.web.listing import chosen, described
 from lshdb.web.rendering import rendered
 from lshdb.web.surveys import survey_clusters, survey_pairs
 
@@ -86,7 +87,7 @@ def report(
         same = [pair for pair in found.items if pair.identical]
         copies = _copies(same)
         shown = _chosen([pair for pair in found.items if not pair.identical], survey.items, pairs)
-        largest = chosen(survey, Filters(), ())[:_CLUSTERS]
+        largest = chosen(survey, Filters())[:_CLUSTERS]
         parts: list[Markup] = []
         size = 0
         for number, pair in enumerate(shown, 1):
@@ -115,7 +116,7 @@ def report(
             columns=columns(found.histogram),
             identical=len(same),
             copies=copies,
-            clusters=[described(survey.items[place], decided, _MEMBERS) for place in largest],
+            clusters=[described(survey.items[at], decided, least, _MEMBERS) for at in largest],
             survey=survey,
             listed=[*((0, pair) for pair in copies), *enumerate(shown[: len(parts)], 1)],
             left_out=len(shown) - len(parts),

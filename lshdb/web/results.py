@@ -110,12 +110,13 @@ class Results:
 
     def get(
         self, name: Hashable, state: Hashable, make: Callable[[Progress], _T], timeout: float
-    ) -> Result[_T] | None:
+    ) -> Result[_T] | Stage:
         """The result of this name and state.
 
         If it takes longer than `timeout` seconds, returns the last one of an earlier state, or
-        None: ask again later. While one is computed, no other of the name is begun, so that a file
-        which is always written to still gets a result. `make` gets a function to report progress.
+        how far it is: ask again later. While one is computed, no other of the name is begun, so
+        that a file which is always written to still gets a result. `make` gets a function to report
+        progress.
 
         Raises:
             Whatever `make` raised; the next call makes it again.
@@ -135,13 +136,7 @@ class Results:
                 self._thread = threading.Thread(target=self._run, daemon=True)
                 self._thread.start()
         wait([job.future], timeout)
-        return job.future.result() if job.future.done() else made
-
-    def progress(self, name: Hashable) -> Stage | None:
-        """The progress of the result of this name; None if none is being computed."""
-        with self._lock:
-            job = self._jobs.get(name)
-        return None if job is None else job.stage
+        return job.future.result() if job.future.done() else made or job.stage
 
     def _run(self) -> None:
         while True:

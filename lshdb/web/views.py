@@ -13,16 +13,17 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
-from urllib.parse import parse_qsl, unquote, urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 
 import lshdb
 from lshdb.database import Database
 from lshdb.errors import limits_noted, warn_of_limit
-from lshdb.formatting import shortened
+from lshdb.exchange.results import MEMBER, member_rows
 from lshdb.json_text import dumps
 from lshdb.limits import DEFAULTS
 from lshdb.model import Cluster, Comparison, Content, Decision, Document, Element, Pair
@@ -30,7 +31,6 @@ from lshdb.options import ClustersOptions
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
 from lshdb.search.differences import sets_beside, shown_rows
-from lshdb.search.documents import count_distinct
 from lshdb.search.limits import text_cut
 from lshdb.settings import settings_record
 from lshdb.sketching.constructions import candidate_probability
@@ -38,13 +38,14 @@ from lshdb.sources.csv_rows import csv_lines
 from lshdb.sources.json_rows import json_lines
 from lshdb.store.store import Store
 from lshdb.web import beside, listing, pasted
+from lshdb.web.address import Address, Filters, parsed, texts_of
 from lshdb.web.beside import Beside
 from lshdb.web.drawing import columns, s_curve
-from lshdb.web.listing import Filters, Neighbours
+from lshdb.web.listing import Neighbours
 from lshdb.web.rendering import Page, snippet
 from lshdb.web.results import Results, Stage, state_of
-from lshdb.web.reviewing import MAX_MEMBERS, Review, documents_of
-from lshdb.web.surveys import Survey, keys_of, survey_clusters, survey_pairs
+from lshdb.web.reviewing import MAX_MEMBERS, Next, Review, documents_of
+from lshdb.web.surveys import Survey, survey_clusters, survey_pairs
 
 TIMEOUT: Final = 5.0
 """Seconds that a page waits for a locked file."""
@@ -52,13 +53,10 @@ LONGEST_QUERY: Final = 200_000
 """Maximum characters of a pasted text."""
 _MATCHES: Final = 50
 """Matches on a page."""
-_MAX_PAGES: Final = 200
 _SOURCES: Final = 20
 """Documents that share passages with one, on its page."""
 _ASKED: Final = ("threshold", "containment", "exhaustive")
 """The options for a pasted text."""
-_LONGEST_FIELD: Final = 500
-"""Characters shown of a field of metadata."""
 _PAIRS: Final = 50
 """Pairs on a page."""
 _FOUND: Final = 30
@@ -72,6 +70,8 @@ _DECISIONS: Final = 100
 """Decisions on a page."""
 _ROWS_AT_ONCE: Final = 500
 """Rows of a file to download that are sent at once: some 10 ms of work."""
+_PAIR: Final = ("a", "b", "similarity", "exact", "identical")
+"""What pages and downloads have of a pair."""
 _LARGEST: Final = 6
 """Clusters on the overview."""
 _CLUSTERS: Final = 20
@@ -79,16 +79,12 @@ _CLUSTERS: Final = 20
 _MEMBERS: Final = 100
 """Members of a cluster on a page."""
 _PREVIEW: Final = 4
-_AROUND: Final = 2
-"""Equal lines shown beside those that differ."""
 _TEXT: Final = 50_000
 """Characters shown of a text."""
 _ELEMENTS: Final = 1_000
 """Elements shown of a set."""
 _COMPARED: Final = 2
 """Comparisons kept in memory: one of the longest texts takes some 60 MB."""
-_COUNTED: Final = 4_000_000
-"""Maximum characters of a text whose distinct shingles are counted for a page."""
 _SQL_SECONDS: Final = 2.0
 """Seconds for a visitor's statement."""
 _SQL_ROWS: Final = 1_000
@@ -96,10 +92,8 @@ _SQL_CHARACTERS: Final = 2_000_000
 """Characters of all values that a page of SQL has; the value that goes beyond is the last."""
 
 _T = TypeVar("_T")
-Rows: TypeAlias = tuple[Sequence[str], Iterator[Sequence[object]]]
-"""The names of columns, and rows."""
-_Sets: TypeAlias = list[tuple[str, int, list[Element]]]
-"""Parts of two sets: their names, sizes, and first elements."""
+_Sets: TypeAlias = list[tuple[int, list[Element]]]
+"""Parts of two sets: their sizes and first elements."""
 _results: Final = Results()
 _comparisons: Final = Results(_COMPARED)
 
@@ -113,6 +107,7 @@ class Visit:
     """One request: the open database, the arguments, and what all pages say.
 
     Attributes:
+        asked: the arguments with their types.
         notes: warnings about limits.
         outdated: whether the file has changed since a result was computed.
         waiting: the progress of results that are being computed, by name.
@@ -127,17 +122,21 @@ class Visit:
     review: Review | None = None
     notes: list[str] = field(default_factory=list)
     outdated: bool = False
-    waiting: dict[str, Stage | None] = field(default_factory=dict)
+    waiting: dict[str, Stage] = field(default_factory=dict)
     results: Results = _results
+    asked: Address = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.asked = parsed(Address, self.arguments)
 
     def verdicts(self) -> Verdicts:
         """The decisions that hold now."""
         return Verdicts(self.database.decisions())
 
     def required(self, name: str) -> str:
-        """A required argument; forms quote keys, as browsers change line ends."""
-        found = _argument(self.arguments, name)
-        if found is None:
+        """A required argument."""
+        found: str = getattr(self.asked, name)
+        if not found:
             raise lshdb.UsageError(f"the address lacks {name}=")
         return found
 
@@ -165,8 +164,8 @@ class Visit:
         # A page waits once, however many results it needs.
         seconds = 0.0 if self.waiting else self.store.limits.page_seconds
         found = results.get((path, what), state, run, seconds)
-        if found is None:
-            self.waiting[what[0]] = results.progress((path, what))
+        if isinstance(found, Stage):
+            self.waiting[what[0]] = found
             raise Waiting
         self.notes += map(str, found.notes)
         self.outdated |= found.state != state
@@ -184,11 +183,6 @@ class Visit:
         said = [*self.notes, *map(str, notes)]
         own = {"notes": said, "outdated": self.outdated, "waiting": self.waiting}
         return replace(page, data=page.data | own)
-
-
-def _argument(given: Mapping[str, str], name: str) -> str | None:
-    quoted = given.get(f"{name}_quoted")
-    return given.get(name, None if quoted is None else unquote(quoted))
 
 
 @contextmanager
@@ -224,9 +218,10 @@ def overview(visit: Visit) -> Page:
 
 def _all_clusters(visit: Visit) -> dict[str, Any]:
     survey, verdicts = _survey(visit, "clusters", Filters()), visit.verdicts()
-    largest = listing.chosen(survey, Filters(), ())[:_LARGEST]
+    shown = partial(listing.described, threshold=visit.database.settings.threshold, count=_PREVIEW)
+    largest = listing.chosen(survey, Filters())[:_LARGEST]
     return _counts(survey, listing.decided(survey, verdicts)) | {
-        "largest": [listing.described(survey.items[at], verdicts, _PREVIEW) for at in largest]
+        "largest": [shown(survey.items[at], verdicts) for at in largest]
     }
 
 
@@ -256,9 +251,7 @@ def document(visit: Visit) -> Page:
     database, key = visit.database, visit.required("key")
     stored = database.get(key)
     content = stored.content
-    distinct = passages = None
-    if content is not None and len(content) <= _COUNTED:
-        distinct = count_distinct(database.store, stored)
+    passages = None
     if database.settings.passages:
         passages = database.passages(key=key, top=_SOURCES)
     verdicts = visit.verdicts()
@@ -268,75 +261,50 @@ def document(visit: Visit) -> Page:
         "metadata": stored.metadata,
         "decided": verdicts.of_key.get(key),
         "length": None if content is None else len(content),
-        "content": None if content is None else content[: _limit(content)],
+        "content": content and content[: _TEXT if isinstance(content, str) else _ELEMENTS],
         "shingles": stored.shingles,
-        "distinct_shingles": distinct,
         "query": _matches(visit, key=key),
         "passages": passages,
         "buckets": database.buckets(key),
     }
-    view: dict[str, Any] = {
-        "fields": {name: _field(value) for name, value in (stored.metadata or {}).items()},
-        "verdicts": verdicts.of_key,
-    }
-    return Page("document", key, data, view | _form(visit, [key]))
-
-
-def _limit(content: str | tuple[Any, ...]) -> int:
-    return _TEXT if isinstance(content, str) else _ELEMENTS
-
-
-def _field(value: object) -> str:
-    """A value of metadata, as text."""
-    text = value if isinstance(value, str) else dumps(value)
-    return shortened(text, _LONGEST_FIELD)
+    view = {"verdicts": verdicts.of_key, **_form(visit, [key])}
+    return Page("document", key, data, view)
 
 
 def _matches(
     visit: Visit, content: Content | None = None, key: str | None = None
 ) -> dict[str, Any]:
     """The documents similar to one, some on each page, and how they were found."""
-    settings = visit.database.settings
-    least = _threshold(visit, visit.arguments)
-    contained, exhaustive = ("containment" in visit.arguments), ("exhaustive" in visit.arguments)
-    page = min(listing.natural(visit.arguments.get("page", "1"), "page"), _MAX_PAGES)
+    settings, asked, page = visit.database.settings, visit.asked, visit.asked.page
     found = visit.database.query(
         content,
         key=key,
         top=page * _MATCHES + 1,
-        threshold=least,
-        containment=contained,
-        exhaustive=exhaustive,
+        threshold=asked.threshold,
+        containment=asked.containment,
+        exhaustive=asked.exhaustive,
     )
+    least = asked.threshold or settings.threshold
     return {
         "matches": found[(page - 1) * _MATCHES : page * _MATCHES],
         "page": page,
         "first": (page - 1) * _MATCHES + 1,
-        "more": len(found) > page * _MATCHES and page < _MAX_PAGES,
+        "more": len(found) > page * _MATCHES,
         "threshold": least,
         "own_threshold": settings.threshold,
-        "exhaustive": exhaustive,
-        "containment": contained,
+        "exhaustive": asked.exhaustive,
+        "containment": asked.containment,
         "recall": candidate_probability(least, settings.construction) or 0.0,
     }
 
 
-def _threshold(visit: Visit, given: Mapping[str, str]) -> float:
-    least = listing.similarity(given.get("threshold", "").strip(), "threshold")
-    return visit.database.settings.threshold if least is None else least
-
-
 def find(visit: Visit) -> Page:
     """Documents whose keys or contents match the search."""
-    asked = visit.arguments.get("q", "").strip()
+    asked, after = visit.asked.q.strip(), visit.asked.after
     words = asked.split()[:_MAX_WORDS]
     if asked in visit.database:
         return Page("find", "", redirect=("document", {"key": asked}))
-    given = visit.arguments.get("after")
-    after = 0 if given is None or not words else listing.natural(given, "after")
-    keys: list[str] = []
-    if words and given is None:
-        keys = visit.store.keys_containing(asked, _FOUND, _LOOKING)
+    keys = visit.store.keys_containing(asked, _FOUND, _LOOKING) if words and not after else []
     hits: list[tuple[str, str]] = []
     further: int | None = None
     contents = visit.database.settings.content
@@ -359,70 +327,50 @@ def find(visit: Visit) -> Page:
 
 def compare(visit: Visit) -> Page:
     """Two documents side by side."""
-    b = visit.required("b")
-    names = ("a", "b", "pasted", "listed", "blanks", "only", *Filters.names())
-    arguments = {name: visit.arguments.get(name) for name in names} | {"b": b}
-    name = visit.arguments.get("pasted")
-    if name is None:
-        one: str | Document = visit.required("a")
-        title = arguments["a"] = visit.required("a")
-        visit.database.get(title)  # an unknown one fails at once
-    elif (text := pasted.kept(name)) is None:
-        raise lshdb.KeyNotFound("the text of this address is not kept any more: paste it again")
-    else:
+    asked, b = visit.asked, visit.required("b")
+    if asked.pasted:
         title = "the text given"
-        one = Document(title, _content_of(visit, text))
-    visit.database.get(b)
-    blanks = visit.arguments.get("blanks") != "ignored"
+        one: str | Document = Document(title, _content_of(visit, pasted.kept(asked.pasted)))
+    else:
+        title = one = visit.required("a")
 
     def make(database: Database, *_: object) -> tuple[Comparison, Beside | None, _Sets | None]:
         made = database.compare(one, b)
         left, right = made.a_content, made.b_content
         texts = sets = None
         if isinstance(left, str) and isinstance(right, str):
-            texts = beside.texts_beside(left, right, passages=made.passages or (), blanks=blanks)
+            passages, blanks = made.passages or (), not asked.blanks
+            texts = beside.texts_beside(left, right, passages=passages, blanks=blanks)
             if texts.cut:
                 warn_of_limit(text_cut(texts.cut, DEFAULTS.text_characters))
         elif isinstance(left, tuple) and isinstance(right, tuple):
-            parts = zip(
-                ("Only in A", "Only in B", "In both"), sets_beside(left, right), strict=True
-            )
-            sets = [(name, len(some), some[:_ELEMENTS]) for name, some in parts]
+            sets = [(len(some), some[:_ELEMENTS]) for some in sets_beside(left, right)]
         return replace(made, a_content=None, b_content=None), texts, sets
 
     verdicts = visit.verdicts()
     decided = {
-        "a": None if name else verdicts.of_key.get(title),
+        "a": None if asked.pasted else verdicts.of_key.get(title),
         "b": verdicts.of_key.get(b),
         "different": verdicts.apart(title, b),
     }
-    what = ("compare", name or title, name is None, b, blanks)
+    what = ("compare", asked.pasted, title, b, asked.blanks)
     comparison, texts, sets = visit.wait_for(what, make, _comparisons)
     data = {"a": title, "b": b, "decided": decided, "comparison": comparison, "sets": sets}
-    view: dict[str, Any] = {
-        "given": name is not None,
-        "arguments": arguments,
-        "whole": arguments | {"only": None},
-        "near": None,
-    }
+    address = {name: text for name, text in visit.arguments.items() if name != "page"}
+    view: dict[str, Any] = {"asked": asked, "address": address, "near": None}
     if texts is not None:
         own, shown = _side_by_side(visit, texts)
         data |= own
         view |= shown
-    if "listed" in visit.arguments:
-        asked = view["asked"] = Filters.of(visit.arguments)
+    if asked.listed:
         data["list"] = view["near"] = _near(visit, "pairs", asked, (title, b))[1]
-    view |= {} if name else _form(visit, [title, b])
+    view |= _filters(visit) | ({} if asked.pasted else _form(visit, [title, b]))
     return Page("compare", f"{title} and {b}", data, view)
 
 
 def _side_by_side(visit: Visit, found: Beside) -> tuple[dict[str, Any], dict[str, Any]]:
     """The rows of one page of two texts, and where the others are."""
-    only = visit.arguments.get("only")
-    around = (
-        _AROUND if only == "differences" else None if not only else listing.natural(only, "only")
-    )
-    near = shown_rows(found.rows, around)
+    near = shown_rows(found.rows, visit.asked.only)
     some, paging = _some(visit, near, beside.PART_ROWS)
     begins = [0, *near[beside.PART_ROWS :: beside.PART_ROWS], len(found.rows)]
     data = {
@@ -435,10 +383,9 @@ def _side_by_side(visit: Visit, found: Beside) -> tuple[dict[str, Any], dict[str
     return data, {
         "code": found.code,
         "starts": found.starts,
-        "page_of": lambda place: bisect_right(begins[:-1], place),
-        "around": around,
+        "page_of": partial(bisect_right, begins[:-1]),
         # Of all rows, not only of those that this page may show.
-        "row_page": lambda place: place // beside.PART_ROWS + 1,
+        "row_page": lambda row: row // beside.PART_ROWS + 1,
     }
 
 
@@ -447,30 +394,46 @@ def _side_by_side(visit: Visit, found: Beside) -> tuple[dict[str, Any], dict[str
 
 def clusters(visit: Visit) -> Page:
     """The groups of similar documents, filtered and sorted, some on each page."""
-    shown = partial(listing.described, most=_PREVIEW)
-    return _list(visit, "clusters", _CLUSTERS, shown, _cluster_rows)
+    threshold = visit.asked.threshold or visit.database.settings.threshold
+
+    def rows(some: list[Cluster], verdicts: Verdicts) -> Iterator[Sequence[object]]:
+        numbered = (
+            replace(
+                one,
+                cluster=number,
+                decided=tuple(listing.verdict_on(key, one.keep, verdicts) for key in one.members),
+            )
+            for number, one in enumerate(some, 1)
+        )
+        return member_rows(numbered, threshold)
+
+    shown = partial(listing.described, threshold=threshold, count=_PREVIEW)
+    return _list(visit, "clusters", _CLUSTERS, shown, (tuple(MEMBER), rows))
 
 
 def pairs(visit: Visit) -> Page:
     """The pairs of similar documents, filtered and sorted, some on each page."""
-    return _list(visit, "pairs", _PAIRS, _pair, _pair_rows)
+    row = attrgetter(*_PAIR)
+    return _list(visit, "pairs", _PAIRS, _pair, (_PAIR, lambda some, _: map(row, some)))
 
 
 def _list(
     visit: Visit,
     kind: str,
-    most: int,
+    size: int,
     shown: Callable[[Any, Verdicts], dict[str, Any]],
-    rows: Callable[[Sequence[Any], Verdicts], Rows],
+    table: tuple[tuple[str, ...], Callable[[list[Any], Verdicts], Iterator[Sequence[object]]]],
 ) -> Page:
-    """One of the two lists: `shown` makes an item of a page, `rows` those of a download."""
-    asked = Filters.of(visit.arguments)
-    survey, verdicts = _survey(visit, kind, asked), visit.verdicts()
+    """One of the two lists: `shown` makes an item of a page, `table` the rows of a download."""
+    asked, verdicts = visit.asked, visit.verdicts()
+    survey = _survey(visit, kind, asked)
     done = listing.decided(survey, verdicts)
-    chosen = [survey.items[place] for place in listing.chosen(survey, asked, done)]
-    if visit.arguments.get("format"):
-        return _download(visit, rows(chosen, verdicts))
-    some, paging = _some(visit, list(enumerate(chosen, 1)), most)
+    order = listing.decided_or_not(listing.chosen(survey, asked), done, asked)
+    chosen = [survey.items[at] for at in order]
+    if asked.format:
+        columns, rows = table
+        return _download(asked.format, columns, rows(chosen, verdicts))
+    some, paging = _some(visit, list(enumerate(chosen, 1)), size)
     data = _counts(survey, done) | {
         "facets": listing.facets(survey),
         "paging": paging,
@@ -480,17 +443,19 @@ def _list(
         "asked": asked,
         "sorts": listing.SORTS[kind],
         "settings": visit.database.settings,
+        **_filters(visit),
     }
     return Page(kind, f"{kind.capitalize()} of {visit.name}", data, view)
 
 
+def _filters(visit: Visit) -> dict[str, Any]:
+    """The filters of an address, for links to pages of the same list."""
+    return {"filters": texts_of(Filters, visit.arguments)}
+
+
 def _pair(one: Pair, verdicts: Verdicts) -> dict[str, Any]:
     return {
-        "a": one.a,
-        "b": one.b,
-        "similarity": one.similarity,
-        "exact": one.exact,
-        "identical": one.identical,
+        **{name: getattr(one, name) for name in _PAIR},
         "a_decided": verdicts.of_key.get(one.a),
         "b_decided": verdicts.of_key.get(one.b),
         "different": verdicts.apart(one.a, one.b),
@@ -499,15 +464,14 @@ def _pair(one: Pair, verdicts: Verdicts) -> dict[str, Any]:
 
 def _survey(visit: Visit, kind: str, asked: Filters) -> Survey[Any]:
     """All clusters or pairs; without decisions, so that they keep their places in a review."""
-    keep: Any = asked.keep or "first"
-    threshold, star = asked.number("threshold"), bool(asked.star)
-    request = ClustersOptions(threshold=threshold, keep=keep, star=star, ignore_decisions=True)
+    given = {name: getattr(asked, name) for name in ("threshold", "keep", "star")}
+    request = ClustersOptions(**given, ignore_decisions=True)
 
     def make(_: Database, store: Store, progress: Progress) -> Survey[Any]:
         survey = survey_clusters if kind == "clusters" else survey_pairs
         return survey(store, request, progress)
 
-    return visit.wait_for((kind, threshold, keep, star), make)
+    return visit.wait_for((kind, *given.values()), make)
 
 
 def _near(
@@ -516,33 +480,20 @@ def _near(
     """The cluster of a key, or a pair, and its neighbours in the list; None if there is none."""
     survey = _survey(visit, kind, asked)
     done = listing.decided(survey, visit.verdicts())
-    places = listing.chosen(survey, replace(asked, decided=""), done)
-    found = (
-        place for place, one in enumerate(survey.items) if all(key in keys_of(one) for key in keys)
-    )
-    at = next(found, None)
-
-    def name(place: int) -> dict[str, str]:
-        one = survey.items[place]
-        if isinstance(one, Cluster):
-            return {"key": one.keep}
-        return {"a": one.a, "b": one.b, "listed": "yes"}
-
-    near = listing.neighbours(places, at, done, asked.decided, name)
-    return None if at is None else survey.items[at], near
+    return listing.neighbours(survey, asked, done, keys)
 
 
 def cluster(visit: Visit) -> Page:
     """The members of one cluster, some on each page; any of them names it."""
-    asked, key = Filters.of(visit.arguments), visit.required("key")
+    asked, key = visit.asked, visit.required("key")
     visit.database.get(key)
     found, near = _near(visit, "clusters", asked, (key,))
     if not isinstance(found, Cluster):
         raise lshdb.KeyNotFound(
             f"{key!r:.100} is in no cluster: no document is similar enough to it"
         )
-    verdicts = visit.verdicts()
-    one = listing.described(found, verdicts)
+    threshold = asked.threshold or visit.database.settings.threshold
+    one = listing.described(found, visit.verdicts(), threshold)
     members = one["members"]
     one["members"], paging = _some(visit, members, _MEMBERS)
     known = visit.store.known([member["key"] for member in one["members"]])
@@ -550,47 +501,21 @@ def cluster(visit: Visit) -> Page:
     size_of = dict(zip(known, sizes.tolist(), strict=True))
     for member in one["members"]:
         member["bytes"] = size_of.get(member["key"], 0)
-    one["threshold"] = asked.number("threshold") or visit.database.settings.threshold
-    view: dict[str, Any] = {"asked": asked, "near": near}
+    view: dict[str, Any] = {"asked": asked, "near": near, **_filters(visit)}
     if visit.review is not None:
         view |= _form(visit, [member["key"] for member in members[:MAX_MEMBERS]])
-        view["left"] = [
-            view["places"][member["key"]]
-            for member in one["members"]
-            if member["key"] in view["places"] and listing.is_left(member, one, verdicts)
-        ]
+        left = (member["key"] for member in one["members"] if member["left"])
+        view["left"] = [view["places"][key] for key in left if key in view["places"]]
     data = {"cluster": one, "list": near, "paging": paging}
     return Page("cluster", f"A cluster of {visit.name}", data, view)
 
 
-def _cluster_rows(some: Sequence[Cluster], verdicts: Verdicts) -> Rows:
-    """The members of clusters as rows; clusters are numbered from 1 in the order shown."""
-
-    def rows() -> Iterator[tuple[object, ...]]:
-        for number, one in enumerate(some, 1):
-            for key, score, same in zip(one.members, one.similarities, one.identical, strict=True):
-                decided = listing.verdict_on(key, one.keep, verdicts)
-                yield number, key, one.keep, score, one.exact, same, decided
-
-    return ("cluster", "key", "keep", "similarity", "exact", "identical", "decided"), rows()
-
-
-def _pair_rows(some: Sequence[Pair], verdicts: Verdicts) -> Rows:
-    names = ("a", "b", "similarity", "exact", "identical", "different")
-    described = (_pair(one, verdicts) for one in some)
-    return names, ([one[name] for name in names] for one in described)
-
-
-def _download(visit: Visit, found: Rows) -> Page:
+def _download(form: str, columns: tuple[str, ...], rows: Iterator[Sequence[object]]) -> Page:
     """A file of JSON lines or CSV, some hundred rows at a time."""
-    form = visit.arguments["format"]
-    names, rows = found
     if form == "jsonl":
-        kind, lines = "application/x-ndjson", json_lines(names, rows)
-    elif form == "csv":
-        kind, lines = "text/csv", csv_lines(chain([names], rows))
+        kind, lines = "application/x-ndjson", json_lines(columns, rows)
     else:
-        raise lshdb.UsageError(f"format {form!r:.50} is not csv or jsonl")
+        kind, lines = "text/csv", csv_lines(chain([columns], rows))
     texts = iter(lambda: b"".join(islice(lines, _ROWS_AT_ONCE)), b"")
     return Page("", "", download=(f"{kind}; charset=utf-8", texts))
 
@@ -604,12 +529,11 @@ class Paging:
     things: int
 
 
-def _some(visit: Visit, things: list[_T], most: int) -> tuple[list[_T], Paging]:
-    page = listing.natural(visit.arguments.get("page", "1"), "page")
-    pages = max(math.ceil(len(things) / most), 1)
+def _some(visit: Visit, things: list[_T], size: int) -> tuple[list[_T], Paging]:
+    page, pages = visit.asked.page, max(math.ceil(len(things) / size), 1)
     if page > pages:
         raise lshdb.KeyNotFound(f"there is no page {page:,}: the last is page {pages:,}")
-    return things[(page - 1) * most : page * most], Paging(page, pages, len(things))
+    return things[(page - 1) * size : page * size], Paging(page, pages, len(things))
 
 
 # deciding
@@ -642,9 +566,9 @@ def decide(visit: Visit) -> Page:
         raise lshdb.UsageError("the form lacks its page: load the page again")
     back = dict(parse_qsl(posted.get("back", ""), keep_blank_values=True))
 
-    def act() -> tuple[str, dict[str, str]]:
+    def act() -> Next:
         if undone := posted.get("undo"):
-            return _undone(came_from, back, review.undo(undone))
+            return came_from, back | _undone(came_from, review.undo(undone))
         documents = documents_of(posted.get("documents", ""))
         review.decide(posted.get("action", ""), documents, posted.get("note", ""))
         if came_from == "cluster" or (came_from == "compare" and "listed" in back):
@@ -655,36 +579,27 @@ def decide(visit: Visit) -> Page:
     return Page("decide", "", redirect=review.once(posted.get("form", ""), act))
 
 
-def _undone(
-    page: str, back: dict[str, str], made: Sequence[Decision]
-) -> tuple[str, dict[str, str]]:
-    """Back to the documents whose decision was undone."""
+def _undone(page: str, made: Sequence[Decision]) -> dict[str, str]:
+    """The documents whose decision was undone, as their page takes them."""
     keys = [key for one in made for key in one.keys]
-    back.pop("page", None)
     if page in ("cluster", "document"):
-        back["key"] = keys[0]
-    elif page == "compare" and len(keys) == 2:
-        back["a"], back["b"] = keys
-    return page, back
+        return {"key": keys[0], "page": "1"}
+    return {"a": keys[0], "b": keys[1]} if page == "compare" and len(keys) == 2 else {}
 
 
-def _next(visit: Visit, page: str, back: dict[str, str]) -> tuple[str, dict[str, str]]:
+def _next(visit: Visit, page: str, back: dict[str, str]) -> Next:
     """The next pair of the list, or if this cluster is now decided the next undecided one."""
-    asked = Filters.of(back)
+    asked = parsed(Address, back)
     if page == "cluster":
-        key = _argument(back, "key") or ""
-        found, near = _near(visit, "clusters", replace(asked, decided="no"), (key,))
-        verdicts = visit.verdicts()
-        if not isinstance(found, Cluster) or not verdicts.of_cluster(found):
+        asked = parsed(Address, back | {"decided": "no"})
+        found, near = _near(visit, "clusters", asked, (asked.key,))
+        if isinstance(found, Cluster) and not visit.verdicts().of_cluster(found):
             return page, back
     else:
-        pair = _argument(back, "a") or "", _argument(back, "b") or ""
-        _, near = _near(visit, "pairs", asked, pair)
+        _, near = _near(visit, "pairs", asked, (asked.a, asked.b))
     if near.following is None:
         return "decisions", {"finished": page}
-    for name in ("page", "a_quoted", "b_quoted", "key_quoted"):
-        back.pop(name, None)
-    return page, back | near.following
+    return page, back | {"page": "1"} | near.following
 
 
 def decisions(visit: Visit) -> Page:
@@ -699,7 +614,7 @@ def decisions(visit: Visit) -> Page:
         "dropped": dropped[:_DROPPED],
         "command": f"lshdb remove -d {shlex.quote(str(visit.database.path))} --decided",
     }
-    view = {"finished": visit.arguments.get("finished")}
+    view = {"finished": visit.asked.finished}
     return Page("decisions", f"Decisions about {visit.name}", data, view)
 
 
@@ -708,16 +623,13 @@ def decisions(visit: Visit) -> Page:
 
 def query(visit: Visit) -> Page:
     """A box for a text, and the documents similar to it, under their own address."""
-    given = visit.arguments if visit.posted is None else visit.posted
-    name = visit.arguments.get("pasted")
-    text = pasted.kept(name or "") if visit.posted is None else visit.posted.get("text", "")
+    posted, name = visit.posted, visit.asked.pasted
+    given = visit.arguments if posted is None else posted
     asked = {name: given[name] for name in _ASKED if given.get(name, "").strip()}
-    data: dict[str, Any] = {
-        "text": text or "",
-        "query": None,
-        "passages": None,
-        "problem": None,
-    }
+    text = None if posted is None else posted.get("text", "")
+    if name:
+        text = pasted.kept(name)
+    data: dict[str, Any] = {"text": text or "", "query": None, "passages": None, "problem": None}
     view = {
         "settings": visit.database.settings,
         "pasted": name,
@@ -725,14 +637,12 @@ def query(visit: Visit) -> Page:
         "longest": LONGEST_QUERY,
     }
     page = Page("query", f"Query {visit.name}", data, view)
+    if text is None:
+        return page
     try:
-        if text is None and name is not None:
-            raise lshdb.InputError("the text of this address is not kept any more: paste it")
-        if text is None:
-            return page
         content = _content_of(visit, text)
-        if visit.posted is not None:
-            _threshold(visit, given)
+        if posted is not None:
+            parsed(Address, posted)
             return replace(page, redirect=("query", {"pasted": pasted.keep(text), **asked}))
         data["query"] = _matches(visit, content)
         if visit.database.settings.passages and isinstance(content, str):
@@ -758,7 +668,7 @@ def _content_of(visit: Visit, text: str) -> Content:
 
 def sql(visit: Visit) -> Page:
     """What `lshdb sql` shows of a statement, for a limited time and number of rows."""
-    statement = visit.arguments.get("sql", "").strip()
+    statement = visit.asked.sql.strip()
     data: dict[str, Any] = {"sql": statement, "columns": [], "rows": [], "cut": False}
     page = Page("sql", f"SQL of {visit.name}", data | {"problem": None}, {"tables": _TABLES})
     if not statement:
@@ -768,13 +678,11 @@ def sql(visit: Visit) -> Page:
         with closing(found) as rows:  # type: ignore[type-var]  # a generator
             size = 0
             for row in rows:
-                if data["cut"]:
-                    break
                 data["rows"].append(row)
                 size += sum(len(cell) for cell in row if isinstance(cell, str | bytes))
-                data["cut"] = size > _SQL_CHARACTERS or len(data["rows"]) == _SQL_ROWS
-            else:
-                data["cut"] = False
+                if size > _SQL_CHARACTERS or len(data["rows"]) == _SQL_ROWS:
+                    data["cut"] = next(rows, None) is not None
+                    break
     except lshdb.QueryError as error:
         return replace(page, data=data | {"problem": str(error)}, status=400)
     return replace(page, data=data | {"columns": names, "problem": None})

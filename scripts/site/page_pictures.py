@@ -51,7 +51,7 @@ PICTURES: Final = (
     Picture(
         "compare",
         "compare",
-        {"a": "encodings/cp437.py", "b": "encodings/cp865.py", "only": "differences"},
+        {"a": "encodings/cp437.py", "b": "encodings/cp865.py", "only": "2"},
         "dark",
     ),
     Picture("review", "cluster", {"key": "encodings/cp437.py"}),

@@ -1,0 +1,80 @@
+"""The fields of addresses and forms, each declared once with its type and range."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Annotated, Final, Literal, TypeVar, get_args
+from urllib.parse import unquote
+
+from lshdb.groups import Option, Options, without_none
+from lshdb.options import Keep, Threshold
+
+_LARGEST: Final = (1 << 63) - 1
+_Similarity = Annotated[float | None, Option("A similarity.", min=0, max=1)]
+_Number = Annotated[int | None, Option("A number from 1.", min=1, max=_LARGEST)]
+_Text = Annotated[str, Option("A text; nothing if empty.")]
+_Flag = Annotated[bool, Option("Set by any text.")]
+_Group = TypeVar("_Group", bound=Options)
+
+
+class Filters(Options):
+    """Which clusters or pairs a list has, and in which order."""
+
+    sort: _Text = ""
+    least: _Similarity = None
+    most: _Similarity = None
+    smallest: _Number = None
+    largest: _Number = None
+    part: Annotated[str, Option("Of a key.")] = ""
+    field: Annotated[str, Option("Of metadata, with its value.")] = ""
+    value: _Text = ""
+    decided: Annotated[Literal["yes", "no"] | None, Option("Which of both.")] = None
+    threshold: Threshold = None
+    keep: Annotated[Keep, Option("As for clusters.")] = "first"
+    star: _Flag = False
+
+
+class Address(Filters):
+    """The fields of all pages."""
+
+    page: Annotated[int, Option("Of several, from 1.", min=1, max=_LARGEST)] = 1
+    key: _Text = ""
+    a: _Text = ""
+    b: _Text = ""
+    q: Annotated[str, Option("What to find.")] = ""
+    after: Annotated[int, Option("Where to go on.", min=0, max=_LARGEST)] = 0
+    containment: _Flag = False
+    exhaustive: _Flag = False
+    pasted: Annotated[str, Option("The name of a text that was pasted.")] = ""
+    only: _Number = None
+    blanks: Annotated[Literal["ignored"] | None, Option("Whether they may differ.")] = None
+    listed: Annotated[bool, Option("Whether a pair is shown as one of the list.")] = False
+    finished: Annotated[str, Option("The page whose list is finished.")] = ""
+    format: Annotated[Literal["csv", "jsonl"] | None, Option("Of a file to download.")] = None
+    sql: Annotated[str, Option("A statement.")] = ""
+
+
+def parsed(group: type[_Group], given: Mapping[str, str]) -> _Group:
+    """The fields of a group in an address; forms quote keys, as browsers change line ends.
+
+    Raises:
+        UsageError: one has another type or is out of range; the message names it.
+    """
+    values: dict[str, object] = {}
+    for one in fields(group):
+        text = given.get(one.name) or unquote(given.get(f"{one.name}_quoted", ""))
+        kind = without_none(get_args(one.type)[0])
+        if kind in (int, float) and (text := text.strip()):
+            try:
+                values[one.name] = kind(text)
+            except ValueError:
+                values[one.name] = text  # the group says what is wrong with it
+        elif text:
+            values[one.name] = kind is bool or text
+    return group(**values)
+
+
+def texts_of(group: type[Options], given: Mapping[str, str]) -> dict[str, str]:
+    """The texts of a group's fields that are given, for other addresses."""
+    return {one.name: text for one in fields(group) if (text := given.get(one.name))}
