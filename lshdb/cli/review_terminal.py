@@ -118,7 +118,7 @@ class Session:
     def _undo(self) -> None:
         last = self._review.form(self._database)["last"]
         try:
-            undone = self._review.undo(last["decided"]) if last else []
+            undone = self._review.undo(last[0].decided) if last else []
         except KeyNotFound:  # somebody else was faster
             undone = []
         for one in undone:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Annotated, Final, Literal, TypeVar, get_args
+from typing import Annotated, Literal, TypeVar, get_args
 from urllib.parse import unquote
 
 from lshdb.groups import Option, Options, without_none
 from lshdb.options import Keep, Threshold
 
-_LARGEST: Final = (1 << 63) - 1
+_LARGEST = (1 << 63) - 1
 _Similarity = Annotated[float | None, Option("A similarity.", min=0, max=1)]
 _Number = Annotated[int | None, Option("A number from 1.", min=1, max=_LARGEST)]
 _Text = Annotated[str, Option("A text; nothing if empty.")]

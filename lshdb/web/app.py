@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
-from typing import Final
-from urllib.parse import parse_qs
 
 from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
+from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, RedirectResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
 import lshdb
 from lshdb.json_text import dumps
@@ -22,13 +23,10 @@ from lshdb.web.guarding import RULES
 from lshdb.web.rendering import Links, Page, html
 from lshdb.web.reviewing import Forbidden, Review
 
-STATIC: Final = Path(__file__).parent / "static"
-_LARGEST_FORM: Final = 2_000_000
+STATIC = Path(__file__).parent / "static"
+_LARGEST_FORM = 2_000_000
 """Bytes of a form: a text of the longest query, each character escaped."""
-_DRAINED: Final = 32_000_000
-"""Bytes of a too large form that are still read, so that the browser shows our answer."""
-_MAX_FIELDS: Final = 20
-_SQL_AT_ONCE: Final = 4
+_SQL_AT_ONCE = 4
 """Statements of visitors that run at once; others wait, and no other page waits for them."""
 
 
@@ -41,7 +39,7 @@ def pages(path: Path, name: str, review: Review | None = None) -> Starlette:
 
     async def show(page: str, as_json: bool, request: Request) -> Response:
         posted = await _form(request) if request.method == "POST" else None
-        arguments = _fields(request.scope["query_string"])
+        arguments = dict(request.query_params)
 
         def run() -> Response:
             with views.opened(path) as (database, store):
@@ -69,7 +67,9 @@ def pages(path: Path, name: str, review: Review | None = None) -> Starlette:
 
     def problem(request: Request, error: Exception) -> Response:
         status, reason = _problem(error, request.method)
-        page = Page("problem", _NAMES[status], {"reason": reason}, status=status)
+        page = Page(
+            "problem", HTTPStatus(status).phrase.capitalize(), {"reason": reason}, status=status
+        )
         return respond(request, page, request.url.path.endswith(".json"))
 
     def route(page: str, suffix: str) -> Route:
@@ -83,8 +83,7 @@ def pages(path: Path, name: str, review: Review | None = None) -> Starlette:
     return Starlette(
         routes=[
             *(route(page, suffix) for page in views.PAGES for suffix in ("", ".json")),
-            *(Route(f"/{file}", partial(_static, file)) for file in ("lshdb.css", "keys.js")),
-            Route("/favicon.ico", _nothing),
+            Mount("/", StaticFiles(directory=STATIC)),
         ],
         exception_handlers={
             lshdb.LshdbError: problem,
@@ -101,15 +100,6 @@ def rules(review: Review | None) -> dict[str, str]:
         return dict(RULES)
     name = "content-security-policy"
     return RULES | {name: f"{RULES[name]}; script-src 'self'"}
-
-
-async def _static(file: str, _: Request) -> Response:
-    return FileResponse(STATIC / file)
-
-
-async def _nothing(_: Request) -> Response:
-    """Browsers ask for an icon."""
-    return Response(status_code=204)
 
 
 def _links(request: Request) -> Links:
@@ -134,43 +124,22 @@ def _problem(error: Exception, method: str) -> tuple[int, str]:
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """The fields of a form; a larger one than ours is never in memory as a whole."""
+    """The fields of a form, the last of each name; a larger one than ours is read and left out."""
     body = bytearray()
     size = 0
     async for part in request.stream():
         size += len(part)
         if size <= _LARGEST_FORM:
             body += part
-        if size > _DRAINED:
-            break
     if size > _LARGEST_FORM:
         raise HTTPException(413, f"a form may have {_LARGEST_FORM:,} bytes: use lshdb query")
-    return _fields(bytes(body))
+    return dict(QueryParams(bytes(body)))
 
 
-def _fields(encoded: bytes) -> dict[str, str]:
-    """The fields of a query or a form in UTF-8, the last of each name."""
-    text = encoded.decode("ascii", "replace")
-    try:
-        found = parse_qs(text, keep_blank_values=True, errors="replace", max_num_fields=_MAX_FIELDS)
-    except ValueError as error:
-        raise HTTPException(400, f"the request has more than {_MAX_FIELDS} fields") from error
-    return {name: values[-1] for name, values in found.items()}
-
-
-_STATUS: Final[Mapping[type[Exception] | tuple[type[Exception], ...], int]] = {
+_STATUS: Mapping[type[Exception] | tuple[type[Exception], ...], int] = {
     Forbidden: 403,
     (lshdb.KeyNotFound, lshdb.NotADatabase): 404,
     (lshdb.UsageError, lshdb.ContentError, lshdb.InputError, lshdb.QueryError): 400,
     RecursionError: 400,  # JSON of metadata as deep as it may be
     lshdb.Busy: 503,
-}
-_NAMES: Final[Mapping[int, str]] = {
-    400: "Bad request",
-    403: "Refused",
-    404: "Not found",
-    405: "Method not allowed",
-    413: "Too large",
-    500: "The database cannot be used",
-    503: "The database is busy",
 }

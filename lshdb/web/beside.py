@@ -7,17 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
-from typing import Final
 
 from lshdb.limits import DEFAULTS
 from lshdb.model import Passage
 from lshdb.search.differences import Line, Row, differences, same_words
 
-PART_ROWS: Final = 500
+PART_ROWS = 500
 """Rows on a page: some 100 KB of lines or sentences."""
-_LISTED: Final = 20
+_LISTED = 20
 """Shared passages that are listed."""
-_MAX_CODE: Final = 100_000
+_MAX_CODE = 100_000
 """Characters by which a text looks like code."""
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from lshdb.model import Construction
 from lshdb.tuning.analysis import curve
 
-_POINTS: Final = 121
-_LOWEST: Final = 0.006
+_POINTS = 121
+_LOWEST = 0.006
 """Height of a column of the fewest pairs, a pixel: a few among many stay visible."""
 
 

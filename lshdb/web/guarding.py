@@ -8,14 +8,13 @@ allows. Other sites may link to pages, and request nothing: an image's address w
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-RULES: Final = {
+RULES = {
     # Only our style sheet; no scripts at all.
     "content-security-policy": (
         "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
@@ -28,14 +27,14 @@ RULES: Final = {
     "cache-control": "no-store",
 }
 """Headers of our pages."""
-_OWN_NAMES: Final = frozenset(["127.0.0.1", "localhost", "[::1]"])
-_SQL: Final = frozenset(["sql", "_where"])
+_OWN_NAMES = frozenset(["127.0.0.1", "localhost", "[::1]"])
+_SQL = frozenset(["sql", "_where"])
 """The fields of addresses that are run as SQL."""
-_WRONG_HOST: Final = (
+_WRONG_HOST = (
     "This answers to 127.0.0.1 and localhost only. Other host names are allowed by a plugin "
     'setting of Datasette: "plugins": {"lshdb": {"hosts": ["NAME"]}}\n'
 )
-_WRONG_SITE: Final = (
+_WRONG_SITE = (
     "A page of another site requested this. Other sites may only link to pages, without SQL in the "
     "address: open it yourself.\n"
 )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from datasette import hookimpl
 from datasette.utils import tilde_decode
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from datasette.database import Database as Attached
     from datasette.utils.asgi import Request
 
-_OWN_RULES: Final = {
+_OWN_RULES = {
     # Its pages have scripts within them.
     "content-security-policy": (
         "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
@@ -43,13 +43,13 @@ _OWN_RULES: Final = {
     "x-content-type-options": "nosniff",
 }
 """Rules for browsers on Datasette's own pages: nothing comes from other sites."""
-_REFUSED: Final = {
+_REFUSED = {
     23: "of an lshdb file only reading is allowed",
     18: f"of an lshdb file Datasette shows values of up to {LARGEST_VALUE >> 20} MiB; lshdb's own "
     "pages have larger documents",
 }
 """What SQLite's codes SQLITE_AUTH and SQLITE_TOOBIG mean here."""
-_pages: Final = cache(lambda path, name: ruled(pages(path, name), RULES))
+_pages = cache(lambda path, name: ruled(pages(path, name), RULES))
 
 
 @hookimpl
@@ -165,5 +165,5 @@ def _is_ours(attached: Attached) -> bool:
     return _ours[attached.path]
 
 
-_ours: Final[dict[str, bool]] = {}
+_ours: dict[str, bool] = {}
 """Whether the files at some paths are lshdb's."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 from os.path import commonprefix
-from typing import Any, Final
+from typing import Any
 
 from lshdb.errors import UsageError
 from lshdb.model import Cluster, Pair, Verdict
@@ -15,7 +15,7 @@ from lshdb.search.decisions import Verdicts
 from lshdb.web.address import Filters
 from lshdb.web.surveys import Survey, keys_of
 
-SORTS: Final[Mapping[str, Mapping[str, str]]] = {
+SORTS: Mapping[str, Mapping[str, str]] = {
     "clusters": {
         "size": "most documents",
         "lowest": "lowest similarity",
@@ -30,7 +30,7 @@ SORTS: Final[Mapping[str, Mapping[str, str]]] = {
     },
 }
 """The orders of each list and how pages call them; the first is the usual one."""
-_WORTH: Final = 8
+_WORTH = 8
 """Characters of a path that helps."""
 
 
@@ -62,7 +62,7 @@ def _lowest(one: Cluster | Pair) -> float:
     return one.lowest if isinstance(one, Cluster) else one.similarity
 
 
-_ORDERS: Final[dict[str, Callable[[Any], Any]]] = {
+_ORDERS: dict[str, Callable[[Any], Any]] = {
     "size": lambda one: -len(one.members),
     "lowest": _lowest,
     "highest": lambda one: -_lowest(one),

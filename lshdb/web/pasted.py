@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from typing import Final
 
 from lshdb.errors import KeyNotFound
 
-_KEPT: Final = 100
+_KEPT = 100
 """Texts kept: some 20 million characters of the longest."""
 
-_lock: Final = threading.Lock()
-_texts: Final[dict[str, str]] = {}
+_lock = threading.Lock()
+_texts: dict[str, str] = {}
 
 
 def keep(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from lshdb import templates
@@ -15,13 +15,13 @@ from lshdb.sources.paths import escaped
 from lshdb.templates import environment, visible
 from lshdb.web.listing import common_path
 
-_LONGEST_KEY: Final = 120
+_LONGEST_KEY = 120
 """Characters shown of a key, except in the heading of its own page."""
-_BEFORE: Final = 60
+_BEFORE = 60
 """Characters shown before a found word."""
-_EXCERPT: Final = 300
+_EXCERPT = 300
 """Characters shown of a passage."""
-_DOTS: Final = "\N{HORIZONTAL ELLIPSIS}"
+_DOTS = "\N{HORIZONTAL ELLIPSIS}"
 
 
 @dataclass(frozen=True, slots=True)

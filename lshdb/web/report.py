@@ -12,7 +12,7 @@ from collections import Counter
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from markupsafe import Markup
 
@@ -32,30 +32,30 @@ from lshdb.web.listing import chosen, described
 from lshdb.web.rendering import rendered
 from lshdb.web.surveys import survey_clusters, survey_pairs
 
-MAX_BYTES: Final = 10_000_000
+MAX_BYTES = 10_000_000
 """Of a report."""
-MAX_PAIRS: Final = 1_000
+MAX_PAIRS = 1_000
 """Pairs side by side."""
-_PAIRS_BYTES: Final = 6_000_000
+_PAIRS_BYTES = 6_000_000
 """Bytes of texts side by side; the other parts have bounded numbers and lengths."""
-_EACH: Final = 3
+_EACH = 3
 """Pairs shown of a cluster, if there are enough clusters."""
-_COPIES: Final = 50
+_COPIES = 50
 """Identical pairs that are listed."""
-_CLUSTERS: Final = 50
-_MEMBERS: Final = 8
-_DECISIONS: Final = 200
-_KEYS: Final = 5
+_CLUSTERS = 50
+_MEMBERS = 8
+_DECISIONS = 200
+_KEYS = 5
 """Keys shown of a decision."""
-_TEXT: Final = 100_000
+_TEXT = 100_000
 """Characters compared of a text."""
-_ROWS: Final = 200
+_ROWS = 200
 """Rows shown of two texts, and elements of a set."""
-_WHOLE: Final = 40
+_WHOLE = 40
 """Maximum rows to show two texts whole; of longer ones, only the differences."""
-_BESIDE: Final = 2
+_BESIDE = 2
 
-_CSS: Final = Path(__file__).parent / "static"
+_CSS = Path(__file__).parent / "static"
 
 
 def report(

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from lshdb.errors import Cut, limits_noted
 from lshdb.progress import Progress
 
-KEPT: Final = 5
+KEPT = 5
 """Results kept: those of the overview and two more. A million near duplicates take 100 MB."""
-_TICK: Final = 50_000_000
+_TICK = 50_000_000
 """Nanoseconds within which two writes may leave a file with the same time, with some margin."""
 
 _T = TypeVar("_T")

@@ -10,10 +10,10 @@ from __future__ import annotations
 import hmac
 import secrets
 import threading
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from lshdb.database import Database
 from lshdb.errors import InputError, KeyNotFound, UsageError
@@ -24,13 +24,11 @@ from lshdb.opening import open_database
 from lshdb.search.decisions import Verdicts
 from lshdb.web.results import stat_of, state_of
 
-MAX_MEMBERS: Final = 5_000
+MAX_MEMBERS = 5_000
 """Documents that one form decides about."""
-_TIMEOUT: Final = 10.0
-_REMEMBERED: Final = 1_000
+_TIMEOUT = 10.0
+_REMEMBERED = 1_000
 """Forms that were taken; an older one is taken again."""
-_KEYS: Final = 3
-"""Keys by which a decision is named on the button that undoes it."""
 
 Next: TypeAlias = tuple[str, dict[str, str]]
 """The page that follows a form, and its query."""
@@ -52,7 +50,6 @@ class Review:
         self.path = path.absolute()
         self.token = secrets.token_urlsafe(24)
         self._who = who
-        self._lock = threading.Lock()
         self._one_form = threading.Lock()
         self._taken: dict[str, Next] = {}
         self._carried: tuple[Hashable, Hashable] | None = None
@@ -67,8 +64,7 @@ class Review:
 
         So clusters are not computed again for each decision.
         """
-        with self._lock:
-            carried = self._carried
+        carried = self._carried
         if carried is not None and carried[0] == stat_of(self.path):
             return carried[1]
         return state_of(self.path)
@@ -85,13 +81,24 @@ class Review:
             return self._taken[form]
 
     def form(self, database: Database) -> dict[str, Any]:
-        """What every form of a page has: its number, and the reviewer's last decision to undo."""
+        """What every form of a page has: its number, and the reviewer's last decisions to undo.
+
+        Also the documents about which these reverse an earlier decision.
+        """
         made = database.decisions()
         own = [one for one in made if one.who == self._who]
-        last = max((one.decided for one in own), default=None)
+        decided = max((one.decided for one in own), default="")
+        last = [one for one in own if one.decided == decided]
+        before = {
+            key
+            for one in made
+            if one.state == "overruled" and one.decided < decided
+            for key in one.keys
+        }
         return {
             "form": secrets.token_urlsafe(12),
-            "last": None if last is None else _named(last, own, made),
+            "last": last,
+            "reverses": [key for one in last for key in one.keys if key in before],
         }
 
     def decide(self, action: str, documents: list[tuple[str, str]], note: str = "") -> None:
@@ -111,16 +118,9 @@ class Review:
             add_decisions(
                 database,
                 [
-                    Decision(
-                        0,
-                        verdict,
-                        tuple(key for key, _ in some),
-                        tuple(digest for _, digest in some),
-                        why,
-                        self._who,
-                        decided,
-                    )
+                    Decision(0, verdict, keys, digests, why, self._who, decided)
                     for verdict, some in new
+                    for keys, digests in [zip(*some, strict=True)]
                 ],
             )
 
@@ -152,26 +152,7 @@ class Review:
             version = database.store.data_version()
             yield database
             alone = database.store.data_version() == version
-        with self._lock:
-            self._carried = (stat_of(self.path), before) if alone else None
-
-
-def _named(decided: str, own: Sequence[Decision], made: Sequence[Decision]) -> dict[str, Any]:
-    """The decisions of one time: which they are, and whether they reverse earlier ones."""
-    last = [one for one in own if one.decided == decided]
-    keys = [(one.verdict, key) for one in last for key in one.keys]
-    before = {
-        key
-        for one in made
-        if one.state == "overruled" and one.decided < decided
-        for key in one.keys
-    }
-    return {
-        "decided": decided,
-        "keys": keys[:_KEYS],
-        "more": len(keys) - _KEYS,
-        "reverses": [key for _, key in keys if key in before][:_KEYS],
-    }
+        self._carried = (stat_of(self.path), before) if alone else None
 
 
 def documents_of(field: str) -> list[tuple[str, str]]:
@@ -198,20 +179,17 @@ def verdicts_of(
         return [("different", documents)]
     if action == "both" and len(documents) == 2:
         return [("keep", [each]) for each in documents]
+    numbered = {str(number): each for number, each in enumerate(documents)}
     name, *numbers = action.split(" ")
     if (
         name not in ("keep", "drop", "only")
-        or not all(number.isascii() and number.isdigit() for number in numbers)
-        or not 1 <= len(numbers) <= (len(documents) if name == "only" else 1)
+        or not numbers
+        or not numbered.keys() >= set(numbers)
+        or (name != "only" and len(numbers) > 1)
     ):
-        raise UsageError(f"{action!r:.50} is not a decision")
-    place, *places = map(int, numbers)
-    if max(place, *places, 0) >= len(documents):
-        raise UsageError(f"the form has no document {max(place, *places, 0)}")
+        raise UsageError(f"{action!r:.50} is not a decision about the form's documents")
+    first, *others = (numbered[each] for each in numbers)
     if name == "only":
-        others = places or range(len(documents))
-        return [
-            ("keep", [documents[place]]),
-            *(("drop", [documents[each]]) for each in others if each != place),
-        ]
-    return [("keep" if name == "keep" else "drop", [documents[place]])]
+        gone = [each for each in others or documents if each != first]
+        return [("keep", [first]), *(("drop", [each]) for each in gone)]
+    return [("keep" if name == "keep" else "drop", [first])]

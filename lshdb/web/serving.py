@@ -8,7 +8,6 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
 
 import uvicorn
 
@@ -18,7 +17,7 @@ from lshdb.web.app import pages, rules
 from lshdb.web.guarding import guarded, ruled
 from lshdb.web.reviewing import Review
 
-HOST: Final = "127.0.0.1"
+HOST = "127.0.0.1"
 
 
 def serve(path: Path, port: int, ready: Callable[[str], None], reviewer: str | None = None) -> None:

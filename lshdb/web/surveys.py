@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,17 +21,17 @@ from lshdb.search.pairs import all_clusters, pair_blocks
 from lshdb.sources.metadata import from_json
 from lshdb.store.store import Store
 
-MAX_PAIRS: Final = 1_000_000
+MAX_PAIRS = 1_000_000
 """Pairs to examine, in the order of addition."""
-BEST_PAIRS: Final = 100_000
+BEST_PAIRS = 100_000
 """Pairs kept of these, the most similar: some 30 MB."""
-_BINS: Final = 20
-_AT_ONCE: Final = 10_000
-_FACETS: Final = 12
+_BINS = 20
+_AT_ONCE = 10_000
+_FACETS = 12
 """Maximum fields of metadata to offer, the first found."""
-_VALUES: Final = 40
+_VALUES = 40
 """Maximum different values of an offered field."""
-_LONGEST_VALUE: Final = 100
+_LONGEST_VALUE = 100
 
 Item = TypeVar("Item", Cluster, Pair)
 _Columns: TypeAlias = tuple[npt.NDArray[Any], ...]

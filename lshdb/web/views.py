@@ -15,7 +15,7 @@ from functools import partial
 from itertools import chain, islice
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
@@ -47,55 +47,55 @@ from lshdb.web.results import Results, Stage, state_of
 from lshdb.web.reviewing import MAX_MEMBERS, Next, Review, documents_of
 from lshdb.web.surveys import Survey, survey_clusters, survey_pairs
 
-TIMEOUT: Final = 5.0
+TIMEOUT = 5.0
 """Seconds that a page waits for a locked file."""
-LONGEST_QUERY: Final = 200_000
+LONGEST_QUERY = 200_000
 """Maximum characters of a pasted text."""
-_MATCHES: Final = 50
+_MATCHES = 50
 """Matches on a page."""
-_SOURCES: Final = 20
+_SOURCES = 20
 """Documents that share passages with one, on its page."""
-_ASKED: Final = ("threshold", "containment", "exhaustive")
+_ASKED = ("threshold", "containment", "exhaustive")
 """The options for a pasted text."""
-_PAIRS: Final = 50
+_PAIRS = 50
 """Pairs on a page."""
-_FOUND: Final = 30
+_FOUND = 30
 """Keys, and documents by their contents, that a search shows."""
-_LOOKING: Final = 0.07
+_LOOKING = 0.07
 """Seconds for each of these searches: nobody waits longer."""
-_MAX_WORDS: Final = 10
-_DROPPED: Final = 500
+_MAX_WORDS = 10
+_DROPPED = 500
 """Documents to drop that a page lists."""
-_DECISIONS: Final = 100
+_DECISIONS = 100
 """Decisions on a page."""
-_ROWS_AT_ONCE: Final = 500
+_ROWS_AT_ONCE = 500
 """Rows of a file to download that are sent at once: some 10 ms of work."""
-_PAIR: Final = ("a", "b", "similarity", "exact", "identical")
+_PAIR = ("a", "b", "similarity", "exact", "identical")
 """What pages and downloads have of a pair."""
-_LARGEST: Final = 6
+_LARGEST = 6
 """Clusters on the overview."""
-_CLUSTERS: Final = 20
+_CLUSTERS = 20
 """Clusters on a page."""
-_MEMBERS: Final = 100
+_MEMBERS = 100
 """Members of a cluster on a page."""
-_PREVIEW: Final = 4
-_TEXT: Final = 50_000
+_PREVIEW = 4
+_TEXT = 50_000
 """Characters shown of a text."""
-_ELEMENTS: Final = 1_000
+_ELEMENTS = 1_000
 """Elements shown of a set."""
-_COMPARED: Final = 2
+_COMPARED = 2
 """Comparisons kept in memory: one of the longest texts takes some 60 MB."""
-_SQL_SECONDS: Final = 2.0
+_SQL_SECONDS = 2.0
 """Seconds for a visitor's statement."""
-_SQL_ROWS: Final = 1_000
-_SQL_CHARACTERS: Final = 2_000_000
+_SQL_ROWS = 1_000
+_SQL_CHARACTERS = 2_000_000
 """Characters of all values that a page of SQL has; the value that goes beyond is the last."""
 
 _T = TypeVar("_T")
 _Sets: TypeAlias = list[tuple[int, list[Element]]]
 """Parts of two sets: their sizes and first elements."""
-_results: Final = Results()
-_comparisons: Final = Results(_COMPARED)
+_results = Results()
+_comparisons = Results(_COMPARED)
 
 
 class Waiting(Exception):
@@ -688,11 +688,11 @@ def sql(visit: Visit) -> Page:
     return replace(page, data=data | {"columns": names, "problem": None})
 
 
-_TABLES: Final = (
+_TABLES = (
     *("documents", "settings", "signatures", "bands", "fingerprints", "files", "decisions"),
     *("buckets", "bucket_members", "candidate_pairs"),
 )
-PAGES: Final[Mapping[str, Callable[[Visit], Page]]] = {
+PAGES: Mapping[str, Callable[[Visit], Page]] = {
     "": overview,
     "find": find,
     "document": document,
@@ -705,9 +705,9 @@ PAGES: Final[Mapping[str, Callable[[Visit], Page]]] = {
     "query": query,
     "sql": sql,
 }
-POSTED: Final = frozenset(["query"])
+POSTED = frozenset(["query"])
 """Pages that accept a form."""
-REVIEWED: Final = frozenset(["decide"])
+REVIEWED = frozenset(["decide"])
 """Those that accept one in a review, and change the file."""
-_FORMS: Final = frozenset(["cluster", "compare", "document", "decisions"])
+_FORMS = frozenset(["cluster", "compare", "document", "decisions"])
 """Pages that have forms to decide."""
