@@ -113,9 +113,10 @@ class Options:
 
     def __init__(self, *args: Any, **given: Any) -> None:
         group: Any = type(self)
-        values = signature_of(group).bind(*args, **given)
-        values.apply_defaults()
-        self.__dict__.update(values.arguments)
+        defaults = _defaults_of(group)
+        if args or not given.keys() <= defaults.keys() or len(defaults) < len(fields(group)):
+            given = signature_of(group).bind(*args, **given).arguments
+        self.__dict__.update(defaults | given)
         self.__post_init__()
 
     def __repr__(self) -> str:
@@ -142,6 +143,13 @@ def signature_of(group: Any) -> Signature:
         for one in fields(group)
     ]
     return Signature(sorted(parameters, key=lambda one: one.kind))
+
+
+@cache
+def _defaults_of(group: Any) -> dict[str, Any]:
+    """The values of options that need not be given."""
+    own = signature_of(group).parameters.values()
+    return {one.name: one.default for one in own if one.default is not Parameter.empty}
 
 
 def option_of(one: Field[Any]) -> Option:
