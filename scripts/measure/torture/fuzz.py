@@ -301,7 +301,8 @@ class Fuzz:
             for key, content in self._kept[name].items():
                 if stored.get(key) != content:
                     self.tally.lost += 1
-                    self.tally.notes.append(f"{name}: {key!r} is {stored.get(key)!r:.100}")
+                    where = f"fuzz {self._number}/{self._case}, {name}"
+                    self.tally.notes.append(f"{where}: {key!r} is {stored.get(key)!r:.100}")
             self._kept[name] = {}
 
     def _defect(self, what: str) -> None:
@@ -366,7 +367,8 @@ class Fuzz:
     def add_lines(self) -> None:
         """JSON lines, some of them documents."""
         name = self._chance.choice(list(self._files))
-        lines = [self.line(name) for _ in range(self._chance.randrange(1, 20))]
+        # Never at the start: there random bytes may be a byte order mark of all lines.
+        lines = [b"", *(self.line(name) for _ in range(self._chance.randrange(1, 20)))]
         self.tally.faults += len(lines)
         self._run(
             "add", "-", "--format", "jsonl", "--db", str(self._files[name]), stdin=b"\n".join(lines)
