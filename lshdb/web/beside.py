@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
+from typing import TypeAlias
 
 from lshdb.limits import DEFAULTS
-from lshdb.model import Passage
-from lshdb.search.differences import Line, Row, differences, same_words
+from lshdb.model import Element, Passage
+from lshdb.search.differences import Line, Row, differences, same_words, sets_beside
 
 PART_ROWS = 500
 """Rows on a page: some 100 KB of lines or sentences."""
-_LISTED = 20
-"""Shared passages that are listed."""
+StoredContent: TypeAlias = str | tuple[Element, ...] | None
+Sets: TypeAlias = list[tuple[int, list[Element]]]
+"""What only one of two sets has, only the other, and both: how many, and the first of them."""
 _MAX_CODE = 100_000
 """Characters by which a text looks like code."""
+_INDENTED = re.compile(r"^[ \t]+(?=\S)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -40,27 +44,35 @@ class Beside:
 
     @cached_property
     def starts(self) -> list[int]:
-        """Where the differences begin, as places of rows."""
+        """Where the differences begin, as indices of rows."""
         same = [True, *(row.kind == "same" for row in self.rows)]
-        return [place for place in range(len(self.rows)) if same[place] > same[place + 1]]
+        return [at for at in range(len(self.rows)) if same[at] > same[at + 1]]
 
     @cached_property
-    def _lines(self) -> dict[str, list[tuple[int, int, int]]]:
-        """Of each text, where its lines begin, the places of their rows and their numbers."""
-        found: dict[str, list[tuple[int, int, int]]] = {"a": [], "b": []}
-        for side, lines in found.items():
-            number = 0
-            for place, row in enumerate(self.rows):
-                if (line := getattr(row, side)) is not None:
-                    number = line.number or number
-                    lines.append((line.start, place, number))
-        return found
+    def _lines(self) -> dict[str, list[tuple[int, int]]]:
+        """Where the lines of each text begin, with the indices of their rows."""
+        return {
+            side: [
+                (line.start, at)
+                for at, row in enumerate(self.rows)
+                if (line := getattr(row, side)) is not None
+            ]
+            for side in "ab"
+        }
 
-    def row_of(self, side: str, start: int) -> tuple[int, int]:
-        """The row that has a place of the text `a` or `b`, and the number of the line."""
-        lines = self._lines[side]
-        at = max(bisect_right(lines, start, key=itemgetter(0)) - 1, 0)
-        return lines[at][1:]
+    def elsewhere(self, row: Row) -> tuple[int, int] | None:
+        """Where the other text has the moved text of a row that only one text has."""
+        line = row.a or row.b
+        if line is None or not any(piece.kind == "moved" for piece in line.pieces):
+            return None
+        own, its = ("a", "b") if row.a else ("b", "a")
+        end = line.start + sum(len(piece.text) for piece in line.pieces)
+        for each in self.passages:
+            if getattr(each, f"{own}_start") < end and line.start < getattr(each, f"{own}_end"):
+                lines, start = self._lines[its], getattr(each, f"{its}_start")
+                at = bisect_right(lines, start, key=itemgetter(0)) - 1
+                return lines[max(at, 0)][1], getattr(each, f"{its}_line")
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +81,11 @@ class Shown:
 
     Attributes:
         kind: `same`, `changed`, `only` for a line of one text, or `left out`.
-        first: the place of the row, for its address.
+        first: the index of the row, for its address.
         a, b: the lines; None if there is none.
         number: of the difference that begins here, from 1; 0 if none does.
         skipped: how many rows are left out.
-        elsewhere: where the other text has the same text: the row's place and line.
+        elsewhere: where the other text has the same text: the index of the row, and the line.
     """
 
     kind: str
@@ -85,37 +97,43 @@ class Shown:
     elsewhere: tuple[int, int] | None = None
 
 
-def texts_beside(
-    a: str,
-    b: str,
+def contents_beside(
+    a: StoredContent,
+    b: StoredContent,
     *,
-    most: int = DEFAULTS.text_characters,
+    elements: int,
+    limit: int = DEFAULTS.text_characters,
     passages: Sequence[Passage] = (),
     blanks: bool = True,
-) -> Beside:
-    """Align two texts.
+) -> tuple[Beside | None, Sets | None]:
+    """Two texts, or two sets; neither if the contents are not kept.
 
     Args:
-        a: the text on the left.
-        b: the text on the right.
-        most: how many characters of each are compared.
-        passages: what both have.
+        a: the content on the left.
+        b: the content on the right.
+        elements: how many are shown of a part of sets.
+        limit: how many characters of each text are compared.
+        passages: what both texts have.
         blanks: whether different blanks count as a difference.
     """
-    return Beside(
-        differences(a[:most], b[:most], passages=passages, blanks=blanks),
-        passages,
-        "The same words; case, punctuation or blanks differ" if same_words(a, b) else "",
-        looks_like_code(a) or looks_like_code(b),
-        max(len(a) - most, len(b) - most, 0),
-    )
+    if isinstance(a, str) and isinstance(b, str):
+        texts = Beside(
+            differences(a[:limit], b[:limit], passages=passages, blanks=blanks),
+            passages,
+            "The same words; case, punctuation or blanks differ" if same_words(a, b) else "",
+            looks_like_code(a) or looks_like_code(b),
+            max(len(a) - limit, len(b) - limit, 0),
+        )
+        return texts, None
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return None, [(len(some), some[:elements]) for some in sets_beside(a, b)]
+    return None, None
 
 
 def looks_like_code(text: str) -> bool:
     """Whether several lines of a text are indented."""
-    lines = [line for line in text[:_MAX_CODE].splitlines() if line.strip()]
-    indented = sum(line[0] in " \t" for line in lines)
-    return len(lines) >= 5 and indented >= len(lines) / 8
+    start = text[:_MAX_CODE]
+    return 8 * len(_INDENTED.findall(start)) >= max(start.count("\n"), 24)
 
 
 def lines_of(found: Beside, shown: Iterable[int], low: int, high: int) -> Iterator[Shown]:
@@ -123,36 +141,14 @@ def lines_of(found: Beside, shown: Iterable[int], low: int, high: int) -> Iterat
     numbers = {start: number for number, start in enumerate(found.starts, 1)}
     before: tuple[int, int] | None = None
     done = low
-    for place in [*shown, high]:
-        if place > done:
-            yield Shown("left out", done, skipped=place - done)
-        if place < high:
-            row = found.rows[place]
-            there = _elsewhere(found, row)
-            # The first row of a block says it.
-            says = None if there and before and 0 <= there[0] - before[0] <= 1 else there
-            yield Shown(row.kind, place, row.a, row.b, numbers.get(place, 0), elsewhere=says)
+    for at in [*shown, high]:
+        if at > done:
+            yield Shown("left out", done, skipped=at - done)
+        if at < high:
+            row = found.rows[at]
+            there = found.elsewhere(row)
+            # The first row of a passage says it.
+            says = None if there == before else there
+            yield Shown(row.kind, at, row.a, row.b, numbers.get(at, 0), elsewhere=says)
             before = there
-        done = place + 1
-
-
-def longest_passages(found: Beside) -> list[tuple[Passage, int, int]]:
-    """The longest shared passages, each with the places of the rows where it begins in A and B."""
-    return [
-        (each, found.row_of("a", each.a_start)[0], found.row_of("b", each.b_start)[0])
-        for each in sorted(found.passages, key=lambda each: -each.shingles)[:_LISTED]
-    ]
-
-
-def _elsewhere(found: Beside, row: Row) -> tuple[int, int] | None:
-    """Where the other text has the moved text of a row that only one text has."""
-    line = row.a or row.b
-    if line is None or not any(piece.kind == "moved" for piece in line.pieces):
-        return None
-    end = line.start + sum(len(piece.text) for piece in line.pieces)
-    for each in found.passages:
-        if row.a is not None and each.a_start < end and line.start < each.a_end:
-            return found.row_of("b", each.b_start + max(line.start - each.a_start, 0))
-        if row.b is not None and each.b_start < end and line.start < each.b_end:
-            return found.row_of("a", each.a_start + max(line.start - each.b_start, 0))
-    return None
+        done = at + 1

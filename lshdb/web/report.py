@@ -23,10 +23,10 @@ from lshdb.model import Cluster, Pair
 from lshdb.options import ClustersOptions, GroupingOptions
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
-from lshdb.search.differences import sets_beside, shown_rows
+from lshdb.search.differences import shown_rows
 from lshdb.store.store import Store
 from lshdb.web.address import Filters
-from lshdb.web.beside import lines_of, texts_beside
+from lshdb.web.beside import contents_beside, lines_of
 from lshdb.web.drawing import columns, s_curve
 from lshdb.web.listing import chosen, described
 from lshdb.web.rendering import rendered
@@ -150,14 +150,10 @@ def _chosen(best: list[Pair], clusters: list[Cluster], most: int) -> list[Pair]:
 def _beside(database: Database, pair: Pair) -> dict[str, Any]:
     """The values for two documents side by side."""
     a, b = database.get(pair.a).content, database.get(pair.b).content
-    if isinstance(a, str) and isinstance(b, str):
-        found = texts_beside(a, b, most=_TEXT)
-        rows = found.rows
-        # Of long texts the rows that differ, and some around them.
-        shown = shown_rows(rows, _BESIDE if len(rows) > _WHOLE else None)
-        lines = list(islice(lines_of(found, shown, 0, len(rows)), _ROWS + 1))
-        cut = len(lines) > _ROWS or found.cut
-        return {"texts": found, "lines": lines[:_ROWS], "cut": cut, "only": None}
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        return {"texts": None, "only": sets_beside(a, b), "most": _ROWS}
-    return {"texts": None, "only": None}
+    texts, sets = contents_beside(a, b, elements=_ROWS, limit=_TEXT)
+    if texts is None:
+        return {"texts": None, "sets": sets}
+    # Of long texts the rows that differ, and some around them.
+    shown = shown_rows(texts.rows, _BESIDE if len(texts.rows) > _WHOLE else None)
+    lines = list(islice(lines_of(texts, shown, 0, len(texts.rows)), _ROWS + 1))
+    return {"texts": texts, "lines": lines[:_ROWS], "cut": len(lines) > _ROWS or texts.cut}

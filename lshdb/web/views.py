@@ -15,31 +15,29 @@ from functools import partial
 from itertools import chain, islice
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 
 import lshdb
 from lshdb.database import Database
-from lshdb.errors import limits_noted, warn_of_limit
+from lshdb.errors import limits_noted
 from lshdb.exchange.results import MEMBER, member_rows
 from lshdb.json_text import dumps
-from lshdb.limits import DEFAULTS
-from lshdb.model import Cluster, Comparison, Content, Decision, Document, Element, Pair
+from lshdb.model import Cluster, Comparison, Content, Decision, Document, Pair
 from lshdb.options import ClustersOptions
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
-from lshdb.search.differences import sets_beside, shown_rows
-from lshdb.search.limits import text_cut
+from lshdb.search.differences import shown_rows
 from lshdb.settings import settings_record
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.sources.csv_rows import csv_lines
 from lshdb.sources.json_rows import json_lines
 from lshdb.store.store import Store
-from lshdb.web import beside, listing, pasted
+from lshdb.web import listing, pasted
 from lshdb.web.address import Address, Filters, parsed, texts_of
-from lshdb.web.beside import Beside
+from lshdb.web.beside import PART_ROWS, Beside, Sets, contents_beside, lines_of
 from lshdb.web.drawing import columns, s_curve
 from lshdb.web.listing import Neighbours
 from lshdb.web.rendering import Page, snippet
@@ -92,8 +90,6 @@ _SQL_CHARACTERS = 2_000_000
 """Characters of all values that a page of SQL has; the value that goes beyond is the last."""
 
 _T = TypeVar("_T")
-_Sets: TypeAlias = list[tuple[int, list[Element]]]
-"""Parts of two sets: their sizes and first elements."""
 _results = Results()
 _comparisons = Results(_COMPARED)
 
@@ -334,17 +330,15 @@ def compare(visit: Visit) -> Page:
     else:
         title = one = visit.required("a")
 
-    def make(database: Database, *_: object) -> tuple[Comparison, Beside | None, _Sets | None]:
+    def make(database: Database, *_: object) -> tuple[Comparison, Beside | None, Sets | None]:
         made = database.compare(one, b)
-        left, right = made.a_content, made.b_content
-        texts = sets = None
-        if isinstance(left, str) and isinstance(right, str):
-            passages, blanks = made.passages or (), not asked.blanks
-            texts = beside.texts_beside(left, right, passages=passages, blanks=blanks)
-            if texts.cut:
-                warn_of_limit(text_cut(texts.cut, DEFAULTS.text_characters))
-        elif isinstance(left, tuple) and isinstance(right, tuple):
-            sets = [(len(some), some[:_ELEMENTS]) for some in sets_beside(left, right)]
+        texts, sets = contents_beside(
+            made.a_content,
+            made.b_content,
+            elements=_ELEMENTS,
+            passages=made.passages or (),
+            blanks=not asked.blanks,
+        )
         return replace(made, a_content=None, b_content=None), texts, sets
 
     verdicts = visit.verdicts()
@@ -371,21 +365,20 @@ def compare(visit: Visit) -> Page:
 def _side_by_side(visit: Visit, found: Beside) -> tuple[dict[str, Any], dict[str, Any]]:
     """The rows of one page of two texts, and where the others are."""
     near = shown_rows(found.rows, visit.asked.only)
-    some, paging = _some(visit, near, beside.PART_ROWS)
-    begins = [0, *near[beside.PART_ROWS :: beside.PART_ROWS], len(found.rows)]
+    some, paging = _some(visit, near, PART_ROWS)
+    begins = [0, *near[PART_ROWS::PART_ROWS], len(found.rows)]
     data = {
         "says": found.says,
         "differences": len(found.starts),
-        "rows": list(beside.lines_of(found, some, *begins[paging.page - 1 : paging.page + 1])),
+        "rows": list(lines_of(found, some, *begins[paging.page - 1 : paging.page + 1])),
         "paging": paging,
-        "longest_passages": beside.longest_passages(found),
     }
     return data, {
         "code": found.code,
         "starts": found.starts,
         "page_of": partial(bisect_right, begins[:-1]),
         # Of all rows, not only of those that this page may show.
-        "row_page": lambda row: row // beside.PART_ROWS + 1,
+        "row_page": lambda row: row // PART_ROWS + 1,
     }
 
 
