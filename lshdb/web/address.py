@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypeVar, get_args
 from urllib.parse import unquote
 
 from lshdb.groups import Option, Options, without_none
-from lshdb.options import Keep, Threshold
+from lshdb.options import KeepOption, Threshold
 
 _LARGEST = (1 << 63) - 1
 _Similarity = Annotated[float | None, Option("A similarity.", min=0, max=1)]
@@ -26,33 +26,33 @@ class Filters(Options):
     most: _Similarity = None
     smallest: _Number = None
     largest: _Number = None
-    part: Annotated[str, Option("Of a key.")] = ""
-    field: Annotated[str, Option("Of metadata, with its value.")] = ""
+    part: _Text = ""  # of a key
+    field: _Text = ""  # of metadata, with its value
     value: _Text = ""
     decided: Annotated[Literal["yes", "no"] | None, Option("Which of both.")] = None
     threshold: Threshold = None
-    keep: Annotated[Keep, Option("As for clusters.")] = "first"
+    keep: KeepOption = "first"
     star: _Flag = False
 
 
 class Address(Filters):
     """The fields of all pages."""
 
-    page: Annotated[int, Option("Of several, from 1.", min=1, max=_LARGEST)] = 1
+    page: Annotated[int, Option("Of several.", min=1, max=_LARGEST)] = 1
     key: _Text = ""
     a: _Text = ""
     b: _Text = ""
-    q: Annotated[str, Option("What to find.")] = ""
-    after: Annotated[int, Option("Where to go on.", min=0, max=_LARGEST)] = 0
+    q: _Text = ""  # what to find
+    after: _Number = None  # a document, behind which the search goes on
     containment: _Flag = False
     exhaustive: _Flag = False
-    pasted: Annotated[str, Option("The name of a text that was pasted.")] = ""
-    only: _Number = None
+    pasted: _Text = ""  # the name of a text
+    only: _Number = None  # equal lines shown around those that differ; None for all
     blanks: Annotated[Literal["ignored"] | None, Option("Whether they may differ.")] = None
-    listed: Annotated[bool, Option("Whether a pair is shown as one of the list.")] = False
-    finished: Annotated[str, Option("The page whose list is finished.")] = ""
+    listed: _Flag = False  # a pair is shown as one of the list
+    finished: _Text = ""  # the page whose list is finished
     format: Annotated[Literal["csv", "jsonl"] | None, Option("Of a file to download.")] = None
-    sql: Annotated[str, Option("A statement.")] = ""
+    sql: _Text = ""
 
 
 def parsed(group: type[_Group], given: Mapping[str, str]) -> _Group:

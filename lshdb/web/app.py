@@ -15,11 +15,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
 
 import lshdb
 from lshdb.json_text import dumps
 from lshdb.web import views
-from lshdb.web.guarding import RULES
+from lshdb.web.guarding import RULES, ruled
 from lshdb.web.rendering import Links, Page, html
 from lshdb.web.reviewing import Forbidden, Review
 
@@ -30,8 +31,10 @@ _SQL_AT_ONCE = 4
 """Statements of visitors that run at once; others wait, and no other page waits for them."""
 
 
-def pages(path: Path, name: str, review: Review | None = None) -> Starlette:
+def pages(path: Path, name: str, review: Review | None = None) -> ASGIApp:
     """The application for a file; `name` is what its pages call it.
+
+    In a review browsers may run our own script, and no other.
 
     The scope may have `lshdb.links`, the addresses of the pages; else they are below `root_path`.
     """
@@ -80,7 +83,7 @@ def pages(path: Path, name: str, review: Review | None = None) -> Starlette:
             methods=["GET", "POST"] if writes else ["GET"],
         )
 
-    return Starlette(
+    application = Starlette(
         routes=[
             *(route(page, suffix) for page in views.PAGES for suffix in ("", ".json")),
             Mount("/", StaticFiles(directory=STATIC)),
@@ -92,14 +95,9 @@ def pages(path: Path, name: str, review: Review | None = None) -> Starlette:
             RecursionError: problem,
         },
     )
-
-
-def rules(review: Review | None) -> dict[str, str]:
-    """The rules for browsers: in a review, our own script may run, and no other."""
-    if review is None:
-        return dict(RULES)
-    name = "content-security-policy"
-    return RULES | {name: f"{RULES[name]}; script-src 'self'"}
+    policy = "content-security-policy"
+    scripts = {} if review is None else {policy: f"{RULES[policy]}; script-src 'self'"}
+    return ruled(application, RULES | scripts)
 
 
 def _links(request: Request) -> Links:

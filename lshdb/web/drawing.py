@@ -39,11 +39,11 @@ def columns(counts: Sequence[int]) -> list[dict[str, float]]:
     step, most = 1 / max(len(counts), 1), max(counts, default=0)
     return [
         {
-            "low": round(place * step, 4),
-            "high": round((place + 1) * step, 4),
+            "low": round(at * step, 4),
+            "high": round((at + 1) * step, 4),
             "pairs": count,
             "height": max(round(count / most, 4), _LOWEST),
         }
-        for place, count in enumerate(counts)
+        for at, count in enumerate(counts)
         if count
     ]

@@ -23,7 +23,7 @@ from lshdb.store.connection import is_lshdb
 from lshdb.store.functions import register_functions
 from lshdb.store.readonly_sql import LARGEST_VALUE, restrict
 from lshdb.web.app import pages
-from lshdb.web.guarding import RULES, guarded, ruled
+from lshdb.web.guarding import guarded, ruled
 from lshdb.web.rendering import Links
 from lshdb.web.views import opened
 
@@ -49,7 +49,7 @@ _REFUSED = {
     "pages have larger documents",
 }
 """What SQLite's codes SQLITE_AUTH and SQLITE_TOOBIG mean here."""
-_pages = cache(lambda path, name: ruled(pages(path, name), RULES))
+_pages = cache(pages)
 
 
 @hookimpl

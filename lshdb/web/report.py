@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -134,17 +135,12 @@ def _copies(same: list[Pair]) -> list[Pair]:
     return list({pair.b: pair for pair in reversed(same)}.values())[: -_COPIES - 1 : -1]
 
 
-def _chosen(best: list[Pair], clusters: list[Cluster], most: int) -> list[Pair]:
+def _chosen(best: list[Pair], clusters: list[Cluster], pairs: int) -> list[Pair]:
     """The pairs to show: a few of each cluster, or more if there are not enough."""
     cluster_of = {key: number for number, one in enumerate(clusters) for key in one.members}
-    shown: Counter[int | None] = Counter()
-    first: list[Pair] = []
-    others: list[Pair] = []
-    for pair in best:
-        number = cluster_of.get(pair.a)
-        shown[number] += 1
-        (first if shown[number] <= _EACH else others).append(pair)
-    return sorted([*first, *others][:most], key=lambda pair: -pair.similarity)
+    seen: defaultdict[int | None, Iterator[int]] = defaultdict(count)
+    first = sorted(best, key=lambda pair: next(seen[cluster_of.get(pair.a)]) >= _EACH)
+    return sorted(first[:pairs], key=lambda pair: -pair.similarity)
 
 
 def _beside(database: Database, pair: Pair) -> dict[str, Any]:

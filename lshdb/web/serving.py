@@ -13,8 +13,8 @@ import uvicorn
 
 import lshdb
 from lshdb.errors import LshdbError
-from lshdb.web.app import pages, rules
-from lshdb.web.guarding import guarded, ruled
+from lshdb.web.app import pages
+from lshdb.web.guarding import guarded
 from lshdb.web.reviewing import Review
 
 HOST = "127.0.0.1"
@@ -36,7 +36,7 @@ def serve(path: Path, port: int, ready: Callable[[str], None], reviewer: str | N
     path = path.absolute()
     review = None if reviewer is None else Review(path, reviewer)
     config = uvicorn.Config(
-        ruled(guarded(pages(path, path.stem, review)), rules(review)),
+        guarded(pages(path, path.stem, review)),
         log_level="error",
         lifespan="off",
         server_header=False,

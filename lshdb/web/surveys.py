@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from lshdb.json_text import dumps
 from lshdb.model import Cluster, Pair
@@ -34,11 +34,9 @@ _VALUES = 40
 _LONGEST_VALUE = 100
 
 Item = TypeVar("Item", Cluster, Pair)
-_Columns: TypeAlias = tuple[npt.NDArray[Any], ...]
-"""The columns of pairs: the keys of both, similarities, whether they are identical."""
 Facets: TypeAlias = dict[str, dict[str, list[int]]]
-"""Fields of metadata with few values: for each value the places of the items that have it, a place
-for each document."""
+"""Fields of metadata with few values: for each value the indices of the items that have it, an
+index for each document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,40 +90,33 @@ def _redundant(one: Cluster, least: float) -> Iterator[str]:
 
 def survey_pairs(store: Store, request: ClustersOptions, progress: Progress) -> Survey[Pair]:
     """Find the most similar of all pairs."""
-    parts: list[_Columns] = []
+    rows: list[tuple[Any, ...]] = []
     counts = np.zeros(_BINS, dtype=np.int64)
-    found = held = 0
-    exact = cut = False
+    found, cut = 0, False
     for block in pair_blocks(store, request, progress):
-        exact = block.exact
         found += len(block.a)
-        places = np.minimum((block.similarities * _BINS).astype(np.int64), _BINS - 1)
-        counts += np.bincount(places, minlength=_BINS)
-        a, b = np.array(block.a, dtype=object), np.array(block.b, dtype=object)
-        parts.append((a, b, block.similarities, block.identical))
-        held += len(a)
+        bins = np.minimum((block.similarities * _BINS).astype(np.int64), _BINS - 1)
+        counts += np.bincount(bins, minlength=_BINS)
+        rows += block.rows()
         if cut := found >= MAX_PAIRS:
             break
-        if held > 2 * BEST_PAIRS:
-            parts, held = [_best(parts)], BEST_PAIRS
-    rows = zip(*(column.tolist() for column in _best(parts)), strict=True) if parts else ()
-    items = [Pair(a, b, score, exact, score, same) for a, b, score, same in rows]
+        if len(rows) > 2 * BEST_PAIRS:
+            rows = _best(rows)
+    items = [Pair(*row) for row in _best(rows)]
     facets, _ = _documents(store, items, set(), progress)
     return Survey(items, facets, found, cut, tuple(counts.tolist()))
 
 
-def _best(parts: list[_Columns]) -> _Columns:
-    """The most similar pairs of all parts."""
-    a, b, scores, identical = map(np.concatenate, zip(*parts, strict=True))
-    order = np.argsort(-scores, kind="stable")[:BEST_PAIRS]
-    return a[order], b[order], scores[order], identical[order]
+def _best(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """The rows of the most similar pairs."""
+    return sorted(rows, key=itemgetter(2), reverse=True)[:BEST_PAIRS]
 
 
 def _documents(
     store: Store, items: Sequence[Item], gone: set[str], progress: Progress
 ) -> tuple[Facets, int]:
     """The facets of the documents of all items, and the bytes of some of them."""
-    members = [(key, place) for place, one in enumerate(items) for key in keys_of(one)]
+    members = [(key, at) for at, one in enumerate(items) for key in keys_of(one)]
     facets: Facets = {}
     seen: set[str] = set()
     size = 0
@@ -135,7 +126,7 @@ def _documents(
         known = store.known([key for key, _ in some])
         ids = [known[key].doc_id for key, _ in some if key in gone and key in known]
         size += int(store.byte_lengths(np.array(ids, dtype=np.int64)).sum())
-        for key, place in some:
+        for key, at in some:
             fields = from_json(known[key].metadata) if key in known else None
             for name, value in (fields or {}).items():
                 if name not in seen and len(seen) < _FACETS:
@@ -143,7 +134,7 @@ def _documents(
                     facets[name] = {}
                 if name not in facets or (text := _value(value)) is None:
                     continue
-                facets[name].setdefault(text, []).append(place)
+                facets[name].setdefault(text, []).append(at)
                 if len(facets[name]) > _VALUES:
                     del facets[name]
     return facets, size

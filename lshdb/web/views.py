@@ -23,7 +23,7 @@ import numpy as np
 import lshdb
 from lshdb.database import Database
 from lshdb.errors import limits_noted
-from lshdb.exchange.results import MEMBER, member_rows
+from lshdb.exchange.results import MEMBER, PAIR, member_rows
 from lshdb.json_text import dumps
 from lshdb.model import Cluster, Comparison, Content, Decision, Document, Pair
 from lshdb.options import ClustersOptions
@@ -68,8 +68,6 @@ _DECISIONS = 100
 """Decisions on a page."""
 _ROWS_AT_ONCE = 500
 """Rows of a file to download that are sent at once: some 10 ms of work."""
-_PAIR = ("a", "b", "similarity", "exact", "identical")
-"""What pages and downloads have of a pair."""
 _LARGEST = 6
 """Clusters on the overview."""
 _CLUSTERS = 20
@@ -296,7 +294,7 @@ def _matches(
 
 def find(visit: Visit) -> Page:
     """Documents whose keys or contents match the search."""
-    asked, after = visit.asked.q.strip(), visit.asked.after
+    asked, after = visit.asked.q.strip(), visit.asked.after or 0
     words = asked.split()[:_MAX_WORDS]
     if asked in visit.database:
         return Page("find", "", redirect=("document", {"key": asked}))
@@ -406,8 +404,8 @@ def clusters(visit: Visit) -> Page:
 
 def pairs(visit: Visit) -> Page:
     """The pairs of similar documents, filtered and sorted, some on each page."""
-    row = attrgetter(*_PAIR)
-    return _list(visit, "pairs", _PAIRS, _pair, (_PAIR, lambda some, _: map(row, some)))
+    row = attrgetter(*PAIR)
+    return _list(visit, "pairs", _PAIRS, _pair, (tuple(PAIR), lambda some, _: map(row, some)))
 
 
 def _list(
@@ -448,7 +446,7 @@ def _filters(visit: Visit) -> dict[str, Any]:
 
 def _pair(one: Pair, verdicts: Verdicts) -> dict[str, Any]:
     return {
-        **{name: getattr(one, name) for name in _PAIR},
+        **{name: getattr(one, name) for name in PAIR},
         "a_decided": verdicts.of_key.get(one.a),
         "b_decided": verdicts.of_key.get(one.b),
         "different": verdicts.apart(one.a, one.b),
