@@ -251,7 +251,6 @@ def pairs(*, at: DatabaseFile, asked: PairsOptions, form: Form) -> None:
             fields=asked.fields,
             noun=("pair",),
             none=f"no pair with similarity {minimum:g} or more",
-            batches=found.batches,
         )
 
 

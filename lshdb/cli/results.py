@@ -34,7 +34,6 @@ from lshdb.sources.paths import escaped
 from lshdb.sources.sinks import Columns, Target, several_types
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from rich.text import Text
 
 Cell: TypeAlias = str | int | float | bytes | None
@@ -76,7 +75,6 @@ def write_results(
     fields: Sequence[str] = (),
     noun: Sequence[str] = ("row",),
     none: str | None = None,
-    batches: Callable[[], Iterator[pa.RecordBatch]] | None = None,
 ) -> int:
     """Write rows in the requested format, and return how many; a file then gets its name.
 
@@ -88,8 +86,6 @@ def write_results(
         fields: the names of fields of metadata, whose columns come last.
         noun: the name of a row, and of several if it does not end in s, for the count of a file.
         none: the note in place of an empty table.
-        batches: starts reading them as record batches for Parquet, if they exist so (a quarter of
-            the CPU for millions of pairs).
 
     Raises:
         UsageError: a column has values of several types, which Parquet cannot hold.
@@ -124,10 +120,7 @@ def write_results(
     with output_to(path) as output:
         head = formats.table_schema_of(columns, format, has_heading=form.heading is not False)
         with formats.sink(Target(output, format, is_screen), head) as sink:
-            if batches is not None and formats.KIND[format] == "columns":
-                count = sink.put_batches(batches())
-            else:
-                sink.put(taken())
+            sink.put(taken())
     if not is_screen:
         message(f"{path}: {counted(count, *noun)}")
     return count

@@ -2,7 +2,7 @@
 
 In: Arrow tables, signature matrices. Out: the same, and data frames.
 
-    tables      adds any Arrow table; rows and pairs as record batches
+    tables      adds any Arrow table
     results     matches, pairs and clusters as they are found, as tables, and in notebooks
     dedup       a program's rows without near duplicates, in the form they came in
     signatures  adds a matrix of signatures; reads that of a database; queries by one

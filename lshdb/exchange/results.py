@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from lshdb.search.pairs import PairBlock
     from lshdb.search.passage_pairs import Noted
     from lshdb.store.rows import SqlValue
     from lshdb.store.store import Store
@@ -206,7 +205,6 @@ class Results(Tabular, Iterator[T], Generic[T]):
 
     Attributes:
         columns: those of the table, with their types.
-        batches: starts reading the same rows as record batches, if that is faster; or None.
     """
 
     def __init__(
@@ -227,7 +225,6 @@ class Results(Tabular, Iterator[T], Generic[T]):
             shown: the columns that a notebook shows, and their values; None for the table's.
         """
         self.columns: Columns = columns
-        self.batches: Callable[[], Iterator[pa.RecordBatch]] | None = None
         self._name, self._find, self._rows, self._shown = name, find, rows, shown
         self._found: Iterator[T] | None = None
 
@@ -245,17 +242,6 @@ class Results(Tabular, Iterator[T], Generic[T]):
     def rows(self) -> Iterator[Sequence[Any]]:
         """The rows of the table, as they are found: a value per column."""
         return self._rows()
-
-    def to_arrow(self) -> pa.Table:
-        """An Arrow table of all rows; see `Tabular.to_arrow`."""
-        if self.batches is None:
-            return super().to_arrow()
-        from lshdb.sources.formats import arrow
-
-        pa = arrow()
-        from lshdb.sources.arrow_rows import schema_of
-
-        return pa.Table.from_batches(self.batches(), schema_of(self.columns))
 
     def __repr__(self) -> str:
         return f"<{self._name}: an iterator; to_arrow() and df() give a table>"
@@ -293,11 +279,8 @@ def pair_results(store: Store, options: PairsOptions) -> Results[Pair]:
     """The results of `Database.pairs`."""
     from lshdb.search.pairs import all_pairs, pair_blocks
 
-    def blocks() -> Iterator[PairBlock]:
-        return pair_blocks(store, options)
-
     def rows() -> Iterator[Sequence[Any]]:
-        for block in blocks():
+        for block in pair_blocks(store, options):
             if block.a_metadata is None or block.b_metadata is None:
                 yield from block.rows()
                 continue
@@ -305,17 +288,8 @@ def pair_results(store: Store, options: PairsOptions) -> Results[Pair]:
             for row, (a, b) in zip(block.rows(), metadata, strict=True):
                 yield *row, *a.values(), *b.values()
 
-    def batches() -> Iterator[pa.RecordBatch]:
-        from lshdb.exchange.tables import pair_batches
-        from lshdb.sources.arrow_rows import schema_of
-
-        return pair_batches(blocks(), schema_of(PAIR))
-
     columns = with_fields(PAIR, options.fields, "a.", "b.")
-    results = Results("pairs", columns, partial(all_pairs, store, options), rows)
-    if not options.fields:
-        results.batches = batches
-    return results
+    return Results("pairs", columns, partial(all_pairs, store, options), rows)
 
 
 def cluster_results(store: Store, options: ClustersOptions) -> Results[Cluster]:

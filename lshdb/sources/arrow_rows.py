@@ -495,27 +495,24 @@ class ArrowSink(Sink):
         names = self._schema.names
         check_columns(origin.name, rows.schema, names)
         if isinstance(rows, ArrowRows):
-            self.put_batches(rows.taken(indices))
+            self._put(rows.taken(indices))
         else:
             self.put([*map(record.get, names)] for record in rows.records(indices))
 
     def put(self, rows: Values) -> None:
         """As Sink.put."""
         assert self._schema is not None, "values have the columns of a head"
-        self.put_batches(row_batches(self._schema, rows))
+        self._put(row_batches(self._schema, rows))
 
-    def put_batches(self, batches: Iterable[pa.RecordBatch]) -> int:
-        """Write record batches, with the types of the head; how many rows."""
-        count = 0
+    def _put(self, batches: Iterable[pa.RecordBatch]) -> None:
+        """Write record batches, with the types of the head."""
         for batch in batches:
-            count += batch.num_rows
             fitted = _fitted(batch, self._schema)
             self._waiting.append(fitted)
             self._bytes += bytes_of(fitted)
             self._rows += fitted.num_rows
             if self._bytes >= _GROUP_BYTES or self._rows >= _GROUP_ROWS:
                 self._write_group()
-        return count
 
     def _write_group(self) -> None:
         table = pa.Table.from_batches(self._waiting, self._schema)

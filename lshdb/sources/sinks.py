@@ -11,14 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TypeAlias
+from typing import IO, TypeAlias
 
 from lshdb.errors import InputError, UsageError
 from lshdb.sources.batch import Origin, Rows, TableSchema
 from lshdb.sources.outputs import Output
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 Columns: TypeAlias = Mapping[str, type]
 """Names and types: str, int, float, bool, bytes; list for JSON arrays and objects, which are JSON
@@ -58,10 +55,6 @@ class Sink:
 
     def put(self, rows: Values) -> None:
         """Write rows as they come, of a value for each column of the head."""
-        raise NotImplementedError
-
-    def put_batches(self, batches: Iterable[pa.RecordBatch]) -> int:
-        """Write record batches, to Parquet or Arrow; how many rows."""
         raise NotImplementedError
 
     def flush(self) -> None:
