@@ -35,7 +35,15 @@ class Filters(Options):
     star: _Flag = False
 
 
-class Address(Filters):
+class Asked(Options):
+    """What documents are similar to one, or to a pasted text."""
+
+    threshold: Threshold = None
+    containment: _Flag = False
+    exhaustive: _Flag = False
+
+
+class Address(Filters, Asked):
     """The fields of all pages."""
 
     page: Annotated[int, Option("Of several.", min=1, max=_LARGEST)] = 1
@@ -44,8 +52,6 @@ class Address(Filters):
     b: _Text = ""
     q: _Text = ""  # what to find
     after: _Number = None  # a document, behind which the search goes on
-    containment: _Flag = False
-    exhaustive: _Flag = False
     pasted: _Text = ""  # the name of a text
     only: _Number = None  # equal lines shown around those that differ; None for all
     blanks: Annotated[Literal["ignored"] | None, Option("Whether they may differ.")] = None

@@ -36,7 +36,7 @@ _WORTH = 8
 
 def chosen(survey: Survey[Any], asked: Filters) -> list[int]:
     """The indices of the items that match the filters, in the requested order, decided or not."""
-    sorts = SORTS["pairs" if survey.redundant is None else "clusters"]
+    sorts = SORTS["pairs" if survey.histogram else "clusters"]
     if asked.sort and asked.sort not in sorts:
         raise UsageError(f"sort {asked.sort!r:.50} is not {', '.join(sorts)}")
     low, high = asked.least or 0.0, 1.0 if asked.most is None else asked.most

@@ -40,32 +40,42 @@ index for each document."""
 
 
 @dataclass(frozen=True, slots=True)
+class Totals:
+    """How many clusters or pairs there are.
+
+    Attributes:
+        count: of items.
+        members: how many documents they have, repeated ones as often.
+        found: how many pairs there are, or were examined.
+        cut: whether there may be more.
+        redundant: how many documents are so similar to the kept one of their cluster, or to be
+            dropped: those that `lshdb clusters --drop-list` names; None for pairs.
+        redundant_bytes: of their contents.
+    """
+
+    count: int
+    members: int
+    found: int = 0
+    cut: bool = False
+    redundant: int | None = None
+    redundant_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Survey(Generic[Item]):
     """All clusters, or the best of all pairs.
 
     Attributes:
         items: clusters in the order of their first members; pairs, the most similar first.
         facets: by field.
-        found: how many pairs there are, or were examined.
-        cut: whether there may be more.
+        totals: how many there are.
         histogram: how many pairs have which similarity, from 0 to 1 in bins of 0.05.
-        redundant: how many documents are so similar to the kept one of their cluster, or to be
-            dropped: those that `lshdb clusters --drop-list` names; None for pairs.
-        redundant_bytes: of their contents.
     """
 
     items: list[Item]
     facets: Facets
-    found: int = 0
-    cut: bool = False
+    totals: Totals
     histogram: tuple[int, ...] = ()
-    redundant: int | None = None
-    redundant_bytes: int | None = None
-
-    @property
-    def members(self) -> int:
-        """How many documents the items have, repeated ones as often."""
-        return sum(len(keys_of(one)) for one in self.items)
 
 
 def keys_of(item: Cluster | Pair) -> tuple[str, ...]:
@@ -79,7 +89,9 @@ def survey_clusters(store: Store, request: ClustersOptions, progress: Progress) 
     items = list(all_clusters(store, request, progress))
     gone = {key for one in items for key in _redundant(one, least)}
     facets, size = _documents(store, items, gone, progress)
-    return Survey(items, facets, redundant=len(gone), redundant_bytes=size)
+    members = sum(len(one.members) for one in items)
+    totals = Totals(len(items), members, redundant=len(gone), redundant_bytes=size)
+    return Survey(items, facets, totals)
 
 
 def _redundant(one: Cluster, least: float) -> Iterator[str]:
@@ -104,7 +116,8 @@ def survey_pairs(store: Store, request: ClustersOptions, progress: Progress) -> 
             rows = _best(rows)
     items = [Pair(*row) for row in _best(rows)]
     facets, _ = _documents(store, items, set(), progress)
-    return Survey(items, facets, found, cut, tuple(counts.tolist()))
+    totals = Totals(len(items), 2 * len(items), found, cut)
+    return Survey(items, facets, totals, tuple(counts.tolist()))
 
 
 def _best(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

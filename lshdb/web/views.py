@@ -10,7 +10,7 @@ import shlex
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
 from operator import attrgetter
@@ -36,7 +36,7 @@ from lshdb.sources.csv_rows import csv_lines
 from lshdb.sources.json_rows import json_lines
 from lshdb.store.store import Store
 from lshdb.web import listing, pasted
-from lshdb.web.address import Address, Filters, parsed, texts_of
+from lshdb.web.address import Address, Asked, Filters, parsed, texts_of
 from lshdb.web.beside import PART_ROWS, Beside, Sets, contents_beside, lines_of
 from lshdb.web.drawing import columns, s_curve
 from lshdb.web.listing import Neighbours
@@ -53,8 +53,6 @@ _MATCHES = 50
 """Matches on a page."""
 _SOURCES = 20
 """Documents that share passages with one, on its page."""
-_ASKED = ("threshold", "containment", "exhaustive")
-"""The options for a pasted text."""
 _PAIRS = 50
 """Pairs on a page."""
 _FOUND = 30
@@ -195,10 +193,8 @@ def overview(visit: Visit) -> Page:
     info = visit.database.info()
     settings = info.settings
     data: dict[str, Any] = {
+        **vars(info),
         "name": visit.name,
-        "documents": info.documents,
-        "empty": info.empty,
-        "bytes": info.bytes,
         "settings": settings_record(settings),
         "curve": s_curve(settings.construction, settings.threshold),
     }
@@ -225,16 +221,8 @@ def _all_pairs(visit: Visit) -> dict[str, Any]:
 
 
 def _counts(survey: Survey[Any], done: set[int]) -> dict[str, Any]:
-    """How many clusters or pairs there are, how many are decided, and how many documents can go."""
-    return {
-        "count": len(survey.items),
-        "members": survey.members,
-        "decided": len(done),
-        "found": survey.found,
-        "cut": survey.cut,
-        "redundant": survey.redundant,
-        "redundant_bytes": survey.redundant_bytes,
-    }
+    """How many clusters or pairs there are, and how many are decided."""
+    return asdict(survey.totals) | {"decided": len(done)}
 
 
 # documents
@@ -616,7 +604,7 @@ def query(visit: Visit) -> Page:
     """A box for a text, and the documents similar to it, under their own address."""
     posted, name = visit.posted, visit.asked.pasted
     given = visit.arguments if posted is None else posted
-    asked = {name: given[name] for name in _ASKED if given.get(name, "").strip()}
+    asked = texts_of(Asked, given)
     text = None if posted is None else posted.get("text", "")
     if name:
         text = pasted.kept(name)
@@ -660,12 +648,18 @@ def _content_of(visit: Visit, text: str) -> Content:
 def sql(visit: Visit) -> Page:
     """What `lshdb sql` shows of a statement, for a limited time and number of rows."""
     statement = visit.asked.sql.strip()
-    data: dict[str, Any] = {"sql": statement, "columns": [], "rows": [], "cut": False}
-    page = Page("sql", f"SQL of {visit.name}", data | {"problem": None}, {"tables": _TABLES})
+    data: dict[str, Any] = {
+        "sql": statement,
+        "columns": [],
+        "rows": [],
+        "cut": False,
+        "problem": None,
+    }
+    page = Page("sql", f"SQL of {visit.name}", data, {"tables": _TABLES})
     if not statement:
         return page
     try:
-        names, found = visit.store.sql(statement, (), _SQL_SECONDS)
+        data["columns"], found = visit.store.sql(statement, (), _SQL_SECONDS)
         with closing(found) as rows:  # type: ignore[type-var]  # a generator
             size = 0
             for row in rows:
@@ -675,26 +669,19 @@ def sql(visit: Visit) -> Page:
                     data["cut"] = next(rows, None) is not None
                     break
     except lshdb.QueryError as error:
-        return replace(page, data=data | {"problem": str(error)}, status=400)
-    return replace(page, data=data | {"columns": names, "problem": None})
+        data["problem"] = str(error)
+        return replace(page, status=400)
+    return page
 
 
 _TABLES = (
     *("documents", "settings", "signatures", "bands", "fingerprints", "files", "decisions"),
     *("buckets", "bucket_members", "candidate_pairs"),
 )
+_VIEWS = (find, document, compare, pairs, clusters, cluster, decide, decisions, query, sql)
 PAGES: Mapping[str, Callable[[Visit], Page]] = {
     "": overview,
-    "find": find,
-    "document": document,
-    "compare": compare,
-    "pairs": pairs,
-    "clusters": clusters,
-    "cluster": cluster,
-    "decide": decide,
-    "decisions": decisions,
-    "query": query,
-    "sql": sql,
+    **{view.__name__: view for view in _VIEWS},
 }
 POSTED = frozenset(["query"])
 """Pages that accept a form."""
