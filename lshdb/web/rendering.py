@@ -76,7 +76,7 @@ class Links:
 def html(page: Page, links: Links, **common: object) -> str:
     """The HTML of a page; `common` has the values of all pages."""
     own = {"title": page.title, "window": _short(page.title), "links": links, "page": page.template}
-    return rendered(page.template, **own | common | page.data | page.view)
+    return rendered(page.template, **own | common | page.view | page.data)
 
 
 def rendered(template: str, **context: object) -> str:

@@ -170,11 +170,13 @@ class Visit:
                 page = PAGES[name](self)
             except Waiting:
                 page = Page("waiting", self.name)
-        if self.review is not None and page.template in _FORMS:
-            page.view.update(self.review.form(self.database), back=_back(self.arguments))
         said = [*self.notes, *map(str, notes)]
-        own = {"notes": said, "outdated": self.outdated, "waiting": self.waiting}
-        return replace(page, data=page.data | own)
+        data = {"notes": said, "outdated": self.outdated, "waiting": self.waiting}
+        filters = texts_of(Filters, self.arguments)
+        view = {"asked": self.asked, "filters": filters, "settings": self.database.settings}
+        if self.review is not None and page.template in _FORMS:
+            view |= self.review.form(self.database) | {"back": urlencode(self.arguments)}
+        return replace(page, data=page.data | data, view=page.view | view)
 
 
 @contextmanager
@@ -207,10 +209,10 @@ def overview(visit: Visit) -> Page:
 
 
 def _all_clusters(visit: Visit) -> dict[str, Any]:
-    survey, verdicts = _survey(visit, "clusters", Filters()), visit.verdicts()
+    survey, verdicts, done = _reviewed(visit, "clusters", Filters())
     shown = partial(listing.described, threshold=visit.database.settings.threshold, count=_PREVIEW)
     largest = listing.chosen(survey, Filters())[:_LARGEST]
-    return _counts(survey, listing.decided(survey, verdicts)) | {
+    return _counts(survey, done) | {
         "largest": [shown(survey.items[at], verdicts) for at in largest]
     }
 
@@ -337,14 +339,14 @@ def compare(visit: Visit) -> Page:
     comparison, texts, sets = visit.wait_for(what, make, _comparisons)
     data = {"a": title, "b": b, "decided": decided, "comparison": comparison, "sets": sets}
     address = {name: text for name, text in visit.arguments.items() if name != "page"}
-    view: dict[str, Any] = {"asked": asked, "address": address, "near": None}
+    view: dict[str, Any] = {"address": address, "near": None}
     if texts is not None:
         own, shown = _side_by_side(visit, texts)
         data |= own
         view |= shown
     if asked.listed:
         data["list"] = view["near"] = _near(visit, "pairs", asked, (title, b))[1]
-    view |= _filters(visit) | ({} if asked.pasted else _form(visit, [title, b]))
+    view |= {} if asked.pasted else _form(visit, [title, b])
     return Page("compare", f"{title} and {b}", data, view)
 
 
@@ -404,9 +406,8 @@ def _list(
     table: tuple[tuple[str, ...], Callable[[list[Any], Verdicts], Iterator[Sequence[object]]]],
 ) -> Page:
     """One of the two lists: `shown` makes an item of a page, `table` the rows of a download."""
-    asked, verdicts = visit.asked, visit.verdicts()
-    survey = _survey(visit, kind, asked)
-    done = listing.decided(survey, verdicts)
+    asked = visit.asked
+    survey, verdicts, done = _reviewed(visit, kind, asked)
     order = listing.decided_or_not(listing.chosen(survey, asked), done, asked)
     chosen = [survey.items[at] for at in order]
     if asked.format:
@@ -418,18 +419,8 @@ def _list(
         "paging": paging,
         kind: [{"number": number, **shown(one, verdicts)} for number, one in some],
     }
-    view = {
-        "asked": asked,
-        "sorts": listing.SORTS[kind],
-        "settings": visit.database.settings,
-        **_filters(visit),
-    }
+    view = {"sorts": listing.SORTS[kind]}
     return Page(kind, f"{kind.capitalize()} of {visit.name}", data, view)
-
-
-def _filters(visit: Visit) -> dict[str, Any]:
-    """The filters of an address, for links to pages of the same list."""
-    return {"filters": texts_of(Filters, visit.arguments)}
 
 
 def _pair(one: Pair, verdicts: Verdicts) -> dict[str, Any]:
@@ -453,12 +444,17 @@ def _survey(visit: Visit, kind: str, asked: Filters) -> Survey[Any]:
     return visit.wait_for((kind, *given.values()), make)
 
 
+def _reviewed(visit: Visit, kind: str, asked: Filters) -> tuple[Survey[Any], Verdicts, set[int]]:
+    """All clusters or pairs, the decisions, and the indices of those that are decided."""
+    survey, verdicts = _survey(visit, kind, asked), visit.verdicts()
+    return survey, verdicts, listing.decided(survey, verdicts)
+
+
 def _near(
     visit: Visit, kind: str, asked: Filters, keys: tuple[str, ...]
 ) -> tuple[Cluster | Pair | None, Neighbours]:
     """The cluster of a key, or a pair, and its neighbours in the list; None if there is none."""
-    survey = _survey(visit, kind, asked)
-    done = listing.decided(survey, visit.verdicts())
+    survey, _, done = _reviewed(visit, kind, asked)
     return listing.neighbours(survey, asked, done, keys)
 
 
@@ -480,7 +476,7 @@ def cluster(visit: Visit) -> Page:
     size_of = dict(zip(known, sizes.tolist(), strict=True))
     for member in one["members"]:
         member["bytes"] = size_of.get(member["key"], 0)
-    view: dict[str, Any] = {"asked": asked, "near": near, **_filters(visit)}
+    view: dict[str, Any] = {"near": near}
     if visit.review is not None:
         view |= _form(visit, [member["key"] for member in members[:MAX_MEMBERS]])
         left = (member["key"] for member in one["members"] if member["left"])
@@ -528,10 +524,6 @@ def _form(visit: Visit, keys: Sequence[str]) -> dict[str, Any]:
         "documents": dumps(documents),
         "places": {each: place for place, (each, _) in enumerate(documents)},
     }
-
-
-def _back(arguments: Mapping[str, str]) -> str:
-    return urlencode({name: text for name, text in arguments.items() if name != "finished"})
 
 
 def decide(visit: Visit) -> Page:
@@ -593,8 +585,7 @@ def decisions(visit: Visit) -> Page:
         "dropped": dropped[:_DROPPED],
         "command": f"lshdb remove -d {shlex.quote(str(visit.database.path))} --decided",
     }
-    view = {"finished": visit.asked.finished}
-    return Page("decisions", f"Decisions about {visit.name}", data, view)
+    return Page("decisions", f"Decisions about {visit.name}", data)
 
 
 # a text that is pasted, and SQL
@@ -609,12 +600,7 @@ def query(visit: Visit) -> Page:
     if name:
         text = pasted.kept(name)
     data: dict[str, Any] = {"text": text or "", "query": None, "passages": None, "problem": None}
-    view = {
-        "settings": visit.database.settings,
-        "pasted": name,
-        "given": asked,
-        "longest": LONGEST_QUERY,
-    }
+    view = {"given": asked, "longest": LONGEST_QUERY}
     page = Page("query", f"Query {visit.name}", data, view)
     if text is None:
         return page
