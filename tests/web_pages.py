@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from helpers import Answer, Site, database_of
 
@@ -120,7 +121,7 @@ def follow(site: Site, answer: Answer) -> Answer:
     return site.ask(answer.headers["location"])
 
 
-def json_lines(answer: Answer) -> list[dict[str, object]]:
+def json_lines(answer: Answer) -> list[dict[str, Any]]:
     assert answer.status == 200
     assert answer.headers["content-type"].startswith("application/x-ndjson")
     return [json.loads(line) for line in answer.text.splitlines()]

@@ -57,7 +57,7 @@ class Address(Filters, Asked):
     blanks: Annotated[Literal["ignored"] | None, Option("Whether they may differ.")] = None
     listed: _Flag = False  # a pair is shown as one of the list
     finished: _Text = ""  # the page whose list is finished
-    format: Annotated[Literal["csv", "jsonl"] | None, Option("Of a file to download.")] = None
+    format: Annotated[Literal["jsonl"] | None, Option("Of a file to download.")] = None
     sql: _Text = ""
 
 

@@ -59,8 +59,7 @@ def pages(path: Path, name: str, review: Review | None = None) -> ASGIApp:
             first = "#d1" if to == "compare" else ""
             return RedirectResponse(links.page(to, **query) + first, 303)
         if page.download is not None:
-            kind, parts = page.download
-            return StreamingResponse(parts, media_type=kind)
+            return StreamingResponse(page.download, media_type="application/x-ndjson")
         if as_json:
             status = 202 if page.status == 200 and page.data.get("waiting") else page.status
             return Response(dumps(page.data), status, media_type="application/json")

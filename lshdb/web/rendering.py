@@ -35,7 +35,7 @@ class Page:
         view: what only the template needs.
         status: of the response.
         redirect: the name of another page and its query, to show instead.
-        download: the type of a file and its text in parts, to send instead.
+        download: JSON lines in parts, to send instead.
     """
 
     template: str
@@ -44,7 +44,7 @@ class Page:
     view: dict[str, Any] = field(default_factory=dict)
     status: int = 200
     redirect: tuple[str, Mapping[str, str]] | None = None
-    download: tuple[str, Iterator[bytes]] | None = None
+    download: Iterator[bytes] | None = None
 
 
 @dataclass(frozen=True, slots=True)

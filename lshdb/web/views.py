@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from itertools import chain, islice
-from operator import attrgetter
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, urlencode
@@ -23,8 +22,8 @@ import numpy as np
 import lshdb
 from lshdb.database import Database
 from lshdb.errors import limits_noted
-from lshdb.exchange.results import MEMBER, PAIR, member_rows
-from lshdb.json_text import dumps
+from lshdb.exchange.results import PAIR
+from lshdb.json_text import dumps, encode
 from lshdb.model import Cluster, Comparison, Content, Decision, Document, Pair
 from lshdb.options import ClustersOptions
 from lshdb.progress import Progress
@@ -32,8 +31,6 @@ from lshdb.search.decisions import Verdicts
 from lshdb.search.differences import shown_rows
 from lshdb.settings import settings_record
 from lshdb.sketching.constructions import candidate_probability
-from lshdb.sources.csv_rows import csv_lines
-from lshdb.sources.json_rows import json_lines
 from lshdb.store.store import Store
 from lshdb.web import listing, pasted
 from lshdb.web.address import Address, Asked, Filters, parsed, texts_of
@@ -64,8 +61,8 @@ _DROPPED = 500
 """Documents to drop that a page lists."""
 _DECISIONS = 100
 """Decisions on a page."""
-_ROWS_AT_ONCE = 500
-"""Rows of a file to download that are sent at once: some 10 ms of work."""
+_LINES_AT_ONCE = 500
+"""Lines of a file to download that are sent at once: some 10 ms of work."""
 _LARGEST = 6
 """Clusters on the overview."""
 _CLUSTERS = 20
@@ -375,45 +372,34 @@ def _side_by_side(visit: Visit, found: Beside) -> tuple[dict[str, Any], dict[str
 
 def clusters(visit: Visit) -> Page:
     """The groups of similar documents, filtered and sorted, some on each page."""
-    threshold = visit.asked.threshold or visit.database.settings.threshold
-
-    def rows(some: list[Cluster], verdicts: Verdicts) -> Iterator[Sequence[object]]:
-        numbered = (
-            replace(
-                one,
-                cluster=number,
-                decided=tuple(listing.verdict_on(key, one.keep, verdicts) for key in one.members),
-            )
-            for number, one in enumerate(some, 1)
-        )
-        return member_rows(numbered, threshold)
-
-    shown = partial(listing.described, threshold=threshold, count=_PREVIEW)
-    return _list(visit, "clusters", _CLUSTERS, shown, (tuple(MEMBER), rows))
+    asked = visit.asked
+    shown = partial(
+        listing.described,
+        threshold=asked.threshold or visit.database.settings.threshold,
+        count=None if asked.format else _PREVIEW,
+    )
+    return _list(visit, "clusters", _CLUSTERS, shown)
 
 
 def pairs(visit: Visit) -> Page:
     """The pairs of similar documents, filtered and sorted, some on each page."""
-    row = attrgetter(*PAIR)
-    return _list(visit, "pairs", _PAIRS, _pair, (tuple(PAIR), lambda some, _: map(row, some)))
+    return _list(visit, "pairs", _PAIRS, _pair)
 
 
 def _list(
-    visit: Visit,
-    kind: str,
-    size: int,
-    shown: Callable[[Any, Verdicts], dict[str, Any]],
-    table: tuple[tuple[str, ...], Callable[[list[Any], Verdicts], Iterator[Sequence[object]]]],
+    visit: Visit, kind: str, size: int, shown: Callable[[Any, Verdicts], dict[str, Any]]
 ) -> Page:
-    """One of the two lists: `shown` makes an item of a page, `table` the rows of a download."""
+    """One of the two lists, as a page or as a file of JSON lines; `shown` makes its items."""
     asked = visit.asked
     survey, verdicts, done = _reviewed(visit, kind, asked)
     order = listing.decided_or_not(listing.chosen(survey, asked), done, asked)
-    chosen = [survey.items[at] for at in order]
+    numbered = list(enumerate((survey.items[at] for at in order), 1))
     if asked.format:
-        columns, rows = table
-        return _download(asked.format, columns, rows(chosen, verdicts))
-    some, paging = _some(visit, list(enumerate(chosen, 1)), size)
+        items = ({"number": number, **shown(one, verdicts)} for number, one in numbered)
+        lines = (encode(one) + b"\n" for one in items)
+        texts = iter(lambda: b"".join(islice(lines, _LINES_AT_ONCE)), b"")
+        return Page("", "", download=texts)
+    some, paging = _some(visit, numbered, size)
     data = _counts(survey, done) | {
         "facets": listing.facets(survey),
         "paging": paging,
@@ -483,16 +469,6 @@ def cluster(visit: Visit) -> Page:
         view["left"] = [view["places"][key] for key in left if key in view["places"]]
     data = {"cluster": one, "list": near, "paging": paging}
     return Page("cluster", f"A cluster of {visit.name}", data, view)
-
-
-def _download(form: str, columns: tuple[str, ...], rows: Iterator[Sequence[object]]) -> Page:
-    """A file of JSON lines or CSV, some hundred rows at a time."""
-    if form == "jsonl":
-        kind, lines = "application/x-ndjson", json_lines(columns, rows)
-    else:
-        kind, lines = "text/csv", csv_lines(chain([columns], rows))
-    texts = iter(lambda: b"".join(islice(lines, _ROWS_AT_ONCE)), b"")
-    return Page("", "", download=(f"{kind}; charset=utf-8", texts))
 
 
 @dataclass(frozen=True, slots=True)

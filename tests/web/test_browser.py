@@ -355,8 +355,8 @@ def test_the_whole_way_of_a_review(browser: Browser, reviewed: Site) -> None:
         tab.go("cluster", key="x")
         look()
         press("d")
-        exported = reviewed.get("clusters", format="csv", decided="yes").text
-        assert exported.count(",drop,") == 3
+        exported = reviewed.get("clusters", format="jsonl", decided="yes").text
+        assert exported.count('"decided":"drop"') == 3
         assert tab.wrong == []
 
 
