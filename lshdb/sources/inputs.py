@@ -69,7 +69,8 @@ class Input:
         if encoding is None and b"\0" in data:
             raise BinaryInput(_BINARY)
         largest = self.options.limits.largest_document
-        data += self.file.read(largest + 1 - len(data))
+        if len(data) == _BINARY_PROBE:  # behind its end, a terminal would wait for more
+            data += self.file.read(largest + 1 - len(data))
         self.on_read(len(data))
         if encoding is not None:
             data = b"".join(self._to_utf8((data,), encoding))

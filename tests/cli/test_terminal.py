@@ -56,7 +56,7 @@ def test_quiet_leaves_results_and_errors(command: Command) -> None:
 
 
 def test_a_document_may_be_typed(command: Command) -> None:
-    shown, status = command.on_terminal("query", "-", typed=f"{TEXT}\n\x04\x04".encode())
+    shown, status = command.on_terminal("query", "-", typed=f"{TEXT}\n\x04".encode())
     assert (status, shown.count("1.0000")) == (0, 5)
 
 
