@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from operator import itemgetter
 from typing import TypeAlias
 
@@ -48,17 +49,28 @@ class Beside:
         same = [True, *(row.kind == "same" for row in self.rows)]
         return [at for at in range(len(self.rows)) if same[at] > same[at + 1]]
 
+    def strip(self, parts: int) -> list[tuple[int, float]]:
+        """Where up to `parts` parts of the rows begin, and the share of each that is the same.
+
+        So a picture of both texts shows where they agree.
+        """
+        same = [row.kind == "same" for row in self.rows]
+        size = len(same) // parts + 1
+        begins = range(0, len(same), size)
+        return [(at, sum(same[at : at + size]) / len(same[at : at + size])) for at in begins]
+
     @cached_property
-    def _lines(self) -> dict[str, list[tuple[int, int]]]:
-        """Where the lines of each text begin, with the indices of their rows."""
-        return {
-            side: [
-                (line.start, at)
-                for at, row in enumerate(self.rows)
-                if (line := getattr(row, side)) is not None
+    def _lines(self) -> dict[str, list[tuple[int, tuple[int, int]]]]:
+        """Where the lines of each text begin, with the indices of their rows and their numbers."""
+        found = {}
+        for side in "ab":
+            lines = [(at, line) for at, row in enumerate(self.rows) if (line := getattr(row, side))]
+            numbers = accumulate((line.number for _, line in lines), max)
+            found[side] = [
+                (line.start, (at, number))
+                for (at, line), number in zip(lines, numbers, strict=True)
             ]
-            for side in "ab"
-        }
+        return found
 
     def elsewhere(self, row: Row) -> tuple[int, int] | None:
         """Where the other text has the moved text of a row that only one text has."""
@@ -68,10 +80,12 @@ class Beside:
         own, its = ("a", "b") if row.a else ("b", "a")
         end = line.start + sum(len(piece.text) for piece in line.pieces)
         for each in self.passages:
-            if getattr(each, f"{own}_start") < end and line.start < getattr(each, f"{own}_end"):
-                lines, start = self._lines[its], getattr(each, f"{its}_start")
-                at = bisect_right(lines, start, key=itemgetter(0)) - 1
-                return lines[max(at, 0)][1], getattr(each, f"{its}_line")
+            start = getattr(each, f"{own}_start")
+            if start < end and line.start < getattr(each, f"{own}_end"):
+                there = getattr(each, f"{its}_start") + max(line.start - start, 0)
+                lines = self._lines[its]
+                at = bisect_right(lines, there, key=itemgetter(0)) - 1
+                return lines[max(at, 0)][1]
         return None
 
 
@@ -147,8 +161,8 @@ def lines_of(found: Beside, shown: Iterable[int], low: int, high: int) -> Iterat
         if at < high:
             row = found.rows[at]
             there = found.elsewhere(row)
-            # The first row of a passage says it.
-            says = None if there == before else there
+            # The first row of a block says it.
+            says = None if there and before and 0 <= there[0] - before[0] <= 1 else there
             yield Shown(row.kind, at, row.a, row.b, numbers.get(at, 0), elsewhere=says)
             before = there
         done = at + 1

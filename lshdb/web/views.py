@@ -70,6 +70,8 @@ _CLUSTERS = 20
 _MEMBERS = 100
 """Members of a cluster on a page."""
 _PREVIEW = 4
+_STRIP = 200
+"""Parts of the picture that shows where two texts agree."""
 _TEXT = 50_000
 """Characters shown of a text."""
 _ELEMENTS = 1_000
@@ -361,6 +363,7 @@ def _side_by_side(visit: Visit, found: Beside) -> tuple[dict[str, Any], dict[str
     return data, {
         "code": found.code,
         "starts": found.starts,
+        "strip": found.strip(_STRIP),
         "page_of": partial(bisect_right, begins[:-1]),
         # Of all rows, not only of those that this page may show.
         "row_page": lambda row: row // PART_ROWS + 1,

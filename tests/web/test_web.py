@@ -179,6 +179,8 @@ def test_what_differs_is_marked_side_by_side(tmp_path: Path) -> None:
         assert page.texts("td", class_="a") == lines
         assert page.texts("td", class_="b") == [*other[:-1], "\\x1b[31m new"]
         assert "3 differences" in page.texts("p", class_="says")[0]
+        # A strip shows where both agree.
+        assert page.values("href", tabindex="-1")[:4] == ["#r0", "#r1", "#r2", "#r3"]
         # From each difference to the next one.
         assert page.values("href", **{"aria-label": "Next difference"}) == ["#d2", "#d3"]
         assert page.values("href", **{"aria-label": "Previous difference"}) == ["#d1", "#d2"]
