@@ -104,6 +104,10 @@ class Verdicts:
         left = [key for key in one.members if self.of_key.get(key) != "drop"]
         return all(self.apart(key, other) for key in open_ for other in left if other != key)
 
+    def of_member(self, key: str, one: Cluster) -> Verdict | None:
+        """The decision about a member of a cluster."""
+        return self.of_key.get(key) or ("different" if self.apart(key, one.keep) else None)
+
     def decided(self) -> set[str]:
         """All documents with a decision."""
         return self.of_key.keys() | self._groups.keys()

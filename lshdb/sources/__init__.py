@@ -18,6 +18,6 @@ failures that say where and why, and the rows as they were read. And the way bac
     records       one record to a document: all rules for keys, contents and metadata
     metadata      the other fields of a record, as JSON
 
-Doors: arrow_rows, batch, compression, csv_rows, formats, json_rows, metadata, outputs, paths,
-readers, records, sinks, walking.
+Doors: arrow_rows, batch, compression, formats, json_rows, metadata, outputs, paths, readers,
+records, sinks, walking.
 """

@@ -52,7 +52,8 @@ def pages(path: Path, name: str, review: Review | None = None) -> ASGIApp:
         return await to_thread.run_sync(run, limiter=limiter if page == "sql" else None)
 
     def respond(request: Request, page: Page, as_json: bool) -> Response:
-        links = _links(request)
+        scope = request.scope
+        links: Links = scope.get("lshdb.links") or Links(scope.get("root_path", ""))
         if page.redirect is not None:
             to, query = page.redirect
             # 303: Back and Reload do not post the form again.
@@ -75,7 +76,7 @@ def pages(path: Path, name: str, review: Review | None = None) -> ASGIApp:
         return respond(request, page, request.url.path.endswith(".json"))
 
     def route(page: str, suffix: str) -> Route:
-        writes = page in views.POSTED or (review is not None and page in views.REVIEWED)
+        writes = page == "query" or (page == "decide" and review is not None)
         return Route(
             f"/{page or ('overview' if suffix else '')}{suffix}",
             partial(show, page, bool(suffix)),
@@ -97,11 +98,6 @@ def pages(path: Path, name: str, review: Review | None = None) -> ASGIApp:
     policy = "content-security-policy"
     scripts = {} if review is None else {policy: f"{RULES[policy]}; script-src 'self'"}
     return ruled(application, RULES | scripts)
-
-
-def _links(request: Request) -> Links:
-    given: Links | None = request.scope.get("lshdb.links")
-    return given or Links(request.scope.get("root_path", ""))
 
 
 def _problem(error: Exception, method: str) -> tuple[int, str]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from heapq import nsmallest
 from os.path import commonprefix
 from typing import Any
 
 from lshdb.errors import UsageError
-from lshdb.model import Cluster, Pair, Verdict
+from lshdb.model import Cluster, Pair
 from lshdb.search.decisions import Verdicts
 from lshdb.web.address import Filters
 from lshdb.web.surveys import Survey, keys_of
@@ -166,12 +165,15 @@ def described(
             "key": (key := one.members[at]),
             "similarity": (score := one.similarities[at]),
             "identical": one.identical[at],
-            "decided": (decided := verdict_on(key, one.keep, verdicts)),
+            "decided": (decided := verdicts.of_member(key, one)),
             # Unless it was decided otherwise, the one that others are compared with.
             "kept": decided == "keep" or (key == one.keep and decided != "drop"),
             "left": not (is_gone or decided or key == one.keep) and score >= threshold,
         }
-        for at in nearest(one, len(one.members) if count is None else count)
+        for at in sorted(
+            range(len(one.members)),
+            key=lambda at: (one.members[at] != one.keep, -one.similarities[at]),
+        )[:count]
     ]
     return {
         "keep": one.keep,
@@ -185,11 +187,6 @@ def described(
         "decided": verdicts.of_cluster(one),
         "members": members,
     }
-
-
-def verdict_on(key: str, keep: str, verdicts: Verdicts) -> Verdict | None:
-    """The decision about a member of a cluster."""
-    return verdicts.of_key.get(key) or ("different" if verdicts.apart(key, keep) else None)
 
 
 def facets(survey: Survey[Any]) -> dict[str, list[tuple[str, int]]]:
@@ -214,12 +211,3 @@ def common_path(keys: list[str] | tuple[str, ...]) -> str:
     same = commonprefix(keys)  # noqa: RUF071  # whole directories are cut from it
     prefix = same[: same.rfind("/") + 1]
     return prefix if len(prefix) >= _WORTH else ""
-
-
-def nearest(one: Cluster, count: int) -> list[int]:
-    """The indices of some members of a cluster: the kept one, and those that are nearest to it."""
-    return nsmallest(
-        count,
-        range(len(one.members)),
-        key=lambda at: (one.members[at] != one.keep, -one.similarities[at]),
-    )

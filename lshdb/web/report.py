@@ -33,8 +33,6 @@ from lshdb.web.listing import chosen, described
 from lshdb.web.rendering import rendered
 from lshdb.web.surveys import survey_clusters, survey_pairs
 
-MAX_BYTES = 10_000_000
-"""Of a report."""
 MAX_PAIRS = 1_000
 """Pairs side by side."""
 _PAIRS_BYTES = 6_000_000
@@ -68,7 +66,7 @@ def report(
     timeout: float,
     progress: Progress,
 ) -> str:
-    """The report as HTML, of up to MAX_BYTES in UTF-8.
+    """The report as HTML, of up to 10 MB in UTF-8.
 
     Args:
         path: the database, which is only read.

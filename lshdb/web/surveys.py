@@ -6,7 +6,7 @@ sorting a hundred thousand clusters takes a tenth of a second.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -85,19 +85,18 @@ def keys_of(item: Cluster | Pair) -> tuple[str, ...]:
 
 def survey_clusters(store: Store, request: ClustersOptions, progress: Progress) -> Survey[Cluster]:
     """Find all clusters."""
-    least = store.settings.threshold if request.threshold is None else request.threshold
+    threshold = request.threshold or store.settings.threshold
     items = list(all_clusters(store, request, progress))
-    gone = {key for one in items for key in _redundant(one, least)}
+    gone = {
+        key
+        for one in items
+        for key, score, decided in zip(one.members, one.similarities, one.decided, strict=True)
+        if decided == "drop" or (decided is None and score >= threshold and key != one.keep)
+    }
     facets, size = _documents(store, items, gone, progress)
     members = sum(len(one.members) for one in items)
     totals = Totals(len(items), members, redundant=len(gone), redundant_bytes=size)
     return Survey(items, facets, totals)
-
-
-def _redundant(one: Cluster, least: float) -> Iterator[str]:
-    for key, score, decided in zip(one.members, one.similarities, one.decided, strict=True):
-        if decided == "drop" or (decided is None and score >= least and key != one.keep):
-            yield key
 
 
 def survey_pairs(store: Store, request: ClustersOptions, progress: Progress) -> Survey[Pair]:

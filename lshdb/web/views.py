@@ -648,9 +648,5 @@ PAGES: Mapping[str, Callable[[Visit], Page]] = {
     "": overview,
     **{view.__name__: view for view in _VIEWS},
 }
-POSTED = frozenset(["query"])
-"""Pages that accept a form."""
-REVIEWED = frozenset(["decide"])
-"""Those that accept one in a review, and change the file."""
 _FORMS = frozenset(["cluster", "compare", "document", "decisions"])
 """Pages that have forms to decide."""

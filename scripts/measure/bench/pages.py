@@ -158,7 +158,6 @@ def _pages(server: Server, corpus: Path) -> Iterator[tuple[str, Ask]]:
     there = Server(server.process, urljoin(server.base, documents))
     yield "all documents", there.text
     for name in ("clusters", "pairs"):
-        yield f"{name} as CSV, first byte", partial(server.begin, name, format="csv")
         yield f"{name} as JSON lines, first byte", partial(server.begin, name, format="jsonl")
 
 
