@@ -45,8 +45,8 @@ def pages(path: Path, name: str, review: Review | None = None) -> ASGIApp:
         arguments = dict(request.query_params)
 
         def run() -> Response:
-            with views.opened(path) as (database, store):
-                visit = views.Visit(database, store, name, arguments, posted, review)
+            with views.opened(path) as database:
+                visit = views.Visit(database, name, arguments, posted, review)
                 return respond(request, visit.page(page), as_json)
 
         return await to_thread.run_sync(run, limiter=limiter if page == "sql" else None)

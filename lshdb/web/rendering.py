@@ -64,14 +64,6 @@ class Links:
         given = {name: str(value) for name, value in query.items() if value is not None}
         return f"{self.root}/{page}" + (f"?{urlencode(given)}" if given else "")
 
-    def document(self, key: str) -> str:
-        """The page of a document."""
-        return self.page("document", key=key)
-
-    def compare(self, a: str, b: str, /, **query: object) -> str:
-        """Two documents side by side, from their first difference on."""
-        return self.page("compare", a=a, b=b, **query) + "#d1"
-
 
 def html(page: Page, links: Links, **common: object) -> str:
     """The HTML of a page; `common` has the values of all pages."""

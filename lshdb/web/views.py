@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 import shlex
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -106,7 +106,6 @@ class Visit:
     """
 
     database: Database
-    store: Store
     name: str
     arguments: Mapping[str, str]
     posted: Mapping[str, str] | None = None
@@ -134,7 +133,7 @@ class Visit:
     def wait_for(
         self,
         what: tuple[Any, ...],
-        make: Callable[[Database, Store, Progress], _T],
+        make: Callable[[Database, Progress], _T],
         results: Results | None = None,
     ) -> _T:
         """A slow result, computed with its own handle.
@@ -147,13 +146,13 @@ class Visit:
         path = self.database.path
 
         def run(progress: Progress) -> _T:
-            with opened(path) as (database, store):
-                return make(database, store, progress)
+            with opened(path) as database:
+                return make(database, progress)
 
         state = state_of(path) if self.review is None else self.review.state()
         results = results or self.results
         # A page waits once, however many results it needs.
-        seconds = 0.0 if self.waiting else self.store.limits.page_seconds
+        seconds = 0.0 if self.waiting else self.database.store.limits.page_seconds
         found = results.get((path, what), state, run, seconds)
         if isinstance(found, Stage):
             self.waiting[what[0]] = found
@@ -178,12 +177,9 @@ class Visit:
         return replace(page, data=page.data | data, view=page.view | view)
 
 
-@contextmanager
-def opened(path: Path, timeout: float = TIMEOUT) -> Iterator[tuple[Database, Store]]:
+def opened(path: Path, timeout: float = TIMEOUT) -> Database:
     """A file opened read-only for the system too: pages cannot change it."""
-    store = Store.open(path, "read", timeout, sealed=True)
-    with Database(store) as database:
-        yield database, store
+    return Database(Store.open(path, "read", timeout, sealed=True))
 
 
 # overview
@@ -287,12 +283,14 @@ def find(visit: Visit) -> Page:
     words = asked.split()[:_MAX_WORDS]
     if asked in visit.database:
         return Page("find", "", redirect=("document", {"key": asked}))
-    keys = visit.store.keys_containing(asked, _FOUND, _LOOKING) if words and not after else []
+    keys = (
+        visit.database.store.keys_containing(asked, _FOUND, _LOOKING) if words and not after else []
+    )
     hits: list[tuple[str, str]] = []
     further: int | None = None
     contents = visit.database.settings.content
     if words and contents:
-        hits, further = visit.store.documents_with(words, after, _FOUND, _LOOKING)
+        hits, further = visit.database.store.documents_with(words, after, _FOUND, _LOOKING)
     data = {
         "q": asked,
         "keys": keys,
@@ -317,7 +315,7 @@ def compare(visit: Visit) -> Page:
     else:
         title = one = visit.required("a")
 
-    def make(database: Database, *_: object) -> tuple[Comparison, Beside | None, Sets | None]:
+    def make(database: Database, _: Progress) -> tuple[Comparison, Beside | None, Sets | None]:
         made = database.compare(one, b)
         texts, sets = contents_beside(
             made.a_content,
@@ -426,9 +424,9 @@ def _survey(visit: Visit, kind: str, asked: Filters) -> Survey[Any]:
     given = {name: getattr(asked, name) for name in ("threshold", "keep", "star")}
     request = ClustersOptions(**given, ignore_decisions=True)
 
-    def make(_: Database, store: Store, progress: Progress) -> Survey[Any]:
+    def make(database: Database, progress: Progress) -> Survey[Any]:
         survey = survey_clusters if kind == "clusters" else survey_pairs
-        return survey(store, request, progress)
+        return survey(database.store, request, progress)
 
     return visit.wait_for((kind, *given.values()), make)
 
@@ -460,8 +458,10 @@ def cluster(visit: Visit) -> Page:
     one = listing.described(found, visit.verdicts(), threshold)
     members = one["members"]
     one["members"], paging = _some(visit, members, _MEMBERS)
-    known = visit.store.known([member["key"] for member in one["members"]])
-    sizes = visit.store.byte_lengths(np.array([one.doc_id for one in known.values()], np.int64))
+    known = visit.database.store.known([member["key"] for member in one["members"]])
+    sizes = visit.database.store.byte_lengths(
+        np.array([one.doc_id for one in known.values()], np.int64)
+    )
     size_of = dict(zip(known, sizes.tolist(), strict=True))
     for member in one["members"]:
         member["bytes"] = size_of.get(member["key"], 0)
@@ -497,7 +497,7 @@ def _form(visit: Visit, keys: Sequence[str]) -> dict[str, Any]:
     """In a review, the documents of a page's form as they are now."""
     if visit.review is None:
         return {}
-    known = visit.store.known(keys)
+    known = visit.database.store.known(keys)
     documents = [(each, known[each].digest.hex()) for each in keys if each in known]
     return {
         "documents": dumps(documents),
@@ -624,7 +624,7 @@ def sql(visit: Visit) -> Page:
     if not statement:
         return page
     try:
-        data["columns"], found = visit.store.sql(statement, (), _SQL_SECONDS)
+        data["columns"], found = visit.database.store.sql(statement, (), _SQL_SECONDS)
         with closing(found) as rows:  # type: ignore[type-var]  # a generator
             size = 0
             for row in rows:

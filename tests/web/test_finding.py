@@ -21,8 +21,8 @@ TEXTS = {
 
 
 def find(path: Path, q: str, **given: str) -> dict[str, Any]:
-    with views.opened(path) as (db, store):
-        return views.find(views.Visit(db, store, "lsh", {"q": q, **given})).data
+    with views.opened(path) as db:
+        return views.find(views.Visit(db, "lsh", {"q": q, **given})).data
 
 
 @pytest.mark.parametrize(

@@ -1198,7 +1198,7 @@ def test_a_page_of_what_is_not_ready_yet_asks_again(path: Path) -> None:
             results, go = Results(), Event()
 
             def view(name: str = name, results: Results = results) -> dict[str, Any]:
-                visit = views.Visit(db, db.store, "lsh", {"key": "fox"}, results=results)
+                visit = views.Visit(db, "lsh", {"key": "fox"}, results=results)
                 return visit.page(name).data
 
             results.get("other", 1, partial(_wait, go), 0)  # is made first
