@@ -10,9 +10,8 @@ from urllib.parse import unquote
 from lshdb.groups import Option, Options, without_none
 from lshdb.options import KeepOption, Threshold
 
-_LARGEST = (1 << 63) - 1
 _Similarity = Annotated[float | None, Option("A similarity.", min=0, max=1)]
-_Number = Annotated[int | None, Option("A number from 1.", min=1, max=_LARGEST)]
+_Number = Annotated[int | None, Option("A number from 1.", min=1, max=10**12)]
 _Text = Annotated[str, Option("A text; nothing if empty.")]
 _Flag = Annotated[bool, Option("Set by any text.")]
 _Group = TypeVar("_Group", bound=Options)
@@ -46,7 +45,7 @@ class Asked(Options):
 class Address(Filters, Asked):
     """The fields of all pages."""
 
-    page: Annotated[int, Option("Of several.", min=1, max=_LARGEST)] = 1
+    page: Annotated[int, Option("Of several.", min=1, max=10**6)] = 1
     key: _Text = ""
     a: _Text = ""
     b: _Text = ""

@@ -503,6 +503,7 @@ def test_forms_that_make_no_sense_are_refused(
         ("/pairs?most=nan", 400),
         ("/compare?pasted=none&b=fox", 404),
         ("/clusters?page=0", 400),
+        ("/document?key=fox&page=1000001", 400),
         ("/clusters?page=1000", 404),
         ("/%3Cscript%3E", 404),
         ("/../none", 404),
