@@ -1,7 +1,5 @@
 """The `lshdb` command, also as `python -m lshdb`."""
 
-from __future__ import annotations
-
 import gc
 
 

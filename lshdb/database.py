@@ -9,7 +9,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Self
 
 from lshdb.groups import checked, takes, takes_with
 from lshdb.model import (
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from lshdb.model import DecidedRow, Reindexed, SyncReport
     from lshdb.tuning.choices import Tuned
 
-Documents: TypeAlias = Iterable[Document | tuple[str, Content] | Mapping[str, object]]
+Documents = Iterable[Document | tuple[str, Content] | Mapping[str, object]]
 _MAX_ROWS = (1 << 63) - 1
 
 

@@ -18,8 +18,6 @@ LshdbError
 `-- QueryError      SQL that is wrong, or that may not run here
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence

@@ -3,8 +3,6 @@
 A count alone is `f"{count:,}"`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 

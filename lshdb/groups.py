@@ -6,8 +6,6 @@ has its fields as arguments, or the group itself. A command whose parameter is a
 options (lshdb.cli.running). All groups of the library are in lshdb.options.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import Field, dataclass, field, fields
@@ -21,7 +19,6 @@ from typing import (
     Literal,
     ParamSpec,
     Protocol,
-    TypeAlias,
     TypeVar,
     Union,
     dataclass_transform,
@@ -32,7 +29,7 @@ from typing import (
 
 from lshdb.errors import UsageError
 
-Kind: TypeAlias = tuple[str, Callable[[object], bool]]
+Kind = tuple[str, Callable[[object], bool]]
 """What the values of a type are called in messages, and whether a value is one."""
 
 _P = ParamSpec("_P")

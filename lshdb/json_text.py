@@ -4,8 +4,6 @@ orjson rounds such integers in reading and refuses them in writing; Python's jso
 takes a second parse of a line that has one.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from types import NoneType

@@ -1,7 +1,5 @@
 """Sizes of batches and blocks, and limits of every kind, which a caller may set."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, fields
 
 from lshdb.errors import UsageError

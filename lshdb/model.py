@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -124,13 +124,13 @@ class Construction:
         return f"Construction.parse({str(self)!r})"
 
 
-Element: TypeAlias = str | int
+Element = str | int
 """An element of a set document. 1 and "1" are two elements."""
-Content: TypeAlias = str | Collection[Element]
+Content = str | Collection[Element]
 """The content of a document: a text, or a set of elements."""
-ShinglingKind: TypeAlias = Literal["word", "char", "set", "foreign"]
+ShinglingKind = Literal["word", "char", "set", "foreign"]
 
-SketchName: TypeAlias = Literal["fast", "minhash"]
+SketchName = Literal["fast", "minhash"]
 MIN_LANES = 16
 MIN_RUN = 3
 MAX_RUN = 1000
@@ -617,9 +617,9 @@ class Cluster:
     metadata: tuple[dict[str, Any], ...] | None = field(default=None, repr=False, hash=False)
 
 
-Verdict: TypeAlias = Literal["keep", "drop", "different"]
+Verdict = Literal["keep", "drop", "different"]
 """A verdict: keep a document, drop it, or documents are not duplicates of each other."""
-DecisionState: TypeAlias = Literal["holds", "overruled", "changed", "missing"]
+DecisionState = Literal["holds", "overruled", "changed", "missing"]
 
 
 @dataclass(frozen=True, slots=True)

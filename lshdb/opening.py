@@ -1,7 +1,5 @@
 """Opening a database file, or making one."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

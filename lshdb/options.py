@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from lshdb.errors import SettingsError, UsageError
 from lshdb.groups import Kind, Option, Options, argument
@@ -17,15 +17,15 @@ from lshdb.progress import Progress
 if TYPE_CHECKING:
     from lshdb.model import AddReport, Content, DroppedRow, Failure, Settings
 
-Keep: TypeAlias = Literal["first", "longest", "last"]
+Keep = Literal["first", "longest", "last"]
 """Which of similar documents is kept."""
-OnSimilar: TypeAlias = Literal["keep", "skip"]
+OnSimilar = Literal["keep", "skip"]
 """What happens to a new document that is similar to a stored one."""
-Format: TypeAlias = Literal["auto", "text", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
+Format = Literal["auto", "text", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
 """How a file holds documents; `auto` goes by its suffix."""
-Mode: TypeAlias = Literal["create", "read", "write"]
-SqlValue: TypeAlias = str | int | float | bytes | None
-Parameters: TypeAlias = Sequence[SqlValue] | Mapping[str, SqlValue]
+Mode = Literal["create", "read", "write"]
+SqlValue = str | int | float | bytes | None
+Parameters = Sequence[SqlValue] | Mapping[str, SqlValue]
 """Values for each ? in SQL, or for each :name."""
 
 TIMEOUT = 30.0
@@ -68,56 +68,50 @@ def number_or(word: str, value: int | str) -> Callable[[str], int | str]:
 # options that several groups have
 
 _READER: Kind = ("a reader of files", lambda value: hasattr(value, "batches"))
-Threshold: TypeAlias = Annotated[
+Threshold = Annotated[
     float | None, Option("Minimum similarity. [default: the database's]", above=0, max=1)
 ]
-Top: TypeAlias = Annotated[int | None, Option("Maximum number, best first. [default: all]", min=1)]
-StoredKey: TypeAlias = Annotated[
+Top = Annotated[int | None, Option("Maximum number, best first. [default: all]", min=1)]
+StoredKey = Annotated[
     str | None,
     Option("A stored document, by its key.", metavar="KEY"),
 ]
-Estimate: TypeAlias = Annotated[bool, Option("Faster: estimate from signatures.")]
-Where: TypeAlias = Annotated[
-    str | None, Option("Only documents that match this expression.", metavar="SQL")
-]
-WhereParameters: TypeAlias = Annotated[
+Estimate = Annotated[bool, Option("Faster: estimate from signatures.")]
+Where = Annotated[str | None, Option("Only documents that match this expression.", metavar="SQL")]
+WhereParameters = Annotated[
     Parameters,
     Option("Value of a ? in the SQL; repeatable.", metavar="VALUE", flags=("--parameter", "-p")),
 ]
-FieldNames: TypeAlias = Annotated[
+FieldNames = Annotated[
     Sequence[str],
     Option(
         "Add these fields, or the text, to each result.", metavar="NAME,...", parse=names_of_text
     ),
 ]
-KeepOption: TypeAlias = Annotated[
-    Keep, Option("Which of similar ones to keep.", metavar="first|longest|last")
-]
-Path: TypeAlias = Annotated[str | os.PathLike[str], argument("The file.")]
-OnProgress: TypeAlias = Annotated[
+KeepOption = Annotated[Keep, Option("Which of similar ones to keep.", metavar="first|longest|last")]
+Path = Annotated[str | os.PathLike[str], argument("The file.")]
+OnProgress = Annotated[
     bool | Progress,
     argument("True for a bar; or a function, called with done, total (or None) and unit."),
 ]
-Encoding: TypeAlias = Annotated[
-    str | None, Option("Of texts. [default: UTF-8, or the BOM's]", metavar="NAME")
-]
-AnyReader: TypeAlias = Annotated[
+Encoding = Annotated[str | None, Option("Of texts. [default: UTF-8, or the BOM's]", metavar="NAME")]
+AnyReader = Annotated[
     Any,
     argument("A reader of files, instead of the options for one.", _READER),
 ]
-Workers: TypeAlias = Annotated[
+Workers = Annotated[
     int | None, argument("Processes that sign beside this one; None: the processors to spare.")
 ]
-OnBatch: TypeAlias = Annotated[
+OnBatch = Annotated[
     "Callable[[AddReport], None] | None",
     argument("Called with the report of each batch when it is safely in the file."),
 ]
-OnFailure: TypeAlias = Annotated[
+OnFailure = Annotated[
     "Callable[[Failure], None] | None",
     argument("Called with each file, line and row that gives no document."),
 ]
-SampleSeed: TypeAlias = Annotated[int, Option("Seed of samples.", min=0)]
-Timeout: TypeAlias = Annotated[
+SampleSeed = Annotated[int, Option("Seed of samples.", min=0)]
+Timeout = Annotated[
     float,
     Option("Wait while another process writes.", min=0, max=LONGEST_TIMEOUT, metavar="SECONDS"),
 ]

@@ -3,16 +3,13 @@
 rich, which shows the bar, is imported only when needed.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeAlias
 
 from lshdb.formatting import size
 
-Progress: TypeAlias = Callable[[int, int | None, str], object]
+Progress = Callable[[int, int | None, str], object]
 """Called with the amount done, the total (None if unknown), and the unit, such as `documents`."""
 BYTES = "bytes"
 """The unit of input. Where its total is known a bar goes by it, and other units stand beside."""

@@ -1,7 +1,5 @@
 """The defaults of a new file, and whether a file has the settings that a user asks for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TypeVar
 

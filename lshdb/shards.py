@@ -1,7 +1,5 @@
 """One collection in several files: each is queried, and the matches are merged."""
 
-from __future__ import annotations
-
 import glob
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager

@@ -1,7 +1,5 @@
 """The commands that fill a database: init, add, sync."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from functools import partial

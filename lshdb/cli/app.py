@@ -1,7 +1,5 @@
 """The `lshdb` command."""
 
-from __future__ import annotations
-
 import os
 import sys
 from importlib import import_module

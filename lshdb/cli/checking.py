@@ -1,7 +1,5 @@
 """Commands that look after the file: check, backup, reindex."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import replace

@@ -9,7 +9,7 @@ from dataclasses import asdict, astuple, replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -203,7 +203,7 @@ def _text(content: object) -> str:
 
 _COMMON_SHOWN = 5
 
-Base: TypeAlias = Annotated[
+Base = Annotated[
     Sequence[str] | None,
     Option("Ignore passages of this text, which anyone may copy; repeatable.", metavar="FILE"),
 ]

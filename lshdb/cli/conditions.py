@@ -1,7 +1,5 @@
 """SQL from the command line: an expression or a statement, and the values for its parameters."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The commands about which documents stay: review, decide, decisions, remove."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence

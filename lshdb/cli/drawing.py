@@ -1,7 +1,5 @@
 """Two documents at a terminal: how they differ, for `lshdb review` and `lshdb compare`."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Files that a command writes: whole under their names, or not at all."""
 
-from __future__ import annotations
-
 import os
 import stat
 import sys

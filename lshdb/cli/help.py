@@ -1,7 +1,5 @@
 """Help pages: options by what they are about."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """The commands that show what a database holds: info, show, buckets, sql, serve, report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict

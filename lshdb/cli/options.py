@@ -1,11 +1,9 @@
 """Options that several commands share; a dataclass stands for the options that are its fields."""
 
-from __future__ import annotations
-
 import os
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import typer
 
@@ -22,16 +20,14 @@ from lshdb.sources.paths import FORMATS, format_of
 
 # documents
 
-ListSkipped: TypeAlias = Annotated[bool, Option("Say of each file that is not read why.")]
+ListSkipped = Annotated[bool, Option("Say of each file that is not read why.")]
 key_argument = partial(typer.Argument, parser=key_of_text, autocompletion=completed_keys)
 """An argument of keys of stored documents."""
-Who: TypeAlias = Annotated[
-    str | None, Option("Who decides. [default: your user name]", metavar="NAME")
-]
-Null: TypeAlias = Annotated[
+Who = Annotated[str | None, Option("Who decides. [default: your user name]", metavar="NAME")]
+Null = Annotated[
     bool, Option("The listed keys or paths end with NUL bytes.", flags=("--null", "-0"))
 ]
-FailIfFound: TypeAlias = Annotated[bool, Option("Exit with status 1 if anything is found.")]
+FailIfFound = Annotated[bool, Option("Exit with status 1 if anything is found.")]
 
 
 NAMING = "--{}-field"
@@ -69,7 +65,7 @@ REFERENCE_NAMING = "--against-text-field"
 
 # results
 
-AsJson: TypeAlias = Annotated[bool, Option("Print a JSON object per line.", flags=("--json",))]
+AsJson = Annotated[bool, Option("Print a JSON object per line.", flags=("--json",))]
 
 
 class Form(Options):

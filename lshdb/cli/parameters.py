@@ -1,7 +1,5 @@
 """Groups of options as parameters of a command: what typer makes its options of."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import fields

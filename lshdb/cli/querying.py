@@ -1,13 +1,11 @@
 """The commands that find similar documents: query, pairs, clusters."""
 
-from __future__ import annotations
-
 import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import typer
 
@@ -45,7 +43,7 @@ from lshdb.sketching.constructions import candidate_probability
 from lshdb.sources.batch import Batch
 from lshdb.sources.paths import escaped, format_of, key_of
 
-_Answer: TypeAlias = tuple[str, list[Match]]
+_Answer = tuple[str, list[Match]]
 _COUNTED = 500
 """Queries between two updates of the progress bar."""
 

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, cycle, islice
 from operator import itemgetter
 from types import NoneType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from orjson import Fragment
 
@@ -36,7 +36,7 @@ from lshdb.sources.sinks import Columns, Target, several_types
 if TYPE_CHECKING:
     from rich.text import Text
 
-Cell: TypeAlias = str | int | float | bytes | None
+Cell = str | int | float | bytes | None
 _NESTED = (list, tuple, dict)
 _TABLE_ROWS = 1_000
 _LONGEST_CELL = 100

@@ -1,7 +1,5 @@
 """A review at a terminal: shows two documents of a cluster, and takes a key that decides."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping
 from itertools import chain, islice

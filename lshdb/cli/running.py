@@ -1,14 +1,12 @@
 """How a command ends: its exit status, and one line on standard error if it failed."""
 
-from __future__ import annotations
-
 import inspect
 import os
 import signal
 import sys
 from collections.abc import Callable
 from functools import wraps
-from typing import Annotated, ParamSpec, TypeAlias
+from typing import Annotated, ParamSpec
 
 import typer
 
@@ -19,7 +17,7 @@ from lshdb.errors import LshdbError, UsageError, limits_to
 FAILED = 1
 WRONG_USAGE = 2
 INTERRUPTED = 130
-Quiet: TypeAlias = Annotated[
+Quiet = Annotated[
     bool,
     typer.Option("--quiet", "-q", help="No notes and no progress."),
 ]

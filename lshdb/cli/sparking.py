@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from lshdb.model import Settings
     from lshdb.spark.counts import Counted, Counts
 
-Input: TypeAlias = Annotated[
+Input = Annotated[
     str,
     typer.Argument(metavar="INPUT", help="Parquet or JSON lines, on any path that Spark reads."),
 ]

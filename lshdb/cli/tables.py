@@ -1,7 +1,5 @@
 """The tables that dedup reads, and the files that it writes their rows to."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The command tune: predicts what constructions do, before anything is indexed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

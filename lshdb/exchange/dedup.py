@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import chain, compress
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +37,7 @@ from lshdb.sources.records import Collector, RecordOptions
 from lshdb.sources.sinks import Target, rows_of
 from lshdb.tuning.resolve import resolve
 
-Mask: TypeAlias = npt.NDArray[np.bool_]
+Mask = npt.NDArray[np.bool_]
 _ROWS = 1_000
 _NAME = "row"
 """Name of rows without a file in messages, before their number."""

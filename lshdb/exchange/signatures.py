@@ -1,7 +1,5 @@
 """Signatures in and out: those of a database as a matrix, and a matrix into a database."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 

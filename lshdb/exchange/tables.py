@@ -1,7 +1,5 @@
 """Adding Arrow tables: needs the extra `arrow`; pyarrow is imported for the first one."""
 
-from __future__ import annotations
-
 from lshdb.errors import UsageError
 from lshdb.ingest.add import add_documents
 from lshdb.model import AddReport

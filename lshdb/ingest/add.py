@@ -9,8 +9,6 @@ processes together) signing takes 33%, band rows 16%, rows of documents 8%, the 
 the log into the file 7%, passing documents between processes 6%, parsing 5%, signatures 4%.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import replace

@@ -5,14 +5,12 @@ batches do so less often. Batches therefore grow with the file. They need not be
 files are read while earlier ones are written.
 """
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TypeAlias, cast
+from typing import cast
 
 from lshdb.errors import ContentError, InputError
 from lshdb.ingest.parts import Part, Signatures, SignedPart, Signing
@@ -26,7 +24,7 @@ from lshdb.sources.records import RecordOptions, key_fault
 from lshdb.store.store import Store
 from lshdb.workers import Pending, Workers, default_workers
 
-Item: TypeAlias = Document | tuple[str, Content] | Mapping[str, object] | Batch
+Item = Document | tuple[str, Content] | Mapping[str, object] | Batch
 """An item to add: a document, also as a pair of key and content or a record, or a batch of them."""
 
 _BAND_ROW = 64

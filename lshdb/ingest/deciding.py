@@ -4,8 +4,6 @@ Decisions are a log: a later one about the same content may overrule an earlier 
 again if the later one is undone.
 """
 
-from __future__ import annotations
-
 import getpass
 import re
 from collections.abc import Iterable, Sequence

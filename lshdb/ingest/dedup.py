@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, repeat
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +43,7 @@ _OWN_KEY = -1
 """The place of a text file."""
 
 
-Screen: TypeAlias = Callable[[Sequence[SignedPart]], tuple[list[DroppedRow | None], int]]
+Screen = Callable[[Sequence[SignedPart]], tuple[list[DroppedRow | None], int]]
 """Drops documents because of others than those of the file that they go to.
 
 Returns for each document of parts why it is dropped, None for the others; and how many of the

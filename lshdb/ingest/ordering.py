@@ -5,8 +5,6 @@ file, from which they are read in the order of decisions; then the input is read
 kept rows.
 """
 
-from __future__ import annotations
-
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence

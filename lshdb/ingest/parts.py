@@ -1,7 +1,5 @@
 """Parts of a batch: documents that are digested and signed together."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast

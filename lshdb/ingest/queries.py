@@ -1,7 +1,5 @@
 """A stream of queries: read and signed like added documents, and answered in batches."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace

@@ -1,14 +1,11 @@
 """A reference: a collection that is only read; near duplicates of it are left out elsewhere."""
 
-from __future__ import annotations
-
 import glob
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
 
 from lshdb.errors import InputError, SettingsMismatch
 from lshdb.ingest.add import added
@@ -29,7 +26,7 @@ from lshdb.store.connection import TIMEOUT
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
 
-Without: TypeAlias = Callable[[Sequence[str], Sequence[bytes]], list[set[str]]]
+Without = Callable[[Sequence[str], Sequence[bytes]], list[set[str]]]
 """Finds for the keys and digests of documents the keys of stored ones to ignore for each."""
 
 

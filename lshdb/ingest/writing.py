@@ -1,7 +1,5 @@
 """Writing signed documents, within the caller's transaction."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import chain, count
 

@@ -4,8 +4,6 @@ A check reads one moment of the file and blocks no writer. A repair is one trans
 steps, after each of which the file is examined again.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The file is read once, in order and in constant memory: documents with their sig
 tables that follow from these, each compared by checksums.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence

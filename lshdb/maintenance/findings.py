@@ -1,7 +1,5 @@
 """The problems that `check` finds in a file, and the repairs of `--repair`."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from types import MappingProxyType
 

@@ -9,8 +9,6 @@ alone, a tenth to a third more for two million. Readers see nothing of it before
 go to the write-ahead log, and the table itself stays as it is.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterable, Iterator
 from itertools import pairwise

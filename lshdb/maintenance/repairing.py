@@ -4,8 +4,6 @@ Each step needs what those before it repaired: tables, then documents, then the 
 documents have wrong rows, only these rows are written; otherwise the table is rebuilt.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 

@@ -1,7 +1,5 @@
 """The documents in buckets: the one place that looks buckets up by their keys."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ from lshdb.model import Shingles
 from lshdb.search.similarity import Exact
 from lshdb.shingling.arrays import IntArray, chunks, expand_ranges, offsets_of, runs
 
-Mask: TypeAlias = npt.NDArray[np.bool_]
+Mask = npt.NDArray[np.bool_]
 
 _AT_ONCE = 1 << 20
 """Members numbered at once."""

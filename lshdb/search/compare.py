@@ -1,7 +1,5 @@
 """Why two documents are similar, or not, by exact comparison, signatures and buckets."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Decisions about documents: all of them, those that hold by key, and those for a join."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import groupby

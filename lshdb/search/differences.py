@@ -9,8 +9,6 @@ The time is bounded for all texts: an alignment takes one operation on a large i
 word, and long ranges are aligned part by part.
 """
 
-from __future__ import annotations
-
 import re
 import zlib
 from bisect import bisect_right
@@ -20,7 +18,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise, zip_longest
 from math import isqrt
 from operator import itemgetter
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from lshdb.model import Element, Passage
 
@@ -46,9 +44,9 @@ _WORDS = re.compile(rf"[{_HAN}]|[^\W{_HAN}]+")
 _WORD = re.compile(rf"(\s*)([{_HAN}]|[^\W{_HAN}]+|[^\w\s])(\s*)")
 """A word or sign, with the blanks behind it, and before it at the start of a line."""
 
-Span: TypeAlias = tuple[int, int]
-Kind: TypeAlias = Literal["same", "changed", "moved"]
-RowKind: TypeAlias = Literal["same", "changed", "only"]
+Span = tuple[int, int]
+Kind = Literal["same", "changed", "moved"]
+RowKind = Literal["same", "changed", "only"]
 
 
 @dataclass(frozen=True, slots=True)

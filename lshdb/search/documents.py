@@ -1,7 +1,5 @@
 """Stored documents by their keys: their parts, their buckets, lists of keys."""
 
-from __future__ import annotations
-
 from itertools import compress
 
 from lshdb.errors import UsageError

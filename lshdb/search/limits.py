@@ -15,8 +15,6 @@ what a limit leaves out; `lshdb.errors.warn_of_limit` passes it to the caller.
 | `tune` | the first `sample_rows` | warns |
 """
 
-from __future__ import annotations
-
 from lshdb.errors import Cut
 from lshdb.limits import Limit
 

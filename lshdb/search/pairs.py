@@ -1,11 +1,9 @@
 """All similar pairs of a database, and their clusters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import repeat
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +25,7 @@ from lshdb.store.conditions import Condition
 from lshdb.store.lookups import DocumentRow, StoreReader
 from lshdb.store.store import Store
 
-Scored: TypeAlias = tuple[IntArray, IntArray, npt.NDArray[np.float64]]
+Scored = tuple[IntArray, IntArray, npt.NDArray[np.float64]]
 """Pairs int64[n] and int64[n], and their similarities."""
 _COMPARED = "documents compared"
 _STAR = Limit(whole=0, first=1, others=0)

@@ -5,15 +5,13 @@ the pairs of such windows grow linearly with the collection. All windows are fou
 a temporary file; then the pairs are compared block by block, as the candidates of one query are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache
 from heapq import nlargest
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -67,7 +65,7 @@ _DOCUMENT = np.dtype(
     ]
 )
 
-Noted: TypeAlias = list[tuple[str, CommonPassage]]
+Noted = list[tuple[str, CommonPassage]]
 """Common runs, with the key of a document that has each."""
 
 

@@ -4,8 +4,6 @@ The fingerprints of a text (lshdb.shingling.winnowing) name the documents that m
 `Settings.passages` units with it; their contents decide.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice, repeat
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -48,8 +48,8 @@ from lshdb.store.conditions import Condition
 from lshdb.store.lookups import DocumentRow, StoreReader
 from lshdb.store.store import Store
 
-Mask: TypeAlias = npt.NDArray[np.bool_]
-Keep: TypeAlias = Callable[[IntArray], Mask]
+Mask = npt.NDArray[np.bool_]
+Keep = Callable[[IntArray], Mask]
 """Returns which of some documents, int64[n], may be candidates, bool[n]."""
 
 _MAX_TOP = 1 << 31

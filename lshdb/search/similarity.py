@@ -12,11 +12,8 @@ of the join. What they read is kept while there is room, and then all dropped: p
 order of their documents, so that most of the next ones were just read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -41,9 +38,9 @@ from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sketching.constructions import evaluate
 from lshdb.store.lookups import StoreReader
 
-Shares: TypeAlias = npt.NDArray[np.float64]
-Signatures: TypeAlias = npt.NDArray[np.uint32]
-Parities: TypeAlias = npt.NDArray[np.uint64]
+Shares = npt.NDArray[np.float64]
+Signatures = npt.NDArray[np.uint32]
+Parities = npt.NDArray[np.uint64]
 
 MARGIN = 5.0
 """Standard errors by which an estimate may be below a similarity that is still verified: fewer than
@@ -518,7 +515,7 @@ class Estimates:
         self._used += len(missing)
 
 
-Scorer: TypeAlias = Exact | Estimates
+Scorer = Exact | Estimates
 
 
 def _words(shingles: IntArray) -> int:

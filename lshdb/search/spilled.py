@@ -1,7 +1,5 @@
 """What does not fit in memory: a temporary file that worker processes read too."""
 
-from __future__ import annotations
-
 import os
 from tempfile import TemporaryFile
 from typing import Any

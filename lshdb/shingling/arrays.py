@@ -1,14 +1,12 @@
 """Arrays that hold the values of many items one after another: where items begin, and parts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-IntArray: TypeAlias = npt.NDArray[np.int64]
+IntArray = npt.NDArray[np.int64]
 """Numbers of documents, counts, or places."""
 _T = TypeVar("_T")
 

@@ -1,7 +1,5 @@
 """The stored form of a document: clean text, or a set as a JSON array in a fixed order."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import cast
 

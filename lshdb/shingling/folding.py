@@ -7,8 +7,6 @@ later need care: they stay as they are. The classes of all code points are read 
 `unicode14.bin`, which `scripts/make_unicode_table` wrote.
 """
 
-from __future__ import annotations
-
 import functools
 import sys
 import unicodedata

@@ -37,8 +37,6 @@ number: two words that change places collide if their difference and that of two
 fewer than one of 2^50 processes, each of which draws its own seed and shows no hash.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Runs of consecutive shingles that two texts share."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -6,8 +6,6 @@ may combine. A stretch that does not change stays character for character; other
 character counts as made of the whole stretch, which is usually one character.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -14,8 +14,6 @@ need fewer calls for the same text; but their arrays, several times as large, sh
 processor's cache. `scripts/bench kernels` measures a change.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from itertools import chain, pairwise

@@ -1,16 +1,12 @@
 """Banding: a signature is cut into bands of rows, and each band is hashed to a bucket key."""
 
-from __future__ import annotations
-
-from typing import TypeAlias
-
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.model import Construction
 from lshdb.shingling.hashing import constants
 
-BucketKeys: TypeAlias = npt.NDArray[np.int64]
+BucketKeys = npt.NDArray[np.int64]
 
 _32 = np.uint64(32)
 

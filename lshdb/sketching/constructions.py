@@ -5,8 +5,6 @@ monotone: another colliding band never removes a candidate. The probabilities ar
 S-curve. Source: Leskovec, Rajaraman, Ullman, Mining of Massive Datasets, sections 3.4 and 3.6.3.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -13,11 +13,8 @@ A document without shingles has the signature EMPTY in every lane; it is similar
 callers keep it out of comparisons.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -220,7 +217,7 @@ class MinHashSketch:
         return h
 
 
-Sketch: TypeAlias = FastSketch | MinHashSketch
+Sketch = FastSketch | MinHashSketch
 """Makes signatures of `lanes` lanes; the same for the same seed on every machine."""
 
 

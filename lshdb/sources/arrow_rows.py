@@ -4,8 +4,6 @@ Documents are made of Python's values: that takes a hundredth of the time of wri
 pyarrow, the extra `arrow`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress

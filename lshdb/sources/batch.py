@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lshdb.model import Content, Document, Failure, FileState
 from lshdb.sources.metadata import from_json
@@ -15,9 +15,9 @@ from lshdb.sources.metadata import from_json
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Where: TypeAlias = tuple[str | None, int | None]
+Where = tuple[str | None, int | None]
 """The file that a row or document is from, and its number there; None for what has none."""
-Record: TypeAlias = dict[str, Any]
+Record = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

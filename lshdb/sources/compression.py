@@ -1,7 +1,5 @@
 """Compressed files, detected by their suffix: the only place that packs and unpacks."""
 
-from __future__ import annotations
-
 import io
 import zlib
 from collections.abc import Iterator

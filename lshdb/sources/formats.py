@@ -4,8 +4,6 @@ A class takes the name of its format, and has `read(Input)` for batches of docum
 `sink(Target, TableSchema)` for a writer.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress

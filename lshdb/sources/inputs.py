@@ -1,7 +1,5 @@
 """A file that is read: its bytes, its text in UTF-8 in chunks, or all of it as one text."""
 
-from __future__ import annotations
-
 import codecs
 import os
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """JSON lines and JSON arrays: read and written."""
 
-from __future__ import annotations
-
 import codecs
 import json
 import re

@@ -1,7 +1,5 @@
 """The other fields of a row, kept with its document as a JSON object."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

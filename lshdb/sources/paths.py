@@ -1,7 +1,5 @@
 """Which files are read, their formats, and how they are opened."""
 
-from __future__ import annotations
-
 import glob
 import os
 import re
@@ -9,12 +7,12 @@ import stat
 import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, Literal, TypeAlias
+from typing import BinaryIO, Literal
 
 from lshdb.errors import InputError
 from lshdb.sources.compression import compression_of, unpacked, without_compression
 
-Format: TypeAlias = Literal["auto", "text", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
+Format = Literal["auto", "text", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
 
 STDIN = "-"
 BUFFER = 1 << 20

@@ -3,8 +3,6 @@
 Input that cannot be read becomes a failure in a batch, so that one bad line costs one line.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import time

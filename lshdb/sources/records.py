@@ -2,14 +2,11 @@
 and metadata, whatever the record was read from (docs/inputs.md has them as a table).
 """
 
-from __future__ import annotations
-
 import json
 import operator
 from collections import Counter
 from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from lshdb.errors import ContentError, InputError
 from lshdb.json_text import MAX_DEPTH, loads, repaired, without_surrogates
@@ -27,7 +24,7 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _NAMES_SHOWN = 10
 _NAME_SHOWN = 40
 _MISSING = object()
-Path: TypeAlias = tuple[str, ...]
+Path = tuple[str, ...]
 """The name of a field, after those of the objects that it is in."""
 
 

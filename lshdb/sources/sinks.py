@@ -6,21 +6,19 @@ go out: JSON as in metadata (lshdb.sources.metadata), CSV with texts as they are
 JSON, null as an empty field.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO
 
 from lshdb.errors import InputError, UsageError
 from lshdb.sources.batch import Origin, Rows, TableSchema
 from lshdb.sources.outputs import Output
 
-Columns: TypeAlias = Mapping[str, type]
+Columns = Mapping[str, type]
 """Names and types: str, int, float, bool, bytes; list for JSON arrays and objects, which are JSON
 text in CSV and Parquet; object for any value of SQLite or JSON. Every value may be None."""
-Values: TypeAlias = Iterable[Sequence[object]]
+Values = Iterable[Sequence[object]]
 """Rows, of a value for each column."""
 
 

@@ -6,14 +6,11 @@ ones override those above, and a file in an ignored directory cannot be included
 The library pathspec matches patterns; it is imported when there are some.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
-from typing import TypeAlias
 
 from lshdb.errors import UsageError
 from lshdb.options import WalkingOptions
@@ -69,9 +66,9 @@ class SkippedFiles:
         return {kind: getattr(self, kind) for kind in kinds}
 
 
-_Patterns: TypeAlias = list[tuple[re.Pattern[str], bool]]
+_Patterns = list[tuple[re.Pattern[str], bool]]
 """Patterns, the last one first, and whether each excludes or includes what it matches."""
-_Placed: TypeAlias = tuple[_Patterns, str, int]
+_Placed = tuple[_Patterns, str, int]
 """Patterns, the prefix of a path for them, and how many of its characters they do not see."""
 
 

@@ -5,8 +5,6 @@ another pairs each with those before it. A self-join would sort all rows twice, 
 one document, which are most.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa

@@ -6,8 +6,6 @@ smaller ones: each keeps components connected, and edges finally point at the sm
 Every round is checkpointed, or plans would grow with each round.
 """
 
-from __future__ import annotations
-
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 

@@ -6,8 +6,6 @@ most clusters, and of copies nothing, however many there are. What is left of ea
 decided by one task, in order.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """The documents of a DataFrame; columns are checked before any job starts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """From a DataFrame to lshdb files, and back."""
 
-from __future__ import annotations
-
 import glob
 import os
 import shutil

@@ -6,8 +6,6 @@ more than other text. The first documents of each such fingerprint are read, to 
 around it are common. Then the contents of pairs are compared, by the same functions as in a file.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

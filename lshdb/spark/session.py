@@ -1,7 +1,5 @@
 """Starting Spark, and its errors as lshdb's own."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

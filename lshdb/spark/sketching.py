@@ -1,9 +1,6 @@
 """Signatures and bands of documents: the kernels of the library over batches of Arrow."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
-from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +14,7 @@ from lshdb.sketching.signing import sign
 from lshdb.spark.counts import Counts
 from lshdb.spark.documents import contents_of, documents
 
-Batches: TypeAlias = Iterator[pa.RecordBatch]
+Batches = Iterator[pa.RecordBatch]
 
 
 @takes(SparkOptions)

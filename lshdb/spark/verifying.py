@@ -4,10 +4,7 @@ Contents are shipped rather than shingle hashes, which take several times as muc
 are made again for the few pairs that are similar, rather than shipped for all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +26,7 @@ from lshdb.spark.candidates import candidate_pairs
 from lshdb.spark.documents import contents_of, documents, schema_of
 from lshdb.spark.sketching import Batches, bands, signed
 
-Compare: TypeAlias = Callable[[pa.RecordBatch, list[Content], IntArray], pa.RecordBatch]
+Compare = Callable[[pa.RecordBatch, list[Content], IntArray], pa.RecordBatch]
 """Compares pairs (a, b), sorted by a: the documents are given once each, and the indices among them
 of both documents of each pair, int64[2, n]."""
 

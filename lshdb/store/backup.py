@@ -1,7 +1,5 @@
 """Copying the file while it is in use: one moment of it, whole under its new name or not at all."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

@@ -6,8 +6,6 @@ It runs like `lshdb sql`, on a connection that can only read, and in the transac
 that it belongs to.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,10 +1,8 @@
 """Opening and checking the file, transactions, and SQLite's errors as lshdb's own."""
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from lshdb.errors import (
     NoDatabase,
@@ -19,7 +17,7 @@ from lshdb.store.schema import FORMAT, check_contents, definitions, seal
 from lshdb.store.sqlite_errors import directory_is_read_only, translated_errors
 from lshdb.store.transactions import run_when_free
 
-Mode: TypeAlias = Literal["create", "write", "read"]
+Mode = Literal["create", "write", "read"]
 
 APPLICATION_ID = 0x6C736864
 """The mark of an lshdb file in SQLite's header: the bytes `lshd`."""

@@ -1,7 +1,5 @@
 """SQL functions for connections to an lshdb file."""
 
-from __future__ import annotations
-
 import sqlite3
 from functools import partial
 from pathlib import Path

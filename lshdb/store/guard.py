@@ -6,8 +6,6 @@ does it notice a fork: its locks belong to the process that opened the file, and
 to hold them.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import time
@@ -15,15 +13,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import get_ident
-from typing import Any, TypeAlias
+from typing import Any
 from weakref import WeakSet
 
 from lshdb.errors import StoreError, UsageError
 from lshdb.limits import DEFAULTS
 from lshdb.store.sqlite_errors import translated_errors
 
-SqlValue: TypeAlias = str | int | float | bytes | None
-_Identity: TypeAlias = tuple[int, int]
+SqlValue = str | int | float | bytes | None
+_Identity = tuple[int, int]
 
 
 class Connection(sqlite3.Connection):

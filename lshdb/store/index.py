@@ -1,10 +1,7 @@
 """The index: signatures, and the rows of bands and fingerprints that follow from documents."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +12,7 @@ from lshdb.store import statements as sql
 from lshdb.store.guard import Connection
 from lshdb.store.rows import integers
 
-IndexRows: TypeAlias = IntArray
+IndexRows = IntArray
 """Rows of a table, as the columns int64[3, n] in the table's order."""
 
 SLOTS = sql.SLOTS

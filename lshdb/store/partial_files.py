@@ -4,8 +4,6 @@ A run locks the files that it will delete or rename, and the system releases the
 ends in any way. So an unlocked one is left over, even if another process has its number.
 """
 
-from __future__ import annotations
-
 import contextlib
 import glob
 import os

@@ -1,7 +1,5 @@
 """A user's own SQL, on a separate connection that can only read."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

@@ -4,14 +4,12 @@ A file with damage that SQLite cannot see gives values of another type, or NULL:
 some of them into numbers, and Python into the word None. They are refused here.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -23,7 +21,7 @@ from lshdb.store.guard import SqlValue as SqlValue
 
 _T = TypeVar("_T")
 
-Parameters: TypeAlias = Sequence[SqlValue] | Mapping[str, SqlValue]
+Parameters = Sequence[SqlValue] | Mapping[str, SqlValue]
 """Values for each ? in SQL, or for each :name."""
 
 

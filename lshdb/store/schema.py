@@ -11,8 +11,6 @@ The connection has its own limits besides this check.
 `check` reports the same faults, and its repair makes what is missing.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """SQLite's errors as lshdb's own, chosen by SQLite's error code."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Iterator

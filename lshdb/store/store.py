@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from lshdb.errors import DamagedFile, UsageError
 from lshdb.limits import DEFAULTS, Limits
@@ -42,7 +42,7 @@ class KnownDocument:
     metadata: str | None
 
 
-DocumentValues: TypeAlias = tuple[int, str, int, bytes | bytearray, str | None, str | None]
+DocumentValues = tuple[int, str, int, bytes | bytearray, str | None, str | None]
 """The columns of a document: doc_id, key, shingles, digest, metadata, content.
 
 The sqlite3 module looks for an adapter of bytes, and of None, but not of a bytearray: for many rows

@@ -1,19 +1,17 @@
 """Transactions: all or nothing, each writer in its turn, and a log that does not grow for ever."""
 
-from __future__ import annotations
-
 import os
 import random
 import sqlite3
 import time
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from lshdb.errors import StoreError, UsageError
 from lshdb.store.guard import Connection
 from lshdb.store.sqlite_errors import translated_errors
 
-Kind: TypeAlias = Literal["read", "write", "rebuild"]
+Kind = Literal["read", "write", "rebuild"]
 
 PAUSE = 0.005
 """Maximum seconds between two attempts to begin."""

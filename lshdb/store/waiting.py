@@ -3,8 +3,6 @@
 In a file, not in memory: there may be any number of them.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Container, Generator, Iterable
 from contextlib import AbstractContextManager

@@ -11,8 +11,6 @@ Pure functions. Source: Leskovec, Rajaraman, Ullman, Mining of Massive Datasets,
 0.2058
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The constructions worth having for a threshold, a recall and a number of lanes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -9,8 +9,6 @@ estimated too similar and more likely to be found.
 The index's candidates are read from the file: the band rows, and in a cascade its levels.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

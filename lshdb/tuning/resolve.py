@@ -1,7 +1,5 @@
 """From a user's request to a file's settings: defaults, and the choice of bands and rows."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import cast

@@ -1,7 +1,5 @@
 """How similar the documents of a database are, from a sample of its signatures."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -1,7 +1,5 @@
 """The fields of addresses and forms, each declared once with its type and range."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Annotated, Literal, TypeVar, get_args

@@ -1,7 +1,5 @@
 """The pages of one file as an ASGI application: from a request to a response."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from http import HTTPStatus

@@ -1,7 +1,5 @@
 """Two documents side by side, as rows of a page, some of them left out."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from operator import itemgetter
-from typing import TypeAlias
 
 from lshdb.limits import DEFAULTS
 from lshdb.model import Element, Passage
@@ -17,8 +14,8 @@ from lshdb.search.differences import Line, Row, differences, same_words, sets_be
 
 PART_ROWS = 500
 """Rows on a page: some 100 KB of lines or sentences."""
-StoredContent: TypeAlias = str | tuple[Element, ...] | None
-Sets: TypeAlias = list[tuple[int, list[Element]]]
+StoredContent = str | tuple[Element, ...] | None
+Sets = list[tuple[int, list[Element]]]
 """What only one of two sets has, only the other, and both: how many, and the first of them."""
 _MAX_CODE = 100_000
 """Characters by which a text looks like code."""

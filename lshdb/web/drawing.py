@@ -1,7 +1,5 @@
 """The numbers behind the pictures: the S-curve and a histogram."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

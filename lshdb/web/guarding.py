@@ -5,8 +5,6 @@ site's scripts read our answers. So requests must name this machine, or a host t
 allows. Other sites may link to pages, and request nothing: an image's address would run SQL.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from urllib.parse import parse_qs, urlsplit
 

@@ -1,7 +1,5 @@
 """Which clusters or pairs a page lists, in which order: filters from the address, on a survey."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Only the newest are kept, in memory.
 """
 
-from __future__ import annotations
-
 import hashlib
 import threading
 

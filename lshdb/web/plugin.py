@@ -3,8 +3,6 @@
 Whoever has Datasette for other files, and lshdb without the extra `datasette`, has it as before.
 """
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 with suppress(ModuleNotFoundError):

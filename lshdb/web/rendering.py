@@ -1,7 +1,5 @@
 """From a page's values to HTML or JSON: templates, how they show texts, addresses."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ It contains all that it shows, and needs no server, no script and no network. It
 the numbers of clusters, pairs and decisions, and the bytes of texts side by side.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """Results that take long: computed once per state of the file, in a thread of their own."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

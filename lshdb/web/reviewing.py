@@ -5,15 +5,13 @@ forms must come from our own pages and carry a token that no other site knows. T
 only, and no documents. A form is taken once: a key that is pressed twice decides once.
 """
 
-from __future__ import annotations
-
 import hmac
 import secrets
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from lshdb.database import Database
 from lshdb.errors import InputError, KeyNotFound, UsageError
@@ -30,7 +28,7 @@ _TIMEOUT = 10.0
 _REMEMBERED = 1_000
 """Forms that were taken; an older one is taken again."""
 
-Next: TypeAlias = tuple[str, dict[str, str]]
+Next = tuple[str, dict[str, str]]
 """The page that follows a form, and its query."""
 
 

@@ -1,7 +1,5 @@
 """The pages of one file, served to this machine only."""
 
-from __future__ import annotations
-
 import errno
 import signal
 import socket

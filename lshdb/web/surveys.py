@@ -4,12 +4,10 @@ A survey takes long for a million documents. It is computed once (lshdb.web.resu
 sorting a hundred thousand clusters takes a tenth of a second.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -34,7 +32,7 @@ _VALUES = 40
 _LONGEST_VALUE = 100
 
 Item = TypeVar("Item", Cluster, Pair)
-Facets: TypeAlias = dict[str, dict[str, list[int]]]
+Facets = dict[str, dict[str, list[int]]]
 """Fields of metadata with few values: for each value the indices of the items that have it, an
 index for each document."""
 

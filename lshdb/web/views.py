@@ -3,8 +3,6 @@
 The database is open for reading, and all work is bounded.
 """
 
-from __future__ import annotations
-
 import math
 import shlex
 from bisect import bisect_right
