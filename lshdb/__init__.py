@@ -47,7 +47,6 @@ if TYPE_CHECKING:
         Cluster,
         CommonPassage,
         Comparison,
-        Construction,
         CopiedPassage,
         DecidedRow,
         Decision,
@@ -61,15 +60,16 @@ if TYPE_CHECKING:
         PassagePair,
         Passages,
         Reindexed,
-        Settings,
         SharedBucket,
-        Shingling,
         Source,
         StoredDocument,
         SyncChange,
         SyncReport,
     )
     from lshdb.opening import open_database as open  # noqa: A004
+    from lshdb.shingling.shingling import Shingling
+    from lshdb.sketching.constructions import Construction
+    from lshdb.sketching.settings import Settings
     from lshdb.sketching.signature_sets import SignatureSet, Sketching
     from lshdb.store.functions import register_functions
     from lshdb.tuning.choices import Tuned, tune
@@ -161,6 +161,8 @@ def __getattr__(name: str) -> object:
     for module in (
         "lshdb.errors",
         "lshdb.model",
+        "lshdb.sketching.settings",
+        "lshdb.shingling.shingling",
         "lshdb.limits",
         "lshdb.database",
         "lshdb.opening",

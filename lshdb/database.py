@@ -17,13 +17,11 @@ from lshdb.model import (
     Bucket,
     Cluster,
     Comparison,
-    Content,
     Decision,
     Document,
     Info,
     Pair,
     Passages,
-    Settings,
     StoredDocument,
     Verdict,
 )
@@ -47,6 +45,8 @@ from lshdb.options import (
     TuneOptions,
 )
 from lshdb.search.query import search
+from lshdb.shingling.shingling import Content
+from lshdb.sketching.settings import Settings
 from lshdb.store.store import Store
 
 if TYPE_CHECKING:

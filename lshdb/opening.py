@@ -6,9 +6,8 @@ from pathlib import Path
 from lshdb.database import Database
 from lshdb.groups import takes_only
 from lshdb.options import OpenOptions
-from lshdb.settings import check_against
 from lshdb.store.store import Store
-from lshdb.tuning.resolve import resolve
+from lshdb.tuning.resolve import check_against, resolve
 
 
 @takes_only(OpenOptions)

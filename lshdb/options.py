@@ -15,7 +15,9 @@ from lshdb.limits import DEFAULTS, Limits
 from lshdb.progress import Progress
 
 if TYPE_CHECKING:
-    from lshdb.model import AddReport, Content, DroppedRow, Failure, Settings
+    from lshdb.model import AddReport, DroppedRow, Failure
+    from lshdb.shingling.shingling import Content
+    from lshdb.sketching.settings import Settings
 
 Keep = Literal["first", "longest", "last"]
 """Which of similar documents is kept."""

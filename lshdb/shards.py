@@ -9,10 +9,10 @@ from pathlib import Path
 from lshdb.database import Database
 from lshdb.errors import InputError, KeyNotFound, SettingsMismatch, UsageError
 from lshdb.exchange.results import Matches, matches_of
-from lshdb.model import Content
 from lshdb.opening import open_database
 from lshdb.options import TIMEOUT, QueryOptions
 from lshdb.search.query import best
+from lshdb.shingling.shingling import Content
 
 
 @contextmanager

@@ -39,7 +39,7 @@ from command_server import unprivileged as unprivileged
 
 import lshdb
 from lshdb.ingest.parts import Part, SignedPart
-from lshdb.model import Content, Shingles
+from lshdb.shingling.shingling import Content, Shingles
 from lshdb.workers import Pending, Workers
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -14,8 +14,9 @@ import numpy as np
 import oracles
 
 import lshdb
-from lshdb.model import Construction, Element, Shingling
+from lshdb.shingling.shingling import Element, Shingling
 from lshdb.sketching.banding import bucket_keys
+from lshdb.sketching.constructions import Construction
 
 Row = tuple[Any, ...]
 TABLES = ("settings", "documents", "signatures", "bands", "fingerprints", "decisions")

@@ -42,7 +42,7 @@ from lshdb.sources.paths import format_of
 from lshdb.store.partial_files import temporary_directory
 
 if TYPE_CHECKING:
-    from lshdb.model import Settings
+    from lshdb.sketching.settings import Settings
 
 
 def dedup(

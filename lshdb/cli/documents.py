@@ -11,8 +11,9 @@ from lshdb.cli.messages import message, warn
 from lshdb.cli.options import NAMING
 from lshdb.database import Database
 from lshdb.groups import Options
-from lshdb.model import Content, Failure
+from lshdb.model import Failure
 from lshdb.options import QueriesOptions, ReadingOptions, TextOptions
+from lshdb.shingling.shingling import Content
 from lshdb.sources.paths import format_of, printable_path
 
 if TYPE_CHECKING:

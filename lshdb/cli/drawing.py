@@ -9,9 +9,9 @@ from rich.text import Text
 
 from lshdb.errors import warn_of_limit
 from lshdb.limits import DEFAULTS
-from lshdb.model import Content
 from lshdb.search.differences import Line, differences, same_words, sets_beside, shown_rows
 from lshdb.search.limits import text_cut
+from lshdb.shingling.shingling import Content
 from lshdb.sources.paths import escaped
 
 _BESIDE = 1

@@ -27,7 +27,7 @@ from lshdb.model import Bucket
 from lshdb.options import GroupingOptions, StoredKey, WhereParameters
 from lshdb.progress import shown
 from lshdb.search.documents import count_distinct
-from lshdb.settings import settings_record
+from lshdb.sketching.settings import settings_record
 from lshdb.sources.paths import escaped, opened, printable_path
 
 _LONGEST_SQL = 2_000_000

@@ -15,7 +15,7 @@ from lshdb.options import ShapeOptions
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
-    from lshdb.model import Settings
+    from lshdb.sketching.settings import Settings
 
 _LOW_RECALL = 0.9
 _quiet = False

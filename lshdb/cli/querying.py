@@ -27,7 +27,7 @@ from lshdb.errors import InputError, UsageError
 from lshdb.exchange.results import match_columns, match_row, with_fields
 from lshdb.formatting import percent
 from lshdb.groups import Option, regrouped
-from lshdb.model import Content, Match
+from lshdb.model import Match
 from lshdb.options import (
     ClustersOptions,
     PairsOptions,
@@ -39,6 +39,7 @@ from lshdb.options import (
 )
 from lshdb.progress import Progress, silent
 from lshdb.shards import opened, query_files
+from lshdb.shingling.shingling import Content
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.sources.batch import Batch
 from lshdb.sources.paths import escaped, format_of, key_of

@@ -34,7 +34,7 @@ from lshdb.options import (
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from lshdb.model import Settings
+    from lshdb.sketching.settings import Settings
     from lshdb.spark.counts import Counted, Counts
 
 Input = Annotated[

@@ -10,15 +10,15 @@ from lshdb.cli.options import DatabaseFile, Form
 from lshdb.cli.results import write_results
 from lshdb.errors import LshdbError, UsageError
 from lshdb.groups import Option, regrouped
-from lshdb.model import Construction
 from lshdb.options import MeasureOptions, TuneOptions
-from lshdb.settings import THRESHOLD
+from lshdb.sketching.constructions import Construction
 from lshdb.sources.sinks import Columns
 from lshdb.tuning import measuring as tuning
 from lshdb.tuning.analysis import curve
 from lshdb.tuning.choices import SIMILARITIES, Tuned
 from lshdb.tuning.choices import tune as tune_shapes
 from lshdb.tuning.measuring import Measured
+from lshdb.tuning.resolve import THRESHOLD
 
 _PICTURES = (".png", ".pdf", ".svg")
 _ENOUGH = 100

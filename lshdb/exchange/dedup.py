@@ -24,9 +24,10 @@ from lshdb.ingest.batches import Job
 from lshdb.ingest.dedup import Outcome, Rule
 from lshdb.ingest.ordering import deduplicated
 from lshdb.ingest.reference import temporary_store
-from lshdb.model import DecidedRow, DroppedRow, Failure, Settings
+from lshdb.model import DecidedRow, DroppedRow, Failure
 from lshdb.options import DataOptions
 from lshdb.progress import silent
+from lshdb.sketching.settings import Settings
 from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.formats import KIND, arrow, output_format, sink
 from lshdb.sources.json_rows import lines_of

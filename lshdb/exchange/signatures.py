@@ -12,13 +12,14 @@ from lshdb.groups import checked
 from lshdb.ingest.batches import checked_key
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer
-from lshdb.model import AddReport, Settings
+from lshdb.model import AddReport
 from lshdb.options import RankingOptions
 from lshdb.search.query import search
 from lshdb.shingling.arrays import chunks
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST, digest
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.minhash import EMPTY, Signatures
+from lshdb.sketching.settings import Settings
 from lshdb.sketching.signature_sets import SignatureSet, Sketching
 from lshdb.sketching.signing import Signed
 from lshdb.sources.batch import Batch

@@ -15,9 +15,11 @@ from typing import cast
 from lshdb.errors import ContentError, InputError
 from lshdb.ingest.parts import Part, Signatures, SignedPart, Signing
 from lshdb.limits import Limits
-from lshdb.model import Content, Document, Failure, FileState, Settings
+from lshdb.model import Document, Failure, FileState
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import reuse_freed_memory
+from lshdb.shingling.shingling import Content
+from lshdb.sketching.settings import Settings
 from lshdb.sources.batch import Batch
 from lshdb.sources.metadata import to_json
 from lshdb.sources.records import RecordOptions, key_fault

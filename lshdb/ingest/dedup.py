@@ -27,12 +27,13 @@ from lshdb.errors import warn_of_limit
 from lshdb.ingest.batches import Item, Job, signed
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer, asked_about, numbered_keys, without_number
-from lshdb.model import AddReport, DroppedRow, Settings
+from lshdb.model import AddReport, DroppedRow
 from lshdb.search.limits import dedup_cut, reference_cut
 from lshdb.search.query import Asked
 from lshdb.search.similarity import Estimates, Exact, Scorer, Signatures, canonical_ids
 from lshdb.shingling.arrays import IntArray
 from lshdb.sketching.banding import bucket_codes
+from lshdb.sketching.settings import Settings
 from lshdb.sources.batch import Batch, Origin, Where
 from lshdb.sources.metadata import picked
 from lshdb.store.store import KnownDocument, Store

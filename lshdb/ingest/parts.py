@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from lshdb.model import Content, Settings
 from lshdb.shingling.content import digest, encoded
+from lshdb.shingling.shingling import Content
+from lshdb.sketching.settings import Settings
 from lshdb.sketching.signing import Signed, sign
 from lshdb.sources.batch import Batch
 from lshdb.workers import Job

@@ -14,10 +14,11 @@ from lshdb.ingest.dedup import Places, Rule
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import asked_about, number_of, without_number
 from lshdb.limits import DEFAULTS, Limits
-from lshdb.model import AddReport, DroppedRow, Failure, Settings
+from lshdb.model import AddReport, DroppedRow, Failure
 from lshdb.options import RankingOptions
 from lshdb.progress import Progress
 from lshdb.search.query import answers, snapshot
+from lshdb.sketching.settings import Settings
 from lshdb.sources.batch import Where
 from lshdb.sources.metadata import picked
 from lshdb.sources.paths import is_database

@@ -7,12 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.ingest.parts import SignedPart
-from lshdb.model import AddReport, Settings
+from lshdb.model import AddReport
 from lshdb.search.query import Asked
 from lshdb.shingling.arrays import chunks
 from lshdb.shingling.content import from_stored
 from lshdb.shingling.winnowing import fingerprints, joined
 from lshdb.sketching.banding import bucket_keys
+from lshdb.sketching.settings import Settings
 from lshdb.sketching.signing import Signed, sign
 from lshdb.store.index import FINGERPRINTS, IndexRows
 from lshdb.store.store import DocumentValues, KnownDocument, Store

@@ -16,12 +16,13 @@ import numpy.typing as npt
 
 from lshdb.errors import ContentError, DamagedFile, QueryError
 from lshdb.maintenance.findings import PROBLEMS, Problem
-from lshdb.model import Content, Settings
 from lshdb.progress import Progress
 from lshdb.shingling.arrays import IntArray
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST, cleaned, digest, encoded, from_stored
+from lshdb.shingling.shingling import Content
 from lshdb.shingling.winnowing import fingerprints
 from lshdb.sketching.banding import bucket_keys
+from lshdb.sketching.settings import Settings
 from lshdb.sketching.signing import sign
 from lshdb.sources.metadata import from_json
 from lshdb.store import statements as sql

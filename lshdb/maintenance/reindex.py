@@ -17,13 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import temporary_file_errors
-from lshdb.model import Reindexed, Settings
+from lshdb.model import Reindexed
 from lshdb.options import ReindexOptions
 from lshdb.progress import Progress, shown
 from lshdb.search.similarity import batches_of_text
 from lshdb.shingling.arrays import IntArray, bounded, chunks
 from lshdb.shingling.winnowing import fingerprints, joined
 from lshdb.sketching.banding import bucket_keys
+from lshdb.sketching.settings import Settings
 from lshdb.store.index import BANDS, FINGERPRINTS, Index, IndexRows
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import reindexed

@@ -11,9 +11,9 @@ import numpy as np
 
 from lshdb.maintenance.examining import CheckedBatch, Examination, bands_of, whole_signatures
 from lshdb.maintenance.reindex import rebuild_bands, rebuild_fingerprints
-from lshdb.model import Settings
 from lshdb.progress import Progress
 from lshdb.shingling.content import encoded
+from lshdb.sketching.settings import Settings
 from lshdb.sketching.signing import sign
 from lshdb.store.auditing import Auditor
 from lshdb.store.index import BANDS, FINGERPRINTS, Index, IndexRows, IndexTable

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.limits import DEFAULTS, Limit
-from lshdb.model import Shingles
 from lshdb.search.similarity import Exact
 from lshdb.shingling.arrays import IntArray, chunks, expand_ranges, offsets_of, runs
+from lshdb.shingling.shingling import Shingles
 
 Mask = npt.NDArray[np.bool_]
 

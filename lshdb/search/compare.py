@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import UsageError, warn_of_limit
-from lshdb.model import Comparison, Document, Element, Passage, SharedBucket
+from lshdb.model import Comparison, Document, Passage, SharedBucket
 from lshdb.search.buckets import buckets_of
 from lshdb.search.differences import sets_beside
 from lshdb.search.limits import text_cut
@@ -17,6 +17,7 @@ from lshdb.search.similarity import intersections, standard_error
 from lshdb.shingling.content import cleaned, digest, encoded, from_stored
 from lshdb.shingling.hashing import secret_seed
 from lshdb.shingling.shingles import distinct_shingles
+from lshdb.shingling.shingling import Element
 from lshdb.sketching.constructions import candidate_probability, evaluate
 from lshdb.sketching.signing import sign
 from lshdb.store.store import Store

@@ -20,7 +20,8 @@ from math import isqrt
 from operator import itemgetter
 from typing import Literal
 
-from lshdb.model import Element, Passage
+from lshdb.model import Passage
+from lshdb.shingling.shingling import Element
 
 _LONG = 300
 """A line of more characters is cut at the ends of its sentences."""

@@ -22,14 +22,16 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import UsageError
-from lshdb.model import CommonPassage, Settings, Shingling
+from lshdb.model import CommonPassage
 from lshdb.search.similarity import batches_of_text
 from lshdb.search.spilled import Spool
 from lshdb.shingling.arrays import IntArray, expand_ranges, offsets_of
 from lshdb.shingling.hashing import Hashes, secret_seed, selection
 from lshdb.shingling.positions import cut, line_numbers
 from lshdb.shingling.shingles import groups
+from lshdb.shingling.shingling import Shingling
 from lshdb.shingling.winnowing import fingerprints_at, windows
+from lshdb.sketching.settings import Settings
 from lshdb.store.lookups import StoreReader
 
 COMMON_SAMPLE = 4

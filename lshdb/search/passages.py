@@ -11,7 +11,7 @@ import numpy as np
 
 from lshdb.errors import UsageError
 from lshdb.limits import Limits
-from lshdb.model import CommonPassage, Passages, Settings, Source
+from lshdb.model import CommonPassage, Passages, Source
 from lshdb.options import CopiedOptions, PassagesOptions
 from lshdb.search.passage_runs import Asked, Pairs, Shared, shared_passages
 from lshdb.search.passage_windows import (
@@ -25,6 +25,7 @@ from lshdb.search.query import row_of_key
 from lshdb.search.similarity import batches_of_text
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.winnowing import fingerprints
+from lshdb.sketching.settings import Settings
 from lshdb.store.store import Store
 
 

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import Cut, UsageError, warn_of_limit
-from lshdb.model import Match, Settings
+from lshdb.model import Match
 from lshdb.options import Parameters, QueryOptions, RankingOptions
 from lshdb.search.buckets import Members, members, members_up_to
 from lshdb.search.limits import query_cut, runs_cut
@@ -42,6 +42,7 @@ from lshdb.shingling.winnowing import fingerprints
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.constructions import evaluate
 from lshdb.sketching.minhash import EMPTY
+from lshdb.sketching.settings import Settings
 from lshdb.sketching.signing import Signed, sign
 from lshdb.sources.metadata import picked
 from lshdb.store.conditions import Condition

@@ -20,7 +20,6 @@ import numpy.typing as npt
 
 from lshdb.errors import DamagedFile
 from lshdb.limits import Limits
-from lshdb.model import Construction, Settings, Shingles
 from lshdb.shingling.arrays import (
     IntArray,
     bounded,
@@ -35,7 +34,9 @@ from lshdb.shingling.arrays import (
 from lshdb.shingling.content import from_stored
 from lshdb.shingling.hashing import Hashes, secret_seed
 from lshdb.shingling.shingles import distinct_shingles
-from lshdb.sketching.constructions import evaluate
+from lshdb.shingling.shingling import Shingles
+from lshdb.sketching.constructions import Construction, evaluate
+from lshdb.sketching.settings import Settings
 from lshdb.store.lookups import StoreReader
 
 Shares = npt.NDArray[np.float64]

@@ -10,7 +10,8 @@ of a document.
     passages   runs of shingles that two texts share
     positions  texts cut into words or characters, with their places; shingles as readable text
     shingles   documents to shingle hashes, in blocks; distinct shingles
+    shingling  the types of contents, and of the setting
     winnowing  the fingerprints of texts: texts that share a run of words share one
 
-Doors: arrays, content, hashing, passages, positions, shingles, winnowing.
+Doors: arrays, content, hashing, passages, positions, shingles, shingling, winnowing.
 """

@@ -7,7 +7,7 @@ import orjson
 
 from lshdb.errors import ContentError, DamagedFile
 from lshdb.json_text import dumps, loads, without_surrogates
-from lshdb.model import Content, Element, Shingling
+from lshdb.shingling.shingling import Content, Element, Shingling
 
 LARGEST = 900_000_000
 """Maximum bytes of UTF-8 of a stored document, whatever the limits: SQLite takes a billion in a

@@ -46,12 +46,12 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from lshdb.model import LARGEST_SEED
-
 Hashes = npt.NDArray[np.uint64]
 Offsets = npt.NDArray[np.int64]
 _AnyHashes = TypeVar("_AnyHashes", Hashes, Offsets)
 
+LARGEST_SEED = (1 << 63) - 1
+"""Of a database; larger ones are those of a process, for verification."""
 LONGEST_CHAINED = 256
 """Spans of more bytes than this are hashed one by one."""
 PADDING = 8

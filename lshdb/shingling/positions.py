@@ -13,12 +13,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from lshdb.model import Content, Element, Shingling
 from lshdb.shingling.arrays import expand_ranges, offsets_of
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.folding import UTF32, code_points, fold
 from lshdb.shingling.hashing import PADDING, Offsets
 from lshdb.shingling.shingles import cut_words, utf8
+from lshdb.shingling.shingling import Content, Element, Shingling
 
 _JAMO = (range(0x1160, 0x1200), range(0xD7B0, 0xD800))
 """Hangul vowels and final consonants: they combine, but are not marks."""

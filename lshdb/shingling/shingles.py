@@ -22,7 +22,6 @@ from typing import NamedTuple, TypeGuard, cast
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.model import Content, Element, Shingles, Shingling
 from lshdb.shingling.arrays import chunks_of, expand_ranges, offsets_of, sizes_of, sums
 from lshdb.shingling.folding import code_points, fold, word_bounds
 from lshdb.shingling.hashing import (
@@ -36,6 +35,7 @@ from lshdb.shingling.hashing import (
     selection,
     span_hash,
 )
+from lshdb.shingling.shingling import Content, Element, Shingles, Shingling
 
 _MERGE = 1 << 22
 """Hashes of a large document that are collected before repeated ones are dropped: with fewer,

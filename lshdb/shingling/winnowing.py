@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.model import Content, Shingling
 from lshdb.shingling.hashing import Hashes, Offsets, selection, span_hash
 from lshdb.shingling.positions import Units
 from lshdb.shingling.shingles import groups, is_large, pieces, shingle_group, word_sums
+from lshdb.shingling.shingling import Content, Shingling
 
 _DROPPED = np.uint64(16)
 """Bits of a hash that a fingerprint leaves out. SQLite stores 48 bits in 6 bytes; 32 bits would

@@ -4,10 +4,11 @@ In: shingle hashes (lshdb.shingling) and a construction. Out: signatures uint32[
 keys int64[n, bands], the same for the same seed everywhere: golden files pin them.
 
     banding         a signature's bucket keys, one per band
-    constructions   which bands make a candidate, and its probability (the S-curve)
+    constructions   bands, rows, levels: what makes a candidate, how probably (the S-curve)
     minhash         the two sketches, `fast` and `minhash`; estimates from signatures
+    settings        what a database is made with
     signature_sets  signatures as a matrix with keys, and how they were made
     signing         a batch of documents to signatures and bucket keys
 
-Doors: banding, constructions, minhash, signature_sets, signing.
+Doors: banding, constructions, minhash, settings, signature_sets, signing.
 """

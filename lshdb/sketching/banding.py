@@ -3,8 +3,8 @@
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.model import Construction
 from lshdb.shingling.hashing import constants
+from lshdb.sketching.constructions import Construction
 
 BucketKeys = npt.NDArray[np.int64]
 

@@ -1,4 +1,4 @@
-"""Which pairs are candidates of a construction: from their bands, and by probability.
+"""The shape of an index, and which pairs are its candidates: from their bands, by probability.
 
 `evaluate` and `candidates_among` evaluate its levels on the bands that collided. They are
 monotone: another colliding band never removes a candidate. The probabilities are the
@@ -6,14 +6,117 @@ S-curve. Source: Leskovec, Rajaraman, Ullman, Mining of Massive Datasets, sectio
 """
 
 import math
+import re
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.model import Construction
+from lshdb.errors import SettingsError
 from lshdb.shingling.arrays import IntArray
 
 Mask = npt.NDArray[np.bool_]
+MAX_LANES = 4096
+_LONGEST = 1000
+"""Characters of a construction as text."""
+_LEVELS = re.compile(r"(\s*(and|or)\s+0*[1-9][0-9]{0,8}\s*(,|$))+(?<!,)")
+
+
+class Level(NamedTuple):
+    """One level of a cascade: whether all (`and`) or any (`or`) of `size` must be true."""
+
+    kind: Literal["and", "or"]
+    size: int
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.size}"
+
+
+@dataclass(frozen=True, repr=False)
+class Construction:
+    """The shape of the index: b bands of r rows, and what must collide to make a candidate.
+
+    `and r, or b` is the plain index: one band that collides is enough. A cascade has higher
+    levels, innermost first: of `and 4, or 4, and 4, or 4` the 64 bands of 4 rows make 16 groups of
+    which one band must collide, and these make 4 groups of which all must be true; one is enough.
+    Lanes go to levels in their order. Neighbours of one kind are one level, `and 2, and 2` is
+    `and 4`, and levels of 1 are none.
+
+    Attributes:
+        rows: r, the first AND level; 1 if the cascade starts with OR.
+        bands: b, the product of all other levels.
+        higher: those levels; () for the plain index.
+
+    >>> Construction.parse("and 6, or 16")
+    Construction(rows=6, bands=16)
+    >>> Construction(6, 16).lanes
+    96
+    >>> cascade = Construction.parse("or 4, and 4")
+    >>> cascade.rows, cascade.bands, cascade.min_bands
+    (1, 16, 4)
+    """
+
+    rows: int
+    bands: int
+    higher: tuple[Level, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read levels, innermost first: `and 6, or 16`, `or 4, and 4, or 2`.
+
+        Raises:
+            SettingsError: it is something else, has a level below 1 or more than 4096 lanes.
+        """
+        if not isinstance(text, str) or len(text) > _LONGEST:
+            raise SettingsError(f"construction {text!r:.100} is not a text of a few levels")
+        if _LEVELS.fullmatch(text) is None:
+            raise SettingsError(
+                f'construction {text!r} is not levels of at least 1 like "and 4, or 8" or '
+                '"and 4, or 4, and 4, or 4"'
+            )
+        levels: list[Level] = []
+        for part in text.split(","):
+            kind, size = part.split()
+            if int(size) > 1 and levels and levels[-1].kind == kind:
+                levels[-1] = Level(levels[-1].kind, levels[-1].size * int(size))
+            elif int(size) > 1:
+                levels.append(Level("and" if kind == "and" else "or", int(size)))
+        lanes = math.prod(level.size for level in levels)
+        if lanes > MAX_LANES:
+            raise SettingsError(
+                f"construction {text!r} takes {lanes} lanes; the maximum is {MAX_LANES}"
+            )
+        rows = levels.pop(0).size if levels and levels[0].kind == "and" else 1
+        higher = tuple(levels)
+        plain = not higher or (len(higher) == 1 and higher[0].kind == "or")
+        return cls(rows, lanes // rows, () if plain else higher)
+
+    @property
+    def lanes(self) -> int:
+        """How many lanes of a signature it uses."""
+        return self.rows * self.bands
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """The levels above the bands, also of the plain index."""
+        return self.higher or (Level("or", self.bands),)
+
+    @property
+    def min_bands(self) -> int:
+        """How many bands at least collide if two documents are candidates."""
+        return math.prod(level.size for level in self.higher if level.kind == "and")
+
+    def __str__(self) -> str:
+        if not self.higher:
+            return f"and {self.rows}, or {self.bands}"
+        first = [f"and {self.rows}"] if self.rows > 1 else []
+        return ", ".join(first + [str(level) for level in self.higher])
+
+    def __repr__(self) -> str:
+        if not self.higher:
+            return f"Construction(rows={self.rows}, bands={self.bands})"
+        return f"Construction.parse({str(self)!r})"
 
 
 def evaluate(collided: Mask, construction: Construction) -> Mask:

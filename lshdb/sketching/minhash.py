@@ -19,10 +19,11 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.model import Shingles, SketchName
 from lshdb.shingling.arrays import chunks, chunks_of, sizes_of
 from lshdb.shingling.hashing import Hashes, Offsets, constants, distinct
 from lshdb.shingling.shingles import distinct_in_each, taken
+from lshdb.shingling.shingling import Shingles
+from lshdb.sketching.settings import SketchName
 
 Signatures = npt.NDArray[np.uint32]
 

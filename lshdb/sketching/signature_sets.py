@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.model import Settings, Shingling, SketchName
+from lshdb.shingling.shingling import Shingling
+from lshdb.sketching.settings import Settings, SketchName
 
 
 @dataclass(frozen=True, slots=True)

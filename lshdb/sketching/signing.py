@@ -14,11 +14,13 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.model import Construction, Content, Settings
 from lshdb.shingling.shingles import groups, is_large, pieces, shingle_group
+from lshdb.shingling.shingling import Content
 from lshdb.shingling.winnowing import NO_FINGERPRINTS, Fingerprints, fingerprints, joined
 from lshdb.sketching.banding import bucket_keys
+from lshdb.sketching.constructions import Construction
 from lshdb.sketching.minhash import make_sketch
+from lshdb.sketching.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from lshdb.model import Content, Document, Failure, FileState
+from lshdb.model import Document, Failure, FileState
+from lshdb.shingling.shingling import Content
 from lshdb.sources.metadata import from_json
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ from typing import Any, BinaryIO
 
 from lshdb.errors import InputError, UsageError
 from lshdb.groups import Options, regrouped
-from lshdb.model import Content, Document, Failure, FileState
+from lshdb.model import Document, Failure, FileState
 from lshdb.options import WalkingOptions
 from lshdb.progress import BYTES, Progress, shown, silent
+from lshdb.shingling.shingling import Content
 from lshdb.sources.batch import Batch, TableSchema, failed
 from lshdb.sources.formats import KIND, format_named
 from lshdb.sources.inputs import BinaryInput, Input

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from lshdb.errors import ContentError, InputError
 from lshdb.json_text import MAX_DEPTH, loads, repaired, without_surrogates
 from lshdb.limits import DEFAULTS, Limits
-from lshdb.model import Content, Failure
+from lshdb.model import Failure
 from lshdb.shingling.content import normalized
+from lshdb.shingling.shingling import Content
 from lshdb.sources.batch import Batch, Origin, Record
 from lshdb.sources.metadata import to_json
 from lshdb.sources.paths import escaped

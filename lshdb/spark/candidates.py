@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from lshdb.model import Construction, Settings
 from lshdb.options import BucketOptions
-from lshdb.sketching.constructions import evaluate
+from lshdb.sketching.constructions import Construction, evaluate
+from lshdb.sketching.settings import Settings
 from lshdb.spark.counts import Counts
 from lshdb.spark.sketching import Batches
 

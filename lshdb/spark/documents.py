@@ -20,9 +20,10 @@ from pyspark.sql.types import (
 
 from lshdb.errors import ContentError, InputError, UsageError
 from lshdb.groups import takes_only
-from lshdb.model import Content, Settings, Shingling
 from lshdb.options import SettingsOptions, SparkOptions
 from lshdb.shingling.content import cleaned
+from lshdb.shingling.shingling import Content, Shingling
+from lshdb.sketching.settings import Settings
 from lshdb.sources.records import Path, field_paths, set_of
 from lshdb.tuning.resolve import resolve
 

@@ -18,13 +18,14 @@ from lshdb.errors import Cut, limits_to
 from lshdb.exchange.results import PASSAGE_PAIR, passage_values
 from lshdb.groups import regrouped, takes
 from lshdb.limits import DEFAULTS
-from lshdb.model import Content, Settings
 from lshdb.options import SparkOptions, SparkPassagesOptions
 from lshdb.search.passage_runs import Pairs, shared_passages
 from lshdb.search.passage_windows import COMMON_SAMPLE, Counting, agreed, run_of
 from lshdb.search.passages import asked_of
 from lshdb.shingling.arrays import IntArray
+from lshdb.shingling.shingling import Content
 from lshdb.shingling.winnowing import fingerprints as winnowed
+from lshdb.sketching.settings import Settings
 from lshdb.spark.clustering import checkpointed
 from lshdb.spark.documents import check_keys, documents, schema_of
 from lshdb.spark.sketching import Batches, usable

@@ -8,8 +8,9 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from lshdb.groups import takes
-from lshdb.model import Content, Settings
 from lshdb.options import SparkOptions
+from lshdb.shingling.shingling import Content
+from lshdb.sketching.settings import Settings
 from lshdb.sketching.signing import sign
 from lshdb.spark.counts import Counts
 from lshdb.spark.documents import contents_of, documents

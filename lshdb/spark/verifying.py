@@ -15,12 +15,13 @@ from pyspark.sql.types import StructType
 from lshdb.exchange.results import PAIR
 from lshdb.groups import takes
 from lshdb.limits import DEFAULTS
-from lshdb.model import Content, Settings
 from lshdb.options import SparkPairsOptions
 from lshdb.search.similarity import Shares, estimates, jaccard, shared_by_pairs
 from lshdb.shingling.arrays import IntArray, chunks_of
 from lshdb.shingling.hashing import secret_seed
 from lshdb.shingling.shingles import distinct_shingles
+from lshdb.shingling.shingling import Content
+from lshdb.sketching.settings import Settings
 from lshdb.sketching.signing import sign
 from lshdb.spark.candidates import candidate_pairs
 from lshdb.spark.documents import contents_of, documents, schema_of

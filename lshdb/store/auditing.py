@@ -15,8 +15,8 @@ import numpy as np
 
 from lshdb.errors import DamagedFile
 from lshdb.json_text import dumps
-from lshdb.model import Settings
 from lshdb.shingling.arrays import bounded
+from lshdb.sketching.settings import Settings
 from lshdb.sketching.signing import Signed
 from lshdb.store import schema
 from lshdb.store import statements as sql

@@ -8,8 +8,8 @@ import numpy as np
 
 from lshdb.errors import LshdbError
 from lshdb.json_text import loads
-from lshdb.model import Content, Shingling
 from lshdb.shingling.content import encoded
+from lshdb.shingling.shingling import Content, Shingling
 from lshdb.store import statements as sql
 from lshdb.store.connection import check_format, first_row
 from lshdb.store.rows import settings_of

@@ -18,9 +18,10 @@ import numpy.typing as npt
 
 from lshdb.errors import DamagedFile, KeyNotFound
 from lshdb.json_text import dumps
-from lshdb.model import Bucket, FileState, Settings
+from lshdb.model import Bucket, FileState
 from lshdb.shingling.arrays import IntArray, chunks
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST
+from lshdb.sketching.settings import Settings
 from lshdb.store import statements as sql
 from lshdb.store.conditions import Condition
 from lshdb.store.connection import file_size

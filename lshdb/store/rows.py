@@ -14,8 +14,10 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from lshdb.errors import DamagedFile, OtherFormat
-from lshdb.model import Construction, Settings, Shingling
 from lshdb.shingling.arrays import IntArray
+from lshdb.shingling.shingling import Shingling
+from lshdb.sketching.constructions import Construction
+from lshdb.sketching.settings import Settings
 from lshdb.store import statements as sql
 from lshdb.store.guard import SqlValue as SqlValue
 

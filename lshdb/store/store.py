@@ -10,7 +10,8 @@ from typing import Protocol, runtime_checkable
 
 from lshdb.errors import DamagedFile, UsageError
 from lshdb.limits import DEFAULTS, Limits
-from lshdb.model import FileState, Settings
+from lshdb.model import FileState
+from lshdb.sketching.settings import Settings
 from lshdb.store import statements as sql
 from lshdb.store.connection import (
     Mode,

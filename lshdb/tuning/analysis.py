@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import UsageError
-from lshdb.model import Construction
+from lshdb.sketching.constructions import Construction
 
 Shares = npt.NDArray[np.float64]
 

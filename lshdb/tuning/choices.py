@@ -8,13 +8,12 @@ import numpy as np
 
 from lshdb.errors import UsageError
 from lshdb.groups import takes_only
-from lshdb.model import MAX_LANES, MIN_LANES, Construction
 from lshdb.options import TuneOptions
-from lshdb.settings import PERMUTATIONS, RECALL, THRESHOLD
-from lshdb.sketching.constructions import candidate_probability
+from lshdb.sketching.constructions import MAX_LANES, Construction, candidate_probability
+from lshdb.sketching.settings import MIN_LANES
 from lshdb.store.store import Store
 from lshdb.tuning.analysis import Distribution, candidates_per_query, curve, rows_per_query
-from lshdb.tuning.resolve import choose_construction
+from lshdb.tuning.resolve import PERMUTATIONS, RECALL, THRESHOLD, choose_construction
 from lshdb.tuning.sampling import distribution_of
 
 BAND_BYTES = 20

@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.groups import takes
-from lshdb.model import Construction
 from lshdb.options import MeasureOptions
 from lshdb.progress import shown
 from lshdb.search.buckets import candidate_ids
 from lshdb.search.similarity import Exact, canonical_ids, min_estimate
 from lshdb.shingling.arrays import bounded
+from lshdb.sketching.constructions import Construction
 from lshdb.store.store import Opened, Store
 from lshdb.tuning.analysis import Distribution, candidates_per_query, curve
 from lshdb.tuning.sampling import agreeing, sample_documents

@@ -4,9 +4,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import warn_of_limit
-from lshdb.model import Construction
 from lshdb.search.buckets import buckets_of, members
 from lshdb.search.limits import sample_cut
+from lshdb.sketching.constructions import Construction
 from lshdb.store.store import Store
 from lshdb.tuning.analysis import Distribution, curve, curve_threshold
 

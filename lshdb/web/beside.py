@@ -9,8 +9,9 @@ from itertools import accumulate
 from operator import itemgetter
 
 from lshdb.limits import DEFAULTS
-from lshdb.model import Element, Passage
+from lshdb.model import Passage
 from lshdb.search.differences import Line, Row, differences, same_words, sets_beside
+from lshdb.shingling.shingling import Element
 
 PART_ROWS = 500
 """Rows on a page: some 100 KB of lines or sentences."""

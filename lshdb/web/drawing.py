@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from lshdb.model import Construction
+from lshdb.sketching.constructions import Construction
 from lshdb.tuning.analysis import curve
 
 _POINTS = 121

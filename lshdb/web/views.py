@@ -22,13 +22,14 @@ from lshdb.database import Database
 from lshdb.errors import limits_noted
 from lshdb.exchange.results import PAIR
 from lshdb.json_text import dumps, encode
-from lshdb.model import Cluster, Comparison, Content, Decision, Document, Pair
+from lshdb.model import Cluster, Comparison, Decision, Document, Pair
 from lshdb.options import ClustersOptions
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
 from lshdb.search.differences import shown_rows
-from lshdb.settings import settings_record
+from lshdb.shingling.shingling import Content
 from lshdb.sketching.constructions import candidate_probability
+from lshdb.sketching.settings import settings_record
 from lshdb.store.store import Store
 from lshdb.web import listing, pasted
 from lshdb.web.address import Address, Asked, Filters, parsed, texts_of

@@ -10,13 +10,13 @@ import sys
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import lshdb
 from lshdb.cli.app import COMMANDS, make_app
 from lshdb.exchange import results
 
-_OUT: Final = Path(__file__).resolve().parents[2] / "tests" / "project" / "interface.txt"
+_OUT = Path(__file__).resolve().parents[2] / "tests" / "project" / "interface.txt"
 
 
 def lines() -> Iterator[str]:
@@ -38,7 +38,7 @@ def lines() -> Iterator[str]:
 
 def _members(kind: type) -> Iterator[str]:
     if is_dataclass(kind):
-        yield from (f"    {one.name}: {one.type}" for one in fields(kind))
+        yield from (f"    {one.name}: {_type(one.type)}" for one in fields(kind))
     for name, member in sorted(vars(kind).items()):
         if name.startswith("_"):
             continue
@@ -52,7 +52,11 @@ def _signature(function: Any) -> str:
     # Each argument on a line of its own, so that a difference shows what changed.
     found = inspect.signature(function)
     given = ",\n        ".join(str(one) for one in found.parameters.values())
-    return f"(\n        {given}\n    ) -> {found.return_annotation}"
+    return f"(\n        {given}\n    ) -> {_type(found.return_annotation)}"
+
+
+def _type(annotation: Any) -> str:
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
 
 
 def main() -> None:

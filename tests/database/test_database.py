@@ -23,8 +23,9 @@ from hypothesis import strategies as st
 import lshdb
 from lshdb import Limits
 from lshdb.errors import Busy, ContentError, KeyNotFound, UsageError
-from lshdb.model import AddReport, Bucket, Content
+from lshdb.model import AddReport, Bucket
 from lshdb.search.documents import count_distinct
+from lshdb.shingling.shingling import Content
 
 Pairs = list[tuple[str, Content]]
 

@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from lshdb.model import Content, Shingles, Shingling, SketchName
 from lshdb.shingling.folding import fold
 from lshdb.shingling.hashing import PADDING, span_hash
 from lshdb.shingling.shingles import shingle
+from lshdb.shingling.shingling import Content, Shingles, Shingling
 from lshdb.sketching.minhash import make_sketch
+from lshdb.sketching.settings import SketchName
 
 ENGLISH = "It is a truth universally acknowledged, that a single man"
 MIXED = "Der Gr\xf6\xdfte \uff0c\u4f60\u597d\u4e16\u754c \uff76\uff9e\xbd \U0001f600 cafe\u0301!"

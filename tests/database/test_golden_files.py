@@ -15,8 +15,8 @@ from make_golden import DIRECTORY, FILES, SCHEMA
 
 import lshdb
 from lshdb.errors import OtherFormat
-from lshdb.model import Construction
 from lshdb.sketching.banding import bucket_keys
+from lshdb.sketching.constructions import Construction
 from lshdb.store.schema import FORMAT
 
 GOLDEN = sorted(path.name.removesuffix(".db.xz") for path in DIRECTORY.glob("*.db.xz"))

@@ -24,7 +24,9 @@ from lshdb.errors import (
     StoreError,
     UsageError,
 )
-from lshdb.model import Construction, Settings, Shingling
+from lshdb.shingling.shingling import Shingling
+from lshdb.sketching.constructions import Construction
+from lshdb.sketching.settings import Settings
 from lshdb.store.connection import Mode
 
 VIEWS = ("buckets", "bucket_members", "candidate_pairs")

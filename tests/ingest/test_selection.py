@@ -20,7 +20,7 @@ from oracles import jaccard
 
 import lshdb
 from lshdb import DroppedRow, Limits, LimitWarning
-from lshdb.model import Content
+from lshdb.shingling.shingling import Content
 
 Documents = list[tuple[str, Content]]
 SkippedRows = list[tuple[str, str, float, bool]]

@@ -12,7 +12,7 @@ from oracles import connected, is_true, jaccard
 
 import lshdb
 from lshdb.limits import Limit, Limits
-from lshdb.model import SketchName
+from lshdb.sketching.settings import SketchName
 
 SETS = set_families(51, families=9, copies=5, size=40)
 

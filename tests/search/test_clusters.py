@@ -14,8 +14,8 @@ from oracles import connected, jaccard, stars
 import lshdb
 from lshdb.errors import LimitWarning
 from lshdb.limits import Limit, Limits
-from lshdb.model import Content
 from lshdb.options import Keep
+from lshdb.shingling.shingling import Content
 
 SETS: dict[str, Content] = {
     **set_families(41, families=40, copies=5, size=40),

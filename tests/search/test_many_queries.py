@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb import Limits
-from lshdb.model import Content
+from lshdb.shingling.shingling import Content
 
 TEXTS = text_families(5, families=30, copies=4, words=40, most_edits=12)
 HEADER = [f"h{i}" for i in range(40)]

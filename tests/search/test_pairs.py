@@ -17,9 +17,10 @@ from oracles import similar_pairs
 import lshdb
 from lshdb import Limits
 from lshdb.errors import DamagedFile
-from lshdb.model import Content, Pair
+from lshdb.model import Pair
 from lshdb.options import ClustersOptions
 from lshdb.search.pairs import all_clusters, pair_blocks
+from lshdb.shingling.shingling import Content
 
 SETS: Mapping[str, Content] = set_families(31, families=40, copies=4, size=40)
 TEXTS: Mapping[str, Content] = text_families(32, families=40, copies=4, words=90, most_edits=12)

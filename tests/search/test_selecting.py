@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb import Limits
-from lshdb.model import Content, Document, Pair
+from lshdb.model import Document, Pair
+from lshdb.shingling.shingling import Content
 
 SETS: Mapping[str, Content] = set_families(71, families=14, copies=4, size=30)
 KEYS = random.Random(72).sample(list(SETS), len(SETS))

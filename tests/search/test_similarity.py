@@ -12,7 +12,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lshdb
-from lshdb.model import Shingles
 from lshdb.search.similarity import (
     containment,
     containment_at,
@@ -23,6 +22,7 @@ from lshdb.search.similarity import (
     shared_by_pairs,
     similarity_at,
 )
+from lshdb.shingling.shingling import Shingles
 
 HASHES = st.integers(0, (1 << 64) - 1) | st.integers(0, 20) | st.integers(1, 20).map(lambda n: -n)
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb.errors import ContentError, DamagedFile
-from lshdb.model import Shingling
 from lshdb.shingling.content import cleaned, encoded, from_stored
+from lshdb.shingling.shingling import Shingling
 
 SETS = Shingling("set")
 ELEMENTS = (

@@ -12,9 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles import ASCII_NASTY, NASTY, collapsed, fold
 
-from lshdb.model import Shingling
 from lshdb.shingling.positions import Units, cut, line_numbers, never_combines
 from lshdb.shingling.shingles import shingle
+from lshdb.shingling.shingling import Shingling
 
 SEED = 1
 SHINGLINGS = st.builds(Shingling, st.sampled_from(["word", "char"]), st.integers(1, 6))

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lshdb.model import Content, Element, Shingles, Shingling
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.positions import shingle_texts
 from lshdb.shingling.shingles import BLOCK, distinct_shingles, shingle, shingle_group
+from lshdb.shingling.shingling import Content, Element, Shingles, Shingling
 
 TEXTS = st.one_of(
     st.text(oracles.ASCII_NASTY, max_size=30),

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshdb.model import Shingling
 from lshdb.shingling import shingles as shingles_module
 from lshdb.shingling.positions import cut
+from lshdb.shingling.shingling import Shingling
 from lshdb.shingling.winnowing import fingerprints, fingerprints_at
 
 RUNS = st.integers(3, 24)

@@ -8,8 +8,8 @@ import oracles
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshdb.model import Construction
 from lshdb.sketching.banding import bucket_codes, bucket_keys
+from lshdb.sketching.constructions import Construction
 
 Signatures = npt.NDArray[np.uint32]
 

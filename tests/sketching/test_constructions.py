@@ -19,15 +19,16 @@ from oracles import is_true, lanes_of, levels_of
 
 import lshdb
 from lshdb.errors import SettingsError
-from lshdb.model import Construction, SketchName
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.constructions import (
+    Construction,
     candidate_probabilities,
     candidate_probability,
     candidates_among,
     evaluate,
 )
 from lshdb.sketching.minhash import make_sketch
+from lshdb.sketching.settings import SketchName
 
 LEVELS = st.lists(st.tuples(st.sampled_from(["and", "or"]), st.integers(1, 4)), min_size=1)
 TEXTS = LEVELS.map(lambda levels: ", ".join(f"{kind} {size}" for kind, size in levels))

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lshdb.model import Shingles, SketchName
 from lshdb.shingling.hashing import Hashes
+from lshdb.shingling.shingling import Shingles
 from lshdb.sketching import minhash
 from lshdb.sketching.minhash import make_sketch
+from lshdb.sketching.settings import SketchName
 
 NAMES: tuple[SketchName, ...] = ("fast", "minhash")
 ORACLES = {"fast": oracles.fast_signature, "minhash": oracles.minhash_signature}

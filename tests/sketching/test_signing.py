@@ -8,7 +8,9 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lshdb.model import Construction, Settings, Shingling
+from lshdb.shingling.shingling import Shingling
+from lshdb.sketching.constructions import Construction
+from lshdb.sketching.settings import Settings
 from lshdb.sketching.signing import Signed, sign
 
 SETTINGS = Settings(0.8, 0.9, Shingling("word", 2), 16, Construction(4, 4), "fast", 1, True, 4)

@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 import lshdb
 from lshdb import Limits
 from lshdb.errors import InputError
-from lshdb.model import Content, Document, Failure
+from lshdb.model import Document, Failure
+from lshdb.shingling.shingling import Content
 from lshdb.sources.paths import Format, escaped
 from lshdb.sources.readers import Reader
 from lshdb.sources.walking import SkippedFiles

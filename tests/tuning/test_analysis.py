@@ -19,8 +19,7 @@ from oracles import jaccard
 import lshdb
 from lshdb import Limits, LimitWarning
 from lshdb.errors import SettingsError, UsageError
-from lshdb.model import Construction
-from lshdb.sketching.constructions import candidate_probability
+from lshdb.sketching.constructions import Construction, candidate_probability
 from lshdb.tuning import analysis
 from lshdb.tuning.analysis import Distribution
 from lshdb.tuning.choices import BAND_BYTES, describe, tune

@@ -14,8 +14,7 @@ from oracles import jaccard
 import lshdb
 from lshdb import Limits
 from lshdb.errors import UsageError
-from lshdb.model import Construction
-from lshdb.sketching.constructions import candidate_probability
+from lshdb.sketching.constructions import Construction, candidate_probability
 from lshdb.tuning.measuring import wilson
 
 SETS = set_families(71, families=60, copies=5, size=40)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from oracles import s_curve
 
 from lshdb.errors import SettingsError
-from lshdb.model import Construction
+from lshdb.sketching.constructions import Construction
 from lshdb.tuning.resolve import choose_construction
 
 ROUNDING = 1e-12

@@ -38,9 +38,8 @@ from web_pages import (
 
 import lshdb
 from lshdb.cli import review_terminal
-from lshdb.model import Construction
 from lshdb.progress import Progress
-from lshdb.sketching.constructions import candidate_probability
+from lshdb.sketching.constructions import Construction, candidate_probability
 from lshdb.web import views
 from lshdb.web.results import Results
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import lshdb
-from lshdb.model import Construction
+from lshdb.sketching.constructions import Construction
 from lshdb.tuning.analysis import curve
 from lshdb.tuning.measuring import wilson
 

@@ -1,0 +1,91 @@
+"""What a database is made with."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from lshdb.errors import SettingsError
+from lshdb.groups import Option, check_value
+from lshdb.shingling.hashing import LARGEST_SEED
+from lshdb.shingling.shingling import Shingling
+from lshdb.sketching.constructions import MAX_LANES, Construction
+
+SketchName = Literal["fast", "minhash"]
+MIN_LANES = 16
+MIN_RUN = 3
+MAX_RUN = 1000
+"""Units of the runs that an index of passages may be made for: shorter ones are everywhere."""
+
+_SHARE = Option("a share of pairs", above=0, max=1)
+_SETTINGS: dict[str, tuple[object, Option]] = {
+    "threshold": (float, _SHARE),
+    "recall": (float, _SHARE),
+    "permutations": (int, Option("lanes", min=MIN_LANES, max=MAX_LANES)),
+    "sketch": (SketchName, Option("a kind of signature")),
+    "seed": (int, Option("of all hashes", min=0, max=LARGEST_SEED)),
+    "passages": (int, Option("words of the shortest")),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a database is made with; threshold, recall and construction change by reindexing only.
+
+    Attributes:
+        threshold: the minimum Jaccard similarity of similar documents, in (0, 1].
+        recall: the share of pairs at the threshold that become candidates, in (0, 1].
+        shingling: how documents become sets.
+        permutations: lanes of a signature, 16 to 4096.
+        construction: the shape of the index; it uses at most `permutations` lanes.
+        sketch: `fast` or `minhash`.
+        seed: of all hashes, 0 to 2^63 - 1.
+        content: whether documents are kept, so that similarities are exact.
+        passages: words (for `char` shingles characters) of the shortest run that the index of
+            passages always finds, 3 to 1000; 0 without such an index.
+    """
+
+    threshold: float
+    recall: float
+    shingling: Shingling
+    permutations: int
+    construction: Construction
+    sketch: SketchName
+    seed: int
+    content: bool
+    passages: int = 0
+
+    def __post_init__(self) -> None:
+        for name, (kind, option) in _SETTINGS.items():
+            check_value(name, getattr(self, name), kind, option, SettingsError)
+        if self.construction.lanes > self.permutations:
+            raise SettingsError(
+                f"{self.construction.bands} bands of {self.construction.rows} rows take "
+                f"{self.construction.lanes} lanes, and there are {self.permutations} "
+                f"permutations: give {self.construction.lanes} permutations or fewer bands"
+            )
+        if self.shingling.foreign and self.content:
+            raise SettingsError(
+                f"shingle {self.shingling} has no contents: give content=False (--no-content)"
+            )
+        if self.passages and not MIN_RUN <= self.passages <= MAX_RUN:
+            raise SettingsError(f"passages {self.passages} is not {MIN_RUN} to {MAX_RUN}")
+        if self.passages and self.shingling.of_sets:
+            raise SettingsError("sets have no order, and so no passages: leave out passages")
+        if self.passages and not self.content:
+            raise SettingsError("passages need contents: leave out passages or no-content")
+
+
+def settings_record(settings: Settings) -> dict[str, str | float | bool]:
+    """The settings by the names and in the order in which `lshdb info` shows them."""
+    return {
+        "threshold": settings.threshold,
+        "recall": settings.recall,
+        "shingle": str(settings.shingling),
+        "permutations": settings.permutations,
+        "bands": settings.construction.bands,
+        "rows": settings.construction.rows,
+        "construction": str(settings.construction),
+        "sketch": settings.sketch,
+        "seed": settings.seed,
+        "content": settings.content,
+        "passages": settings.passages,
+    }
