@@ -39,8 +39,8 @@ from command_server import unprivileged as unprivileged
 
 import lshdb
 from lshdb.ingest.parts import Part, SignedPart
+from lshdb.ingest.workers import Pending, Workers
 from lshdb.shingling.shingling import Content, Shingles
-from lshdb.workers import Pending, Workers
 
 ROOT = Path(__file__).resolve().parent.parent
 """The directory of the project."""

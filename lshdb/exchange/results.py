@@ -328,6 +328,7 @@ class PassageResults(Results[PassagePair]):
 
 def passage_results(store: Store, options: PassagePairsOptions) -> PassageResults:
     """The results of `Database.passage_pairs`."""
+    from lshdb.ingest.workers import in_processes
     from lshdb.search.passage_pairs import passage_pairs
 
     noted: Noted = []
@@ -336,7 +337,8 @@ def passage_results(store: Store, options: PassagePairsOptions) -> PassageResult
     def shown(pair: PassagePair) -> Sequence[Any]:
         return *(getattr(pair, name) for name in names), len(pair.passages)
 
-    find = partial(passage_pairs, store, options, noted)
+    run = partial(in_processes, store.limits.passage_processes)
+    find = partial(passage_pairs, store, options, noted, run)
 
     def rows() -> Iterator[Sequence[Any]]:
         for pair in find():

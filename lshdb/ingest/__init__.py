@@ -4,6 +4,7 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
 
     batches     read | sign: cuts a stream into batches, signed by a pool; all that is read ahead
     parts       digests and signs documents, here or in a worker process
+    workers     a job in worker processes
     writing     a signed part to rows: new, changed, unchanged
     add         read | sign | write; removing
     queries     read | sign | answer: a stream of documents that are queries only
@@ -13,5 +14,6 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
     deciding    what reviewers decide of documents; removes what they decided to drop
     sync        brings documents in line with the files below directories
 
-Doors: add, batches, deciding, dedup, ordering, parts, queries, reference, sync, writing.
+Doors: add, batches, deciding, dedup, ordering, parts, queries, reference, sync, workers,
+writing.
 """

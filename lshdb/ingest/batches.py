@@ -14,6 +14,7 @@ from typing import cast
 
 from lshdb.errors import ContentError, InputError
 from lshdb.ingest.parts import Part, Signatures, SignedPart, Signing
+from lshdb.ingest.workers import Pending, Workers, default_workers
 from lshdb.limits import Limits
 from lshdb.model import Document, Failure, FileState
 from lshdb.shingling.content import cleaned
@@ -24,7 +25,6 @@ from lshdb.sources.batch import Batch
 from lshdb.sources.metadata import to_json
 from lshdb.sources.records import RecordOptions, key_fault
 from lshdb.store.store import Store
-from lshdb.workers import Pending, Workers, default_workers
 
 Item = Document | tuple[str, Content] | Mapping[str, object] | Batch
 """An item to add: a document, also as a pair of key and content or a record, or a batch of them."""

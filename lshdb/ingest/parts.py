@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from lshdb.ingest.workers import Job
 from lshdb.shingling.content import digest, encoded
 from lshdb.shingling.shingling import Content
 from lshdb.sketching.settings import Settings
 from lshdb.sketching.signing import Signed, sign
 from lshdb.sources.batch import Batch
-from lshdb.workers import Job
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ the pairs of such windows grow linearly with the collection. All windows are fou
 a temporary file; then the pairs are compared block by block, as the candidates of one query are.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache
@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import Cut, limits_noted, warn_of_limit
-from lshdb.limits import Limits
 from lshdb.model import CommonPassage, PassagePair
 from lshdb.options import PassagePairsOptions
 from lshdb.search.passage_runs import Asked, Pairs, shared_passages
@@ -30,16 +29,12 @@ from lshdb.search.passage_windows import (
     longest_common,
 )
 from lshdb.search.passages import asked_of
-from lshdb.search.spilled import CAN_SHARE, Spool
+from lshdb.search.spilled import Spool
 from lshdb.shingling.arrays import IntArray, bounded, chunks_of, expand_ranges, offsets_of
 from lshdb.shingling.hashing import distinct, secret_seed
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
-from lshdb.workers import Job, Workers, default_workers
 
-_AHEAD = 4
-"""Batches of texts, or blocks of pairs, under way: a worker has the next ones while this process
-does one."""
 _TOGETHER = {"word": 4, "char": 1}
 """Characters of a batch of texts for each window in memory."""
 _PAIRS = 1 << 20
@@ -65,11 +60,16 @@ _DOCUMENT = np.dtype(
     ]
 )
 
+Run = Callable[[Any, Iterable[Any], Sequence[int]], Iterator[Any]]
+"""Runs a job, an object with a method `run`, for items, and gives the results in their order; the
+numbers are descriptors of files that it reads. See lshdb.ingest.workers."""
 Noted = list[tuple[str, CommonPassage]]
 """Common runs, with the key of a document that has each."""
 
 
-def passage_pairs(store: Store, query: PassagePairsOptions, common: Noted) -> Iterator[PassagePair]:
+def passage_pairs(
+    store: Store, query: PassagePairsOptions, common: Noted, run: Run
+) -> Iterator[PassagePair]:
     """All pairs of documents that share passages, in the order of addition.
 
     In memory are the fingerprints that documents share and the pairs of documents, 8 bytes each,
@@ -79,6 +79,7 @@ def passage_pairs(store: Store, query: PassagePairsOptions, common: Noted) -> It
         store: the file.
         query: what is asked.
         common: gets the longest common runs, before the first pair.
+        run: finds windows and compares, in this process or others.
     """
     with closing(Spool()) as spool:
         with store.beside() as reader:
@@ -88,9 +89,9 @@ def passage_pairs(store: Store, query: PassagePairsOptions, common: Noted) -> It
             common[:] = longest_common(reader, hot, windows)
             every = Counting.of(reader.settings, hot)
             counting = replace(every, left_out=(windows,), shared=shared).with_base(query.base)
-            stored = _Stored(reader, counting, spool)
+            stored = _Stored(reader, counting, spool, run)
         pairs = _candidates(stored)
-        found = _compared(_Comparing(stored, asked, query.top), pairs)
+        found = _compared(_Comparing(stored, asked, query.top), pairs, run)
         yield from found if query.top is None else nlargest(query.top, found, key=_WORDS)
 
 
@@ -106,7 +107,7 @@ class _Stored:
         limits: the reader's.
     """
 
-    def __init__(self, reader: StoreReader, counting: Counting, spool: Spool) -> None:
+    def __init__(self, reader: StoreReader, counting: Counting, spool: Spool, run: Run) -> None:
         """Find the windows of documents that count."""
         self.limits, self.spool = reader.limits, spool
         self.keys: list[tuple[int, npt.NDArray[np.int32]]] = []
@@ -116,23 +117,22 @@ class _Stored:
         together = self.limits.passage_windows * _TOGETHER[reader.settings.shingling.kind]
         texts = self._written(reader, doc_ids, together)
         first = 0
-        with _workers(_Finding(counting), self.limits) as pool:
-            for found in pool.results(texts, _AHEAD):
-                counts = found.counts
-                rows = self.documents[first : first + len(counts)]
-                begin = spool.append(found.folded)
-                found.windows["begin"] += begin
-                found.windows["end"] += begin
-                at = spool.append(found.windows.data)
-                rows["windows"] = at + (np.cumsum(counts) - counts) * WINDOW.itemsize
-                rows["count"], rows["units"] = counts, found.units
-                found.keys["document"] += first
-                cells = (found.keys["hash"] >> _CELL).astype(np.int64)
-                sizes = np.bincount(cells, minlength=_CELLS)
-                self.sizes += sizes
-                bounds = offsets_of(sizes).astype(np.int32)
-                self.keys.append((spool.append(found.keys.data), bounds))
-                first += len(counts)
+        for found in run(_Finding(counting), texts, ()):
+            counts = found.counts
+            rows = self.documents[first : first + len(counts)]
+            begin = spool.append(found.folded)
+            found.windows["begin"] += begin
+            found.windows["end"] += begin
+            at = spool.append(found.windows.data)
+            rows["windows"] = at + (np.cumsum(counts) - counts) * WINDOW.itemsize
+            rows["count"], rows["units"] = counts, found.units
+            found.keys["document"] += first
+            cells = (found.keys["hash"] >> _CELL).astype(np.int64)
+            sizes = np.bincount(cells, minlength=_CELLS)
+            self.sizes += sizes
+            bounds = offsets_of(sizes).astype(np.int32)
+            self.keys.append((spool.append(found.keys.data), bounds))
+            first += len(counts)
 
     def _written(
         self, reader: StoreReader, doc_ids: IntArray, together: int
@@ -203,7 +203,7 @@ class _Found(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Finding(Job[list[str], _Found]):
+class _Finding:
     """Finds the windows of texts."""
 
     counting: Counting
@@ -260,7 +260,7 @@ def _candidates(stored: _Stored) -> IntArray:
 
 
 @dataclass(frozen=True, slots=True)
-class _Comparing(Job[IntArray, tuple[list[PassagePair], list[Cut]]]):
+class _Comparing:
     """Finds the pairs that share passages, and notes what limits cut.
 
     Attributes:
@@ -291,18 +291,11 @@ class _Comparing(Job[IntArray, tuple[list[PassagePair], list[Cut]]]):
             yield PassagePair(*keys, one.words, one.coverage, one.b_coverage, one.passages)
 
 
-def _compared(job: _Comparing, pairs: IntArray) -> Iterator[PassagePair]:
+def _compared(job: _Comparing, pairs: IntArray, run: Run) -> Iterator[PassagePair]:
     """The pairs that a job finds, block by block."""
     stored = job.stored
     blocks = chunks_of(stored.documents["count"][pairs & _LOW], stored.limits.passage_windows)
-    files = [stored.spool.descriptor]
-    with _workers(job, stored.limits, files) as pool:
-        for found, cuts in pool.results((pairs[block] for block in blocks), _AHEAD):
-            for cut in cuts:
-                warn_of_limit(cut)
-            yield from found
-
-
-def _workers(job: Job[Any, Any], limits: Limits, files: Sequence[int] = ()) -> Workers[Any, Any]:
-    count = min(default_workers(), limits.passage_processes) if CAN_SHARE else 0
-    return Workers(job, count, files=files)
+    for found, cuts in run(job, (pairs[block] for block in blocks), [stored.spool.descriptor]):
+        for cut in cuts:
+            warn_of_limit(cut)
+        yield from found

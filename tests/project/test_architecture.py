@@ -28,7 +28,6 @@ ROOMS = (
         "limits",
         "progress",
         "templates",
-        "workers",
     ),
     ("shingling",),
     ("sketching",),

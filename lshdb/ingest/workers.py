@@ -12,8 +12,6 @@ module again, which fails for a script without a main guard; they import modules
 directory, which may be a stranger's; and they outlive a killed parent.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import pickle
@@ -27,7 +25,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Generic, TypeVar, cast
+from typing import Any, BinaryIO, Generic, Self, TypeVar, cast
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -36,9 +34,11 @@ _ALONE = 2
 """Items done before processes are started: a small job ends sooner than they start."""
 _MAX_WORKERS = 3
 """Processes that one writer to SQLite can keep busy."""
+_AHEAD = 4
+"""Items of `in_processes` under way: a worker has the next ones while this process does one."""
 _ATTEMPTS = 3
 """Failed processes of one thread after which it starts no more."""
-_HOME = str(Path(__file__).resolve().parents[1])
+_HOME = str(Path(__file__).resolve().parents[2])
 _PIPE_BYTES = 1 << 20
 """Size of the pipes to a process, where the system allows it: fewer turns for the same bytes."""
 _PROGRAM = """
@@ -47,7 +47,7 @@ gc.disable()
 sys.path.insert(0, sys.argv[1])
 import lshdb
 del sys.path[0]
-from lshdb.workers import main
+from lshdb.ingest.workers import main
 main()
 """
 """Imports this copy of lshdb, and nothing from the current directory (-P).
@@ -110,7 +110,8 @@ class Workers(Generic[T, R]):
             alone: items done here before processes are started.
             files: descriptors of open files that the job reads (POSIX only).
         """
-        self.count = count if _can_start() else 0
+        inherits = os.name == "posix" or not files
+        self.count = count if inherits and _can_start() else 0
         self._job = job
         self._alone = alone
         self._files = tuple(files)
@@ -121,7 +122,7 @@ class Workers(Generic[T, R]):
         self._closed = False
         self._under_way: deque[Pending[T, R]] = deque()
 
-    def __enter__(self) -> Workers[T, R]:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -239,6 +240,21 @@ class Workers(Generic[T, R]):
         assert process.stdin is not None
         pickle.dump(self._job, process.stdin, 5)
         return process
+
+
+def in_processes(
+    count: int, job: Job[T, R], items: Iterable[T], files: Sequence[int] = ()
+) -> Iterator[R]:
+    """The results of a job for items, in their order, from up to this many processes and this one.
+
+    Args:
+        count: how many processes at most.
+        job: what to do.
+        items: read as they are needed.
+        files: as for `Workers`.
+    """
+    with Workers(job, min(default_workers(), count), files=files) as pool:
+        yield from pool.results(items, _AHEAD)
 
 
 def _can_start() -> bool:
