@@ -1,4 +1,4 @@
-"""The public data types: frozen dataclasses and the types of their fields."""
+"""Documents and results, by subject: frozen dataclasses."""
 
 from __future__ import annotations
 
@@ -9,15 +9,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.formatting import listed, share, shortened
 from lshdb.shingling.shingling import Content, Element
 from lshdb.sketching.settings import Settings
-from lshdb.templates import html_table
-
-_ELEMENTS_SHOWN = 50
-_PASSAGES_SHOWN = 20
-_LONGEST_SHOWN = 1_000
-"""What a notebook shows of a comparison, and characters of a passage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,27 +285,6 @@ class Comparison:
     shared_elements: tuple[Element, ...] | None = field(repr=False)
     a_content: str | tuple[Element, ...] | None = field(repr=False)
     b_content: str | tuple[Element, ...] | None = field(repr=False)
-
-    def _repr_html_(self) -> str | None:
-        """For a notebook: the numbers, and the first of what both share."""
-        facts: list[tuple[str, object]] = [
-            ("identical", self.identical),
-            ("similarity", self.similarity),
-            ("A in B", self.a_in_b),
-            ("B in A", self.b_in_a),
-            ("estimate", f"{share(self.estimate)} ± {share(self.standard_error)}"),
-            ("shared shingles", self.shared),
-            ("shared buckets", f"{len(self.shared_buckets)} of {self.bands}"),
-            ("candidates", self.candidates),
-        ]
-        if self.shared_elements is not None:
-            facts.append(("shared elements", listed(self.shared_elements, _ELEMENTS_SHOWN)))
-        if isinstance(self.a_content, str):
-            for one in (self.passages or ())[:_PASSAGES_SHOWN]:
-                text = self.a_content[one.a_start : one.a_end]
-                facts.append(("shared passage", shortened(text, _LONGEST_SHOWN)))
-        known = [row for row in facts if row[1] is not None]
-        return html_table(["", f"A: {self.a}, B: {self.b}"], known, len(known))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ In: Arrow tables, signature matrices. Out: the same, and data frames.
     tables      adds any Arrow table
     results     matches, pairs and clusters as they are found, as tables, and in notebooks
     dedup       a program's rows without near duplicates, in the form they came in
+    templates   HTML for notebooks, pages and reports, from web/pages
     signatures  adds a matrix of signatures; reads that of a database; queries by one
 
-Doors: dedup, results, signatures, tables.
+Doors: dedup, results, signatures, tables, templates.
 """

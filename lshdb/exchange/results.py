@@ -23,13 +23,13 @@ from typing import (
 )
 
 from lshdb.errors import LshdbError, UsageError
+from lshdb.exchange.templates import html_table
 from lshdb.formatting import listed
 from lshdb.json_text import dumps
 from lshdb.model import Cluster, CommonPassage, CopiedPassage, DroppedRow, Match, Pair, PassagePair
 from lshdb.options import ClustersOptions, PairsOptions, PassagePairsOptions, QueryManyOptions
 from lshdb.progress import shown
 from lshdb.sources.sinks import Columns
-from lshdb.templates import html_table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from lshdb import templates
+from lshdb.exchange import templates
+from lshdb.exchange.templates import environment, visible
 from lshdb.formatting import shortened
 from lshdb.json_text import dumps
 from lshdb.sources.paths import escaped
-from lshdb.templates import environment, visible
 from lshdb.web.listing import common_path
 
 _LONGEST_KEY = 120

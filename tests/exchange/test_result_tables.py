@@ -128,27 +128,11 @@ def test_what_a_notebook_shows_is_text(db: lshdb.Database) -> None:
         db.pairs(fields=["mixed"]),
         db.clusters(keep="last"),
         db.sql('SELECT key, metadata, content AS "<b>" FROM documents'),
-        db.compare("a", HOSTILE),
     ]
     for one in results:
         cells = [text for tag in ("td", "th", "p") for text in shown(one).texts(tag)]
         assert any("<script>alert" in text for text in cells), "as text"
         assert "\x1b" not in repr(one)
-
-
-def test_shared_passages_are_shown(db: lshdb.Database, tmp_path: Path) -> None:
-    assert TEXT in shown(db.compare("a", HOSTILE)).texts("td")
-    assert TEXT not in shown(db.compare("a", "alone")).texts("td")
-    many = lshdb.Document("many", "".join(f"{TEXT} {n} {n} {n}\n" for n in range(200)))
-    cells = shown(db.compare(many, lshdb.Document("two", f"{TEXT} and"))).texts("td")
-    assert cells.count(TEXT) == 20, "the table shows the first"
-    with database_of(
-        tmp_path / "sets.db",
-        [("a", [*range(90), HOSTILE]), ("b", [*range(5, 95), HOSTILE])],
-        shingle="set",
-        threshold=0.3,
-    ) as sets:
-        assert "and 36 more" in "".join(shown(sets.compare("a", "b")).texts("td"))
 
 
 def test_a_notebook_shows_the_first_of_many_and_says_so(path: Path) -> None:
@@ -295,10 +279,10 @@ def test_without_jinja2_a_notebook_shows_the_repr(db: lshdb.Database) -> None:
         "import sys; sys.modules['jinja2'] = None\n"
         "import lshdb\n"
         "with lshdb.open(sys.argv[1]) as db:\n"
-        "    shown = [db.query(key='a'), db.pairs(), db.compare('a', 'b')]\n"
+        "    shown = [db.query(key='a'), db.pairs()]\n"
         "    print([one._repr_html_() for one in shown])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, db.path], capture_output=True, text=True, check=True
     )
-    assert done.stdout == "[None, None, None]\n"
+    assert done.stdout == "[None, None]\n"

@@ -27,7 +27,6 @@ ROOMS = (
         "json_text",
         "limits",
         "progress",
-        "templates",
     ),
     ("shingling",),
     ("sketching",),
@@ -270,11 +269,10 @@ def test_dependencies_are_those_imported() -> None:
     # What extras bring, by the room or module that loads it.
     extras = {
         "sources": {"pyarrow"},
-        "exchange": {"pandas", "pyarrow"},
+        "exchange": {"jinja2", "pandas", "pyarrow"},
         "cli.results": {"pyarrow"},
         "cli.sparking": {"pyspark"},
         "cli.tuning": {"matplotlib"},
-        "templates": {"jinja2"},
         "web": {"anyio", "datasette", "jinja2", "markupsafe", "starlette", "uvicorn"},
         "spark": {"pyarrow", "pyspark"},
     }

@@ -16,7 +16,7 @@ from lshdb.formatting import counted, percent, share, worded
 if TYPE_CHECKING:
     import jinja2
 
-_PAGES = Path(__file__).parent / "web" / "pages"
+_PAGES = Path(__file__).parents[1] / "web" / "pages"
 _INVISIBLE = re.compile(
     # Controls except tab and line ends, and characters that change the direction of text.
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]"
