@@ -3,8 +3,6 @@
 Methods import what only they need, which halves the time to start a query.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -17,12 +15,15 @@ from lshdb.model import (
     Bucket,
     Cluster,
     Comparison,
+    DecidedRow,
     Decision,
     Document,
     Info,
     Pair,
     Passages,
+    Reindexed,
     StoredDocument,
+    SyncReport,
     Verdict,
 )
 from lshdb.options import (
@@ -51,11 +52,9 @@ from lshdb.store.store import Store
 
 if TYPE_CHECKING:
     from lshdb.exchange.results import Matches, PassageResults, Results, SqlRows
-    from lshdb.model import DecidedRow, Reindexed, SyncReport
     from lshdb.tuning.choices import Tuned
 
 Documents = Iterable[Document | tuple[str, Content] | Mapping[str, object]]
-_MAX_ROWS = (1 << 63) - 1
 
 
 class Database:
@@ -333,7 +332,7 @@ class Database:
     # similar documents
 
     @takes(QueryOptions)
-    def query(self, options: QueryOptions) -> Matches:
+    def query(self, options: QueryOptions) -> "Matches":
         """The stored documents similar to a document, best first.
 
         Candidates share a bucket with it. Where content is kept they are ranked by their exact
@@ -364,7 +363,7 @@ class Database:
     @takes_with(QueryManyOptions)
     def query_many(
         self, documents: Documents, options: QueryManyOptions
-    ) -> Iterator[tuple[str, Matches]]:
+    ) -> "Iterator[tuple[str, Matches]]":
         """The stored documents similar to each of many: the results of `query`, many times as fast.
 
         Queries are read and looked up in batches of some thousands. Each batch sees one state of
@@ -423,7 +422,7 @@ class Database:
         return find_passages(self.store, options)
 
     @takes(PassagePairsOptions)
-    def passage_pairs(self, options: PassagePairsOptions) -> PassageResults:
+    def passage_pairs(self, options: PassagePairsOptions) -> "PassageResults":
         """All pairs of stored documents that share runs of words, and which runs.
 
         Each pair comes once, as it is found, in the order of addition; with `top` those that share
@@ -477,7 +476,7 @@ class Database:
         return compare(self.store, a, b)
 
     @takes(PairsOptions)
-    def pairs(self, options: PairsOptions) -> Results[Pair]:
+    def pairs(self, options: PairsOptions) -> "Results[Pair]":
         """All pairs of similar documents, each once, in the order of addition.
 
         Pairs share a bucket. Where content is kept, their similarities are exact. They come as
@@ -500,7 +499,7 @@ class Database:
         return pair_results(self.store, options)
 
     @takes(ClustersOptions)
-    def clusters(self, options: ClustersOptions) -> Results[Cluster]:
+    def clusters(self, options: ClustersOptions) -> "Results[Cluster]":
         """Clusters of similar documents, and which document of each to keep.
 
         A cluster is all documents that similar pairs connect; with `star`, each is similar to the
@@ -603,7 +602,7 @@ class Database:
         return largest_buckets(self.store, key, top)
 
     @checked
-    def sql(self, statement: str, parameters: Parameters = ()) -> SqlRows:
+    def sql(self, statement: str, parameters: Parameters = ()) -> "SqlRows":
         """Run a SELECT on the file's tables and views.
 
         Returns:
@@ -627,7 +626,7 @@ class Database:
     # choosing and changing the index
 
     @takes(TuneOptions)
-    def tune(self, options: TuneOptions) -> list[Tuned]:
+    def tune(self, options: TuneOptions) -> "list[Tuned]":
         """The constructions worth having for this database, best first.
 
         A sample of its signatures shows how similar documents are, and so how many candidates a

@@ -58,8 +58,7 @@ class KeyNotFound(LshdbError, KeyError):
     """
 
     def __init__(self, text: str, nearest: Sequence[str] = ()) -> None:
-        *others, last = map(repr, nearest or [""])
-        meant = f"{', '.join(others)} or {last}" if others else last
+        meant = " or ".join(map(repr, nearest))
         super().__init__(f"{text}; did you mean {meant}?" if nearest else text)
         self.nearest = tuple(nearest)
 
@@ -170,17 +169,3 @@ def limits_noted() -> Iterator[list[Cut]]:
 
     with limits_to(note):
         yield noted
-
-
-@contextmanager
-def temporary_file_errors() -> Iterator[None]:
-    """Say that an error is about a temporary file, and what to do."""
-    import tempfile
-
-    try:
-        yield
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise StoreError(
-            f"a temporary file in {tempfile.gettempdir()}: {reason}; TMPDIR names another directory"
-        ) from error

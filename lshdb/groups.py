@@ -317,7 +317,7 @@ def _taking(group: Any, function: Callable[..., Any]) -> Any:
             first = tuple(values.pop(one.name) for one in before)
             chosen = group(**values)
         for one, value in zip(before, first, strict=True):
-            check_value(one.name, value, _evaluated(one.annotation, function))
+            check_value(one.name, value, one.annotation)
         return function(*first, chosen)
 
     lines = [f"    {one.name}: {option_of(one).help}" for one in fields(group)]
@@ -337,17 +337,7 @@ def checked(function: Callable[_P, _Result]) -> Callable[_P, _Result]:
     @wraps(function)
     def call(*args: _P.args, **given: _P.kwargs) -> _Result:
         for name, value in own.bind(*args, **given).arguments.items():
-            check_value(name, value, _evaluated(own.parameters[name].annotation, function))
+            check_value(name, value, own.parameters[name].annotation)
         return function(*args, **given)
 
     return call
-
-
-@cache
-def _evaluated(annotation: Any, function: Callable[..., Any]) -> Any:
-    if not isinstance(annotation, str):
-        return annotation
-    try:
-        return eval(annotation, function.__globals__)  # of our own source
-    except (NameError, TypeError):
-        return Any  # a type that is only known to type checkers

@@ -137,9 +137,6 @@ class Limits:
     passage_windows: int = 1 << 19
     """Windows of all pairs that are compared at once, some 100 bytes each, and in proportion
     characters of texts, whose windows are found at once."""
-    passage_processes: int = 1
-    """Worker processes for all pairs at most, as each has large arrays of its own; 0 for none. One
-    saves a third of the time: `scripts/bench passages` shows 10 seconds of CPU time in 6.1."""
 
     # tuning
 
@@ -178,8 +175,7 @@ class Limits:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            minimum = isinstance(value, int) and field.name != "passage_processes"
-            if not isinstance(value, Limit) and value < minimum:
+            if not isinstance(value, Limit) and value < isinstance(value, int):
                 raise UsageError(f"limits: {field.name} {value} is too small")
 
 

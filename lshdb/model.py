@@ -408,20 +408,6 @@ class AddReport:
 
 
 @dataclass(frozen=True, slots=True)
-class FileState:
-    """Size and time of a file, which show whether it has changed since it was read.
-
-    Attributes:
-        size: in bytes.
-        mtime_ns: the last change, in nanoseconds since 1970; None if that is so recent that the
-            file may change again at the same time.
-    """
-
-    size: int
-    mtime_ns: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class SyncChange:
     """What `sync` does with one document.
 

@@ -28,7 +28,7 @@ def open_database(options: OpenOptions) -> Database:
     Construction(rows=4, bands=17)
     """
     path, limits = options.path, options.limits
-    if _is_empty(path):
+    if not os.path.exists(path) or not os.path.getsize(path):
         resolve(options)  # impossible settings are refused before SQLite writes a file
     store = Store.open(
         Path(path), options.mode, options.timeout, lambda: resolve(options), limits=limits
@@ -39,10 +39,3 @@ def open_database(options: OpenOptions) -> Database:
         store.close()
         raise
     return Database(store)
-
-
-def _is_empty(path: str | os.PathLike[str]) -> bool:
-    try:
-        return os.stat(path).st_size == 0
-    except OSError:
-        return True

@@ -403,17 +403,13 @@ class QueryManyOptions(RankingOptions):
     progress: OnProgress = False
 
 
-class JoinOptions(SimilarOptions):
-    """Which similar documents are found among those stored."""
+class PairsOptions(SimilarOptions):
+    """Options of `Database.pairs`."""
 
     key: StoredKey = None
     ignore_decisions: Annotated[
         bool, Option("Ignore decisions: see lshdb decide.", flags=("--ignore-decisions", "--all"))
     ] = False
-
-
-class PairsOptions(JoinOptions):
-    """Options of `Database.pairs`."""
 
 
 class KeysOptions(ConditionOptions):
@@ -456,7 +452,7 @@ class ClusteringOptions(GroupingOptions):
     key: StoredKey = None
 
 
-class ClustersOptions(ClusteringOptions, JoinOptions):
+class ClustersOptions(ClusteringOptions, PairsOptions):
     """Options of `Database.clusters`."""
 
     min_size: Annotated[int | None, Option("Minimum number of members.", min=1)] = None

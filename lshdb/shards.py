@@ -7,12 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from lshdb.database import Database
-from lshdb.errors import InputError, KeyNotFound, SettingsMismatch, UsageError
+from lshdb.errors import InputError, SettingsMismatch, UsageError
 from lshdb.exchange.results import Matches, matches_of
 from lshdb.opening import open_database
 from lshdb.options import TIMEOUT, QueryOptions
 from lshdb.search.query import best
-from lshdb.shingling.shingling import Content
 
 
 @contextmanager
@@ -51,25 +50,13 @@ def query_files(files: Sequence[Database], options: QueryOptions) -> Matches:
     """
     home, elsewhere = files[0], options
     if options.key is not None and files[1:]:
-        home, content = _document(files, options.key)
-        elsewhere = replace(options, key=None, content=content)
-    found = [match for one in files for match in one.query(options if one is home else elsewhere)]
-    return matches_of(best(found, options.top), options.containment, options.fields)
-
-
-def _document(files: Sequence[Database], key: str) -> tuple[Database, Content]:
-    """The first file that has a document, and its content."""
-    nearest: list[str] = []
-    for file in files:
-        try:
-            content = file.get(key).content
-        except KeyNotFound as error:
-            nearest += error.nearest
-            continue
+        home = next((one for one in files if options.key in one), home)
+        content = home.get(options.key).content
         if content is None:
             raise UsageError(
                 "the files keep no contents, and a document of one cannot be looked for in "
                 "the others by its key: give the document itself"
             )
-        return file, content
-    raise KeyNotFound(f"no document has the key {key!r}", list(dict.fromkeys(nearest))[:3])
+        elsewhere = replace(options, key=None, content=content)
+    found = [match for one in files for match in one.query(options if one is home else elsewhere)]
+    return matches_of(best(found, options.top), options.containment, options.fields)

@@ -4,8 +4,6 @@ A temporary database holds the documents during the run. Only the columns of key
 read; the rows' own library selects the kept ones.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -121,7 +119,7 @@ class Deduplicated:
         return iter(self._dropped)
 
     @checked
-    def rethreshold(self, threshold: float) -> Deduplicated:
+    def rethreshold(self, threshold: float) -> "Deduplicated":
         """The result for the same or a higher threshold, with the same index.
 
         All rows are decided on again from the beginning: a row that is now kept may cause others

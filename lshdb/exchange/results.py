@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from lshdb.options import SqlValue
     from lshdb.search.passage_pairs import Noted
-    from lshdb.store.rows import SqlValue
     from lshdb.store.store import Store
 
 T = TypeVar("T")
@@ -337,8 +337,7 @@ def passage_results(store: Store, options: PassagePairsOptions) -> PassageResult
     def shown(pair: PassagePair) -> Sequence[Any]:
         return *(getattr(pair, name) for name in names), len(pair.passages)
 
-    run = partial(in_processes, store.limits.passage_processes)
-    find = partial(passage_pairs, store, options, noted, run)
+    find = partial(passage_pairs, store, options, noted, in_processes)
 
     def rows() -> Iterator[Sequence[Any]]:
         for pair in find():

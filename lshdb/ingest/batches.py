@@ -16,7 +16,7 @@ from lshdb.errors import ContentError, InputError
 from lshdb.ingest.parts import Part, Signatures, SignedPart, Signing
 from lshdb.ingest.workers import Pending, Workers, default_workers
 from lshdb.limits import Limits
-from lshdb.model import Document, Failure, FileState
+from lshdb.model import Document, Failure
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import reuse_freed_memory
 from lshdb.shingling.shingling import Content
@@ -24,6 +24,7 @@ from lshdb.sketching.settings import Settings
 from lshdb.sources.batch import Batch
 from lshdb.sources.metadata import to_json
 from lshdb.sources.records import RecordOptions, key_fault
+from lshdb.store.rows import FileState
 from lshdb.store.store import Store
 
 Item = Document | tuple[str, Content] | Mapping[str, object] | Batch

@@ -15,7 +15,7 @@ from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import asked_about, number_of, without_number
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import AddReport, DroppedRow, Failure
-from lshdb.options import RankingOptions
+from lshdb.options import TIMEOUT, RankingOptions
 from lshdb.progress import Progress
 from lshdb.search.query import answers, snapshot
 from lshdb.sketching.settings import Settings
@@ -23,7 +23,6 @@ from lshdb.sources.batch import Where
 from lshdb.sources.metadata import picked
 from lshdb.sources.paths import is_database
 from lshdb.sources.readers import Reader
-from lshdb.store.connection import TIMEOUT
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
 

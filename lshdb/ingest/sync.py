@@ -20,7 +20,7 @@ from lshdb.errors import InputError, UsageError
 from lshdb.groups import checked
 from lshdb.ingest.add import add_documents
 from lshdb.ingest.writing import delete
-from lshdb.model import AddReport, Failure, FileState, SyncChange, SyncReport
+from lshdb.model import AddReport, Failure, SyncChange, SyncReport
 from lshdb.options import AddManyOptions, SyncOptions, WalkingOptions
 from lshdb.progress import shown
 from lshdb.search.decisions import dropped_contents
@@ -31,6 +31,7 @@ from lshdb.sources.paths import format_of, key_of, printable_path
 from lshdb.sources.readers import TABLE, Reader, reader_of, reason, state_of
 from lshdb.sources.walking import walk
 from lshdb.store.lookups import StoredFile
+from lshdb.store.rows import FileState
 from lshdb.store.store import Opened, Store
 
 _AT_ONCE = 5_000

@@ -242,18 +242,18 @@ class Workers(Generic[T, R]):
         return process
 
 
-def in_processes(
-    count: int, job: Job[T, R], items: Iterable[T], files: Sequence[int] = ()
-) -> Iterator[R]:
-    """The results of a job for items, in their order, from up to this many processes and this one.
+def in_processes(job: Job[T, R], items: Iterable[T], files: Sequence[int] = ()) -> Iterator[R]:
+    """The results of a job for items, in their order, from another process and this one.
+
+    More would need too much memory, as each job has large arrays of its own. One saves a third of
+    the time of passages of all pairs: `scripts/bench passages` shows 10 seconds of CPU in 6.1.
 
     Args:
-        count: how many processes at most.
         job: what to do.
         items: read as they are needed.
         files: as for `Workers`.
     """
-    with Workers(job, min(default_workers(), count), files=files) as pool:
+    with Workers(job, min(default_workers(), 1), files=files) as pool:
         yield from pool.results(items, _AHEAD)
 
 

@@ -16,7 +16,6 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import temporary_file_errors
 from lshdb.model import Reindexed
 from lshdb.options import ReindexOptions
 from lshdb.progress import Progress, shown
@@ -26,6 +25,7 @@ from lshdb.shingling.winnowing import fingerprints, joined
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.settings import Settings
 from lshdb.store.index import BANDS, FINGERPRINTS, Index, IndexRows
+from lshdb.store.partial_files import temporary_file_errors
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import reindexed
 

@@ -4,7 +4,7 @@ import os
 from tempfile import TemporaryFile
 from typing import Any
 
-from lshdb.errors import temporary_file_errors
+from lshdb.store.partial_files import temporary_file_errors
 
 CAN_SHARE = hasattr(os, "pread")
 """Whether a worker process can read the file."""

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from lshdb.model import Document, Failure, FileState
+from lshdb.model import Document, Failure
 from lshdb.shingling.shingling import Content
 from lshdb.sources.metadata import from_json
+from lshdb.store.rows import FileState
 
 if TYPE_CHECKING:
     import pyarrow as pa

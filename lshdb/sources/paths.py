@@ -7,12 +7,11 @@ import stat
 import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, Literal
+from typing import BinaryIO
 
 from lshdb.errors import InputError
+from lshdb.options import Format
 from lshdb.sources.compression import compression_of, unpacked, without_compression
-
-Format = Literal["auto", "text", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
 
 STDIN = "-"
 BUFFER = 1 << 20

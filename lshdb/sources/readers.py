@@ -13,8 +13,8 @@ from typing import Any, BinaryIO
 
 from lshdb.errors import InputError, UsageError
 from lshdb.groups import Options, regrouped
-from lshdb.model import Document, Failure, FileState
-from lshdb.options import WalkingOptions
+from lshdb.model import Document, Failure
+from lshdb.options import Format, WalkingOptions
 from lshdb.progress import BYTES, Progress, shown, silent
 from lshdb.shingling.shingling import Content
 from lshdb.sources.batch import Batch, TableSchema, failed
@@ -23,7 +23,6 @@ from lshdb.sources.inputs import BinaryInput, Input
 from lshdb.sources.json_rows import NotAnArray, is_blank
 from lshdb.sources.paths import (
     STDIN,
-    Format,
     expanded,
     format_of,
     input_bytes,
@@ -35,6 +34,7 @@ from lshdb.sources.records import BOM, RecordOptions
 from lshdb.sources.sinks import check_columns, rows_of
 from lshdb.sources.walking import SkippedFiles, walk
 from lshdb.store.guard import is_open
+from lshdb.store.rows import FileState
 
 TABLE = "a table by its suffix, and only texts are read"
 _SETTLED = 2_000_000_000

@@ -19,12 +19,11 @@ from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.groups import takes
 from lshdb.limits import DEFAULTS
-from lshdb.options import SparkWriteOptions
+from lshdb.options import TIMEOUT, SparkWriteOptions
 from lshdb.shingling.arrays import bounded
 from lshdb.spark.documents import check_keys, documents
 from lshdb.spark.sketching import Batches, usable
 from lshdb.store import statements as sql
-from lshdb.store.connection import TIMEOUT
 from lshdb.store.partial_files import PartialFile, temporary_directory
 from lshdb.store.store import Store
 

@@ -13,10 +13,11 @@ import numpy.typing as npt
 
 from lshdb.errors import QueryError
 from lshdb.json_text import dumps
+from lshdb.options import Parameters, SqlValue
 from lshdb.shingling.arrays import IntArray, chunks
 from lshdb.store.guard import Connection
 from lshdb.store.readonly_sql import user_errors
-from lshdb.store.rows import Parameters, SqlValue, integers
+from lshdb.store.rows import integers
 
 # The only statements with a user's text in them. In a subquery, json_each has no columns that the
 # text could name by mistake; candidates come from a function, as all parameters are the user's.

@@ -2,7 +2,7 @@
 
 import sqlite3
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from lshdb.errors import (
     NoDatabase,
@@ -11,19 +11,15 @@ from lshdb.errors import (
     StoreError,
 )
 from lshdb.limits import DEFAULTS, Limits
+from lshdb.options import Mode
 from lshdb.store import statements as sql
 from lshdb.store.guard import Connection, check_may_open, has_log
 from lshdb.store.schema import FORMAT, check_contents, definitions, seal
 from lshdb.store.sqlite_errors import directory_is_read_only, translated_errors
 from lshdb.store.transactions import run_when_free
 
-Mode = Literal["create", "write", "read"]
-
 APPLICATION_ID = 0x6C736864
 """The mark of an lshdb file in SQLite's header: the bytes `lshd`."""
-
-TIMEOUT = 30.0
-"""Seconds to wait for another process's write before giving up, by default."""
 
 _PAGE_SIZE = 16384
 CACHE_KIB = 8192

@@ -18,9 +18,9 @@ from weakref import WeakSet
 
 from lshdb.errors import StoreError, UsageError
 from lshdb.limits import DEFAULTS
+from lshdb.options import SqlValue
 from lshdb.store.sqlite_errors import translated_errors
 
-SqlValue = str | int | float | bytes | None
 _Identity = tuple[int, int]
 
 

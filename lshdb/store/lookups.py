@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from lshdb.errors import DamagedFile, KeyNotFound
 from lshdb.json_text import dumps
-from lshdb.model import Bucket, FileState
+from lshdb.model import Bucket
+from lshdb.options import Parameters, SqlValue
 from lshdb.shingling.arrays import IntArray, chunks
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST
 from lshdb.sketching.settings import Settings
@@ -27,7 +28,7 @@ from lshdb.store.conditions import Condition
 from lshdb.store.connection import file_size
 from lshdb.store.guard import Connection
 from lshdb.store.readonly_sql import run_readonly, sealed_connection
-from lshdb.store.rows import Parameters, SqlValue, checked, integers, settings_of, typed
+from lshdb.store.rows import FileState, checked, integers, settings_of, typed
 from lshdb.store.sqlite_errors import translated_errors
 
 _NEIGHBOURS = 5

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from lshdb.errors import StoreError
+
 try:
     import fcntl
 except ImportError:  # Windows: nothing is locked, nothing cleared away
@@ -155,3 +157,15 @@ def _in_use(path: Path) -> bool:
         return not _lock(handle)
     finally:
         os.close(handle)
+
+
+@contextlib.contextmanager
+def temporary_file_errors() -> Iterator[None]:
+    """Say that an error is about a temporary file, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise StoreError(
+            f"a temporary file in {tempfile.gettempdir()}: {reason}; TMPDIR names another directory"
+        ) from error

@@ -7,10 +7,10 @@ from pathlib import Path
 from time import monotonic
 
 from lshdb.errors import QueryError
+from lshdb.options import Parameters, SqlValue
 from lshdb.store.connection import connect, file_size
 from lshdb.store.functions import register_functions
 from lshdb.store.guard import Connection
-from lshdb.store.rows import Parameters, SqlValue
 from lshdb.store.sqlite_errors import translated_errors
 
 _ALLOWED = {

@@ -6,7 +6,8 @@ some of them into numbers, and Python into the word None. They are refused here.
 
 import sqlite3
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -14,17 +15,28 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from lshdb.errors import DamagedFile, OtherFormat
+from lshdb.options import SqlValue
 from lshdb.shingling.arrays import IntArray
 from lshdb.shingling.shingling import Shingling
 from lshdb.sketching.constructions import Construction
 from lshdb.sketching.settings import Settings
 from lshdb.store import statements as sql
-from lshdb.store.guard import SqlValue as SqlValue
 
 _T = TypeVar("_T")
 
-Parameters = Sequence[SqlValue] | Mapping[str, SqlValue]
-"""Values for each ? in SQL, or for each :name."""
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """Size and time of a file, which show whether it has changed since it was read.
+
+    Attributes:
+        size: in bytes.
+        mtime_ns: the last change, in nanoseconds since 1970; None if that is so recent that the
+            file may change again at the same time.
+    """
+
+    size: int
+    mtime_ns: int | None
 
 
 def checked(value: SqlValue, kind: type[_T]) -> _T:

@@ -10,11 +10,10 @@ from typing import Protocol, runtime_checkable
 
 from lshdb.errors import DamagedFile, UsageError
 from lshdb.limits import DEFAULTS, Limits
-from lshdb.model import FileState
+from lshdb.options import Mode, SqlValue
 from lshdb.sketching.settings import Settings
 from lshdb.store import statements as sql
 from lshdb.store.connection import (
-    Mode,
     connect,
     create_tables,
     is_new,
@@ -23,7 +22,7 @@ from lshdb.store.guard import Connection
 from lshdb.store.index import Index
 from lshdb.store.lookups import StoreReader
 from lshdb.store.rows import (
-    SqlValue,
+    FileState,
     typed,
     write_settings,
 )

@@ -18,8 +18,8 @@ from measure.torture import damage, flooding, forging, trial
 
 import lshdb
 from lshdb.errors import DamagedFile, QueryError, UnsafeFile
+from lshdb.options import Mode
 from lshdb.shingling.hashing import span_hash
-from lshdb.store.connection import Mode
 
 TEXTS = [("a", "the fox and the grapes of the vine"), ("b", "the fox and the grapes of a vine")]
 

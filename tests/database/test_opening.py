@@ -24,10 +24,10 @@ from lshdb.errors import (
     StoreError,
     UsageError,
 )
+from lshdb.options import Mode
 from lshdb.shingling.shingling import Shingling
 from lshdb.sketching.constructions import Construction
 from lshdb.sketching.settings import Settings
-from lshdb.store.connection import Mode
 
 VIEWS = ("buckets", "bucket_members", "candidate_pairs")
 

@@ -290,7 +290,7 @@ def test_all_pairs_are_those_of_brute_force(
         db.add_many(texts.items())
         found = {(pair.a, pair.b): pair for pair in db.passage_pairs()}
         few = list(db.passage_pairs(common=3))
-        with lshdb.open(db.path, limits=Limits(passage_windows=10, passage_processes=0)) as parts:
+        with lshdb.open(db.path, limits=Limits(passage_windows=10)) as parts:
             assert [*parts.passage_pairs()] == [*found.values()]
             assert [*parts.passage_pairs(common=3)] == few
         expected = {

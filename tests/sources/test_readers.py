@@ -22,8 +22,9 @@ import lshdb
 from lshdb import Limits
 from lshdb.errors import InputError
 from lshdb.model import Document, Failure
+from lshdb.options import Format
 from lshdb.shingling.shingling import Content
-from lshdb.sources.paths import Format, escaped
+from lshdb.sources.paths import escaped
 from lshdb.sources.readers import Reader
 from lshdb.sources.walking import SkippedFiles
 

@@ -10,7 +10,7 @@ from helpers import database_of
 
 import lshdb
 from lshdb.errors import Busy, DamagedFile, QueryError
-from lshdb.store.rows import SqlValue
+from lshdb.options import SqlValue
 
 
 @pytest.fixture
