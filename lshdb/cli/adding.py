@@ -11,9 +11,7 @@ from typing import Annotated
 
 import typer
 
-from lshdb.cli.documents import Failures, reader_for, report_reading, report_skip
-from lshdb.cli.files import entries_of
-from lshdb.cli.messages import message, shape, shows_progress, warn, warn_of_low_recall
+from lshdb.cli import documents, files, messages, results, running
 from lshdb.cli.options import (
     AsJson,
     DatabaseFile,
@@ -21,8 +19,6 @@ from lshdb.cli.options import (
     ListSkipped,
     Null,
 )
-from lshdb.cli.results import exactness, json_line, write_record, write_results
-from lshdb.cli.running import FAILED, INTERRUPTED, failed
 from lshdb.errors import UsageError
 from lshdb.exchange.results import DROPPED, columns_of
 from lshdb.formatting import number
@@ -46,8 +42,8 @@ def init(*, at: DatabaseFile, settings: SettingsOptions) -> None:
     with at.open(settings=settings) as database:
         made = database.settings
         done = "exists already" if existed else "made"
-        message(f"{at.db} {done}: shingle {made.shingling}, {shape(made)}")
-        warn_of_low_recall(made, settings)
+        messages.message(f"{at.db} {done}: shingle {made.shingling}, {messages.shape(made)}")
+        messages.warn_of_low_recall(made, settings)
 
 
 def add(
@@ -96,13 +92,13 @@ def add(
         raise UsageError("--key is for one text on standard input: lshdb add --key KEY -")
     if key == "":
         raise UsageError("--key is empty")
-    also = () if files_from is None else listed(entries_of(files_from, null=null))
+    also = () if files_from is None else listed(files.entries_of(files_from, null=null))
     with at.open() as database:
-        reader = reader_for(database, asked, stdin_key=key)
+        reader = documents.reader_for(database, asked, stdin_key=key)
         batches: list[AddReport] = []
-        failures = Failures(print_all=list_skipped)
+        failures = documents.Failures(print_all=list_skipped)
         if list_skipped:
-            reader.skipped_files.on_skip = report_skip
+            reader.skipped_files.on_skip = documents.report_skip
         interrupted = False
         try:
             options = replace(
@@ -111,7 +107,7 @@ def add(
                 on_batch=batches.append,
                 on_failure=failures.report,
                 on_skip=partial(_print_dropped, as_json=as_json),
-                progress=shows_progress(),
+                progress=messages.shows_progress(),
             )
             database.add_files(chain(paths, also) if files_from else paths, options)
         except KeyboardInterrupt:
@@ -121,30 +117,32 @@ def add(
             total = sum(batches, AddReport())
             _report(total, reader, as_json)
     if interrupted:
-        raise failed("interrupted; what is counted above is in the file", INTERRUPTED)
+        raise running.failed(
+            "interrupted; what is counted above is in the file", running.INTERRUPTED
+        )
     if total.failed:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(running.FAILED)
 
 
 def _print_dropped(one: DroppedRow, *, as_json: bool) -> None:
     if as_json:
-        json_line({name: getattr(one, name) for name in DROPPED})
+        results.json_line({name: getattr(one, name) for name in DROPPED})
     else:
-        kind = exactness(one.exact, one.identical)
+        kind = results.exactness(one.exact, one.identical)
         print("\t".join(map(escaped, (str(number(one.similarity)), kind, one.key, one.kept))))
 
 
 def _report(total: AddReport, reader: Reader, as_json: bool) -> None:
     skipped_files = reader.skipped_files.counts()
     if as_json:
-        json_line({**asdict(total), "skipped_files": skipped_files})
+        results.json_line({**asdict(total), "skipped_files": skipped_files})
         return
     skipped = f"skipped {total.skipped:,}, " if total.skipped else ""
-    message(
+    messages.message(
         f"added {total.added:,}, updated {total.updated:,}, unchanged {total.unchanged:,}, "
         f"{skipped}failed {total.failed:,}"
     )
-    report_reading(skipped_files, total.replaced, total.empty)
+    documents.report_reading(skipped_files, total.replaced, total.empty)
 
 
 def sync(
@@ -172,43 +170,45 @@ def sync(
     """
     form.check(at.db)
     check_directories(directories)
-    failures = Failures(print_all=list_skipped)
+    failures = documents.Failures(print_all=list_skipped)
     with ExitStack() as stack:
         if asked.dry_run and not at.db.exists():
             directory = Path(stack.enter_context(TemporaryDirectory(prefix="lshdb-")))
             database = stack.enter_context(replace(at, db=directory / "none.db").open())
         else:
             database = stack.enter_context(at.open("read" if asked.dry_run else "create"))
-        reader = reader_for(database, asked)
+        reader = documents.reader_for(database, asked)
         if list_skipped:
-            reader.skipped_files.on_skip = report_skip
+            reader.skipped_files.on_skip = documents.report_skip
         try:
             options = replace(
-                asked, reader=reader, on_failure=failures.report, progress=shows_progress()
+                asked, reader=reader, on_failure=failures.report, progress=messages.shows_progress()
             )
             report = database.sync(directories, options)
         except KeyboardInterrupt:
-            raise failed("interrupted; run it again to go on", INTERRUPTED) from None
+            raise running.failed(
+                "interrupted; run it again to go on", running.INTERRUPTED
+            ) from None
     if asked.dry_run:
         columns = columns_of(SyncChange)
         rows = map(attrgetter(*columns), report.changes)
-        write_results(columns, rows, form, noun=("change",), none="nothing to do")
+        results.write_results(columns, rows, form, noun=("change",), none="nothing to do")
     elif not form.is_text:
         record = asdict(report)
         del record["changes"], record["refused"]
-        write_record(record | {"skipped_files": reader.skipped_files.counts()}, form)
+        results.write_record(record | {"skipped_files": reader.skipped_files.counts()}, form)
     would = "would have " if asked.dry_run else ""
-    message(
+    messages.message(
         f"{would}added {report.added:,}, updated {report.updated:,}, "
         f"moved {report.moved:,}, removed {report.removed:,}, unchanged {report.unchanged:,}, "
         f"failed {report.failed:,}"
     )
-    report_reading(reader.skipped_files.counts(), report.replaced)
+    documents.report_reading(reader.skipped_files.counts(), report.replaced)
     if report.left:
-        message(
+        messages.message(
             f"kept {report.left:,} whose keys are in the directories but were not read from files"
         )
     if report.refused:
-        warn(f"the run itself will be refused: {report.refused}")
+        messages.warn(f"the run itself will be refused: {report.refused}")
     if report.failed or report.refused:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(running.FAILED)

@@ -9,9 +9,8 @@ import typer
 from typer.core import TyperGroup
 
 from lshdb import __version__
+from lshdb.cli import messages, running
 from lshdb.cli.help import Page
-from lshdb.cli.messages import be_quiet
-from lshdb.cli.running import Quiet, command, open_streams, output_failed
 
 _FIRST_STEPS = """\
 lshdb finds near duplicates, with a database in one file.
@@ -79,7 +78,7 @@ class Commands(TyperGroup):
             module = import_module(f"lshdb.cli.{COMMANDS[cmd_name][0]}")
             function = getattr(module, cmd_name.replace("-", "_"))
             app = typer.Typer(add_completion=False, rich_markup_mode=None)
-            app.command(cmd_name, cls=Page)(command(function))
+            app.command(cmd_name, cls=Page)(running.command(function))
             self.commands[cmd_name] = typer.main.get_command(app)
         return super().get_command(ctx, cmd_name)
 
@@ -116,7 +115,7 @@ def _common(
     _: bool = typer.Option(
         False, "--version", "-V", callback=_version, is_eager=True, help="Print the version."
     ),
-    quiet: Quiet = False,
+    quiet: running.Quiet = False,
 ) -> None:
     """Find near duplicates with a database in one file.
 
@@ -125,7 +124,7 @@ def _common(
 
     Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
     """
-    be_quiet(quiet)
+    messages.be_quiet(quiet)
     if context.invoked_subcommand is None:
         typer.echo(_FIRST_STEPS)
 
@@ -136,8 +135,8 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Arrow's own allocators keep some 30 MB more and save no time here.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    open_streams()
+    running.open_streams()
     try:
         make_app()()
     except OSError as error:  # a help page, or the version
-        sys.exit(output_failed(error).exit_code)
+        sys.exit(running.output_failed(error).exit_code)

@@ -9,13 +9,8 @@ from typing import Annotated, Any
 import typer
 
 import lshdb
+from lshdb.cli import options, results, running
 from lshdb.cli.messages import message, shape, shows_progress, warn, warn_of_low_recall
-from lshdb.cli.options import (
-    DatabaseFile,
-    Form,
-)
-from lshdb.cli.results import write_results
-from lshdb.cli.running import FAILED, INTERRUPTED, end_on_interrupt, failed
 from lshdb.formatting import size
 from lshdb.groups import regrouped
 from lshdb.maintenance.findings import PROBLEMS, REPAIRS, CheckReport
@@ -33,7 +28,7 @@ _FINDING: Columns = {
 }
 
 
-def check(*, at: DatabaseFile, asked: RepairOptions, form: Form) -> None:
+def check(*, at: options.DatabaseFile, asked: RepairOptions, form: options.Form) -> None:
     """Check whether the file is whole: for SQLite, and for lshdb.
 
     Prints a line per kind of problem: its name, how many there are, what it is, some examples
@@ -47,20 +42,20 @@ def check(*, at: DatabaseFile, asked: RepairOptions, form: Form) -> None:
     Example: lshdb check -d code.db --deep
     """
     form.check(at.db)
-    end_on_interrupt()  # SQLite takes back what is half done
+    running.end_on_interrupt()  # SQLite takes back what is half done
     path, progress = at.db, shows_progress()
     report = lshdb.check(
         regrouped(asked, CheckOptions, path=path, timeout=at.timeout, progress=progress)
     )
     if report.problems or not form.is_text:
         shown = ("kind", "count", "what", "examples")
-        write_results(_FINDING, _findings(report), form, shown=shown)
+        results.write_results(_FINDING, _findings(report), form, shown=shown)
     conclusion = _conclusion(at.db, report, asked.repair)
     if report.ok:
         message(conclusion)
     else:
         warn(conclusion)
-        raise typer.Exit(FAILED)
+        raise typer.Exit(running.FAILED)
 
 
 def _findings(report: CheckReport) -> Iterator[tuple[Any, ...]]:
@@ -101,7 +96,7 @@ def backup(
     target: Annotated[
         Path, typer.Argument(metavar="FILE", help="The file to create.", readable=False)
     ],
-    at: DatabaseFile,
+    at: options.DatabaseFile,
     asked: BackupOptions,
 ) -> None:
     """Copy the database, even while others write to it.
@@ -118,7 +113,7 @@ def backup(
     message(f"{target} made: {target.stat().st_size:,} bytes")
 
 
-def reindex(*, at: DatabaseFile, asked: ReindexOptions) -> None:
+def reindex(*, at: options.DatabaseFile, asked: ReindexOptions) -> None:
     """Rebuild the index for another threshold, recall or shape, or for passages.
 
     It is built from the stored signatures, and for passages from the contents. Others can query
@@ -134,7 +129,7 @@ def reindex(*, at: DatabaseFile, asked: ReindexOptions) -> None:
         except KeyboardInterrupt:
             is_old = database.settings == before
             now = "the index is as before" if is_old else "the new index is in place"
-            raise failed(f"interrupted; {now}", INTERRUPTED) from None
+            raise running.failed(f"interrupted; {now}", running.INTERRUPTED) from None
     warn_of_low_recall(done.after, asked)
     if done.after == done.before:
         message(f"{at.db} has {shape(done.after)} already: nothing to do")

@@ -13,13 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lshdb.cli.documents import Failures, content_of_file, is_table, queries_reader
+from lshdb.cli import documents, messages, options, parameters, results, running
 from lshdb.cli.files import STDOUT
-from lshdb.cli.messages import message
-from lshdb.cli.options import DatabaseFile, FailIfFound, Form
-from lshdb.cli.parameters import completed_keys
-from lshdb.cli.results import on_terminal, write_record, write_results
-from lshdb.cli.running import FAILED
 from lshdb.errors import InputError, KeyNotFound, UsageError
 from lshdb.formatting import counted, listed, number, shortened
 from lshdb.groups import Option, regrouped
@@ -50,19 +45,21 @@ def compare(
         str,
         typer.Argument(
             metavar="A",
-            autocompletion=completed_keys,
+            autocompletion=parameters.completed_keys,
             help="The key of a stored document, a file, or -.",
         ),
     ],
     b: Annotated[
         str,
         typer.Argument(
-            metavar="B", autocompletion=completed_keys, help="The same; - is standard input."
+            metavar="B",
+            autocompletion=parameters.completed_keys,
+            help="The same; - is standard input.",
         ),
     ],
-    at: DatabaseFile,
+    at: options.DatabaseFile,
     reading: EncodingOption,
-    form: Form,
+    form: options.Form,
 ) -> None:
     """Show why two documents are similar, or why not.
 
@@ -88,7 +85,7 @@ def compare(
         compared = database.compare(
             _document(database, a, reading.encoding), _document(database, b, reading.encoding)
         )
-    write_record(_record(compared), form, _facts(compared))
+    results.write_record(_record(compared), form, _facts(compared))
     if not form.is_text:
         return
     text = _text(compared.a_content)
@@ -102,7 +99,7 @@ def compare(
     _print("element", ["shared elements"], elements, form)
     buckets = [astuple(bucket) for bucket in compared.shared_buckets]
     _print("bucket", ["band_no", "bucket_key"], buckets, form)
-    if on_terminal():
+    if results.on_terminal():
         _draw(compared)
 
 
@@ -117,11 +114,11 @@ def _draw(compared: Comparison) -> None:
     for line in islice(lines, _LINES_SHOWN):
         show(console, line)
     if next(lines, None) is not None:
-        message("more differences: lshdb serve shows them all")
+        messages.message("more differences: lshdb serve shows them all")
 
 
 @contextmanager
-def _database(at: DatabaseFile, of_files: bool) -> Iterator[Database]:
+def _database(at: options.DatabaseFile, of_files: bool) -> Iterator[Database]:
     """The database; for two files without one, an empty one that is deleted at the end."""
     import lshdb
 
@@ -130,7 +127,9 @@ def _database(at: DatabaseFile, of_files: bool) -> Iterator[Database]:
             yield database
         return
     with TemporaryDirectory() as place, lshdb.open(Path(place) / "compare.db") as database:
-        message(f"there is no {at.db}: compared as in a database with the default settings")
+        messages.message(
+            f"there is no {at.db}: compared as in a database with the default settings"
+        )
         yield database
 
 
@@ -149,7 +148,7 @@ def _document(database: Database, name: str, encoding: str | None) -> str | Docu
             except KeyNotFound as error:
                 reason = f"{key}: no document has this key, and there is no such file"
                 raise KeyNotFound(reason, error.nearest) from None
-    return Document(key, content_of_file(database, name, encoding))
+    return Document(key, documents.content_of_file(database, name, encoding))
 
 
 def _record(compared: Comparison) -> dict[str, Any]:
@@ -185,16 +184,18 @@ def _facts(compared: Comparison) -> dict[str, object]:
     }
 
 
-def _print(what: str, names: Sequence[str], rows: Sequence[Sequence[Any]], form: Form) -> None:
+def _print(
+    what: str, names: Sequence[str], rows: Sequence[Sequence[Any]], form: options.Form
+) -> None:
     """Print a table of some rows on a terminal, in a pipe lines that begin with what they are."""
     if not rows:
         return
-    shown = rows[:_ROWS_SHOWN] if on_terminal() else rows
+    shown = rows[:_ROWS_SHOWN] if results.on_terminal() else rows
     columns = {"": str, **dict.fromkeys(names, object)}
     named = ((what, *row) for row in shown)
-    write_results(columns, named, form, shown=names if on_terminal() else ())
+    results.write_results(columns, named, form, shown=names if results.on_terminal() else ())
     if len(rows) > len(shown):
-        message(f"{len(rows) - len(shown):,} more {what}s that both share; --json has all")
+        messages.message(f"{len(rows) - len(shown):,} more {what}s that both share; --json has all")
 
 
 def _text(content: object) -> str:
@@ -218,16 +219,16 @@ def passages(
             help="A text, or a table or JSON lines whose rows are texts; - is standard input.",
         ),
     ] = None,
-    at: DatabaseFile,
+    at: options.DatabaseFile,
     key: StoredKey = None,
     everything: Annotated[
         bool, Option("All pairs of stored documents that share a passage.", flags=("--all",))
     ] = False,
     asked: PassagePairsOptions,
     base: Base = None,
-    fail_if_found: FailIfFound = False,
+    fail_if_found: options.FailIfFound = False,
     fields: FieldOptions,
-    form: Form,
+    form: options.Form,
 ) -> None:
     """Find which passages of a text are in stored documents, and where.
 
@@ -246,9 +247,9 @@ def passages(
         raise UsageError("give one of FILE, -, --key KEY and --all")
     if file not in (None, STDOUT) and not os.path.isfile(str(file)):
         raise InputError(f"{file}: no such file; a stored document goes with --key KEY")
-    failures = Failures()
+    failures = documents.Failures()
     with at.reading(form) as database:
-        texts = tuple(str(content_of_file(database, name)) for name in base or ())
+        texts = tuple(str(documents.content_of_file(database, name)) for name in base or ())
         asked = replace(asked, base=texts)
         shown: tuple[str, ...] = ("passage_words", "line", "stored_line", "text")
         rows: Iterable[Sequence[Any]]
@@ -263,23 +264,29 @@ def passages(
 
             columns = {"query": str, "key": str, "coverage": float, "stored_coverage": float}
             columns = {**columns, "words": int, **PASSAGE}
-            several = file is not None and is_table(file)
+            several = file is not None and documents.is_table(file)
             own = None if file in (None, STDOUT) or several else key_of(str(file))
             queries = _queries(database, file, key, fields, failures)
             rows = _rows(database, queries, asked, own, noted)
             shown = (*(["query"] if several else []), "coverage", "key", *shown)
             none = "no passage of a stored document"
-        count = write_results(columns, rows, form, shown=shown, noun=("passage",), none=none)
+        count = results.write_results(
+            columns, rows, form, shown=shown, noun=("passage",), none=none
+        )
         if noted:
             from lshdb.search.passages import unit_of
 
             _note_common(noted, unit_of(database.settings), asked.common)
     if failures.count or (fail_if_found and count):
-        raise typer.Exit(FAILED)
+        raise typer.Exit(running.FAILED)
 
 
 def _queries(
-    database: Database, file: str | None, key: str | None, fields: FieldOptions, failures: Failures
+    database: Database,
+    file: str | None,
+    key: str | None,
+    fields: FieldOptions,
+    failures: documents.Failures,
 ) -> Iterator[tuple[str, str | None]]:
     """The queries: the key of each text, and the text; None for a stored one."""
     if key is not None:
@@ -288,7 +295,9 @@ def _queries(
     from lshdb.model import Failure
 
     assert file is not None
-    for document in queries_reader(database, regrouped(fields, QueriesOptions)).read([file]):
+    for document in documents.queries_reader(database, regrouped(fields, QueriesOptions)).read(
+        [file]
+    ):
         if isinstance(document, Failure):
             failures.report(document)
         elif isinstance(document.content, str):
@@ -316,7 +325,7 @@ def _rows(
         noted += [(key, one) for one in result.common]
         if not result.words:
             shortest = f"{result.shortest} {result.unit}s"
-            message(f"{key}: shorter than {shortest}: no passage can be found")
+            messages.message(f"{key}: shorter than {shortest}: no passage can be found")
         for source in [one for one in result if one.key != own][:top]:
             totals = (key, source.key, source.coverage, source.stored_coverage, source.words)
             for passage in source.passages:
@@ -331,7 +340,7 @@ def _note_common(noted: Sequence[tuple[str, CommonPassage]], unit: str, common: 
     for key, one in sorted(noted, key=lambda each: -each[1].words):
         several = f"s {one.line} to {one.end_line}" if one.end_line > one.line else f" {one.line}"
         places.append(f"{key} line{several} ({one.words:,} {unit}s)")
-    message(
+    messages.message(
         f"runs in more than {counted(common or DEFAULTS.common, 'document')} do not count: "
         f"{listed(places, _COMMON_SHOWN)}"
     )

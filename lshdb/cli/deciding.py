@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import astuple
 from typing import Annotated, Any, get_args
 
+from lshdb.cli import parameters, results, running
 from lshdb.cli.files import entries_of, stdin
 from lshdb.cli.messages import message, warn
 from lshdb.cli.options import (
@@ -16,16 +17,12 @@ from lshdb.cli.options import (
     Who,
     key_argument,
 )
-from lshdb.cli.parameters import key_of_text
-from lshdb.cli.results import print_names, write_results
-from lshdb.cli.running import failed
 from lshdb.database import Database
 from lshdb.errors import InputError, KeyNotFound, UsageError
 from lshdb.exchange.results import columns_of
 from lshdb.formatting import counted
 from lshdb.groups import Option, regrouped
-from lshdb.ingest.deciding import add_decisions, checked, now, remove_decided, undo_decision, user
-from lshdb.ingest.sync import dropped_files
+from lshdb.ingest import deciding, sync
 from lshdb.json_text import loads
 from lshdb.model import Cluster, Decision, Failure, Verdict
 from lshdb.options import ClusteringOptions, ClustersOptions, ConditionOptions, RemoveOptions
@@ -112,7 +109,7 @@ def _undo(at: DatabaseFile, numbers: list[str]) -> None:
         if missing := [number for number in numbers if number not in known]:
             raise KeyNotFound(f"there is no decision {', '.join(missing)}; nothing is undone")
         for number in dict.fromkeys(numbers) or [None]:
-            one = undo_decision(database, None if number is None else int(number))
+            one = deciding.undo_decision(database, None if number is None else int(number))
             message(f"undone: {one.decision}, {one.verdict} {', '.join(one.keys)}")
 
 
@@ -120,7 +117,7 @@ def _take(at: DatabaseFile, path: str, who: str | None) -> None:
     """Take the decisions of a file, all or none."""
     given = list(_decisions_of(path, who))
     with at.open("write") as database:
-        new = add_decisions(database, given)
+        new = deciding.add_decisions(database, given)
     message(f"decisions: {new:,} new, {len(given) - new:,} known")
 
 
@@ -142,15 +139,15 @@ def _decisions_of(path: str, who: str | None) -> Iterator[Decision]:
             raise InputError(f"{row.where}: {reason}")
         record: dict[str, Any] = {**(row.metadata or {})}
         try:
-            yield checked(
+            yield deciding.checked(
                 Decision(
                     0,
                     row.content,  # type: ignore[arg-type]  # checked there
                     _list(record.get("keys")) or _list([record.get("key")]),
                     _list(record.get("digests")),
                     record.get("note") or None,
-                    who or record.get("who") or user(),
-                    record.get("decided") or now(),
+                    who or record.get("who") or deciding.user(),
+                    record.get("decided") or deciding.now(),
                 )
             )
         except InputError as error:
@@ -202,10 +199,10 @@ def decisions(
         raise UsageError("--null and --root are for the paths of --files")
     with at.reading(form) as database:
         if files:
-            print_names(dropped_files(database, root), null=null)
+            results.print_names(sync.dropped_files(database, root), null=null)
             return
         made = database.decisions()
-        write_results(
+        results.write_results(
             columns_of(Decision),
             map(astuple, (one for one in made if one.verdict == "drop" or not drop)),
             form,
@@ -252,19 +249,19 @@ def remove(
     if not (dry_run or form.is_text):
         raise UsageError("formats are for the keys that --dry-run prints")
     if listed is not None:
-        keys = [*map(key_of_text, entries_of(listed, null=null))]
+        keys = [*map(parameters.key_of_text, entries_of(listed, null=null))]
     if dry_run:
         form.check(at.db)
     with at.open("read" if dry_run else "write") as database:
         if dry_run:
             found = _found(database, keys, condition, decided)
-            write_results({"key": str}, ((key,) for key in found), form, noun=("key",))
+            results.write_results({"key": str}, ((key,) for key in found), form, noun=("key",))
             message(f"would remove {len(found):,}")
             return
         if not yes and sys.stdin.isatty() and sys.stderr.isatty():
             _ask(len(_found(database, keys, condition, decided)), len(database))
         if decided:
-            removed = len(remove_decided(database))
+            removed = len(deciding.remove_decided(database))
         elif keys is None:
             removed = database.remove(regrouped(condition, RemoveOptions))
         else:
@@ -282,7 +279,7 @@ def _found(
 ) -> list[str]:
     """The keys of the documents that would be removed."""
     if decided:
-        return remove_decided(database, dry_run=True)
+        return deciding.remove_decided(database, dry_run=True)
     if keys is None:
         return database.keys(where=condition.where, parameters=condition.parameters)
     database.remove(keys, dry_run=True)
@@ -297,7 +294,7 @@ def _ask(documents: int, stored: int) -> None:
         f"{documents:,} of {stored:,} documents would be removed. Type their number to remove them:"
     )
     if sys.stdin.readline().strip().replace(",", "") != str(documents):
-        raise failed("nothing is removed")
+        raise running.failed("nothing is removed")
 
 
 def review(
@@ -334,12 +331,12 @@ def review(
             return
         found.sort(key=_SORTS[sort])
         minimum = asked.threshold or database.settings.threshold
-        work = Session(database, found, minimum, user() if who is None else who)
+        work = Session(database, found, minimum, deciding.user() if who is None else who)
         try:
             work.run()
         finally:
             message(work.progress())
-            if dropped := len(remove_decided(database, dry_run=True)):
+            if dropped := len(deciding.remove_decided(database, dry_run=True)):
                 message(
                     f"to be dropped: {dropped:,}; lshdb remove --decided "
                     f"-d {shlex.quote(str(at.db))} removes them, and lists them with --dry-run"

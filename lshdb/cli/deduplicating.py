@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lshdb.cli.documents import Failures, report_reading, report_skip, report_skipped_files
+from lshdb.cli import documents, messages, results, running
 from lshdb.cli.files import STDOUT, check_distinct, directory_beside, stdin
-from lshdb.cli.messages import message, note_recall, shows_progress, warn, warn_of_low_recall
 from lshdb.cli.options import (
     NAMING,
     REFERENCE_NAMING,
@@ -23,8 +22,6 @@ from lshdb.cli.options import (
     ListSkipped,
     ReferenceFields,
 )
-from lshdb.cli.results import noting_absent, write_results
-from lshdb.cli.running import FAILED
 from lshdb.errors import StoreError, UsageError
 from lshdb.exchange.results import dropped_columns, dropped_row
 from lshdb.groups import Option, regrouped
@@ -129,7 +126,7 @@ def dedup(
     if shown and not of_files and dropped is None:
         raise UsageError("--fields is for the list of dropped rows: give --dropped FILE")
     rules = regrouped(asked, WalkingOptions)
-    skipped_files = SkippedFiles(on_skip=report_skip if list_skipped else None)
+    skipped_files = SkippedFiles(on_skip=documents.report_skip if list_skipped else None)
     outputs: str | list[str] = STDOUT if output is None else output
     if of_files:
         if output is not None or STDOUT in paths:
@@ -162,7 +159,7 @@ def dedup(
     def opened(path: Path) -> lshdb.Database:
         return lshdb.open(regrouped(settings, OpenOptions, path=path, timeout=timeout))
 
-    failures = Failures(print_all=list_skipped)
+    failures = documents.Failures(print_all=list_skipped)
     counts = _Counts()
     with ExitStack() as stack:
         database = None
@@ -201,7 +198,9 @@ def dedup(
         known = None
         if against is not None:
             if not is_database(against):
-                message(f"{against} is not a database: lshdb indexes it in a temporary one")
+                messages.message(
+                    f"{against} is not a database: lshdb indexes it in a temporary one"
+                )
             its = replace(reader, naming=REFERENCE_NAMING, **reference_fields.given(asked))
             its.skipped_files.on_skip = skipped_files.on_skip
             known = stack.enter_context(
@@ -213,12 +212,12 @@ def dedup(
                     beside=beside,
                     fields=shown,
                     on_failure=failures.report,
-                    progress=shows_progress(),
+                    progress=messages.shows_progress(),
                 )
             )
-            report_skipped_files(its.skipped_files.counts(), of=f"{against}: ")
+            documents.report_skipped_files(its.skipped_files.counts(), of=f"{against}: ")
             least = made.threshold if threshold is None else threshold
-            note_recall(known.store.settings, least)
+            messages.note_recall(known.store.settings, least)
         if dropped is not None:
             removed = stack.enter_context(dropped_sink(dropped, shown))
         if kept is not None:
@@ -228,9 +227,9 @@ def dedup(
                 stack.enter_context(_explaining_tmpdir())
                 where = stack.enter_context(temporary_directory(beside)) / "dedup.db"
             database = stack.enter_context(opened(db or where))
-        warn_of_low_recall(database.settings, settings)
+        messages.warn_of_low_recall(database.settings, settings)
         if threshold is not None:
-            note_recall(database.settings, threshold)
+            messages.note_recall(database.settings, threshold)
 
         def written(report: lshdb.AddReport) -> None:
             counts.empty += report.empty
@@ -246,7 +245,7 @@ def dedup(
             numbered=db is None,
             on_batch=written,
             on_failure=failures.report,
-            progress=shows_progress(),
+            progress=messages.shows_progress(),
         )
         outcomes = deduplicated_files(database.store, paths, options, known)
         stack.enter_context(closing(outcomes))  # type: ignore[type-var]
@@ -270,14 +269,14 @@ def dedup(
         elif of_files:
             _print_files(rows, Form(as_json=as_json), shown)
         else:
-            for _ in noting_absent(dropped_columns(shown), rows, shown):
+            for _ in results.noting_absent(dropped_columns(shown), rows, shown):
                 pass
     counts.failed = failures.count
     counts.replaced = reader.replaced
     counts.skipped_files = skipped_files.counts()
     _report(counts, as_json=as_json, to_stderr=of_files or STDOUT in (outputs, dropped))
     if counts.failed:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(running.FAILED)
 
 
 @dataclass(slots=True)
@@ -295,7 +294,7 @@ class _Counts:
 
 def _print_files(rows: Iterator[Sequence[object]], form: Form, fields: Sequence[str]) -> None:
     """Print the files that are similar to an earlier one."""
-    write_results(
+    results.write_results(
         dropped_columns(fields),
         rows,
         form,
@@ -311,7 +310,7 @@ def _print_paths(rows: Iterator[Sequence[object]]) -> None:
         path = str(key)
         # Keys escape bytes that are not UTF-8: another file may have that name.
         if "\\x" in path:
-            warn(f"lshdb: {path}: left out: its name is not UTF-8 or has a backslash")
+            messages.warn(f"lshdb: {path}: left out: its name is not UTF-8 or has a backslash")
         else:
             sys.stdout.buffer.write(path.encode() + b"\0")
     sys.stdout.buffer.flush()
@@ -363,8 +362,10 @@ def _explaining_tmpdir() -> Iterator[None]:
 
 def _report(counts: _Counts, *, as_json: bool, to_stderr: bool) -> None:
     if as_json:
-        (warn if to_stderr else print)(dumps(asdict(counts)))
+        (messages.warn if to_stderr else print)(dumps(asdict(counts)))
         return
     before = f" ({counts.stored:,} stored before)" if counts.stored else ""
-    message(f"kept {counts.kept:,}, dropped {counts.dropped:,}{before}, failed {counts.failed:,}")
-    report_reading(counts.skipped_files, counts.replaced, counts.empty)
+    messages.message(
+        f"kept {counts.kept:,}, dropped {counts.dropped:,}{before}, failed {counts.failed:,}"
+    )
+    documents.report_reading(counts.skipped_files, counts.replaced, counts.empty)

@@ -8,17 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from lshdb.cli.conditions import with_values
-from lshdb.cli.files import STDOUT, check_distinct, output_to, stdin
-from lshdb.cli.messages import message, shows_progress
+from lshdb.cli import conditions, files, messages, results, running
 from lshdb.cli.options import (
     DatabaseFile,
     Form,
     Who,
     key_argument,
 )
-from lshdb.cli.results import write_record, write_results
-from lshdb.cli.running import clear_away_on_interrupt, end_on_interrupt
 from lshdb.errors import LshdbError, UsageError
 from lshdb.exchange.results import columns_of
 from lshdb.groups import Option
@@ -67,14 +63,14 @@ def show(
         "buckets": [asdict(bucket) for bucket in buckets],
     }
     signed = f"{len(lanes)} lanes" if lanes else "none: no shingle, similar to nothing"
-    write_record(found, form, {**found, "signature": signed, "buckets": len(buckets)})
+    results.write_record(found, form, {**found, "signature": signed, "buckets": len(buckets)})
     if form.is_text and buckets:
         _write_buckets(buckets, form)
 
 
 def _write_buckets(buckets: Iterable[Bucket], form: Form) -> None:
     columns = columns_of(Bucket)
-    write_results(columns, map(attrgetter(*columns), buckets), form, noun=("bucket",))
+    results.write_results(columns, map(attrgetter(*columns), buckets), form, noun=("bucket",))
 
 
 def buckets(
@@ -120,24 +116,26 @@ def sql(
 
     Example: lshdb sql "select key from documents where shingles > ?" -p 1000
     """
-    if statement == STDOUT:
-        with opened(statement, stdin()) as given:
+    if statement == files.STDOUT:
+        with opened(statement, files.stdin()) as given:
             statement = given.read(_LONGEST_SQL).decode("utf-8-sig", "replace")
     if statement.lstrip().startswith("."):
         raise UsageError(
             f"{statement!r} is a command of the sqlite3 shell, not SQL: lshdb sql --help names "
             "the tables"
         )
-    statement, parameters = with_values(statement, [*map(str, parameters or ())], "the SQL")
+    statement, parameters = conditions.with_values(
+        statement, [*map(str, parameters or ())], "the SQL"
+    )
     with at.reading(form) as database:
-        end_on_interrupt()  # whatever the form: the time goes into the first row
+        running.end_on_interrupt()  # whatever the form: the time goes into the first row
         rows = database.sql(statement, parameters)
         if form.output is not None:
-            clear_away_on_interrupt()
+            running.clear_away_on_interrupt()
         # Closed before the database: the last handle to close removes the log.
         with closing(rows):
             columns = dict.fromkeys(rows.columns, object)
-            write_results(columns, rows.rows(), form)
+            results.write_results(columns, rows.rows(), form)
 
 
 def info(*, at: DatabaseFile, form: Form) -> None:
@@ -153,7 +151,7 @@ def info(*, at: DatabaseFile, form: Form) -> None:
         **settings_record(info.settings),
         "bytes": info.bytes,
     }
-    write_record(record, form)
+    results.write_record(record, form)
 
 
 _SUFFIXES = (".html", ".htm")
@@ -198,7 +196,7 @@ def serve(
 
     def ready(address: str) -> None:
         print(escaped(address), flush=True)
-        message("Ctrl-C ends it")
+        messages.message("Ctrl-C ends it")
         if open_:
             import webbrowser
 
@@ -229,20 +227,23 @@ def report(
 
     Example: lshdb report -d essays.db -o report.html --title "Essays of May" --pairs 20
     """
-    if report_file != STDOUT and not report_file.lower().endswith(_SUFFIXES):
+    if report_file != files.STDOUT and not report_file.lower().endswith(_SUFFIXES):
         raise UsageError(f"--output {report_file}: the name must end in {' or '.join(_SUFFIXES)}")
     names = [str(at.db) + end for end in ("", "-wal", "-shm")]
-    check_distinct(names, [report_file])
+    files.check_distinct(names, [report_file])
     at.reading().close()  # first reports problems with the file
     with _web_installed("lshdb report needs jinja2"):
         from lshdb.web import report as web
-    with output_to(report_file) as output, shown(shows_progress(), "report") as progress:
+    with (
+        files.output_to(report_file) as output,
+        shown(messages.shows_progress(), "report") as progress,
+    ):
         page = web.report(
             at.db, asked, pairs=pairs, title=title, timeout=at.timeout, progress=progress
         )
         output.write(page.encode())
-    if report_file != STDOUT:
-        message(f"wrote {printable_path(report_file)}")
+    if report_file != files.STDOUT:
+        messages.message(f"wrote {printable_path(report_file)}")
 
 
 @contextmanager

@@ -8,20 +8,19 @@ from typing import Annotated, Any
 import typer
 
 import lshdb
-from lshdb.cli.files import STDOUT, check_distinct
-from lshdb.cli.parameters import DATABASE, completed_keys, key_of_text
-from lshdb.cli.running import end_on_interrupt
+from lshdb.cli import files, parameters, running
 from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options, regrouped
 from lshdb.options import TIMEOUT, FieldOptions, Mode, OpenOptions, SettingsOptions, Timeout
-from lshdb.sources.formats import output_format
-from lshdb.sources.paths import FORMATS, format_of
+from lshdb.sources import formats, paths
 
 # documents
 
 ListSkipped = Annotated[bool, Option("Say of each file that is not read why.")]
-key_argument = partial(typer.Argument, parser=key_of_text, autocompletion=completed_keys)
+key_argument = partial(
+    typer.Argument, parser=parameters.key_of_text, autocompletion=parameters.completed_keys
+)
 """An argument of keys of stored documents."""
 Who = Annotated[str | None, Option("Who decides. [default: your user name]", metavar="NAME")]
 Null = Annotated[
@@ -93,8 +92,8 @@ class Form(Options):
         super().__post_init__()
         if self.as_json + self.as_csv + (self.output is not None) > 1:
             raise UsageError("give one of --json, --csv and --output")
-        if self.output is not None and format_of(self.output) == "text":
-            suffixes = ", ".join(FORMATS)
+        if self.output is not None and paths.format_of(self.output) == "text":
+            suffixes = ", ".join(paths.FORMATS)
             raise UsageError(f"--output {self.output}: the name must end in {suffixes}")
 
     @property
@@ -111,10 +110,10 @@ class Form(Options):
         if self.output is None:
             return
         names = [os.fspath(path) for path in read]
-        logs = [name + end for name in names if name != STDOUT for end in ("-wal", "-shm")]
-        check_distinct([*names, *logs], [self.output])
+        logs = [name + end for name in names if name != files.STDOUT for end in ("-wal", "-shm")]
+        files.check_distinct([*names, *logs], [self.output])
 
-        output_format(self.output, "jsonl")
+        formats.output_format(self.output, "jsonl")
 
 
 # the database
@@ -132,7 +131,7 @@ class DatabaseFile(Options):
             shown=False,
             variable="LSHDB_PATH",
         ),
-    ] = DATABASE
+    ] = parameters.DATABASE
     timeout: Timeout = TIMEOUT
 
     def open(self, mode: Mode = "create", settings: SettingsOptions | None = None) -> Database:
@@ -145,7 +144,7 @@ class DatabaseFile(Options):
     @property
     def is_there(self) -> bool:
         """Whether the user named a database, or the default one exists."""
-        return self.db != DATABASE or self.db.exists()
+        return self.db != parameters.DATABASE or self.db.exists()
 
     def reading(self, form: Form | None = None) -> Database:
         """Open the database to read it, and give results in this form.
@@ -155,5 +154,5 @@ class DatabaseFile(Options):
         if form is not None:
             form.check(self.db)
             if form.output is None:
-                end_on_interrupt()
+                running.end_on_interrupt()
         return self.open("read")

@@ -9,19 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from lshdb.cli.documents import (
-    Failures,
-    content_of_file,
-    is_table,
-    queries_reader,
-    reader_for,
-    report_skipped_files,
-)
+from lshdb.cli import documents, messages, results, running
 from lshdb.cli.files import STDOUT
-from lshdb.cli.messages import message, note_recall, shows_progress
 from lshdb.cli.options import DatabaseFile, FailIfFound, Form, Null
-from lshdb.cli.results import print_names, write_results
-from lshdb.cli.running import FAILED, failed
 from lshdb.database import Database
 from lshdb.errors import InputError, UsageError
 from lshdb.exchange.results import match_columns, match_row, with_fields
@@ -90,7 +80,7 @@ def query(
         raise UsageError("--unmatched is for FILE...")
     if files.count(STDOUT) > 1:
         raise UsageError("- is given twice, and standard input can be read once")
-    failures = Failures()
+    failures = documents.Failures()
     counts = _Counts(asked.top)
     with opened(at.db, at.timeout) as databases, ExitStack() as stack:
         form.check(*(one.path for one in databases), *files)
@@ -101,8 +91,10 @@ def query(
         if several:
             from lshdb.ingest.queries import answer_many
 
-            reader = queries_reader(database, reading)
-            counts.progress = stack.enter_context(reader.shown(shows_progress(), "query", files))
+            reader = documents.queries_reader(database, reading)
+            counts.progress = stack.enter_context(
+                reader.shown(messages.shows_progress(), "query", files)
+            )
             answers = answer_many(
                 [one.store for one in databases],
                 counts.files_noted(reader.batches(files)),
@@ -121,9 +113,9 @@ def query(
         if asked.containment and not asked.exhaustive:
             _note_containment_recall(database, minimum)
         elif not asked.exhaustive:
-            note_recall(database.settings, minimum, "; --exhaustive finds all")
+            messages.note_recall(database.settings, minimum, "; --exhaustive finds all")
         if unmatched:
-            write_results(
+            results.write_results(
                 {"query": str},
                 ((one,) for one, matches in answers if not matches),
                 form,
@@ -134,7 +126,7 @@ def query(
             own = match_columns(containment=asked.containment)
             before = ["query"] if several else []
             by = ["containment", "similarity"] if asked.containment else ["similarity"]
-            write_results(
+            results.write_results(
                 with_fields(dict.fromkeys(before, str) | own, asked.fields),
                 (
                     (*[name][: len(before)], *match_row(match, own))
@@ -149,11 +141,11 @@ def query(
             )
     if several or unmatched:
         bad = f", failed {failures.count:,}" if failures.count else ""
-        message(f"queries {counts.queries:,}, with a match {counts.matched:,}{bad}")
+        messages.message(f"queries {counts.queries:,}, with a match {counts.matched:,}{bad}")
     if several:
-        report_skipped_files(reader.skipped_files.counts())
+        documents.report_skipped_files(reader.skipped_files.counts())
     if failures.count or (fail_if_found and counts.matched):
-        raise typer.Exit(FAILED)
+        raise typer.Exit(running.FAILED)
 
 
 class _Counts:
@@ -188,23 +180,23 @@ def _is_one(database: Database, files: Sequence[str], format: str) -> bool:
         return not files
     (file,) = files
     if file == STDOUT:
-        return not is_table(file, format)
+        return not documents.is_table(file, format)
     if os.path.isdir(file) or (glob.has_magic(file) and not os.path.lexists(file)):
         return False
     if not os.path.exists(file):
         raise InputError(f"{file}: no such file; a text itself goes with --text, a key with --key")
     # A set is a JSON array.
     is_set = database.settings.shingling.of_sets and format == "auto" and format_of(file) == "json"
-    return is_set or not is_table(file, format)
+    return is_set or not documents.is_table(file, format)
 
 
 def _content(
     database: Database, files: Sequence[str], text: str | None, encoding: str | None
 ) -> Content:
     if text is None:
-        return content_of_file(database, files[0], encoding)
+        return documents.content_of_file(database, files[0], encoding)
     try:
-        return reader_for(database).content_of(text)
+        return documents.reader_for(database).content_of(text)
     except InputError as error:
         raise InputError(f"--text: {error}") from error
 
@@ -213,14 +205,14 @@ def _note_containment_recall(database: Database, containment: float) -> None:
     """Note which documents that hold this share of a query are found, or how probably."""
     if run := database.settings.passages:
         unit = "words" if database.settings.shingling.kind == "word" else "characters"
-        message(
+        messages.message(
             f"documents that hold {run} or more {unit} of the query in a row are found, however "
             "long they are; --exhaustive also finds those that hold only shorter pieces"
         )
         return
     shares = [containment / (1 + times - containment) for times in (1, 2, 5)]
     found = [candidate_probability(one, database.settings.construction) for one in shares]
-    message(
+    messages.message(
         f"a document that holds {containment:g} of the query's shingles is found with probability "
         f"{', '.join(map(percent, found))} if it is 1, 2, 5 times as long as the query; "
         "--exhaustive finds all"
@@ -242,7 +234,7 @@ def pairs(*, at: DatabaseFile, asked: PairsOptions, form: Form) -> None:
     with at.reading(form) as database:
         minimum = _minimum(database, asked.threshold)
         found = database.pairs(asked)
-        write_results(
+        results.write_results(
             found.columns,
             found.rows(),
             form,
@@ -283,7 +275,7 @@ def clusters(
         if drop_list:
             _write_dropped(found.columns, found.rows(), form, null)
             return
-        write_results(
+        results.write_results(
             found.columns,
             found.rows(),
             form,
@@ -314,13 +306,13 @@ def _write_dropped(
                 yield (row[key],)
 
     if null:
-        print_names((one for (one,) in dropped()), null=True)
+        results.print_names((one for (one,) in dropped()), null=True)
     else:
-        write_results({"key": str}, dropped(), form, noun=("key",), none="none to drop")
+        results.write_results({"key": str}, dropped(), form, noun=("key",), none="none to drop")
     if below:
-        message(f'"below", so not listed: {below:,}; with --star there are none')
+        messages.message(f'"below", so not listed: {below:,}; with --star there are none')
     if unprintable:
-        raise failed(
+        raise running.failed(
             f"keys with control characters, such as newlines, are not listed: {unprintable:,}; "
             "give -0"
         )
@@ -329,5 +321,5 @@ def _write_dropped(
 def _minimum(database: Database, threshold: float | None) -> float:
     """The threshold; a note says what the index finds if it is below the database's."""
     minimum = database.settings.threshold if threshold is None else threshold
-    note_recall(database.settings, minimum)
+    messages.note_recall(database.settings, minimum)
     return minimum

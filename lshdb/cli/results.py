@@ -23,9 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from orjson import Fragment
 
-from lshdb.cli.files import STDOUT, output_to
-from lshdb.cli.messages import message, warn
-from lshdb.cli.options import Form
+from lshdb.cli import files, messages, options
 from lshdb.formatting import counted, number, shortened, worded
 from lshdb.json_text import dumps, encode
 from lshdb.sources import formats
@@ -63,13 +61,13 @@ def noting_absent(
         yield row
     if row is not None and absent:
         wrong = ", ".join(name for name in names if name in absent)
-        warn(f"lshdb: no document here has a value for {wrong}: is the name right?")
+        messages.warn(f"lshdb: no document here has a value for {wrong}: is the name right?")
 
 
 def write_results(
     columns: Columns,
     rows: Iterable[Sequence[Any]],
-    form: Form,
+    form: options.Form,
     *,
     shown: Sequence[str] = (),
     fields: Sequence[str] = (),
@@ -95,11 +93,11 @@ def write_results(
     if form.is_text:
         first = [*islice(rows, 1)]
         if not first and none is not None:
-            message(none)
+            messages.message(none)
             return 0
         shown = (*shown, *fields_of(columns)) if shown and fields else shown or tuple(columns)
         return _write_text(columns, chain(first, rows), shown, form.heading)
-    path = STDOUT if form.output is None else form.output
+    path = files.STDOUT if form.output is None else form.output
     format = "csv" if form.as_csv else formats.output_format(path, "jsonl")
     count = 0
 
@@ -117,12 +115,12 @@ def write_results(
         value = _as_json if formats.KIND[format] == "json" else _as_text
         rows = ([value(one) for one in row] for row in rows)
     is_screen = form.output is None
-    with output_to(path) as output:
+    with files.output_to(path) as output:
         head = formats.table_schema_of(columns, format, has_heading=form.heading is not False)
         with formats.sink(Target(output, format, is_screen), head) as sink:
             sink.put(taken())
     if not is_screen:
-        message(f"{path}: {counted(count, *noun)}")
+        messages.message(f"{path}: {counted(count, *noun)}")
     return count
 
 
@@ -147,7 +145,7 @@ def _typed(columns: Columns, rows: Sequence[Sequence[object]]) -> Columns:
 
 def write_record(
     record: Mapping[str, Any],
-    form: Form,
+    form: options.Form,
     text: Mapping[str, Any] | None = None,
 ) -> None:
     """Write one row; as text, names with values, one on a line.

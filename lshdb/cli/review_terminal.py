@@ -14,8 +14,7 @@ from lshdb.formatting import share
 from lshdb.model import Cluster
 from lshdb.search.decisions import Verdicts
 from lshdb.sources.paths import escaped
-from lshdb.web.listing import described
-from lshdb.web.reviewing import Review
+from lshdb.web import listing, reviewing
 
 _ACTIONS = {
     "k": "keep both",
@@ -48,7 +47,7 @@ class Session:
         self._database = database
         self._clusters = clusters
         self._threshold = threshold
-        self._review = Review(database.path, who)
+        self._review = reviewing.Review(database.path, who)
         self._console = terminal()
         self._pressed = _pressed()
         self._skipped: set[str] = set()
@@ -104,7 +103,7 @@ class Session:
         """Store what a key says about the two that are shown, or all that are left."""
         documents = dict(digests)
         if action == "a" and next(iter(digests)) == one.keep:
-            members = described(one, self._verdicts, self._threshold)["members"]
+            members = listing.described(one, self._verdicts, self._threshold)["members"]
             left = [each["key"] for each in members if each["left"]]
             for key, found in self._database.store.known(left).items():
                 documents.setdefault(key, found.digest.hex())
@@ -127,7 +126,7 @@ class Session:
     def _drawn(self, index: int, digests: Mapping[str, str]) -> Iterator[Text]:
         """Show a cluster; return the lines that show how two of its documents differ."""
         a, b = (self._database.get(key).content for key in digests)
-        one = described(self._clusters[index], self._verdicts, self._threshold)
+        one = listing.described(self._clusters[index], self._verdicts, self._threshold)
         self._console.rule(
             f"Cluster {index + 1:,} of {len(self._clusters):,}, {self.progress()}", align="left"
         )

@@ -10,8 +10,7 @@ from typing import Annotated, ParamSpec
 
 import typer
 
-from lshdb.cli.messages import be_quiet, discard, warn
-from lshdb.cli.parameters import grouped, is_group, parameters_of
+from lshdb.cli import messages, parameters
 from lshdb.errors import LshdbError, UsageError, limits_to
 
 FAILED = 1
@@ -32,16 +31,16 @@ def command(function: Callable[_P, None]) -> Callable[..., None]:
     stands for these; one with an `Option` beside its type is an option, too.
     """
     own = inspect.signature(function, eval_str=True).parameters.values()
-    groups = {one.name: one.annotation for one in own if is_group(one.annotation)}
+    groups = {one.name: one.annotation for one in own if parameters.is_group(one.annotation)}
 
     @wraps(function)
     def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
         if kwargs.pop("quiet", False):
-            be_quiet(True)
+            messages.be_quiet(True)
         try:
             for name, group in groups.items():
-                kwargs[name] = grouped(group, kwargs)
-            with limits_to(lambda cut: warn(f"lshdb: {cut}")):
+                kwargs[name] = parameters.grouped(group, kwargs)
+            with limits_to(lambda cut: messages.warn(f"lshdb: {cut}")):
                 function(*args, **kwargs)
             # Here and not at the interpreter's end, where an error could not change the status.
             sys.stdout.flush()
@@ -50,7 +49,7 @@ def command(function: Callable[_P, None]) -> Callable[..., None]:
             raise failed(str(error), status) from None
         except BrokenPipeError:
             # The reader has what it wanted, as in `| head`: nothing failed.
-            discard(sys.stdout)
+            messages.discard(sys.stdout)
             raise typer.Exit from None
         except OSError as error:
             raise output_failed(error) from None
@@ -62,20 +61,22 @@ def command(function: Callable[_P, None]) -> Callable[..., None]:
     quiet = inspect.Parameter(
         "quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet
     )
-    options = [one.replace(kind=one.KEYWORD_ONLY) for each in own for one in parameters_of(each)]
+    options = [
+        one.replace(kind=one.KEYWORD_ONLY) for each in own for one in parameters.parameters_of(each)
+    ]
     run.__signature__ = inspect.Signature([*options, quiet])  # type: ignore[attr-defined]
     return run
 
 
 def failed(reason: str, status: int = FAILED) -> typer.Exit:
     """Print a reason on standard error; the exception that ends the command."""
-    warn(f"lshdb: {reason}")
+    messages.warn(f"lshdb: {reason}")
     return typer.Exit(status)
 
 
 def output_failed(error: OSError) -> typer.Exit:
     """The same for a file, or else standard output, that could not be written."""
-    discard(sys.stdout)
+    messages.discard(sys.stdout)
     where = error.filename or "standard output"
     return failed(f"{where}: {(error.strerror or str(error)).lower()}")
 

@@ -12,12 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from lshdb.cli.comparing import Base
+from lshdb.cli import comparing, files, messages, results
 from lshdb.cli.documents import read_content
-from lshdb.cli.files import stdin
-from lshdb.cli.messages import message, warn
 from lshdb.cli.options import AsJson, ReferenceFields
-from lshdb.cli.results import json_line
 from lshdb.errors import LshdbError, SettingsMismatch, UsageError
 from lshdb.groups import Option, Options, regrouped
 from lshdb.options import (
@@ -72,7 +69,7 @@ class Copying(CommonOptions):
             flags=("--passages",),
         ),
     ] = None
-    base: Base = None
+    base: comparing.Base = None
 
 
 class Spark(Options):
@@ -141,11 +138,11 @@ class Spark(Options):
     def report(self, numbers: Mapping[str, int], counts: Counts, *left_out: Counted) -> None:
         """Warn of what was left out, and print numbers; with --json also of that."""
         for line in counts.lines():
-            warn(f"lshdb: {line}")
+            messages.warn(f"lshdb: {line}")
         if self.as_json:
-            json_line({**numbers, **{name: counts[name] for name in left_out}})
+            results.json_line({**numbers, **{name: counts[name] for name in left_out}})
         else:
-            message(", ".join(f"{name} {number:,}" for name, number in numbers.items()))
+            messages.message(", ".join(f"{name} {number:,}" for name, number in numbers.items()))
 
 
 def spark_dedup(
@@ -224,7 +221,8 @@ def spark_passages(
     words = 8 if asked.words is None and spark.settings_from is None else asked.words
     wanted = spark.settings(regrouped(settings, SettingsOptions, passages=words))
     base = [
-        str(read_content(Reader(of_sets=False, stdin=stdin()), name)) for name in asked.base or ()
+        str(read_content(Reader(of_sets=False, stdin=files.stdin()), name))
+        for name in asked.base or ()
     ]
     with spark.session(output) as running:
         from lshdb.spark import Counts, passage_pairs

@@ -13,12 +13,8 @@ from lshdb.errors import InputError, UsageError
 from lshdb.exchange.results import dropped_columns
 from lshdb.ingest.dedup import Outcome
 from lshdb.options import WalkingOptions
-from lshdb.sources.formats import KIND, output_format, sink, table_schema_of
-from lshdb.sources.outputs import Output
+from lshdb.sources import formats, outputs, readers, sinks, walking
 from lshdb.sources.paths import format_of, is_database, printable_path
-from lshdb.sources.readers import Reader
-from lshdb.sources.sinks import Sink, Target
-from lshdb.sources.walking import SkippedFiles, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +31,7 @@ class Table:
 
 
 def find_tables(
-    paths: Iterable[str], rules: WalkingOptions, skipped_files: SkippedFiles
+    paths: Iterable[str], rules: WalkingOptions, skipped_files: walking.SkippedFiles
 ) -> list[Table]:
     """The named tables, and the files of directories that are tables by their suffix.
 
@@ -50,7 +46,7 @@ def find_tables(
             found.append(Table(path, os.path.basename(path)))
             continue
         inside = []
-        for entry in walk(path, rules, skipped_files):
+        for entry in walking.walk(path, rules, skipped_files):
             if isinstance(entry, tuple):
                 raise entry[1]
             if format_of(entry.path) != "text":
@@ -97,8 +93,8 @@ def targets(tables: Sequence[Table], directory: str) -> list[str]:
 
 def checked_format(path: str, default: str) -> str:
     """The format of a file to be written (see `output_format`); UsageError for a terminal."""
-    format = output_format(path, default)
-    if KIND[format] == "columns" and path == STDOUT and sys.stdout.isatty():
+    format = formats.output_format(path, default)
+    if formats.KIND[format] == "columns" and path == STDOUT and sys.stdout.isatty():
         raise UsageError(f"{format} is not for a terminal: name a file with -o")
     return format
 
@@ -113,7 +109,7 @@ class KeptRows:
         self,
         tables: Sequence[Table],
         output: str | Sequence[str],
-        reader: Reader,
+        reader: readers.Reader,
         beside: Path | None,
         *,
         keep: bool,
@@ -139,8 +135,8 @@ class KeptRows:
         self._files, self._open = ExitStack(), ExitStack()
         self._numbers = {printable_path(table.path): i for i, table in enumerate(tables)}
         self._now = -1  # the output that is open
-        self._output: Output
-        self._rows: Sink
+        self._output: outputs.Output
+        self._rows: sinks.Sink
         self._formats = [
             checked_format(path, reader.format_of(table.path))
             for path, table in zip(self._outputs, tables, strict=False)
@@ -184,10 +180,10 @@ class KeptRows:
                 head = self._reader.head(table.path)
             os.makedirs(os.path.dirname(path), exist_ok=True)
         self._output = self._files.enter_context(output_to(path, keep=self._keep))
-        target = Target(self._output, self._formats[number], beside=self._beside)
-        of_lines = KIND[self._reader.format_of(table.path)] == "json"
+        target = sinks.Target(self._output, self._formats[number], beside=self._beside)
+        of_lines = formats.KIND[self._reader.format_of(table.path)] == "json"
         # What a database already has stays, with its end.
-        rows = sink(target, head, of_lines=of_lines, keep=self._keep)
+        rows = formats.sink(target, head, of_lines=of_lines, keep=self._keep)
         self._rows = self._open.enter_context(rows)
 
     def __exit__(self, *error: Any) -> None:
@@ -200,9 +196,12 @@ class KeptRows:
 
 
 @contextmanager
-def dropped_sink(path: str, fields: Sequence[str] = ()) -> Iterator[Sink]:
+def dropped_sink(path: str, fields: Sequence[str] = ()) -> Iterator[sinks.Sink]:
     """A list of dropped rows, with columns for fields of metadata; UsageError for its format."""
     format = checked_format(path, "jsonl")
-    head = table_schema_of(dropped_columns(fields), format)
-    with output_to(path) as output, sink(Target(output, format, path == STDOUT), head) as rows:
+    head = formats.table_schema_of(dropped_columns(fields), format)
+    with (
+        output_to(path) as output,
+        formats.sink(sinks.Target(output, format, path == STDOUT), head) as rows,
+    ):
         yield rows

@@ -5,20 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from lshdb.cli.messages import message, shows_progress
-from lshdb.cli.options import DatabaseFile, Form
-from lshdb.cli.results import write_results
+from lshdb.cli import messages, options, results
 from lshdb.errors import LshdbError, UsageError
 from lshdb.groups import Option, regrouped
 from lshdb.options import MeasureOptions, TuneOptions
 from lshdb.sketching.constructions import Construction
 from lshdb.sources.sinks import Columns
+from lshdb.tuning import choices, measuring, resolve
 from lshdb.tuning import measuring as tuning
 from lshdb.tuning.analysis import curve
-from lshdb.tuning.choices import SIMILARITIES, Tuned
 from lshdb.tuning.choices import tune as tune_shapes
-from lshdb.tuning.measuring import Measured
-from lshdb.tuning.resolve import THRESHOLD
 
 _PICTURES = (".png", ".pdf", ".svg")
 _ENOUGH = 100
@@ -39,7 +35,7 @@ _MEASURED: Columns = {
 
 def tune(
     *,
-    at: DatabaseFile,
+    at: options.DatabaseFile,
     asked: TuneOptions,
     top: Annotated[int, Option("Maximum number of constructions.", min=1)] = 10,
     plot: Annotated[
@@ -54,7 +50,7 @@ def tune(
         int | None,
         Option("Documents to compare with all. [default: some seconds']", min=1),
     ] = None,
-    form: Form,
+    form: options.Form,
 ) -> None:
     """Show which bands and rows, or cascades, fit a threshold and a recall, best first.
 
@@ -86,7 +82,7 @@ def tune(
             "--documents needs a database, whose documents show how similar documents are"
         )
     else:
-        threshold = asked.threshold or THRESHOLD
+        threshold = asked.threshold or resolve.THRESHOLD
         found = tune_shapes(asked)
     _write_tuned([*found[:top], *(tuned for tuned in found[top:] if tuned.named)], form)
     if plot is not None:
@@ -94,10 +90,10 @@ def tune(
         _plot(plot, best, threshold)
 
 
-def _write_tuned(found: list[Tuned], form: Form) -> None:
+def _write_tuned(found: list[choices.Tuned], form: options.Form) -> None:
 
     numbers = {"construction": str, "lanes": int, "bands": int, "rows": int, "recall": float}
-    curve = {f"{similarity:g}": float for similarity in SIMILARITIES}
+    curve = {f"{similarity:g}": float for similarity in choices.SIMILARITIES}
     costs = {"bytes": int, "candidates": float, "chosen": bool, "named": bool}
     rows = (
         (
@@ -108,30 +104,30 @@ def _write_tuned(found: list[Tuned], form: Form) -> None:
         for shape in (one.construction,)
     )
     shown = ("construction", "recall", "0.3", "0.5", "0.7", "bytes", "candidates")
-    write_results({**numbers, **curve, **costs}, rows, form, shown=shown)
+    results.write_results({**numbers, **curve, **costs}, rows, form, shown=shown)
 
 
-def _measure(at: DatabaseFile, asked: MeasureOptions, form: Form) -> None:
+def _measure(at: options.DatabaseFile, asked: MeasureOptions, form: options.Form) -> None:
     """Measure the index, and print the result beside the formulas'."""
     form.check(at.db)
     with at.reading() as database:
-        measured = tuning.measure(database, replace(asked, progress=shows_progress()))
+        measured = tuning.measure(database, replace(asked, progress=messages.shows_progress()))
     kind = "exact similarities" if measured.exact else "estimates: recall looks better than it is"
-    message(
+    messages.message(
         f"{measured.sample:,} of {measured.documents:,} documents compared with all, {kind}; "
         f"index: {measured.construction}"
     )
     recall = measured.recall
     if recall.pairs < _ENOUGH and measured.sample < measured.documents:
-        message(
+        messages.message(
             f"only {recall.pairs} of the pairs are similar: --sample with more than "
             f"{measured.sample} measures recall better"
         )
     shown = [name for name in _MEASURED if name not in ("found", "exact")]
-    write_results(_MEASURED, _measured_rows(measured), form, shown=shown)
+    results.write_results(_MEASURED, _measured_rows(measured), form, shown=shown)
 
 
-def _measured_rows(measured: Measured) -> Iterator[tuple[Any, ...]]:
+def _measured_rows(measured: measuring.Measured) -> Iterator[tuple[Any, ...]]:
     for one in (measured.recall, *measured.parts):
         interval = one.recall, one.formula, one.low, one.high
         yield "recall", one.minimum, one.below, *interval, one.pairs, one.found, measured.exact
@@ -161,4 +157,4 @@ def _plot(path: Path, construction: Construction, threshold: float) -> None:
     axes.axvline(threshold, linestyle="--", label=f"threshold {threshold:g}")
     axes.legend()
     figure.savefig(path)
-    message(f"{path} drawn")
+    messages.message(f"{path} drawn")

@@ -18,22 +18,17 @@ import numpy.typing as npt
 from lshdb.errors import InputError, UsageError
 from lshdb.exchange.results import DROPPED
 from lshdb.groups import checked, takes
+from lshdb.ingest import ordering, reference
 from lshdb.ingest.batches import Job
 from lshdb.ingest.dedup import Outcome, Rule
-from lshdb.ingest.ordering import deduplicated
-from lshdb.ingest.reference import temporary_store
 from lshdb.model import DecidedRow, DroppedRow, Failure
 from lshdb.options import DataOptions
 from lshdb.progress import silent
 from lshdb.sketching.settings import Settings
+from lshdb.sources import formats, json_rows, outputs, readers, sinks
 from lshdb.sources.batch import Batch, Origin
-from lshdb.sources.formats import KIND, arrow, output_format, sink
-from lshdb.sources.json_rows import lines_of
-from lshdb.sources.outputs import Output
 from lshdb.sources.paths import expanded, is_database, printable_path
-from lshdb.sources.readers import Reader
 from lshdb.sources.records import Collector, RecordOptions
-from lshdb.sources.sinks import Target, rows_of
 from lshdb.tuning.resolve import resolve
 
 Mask = npt.NDArray[np.bool_]
@@ -210,10 +205,12 @@ def _decided(
     masks = [np.zeros(0, dtype=bool)]
     dropped: list[DroppedRow] = []
     rule = Rule(threshold, options.estimate)
-    with temporary_store(settings, options.limits) as store:
+    with reference.temporary_store(settings, options.limits) as store:
         job = Job(store, options.workers, fail, numbered=True)
         first, again = source.batches(), source.batches()
-        for outcome in deduplicated(job, first, again, rule, options.keep, nullcontext(silent)):
+        for outcome in ordering.deduplicated(
+            job, first, again, rule, options.keep, nullcontext(silent)
+        ):
             if outcome.origin is not None:
                 masks.append(np.zeros(len(outcome.origin.numbers), dtype=bool))
                 masks[-1][outcome.kept] = True
@@ -228,7 +225,7 @@ def decided_rows(outcomes: Iterable[Outcome]) -> Iterator[DecidedRow]:
         origin = outcome.origin
         if origin is None:
             continue
-        lines = lines_of(origin, outcome.places)
+        lines = json_rows.lines_of(origin, outcome.places)
         of_rows = zip(outcome.keys, outcome.places, lines, outcome.dropped, strict=True)
         for key, index, line, dropped in of_rows:
             yield DecidedRow(key, origin.name, origin.numbers[index], bytes(line), dropped)
@@ -269,7 +266,7 @@ def _source_of(rows: Any, reading: RecordOptions) -> _Source:
 
         return _of_table(rows, reading, select, type(rows).from_dict, iter)
     if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
-        pa = arrow()
+        pa = formats.arrow()
         from lshdb.sources import arrow_rows
 
         table = rows if isinstance(rows, pa.Table) else arrow_rows.table_reader(rows).read_all()
@@ -296,7 +293,7 @@ def _of_table(
     records: Callable[[Any], Iterable[dict[str, Any]]],
 ) -> _Source:
     """The source of a table that Arrow reads; `records` gives the rows of a taken one as dicts."""
-    arrow()
+    formats.arrow()
     from lshdb.sources.arrow_rows import document_batches, table_batches
 
     def batches() -> Iterator[Batch]:
@@ -349,7 +346,7 @@ def _of_files(given: Sequence[Any], reading: RecordOptions) -> _Source:
             'go in dicts: [{"text": text} for text in texts]'
         )
     own = {one.name: getattr(reading, one.name) for one in fields(RecordOptions)}
-    reader = Reader(**own, fallback="jsonl")
+    reader = readers.Reader(**own, fallback="jsonl")
     for path in paths:
         if not os.path.isfile(path):
             what = "no such file"
@@ -371,16 +368,19 @@ def _of_files(given: Sequence[Any], reading: RecordOptions) -> _Source:
                 first += batch.count
 
     def each(mask: Mask) -> Iterator[dict[str, Any]]:
-        rows = (rows_of(origin).records(indices) for origin, indices in selected(mask))
+        rows = (sinks.rows_of(origin).records(indices) for origin, indices in selected(mask))
         return chain.from_iterable(rows)
 
     def save(path: str, mask: Mask) -> None:
         if os.path.exists(path) and any(os.path.samefile(path, one) for one in paths):
             raise UsageError(f"{path} is one of the files that are read: save to another one")
         own = reader.format_of(paths[0])
-        format = output_format(path, own)
-        head, of_lines = reader.common_head(paths, format), KIND[own] == "json"
-        with Output(path) as file, sink(Target(file, format), head, of_lines=of_lines) as rows:
+        format = formats.output_format(path, own)
+        head, of_lines = reader.common_head(paths, format), formats.KIND[own] == "json"
+        with (
+            outputs.Output(path) as file,
+            formats.sink(sinks.Target(file, format), head, of_lines=of_lines) as rows,
+        ):
             for origin, indices in selected(mask):
                 rows.write(origin, indices)
 

@@ -9,19 +9,14 @@ import numpy.typing as npt
 from lshdb.errors import ContentError, SettingsMismatch
 from lshdb.exchange.results import Matches, matches_of
 from lshdb.groups import checked
-from lshdb.ingest.batches import checked_key
-from lshdb.ingest.parts import SignedPart
-from lshdb.ingest.writing import Writer
+from lshdb.ingest import batches, parts, writing
 from lshdb.model import AddReport
 from lshdb.options import RankingOptions
 from lshdb.search.query import search
-from lshdb.shingling.arrays import chunks
-from lshdb.shingling.content import DIGEST_BYTES, LARGEST, digest
-from lshdb.sketching.banding import bucket_keys
-from lshdb.sketching.minhash import EMPTY, Signatures
+from lshdb.shingling import arrays, content
+from lshdb.sketching import banding, minhash, signing
 from lshdb.sketching.settings import Settings
 from lshdb.sketching.signature_sets import SignatureSet, Sketching
-from lshdb.sketching.signing import Signed
 from lshdb.sources.batch import Batch
 from lshdb.store.store import Opened, Store
 
@@ -78,7 +73,7 @@ def check_made_with(store: Store, made_with: Sketching) -> None:
         )
 
 
-def lanes(signatures: npt.ArrayLike, permutations: int) -> Signatures:
+def lanes(signatures: npt.ArrayLike, permutations: int) -> minhash.Signatures:
     """Signatures as uint32[n, permutations]; ContentError for another type or width."""
     matrix: npt.NDArray[Any] = np.asarray(signatures)
     if matrix.ndim != 2 or matrix.dtype.kind not in "iu":
@@ -147,19 +142,19 @@ def add_signatures(
         )
     check_made_with(store, made_with)
     matrix = lanes(signatures, settings.permutations)
-    own_keys = [checked_key(key) for key in keys]
+    own_keys = [batches.checked_key(key) for key in keys]
     sizes = _sizes(shingles, matrix, settings)
     _check_lengths(len(matrix), own_keys, sizes, digests)
     total = AddReport()
-    for part in chunks(len(matrix), _BATCH):
+    for part in arrays.chunks(len(matrix), _BATCH):
         some = matrix[part]
         own = _digests(some) if digests is None else list(digests[part])
         with store.writing():
             shape = store.settings.construction  # it may have been reindexed meanwhile
-            buckets = bucket_keys(some, shape, settings.seed)
-            signed = Signed(some, sizes[part], buckets, shape)
-            writer = Writer(store)
-            writer.write(SignedPart(Batch(own_keys[part]), (), own, signed))
+            buckets = banding.bucket_keys(some, shape, settings.seed)
+            signed = signing.Signed(some, sizes[part], buckets, shape)
+            writer = writing.Writer(store)
+            writer.write(parts.SignedPart(Batch(own_keys[part]), (), own, signed))
             writer.finish()
         total += writer.report
         if on_batch is not None:
@@ -209,10 +204,10 @@ def query_signature(
 
 
 def _sizes(
-    shingles: npt.ArrayLike | None, matrix: Signatures, settings: Settings
+    shingles: npt.ArrayLike | None, matrix: minhash.Signatures, settings: Settings
 ) -> npt.NDArray[np.int64]:
     """How many shingles each document has, int64[n]; ContentError for impossible numbers."""
-    empty = (matrix == EMPTY).all(axis=1)
+    empty = (matrix == minhash.EMPTY).all(axis=1)
     if settings.shingling.foreign:
         if shingles is not None:
             raise ContentError("for another program's signatures, numbers of shingles are not kept")
@@ -226,8 +221,8 @@ def _sizes(
         raise ContentError(
             "a document without shingles has 4294967295 in all lanes, and no other may"
         )
-    if len(sizes) and sizes.max() > LARGEST:
-        raise ContentError(f"no document has more than {LARGEST:,} shingles")
+    if len(sizes) and sizes.max() > content.LARGEST:
+        raise ContentError(f"no document has more than {content.LARGEST:,} shingles")
     return sizes.astype(np.int64)
 
 
@@ -243,14 +238,15 @@ def _check_lengths(
             + ("" if digests is None else f", {len(digests):,} digests")
         )
     for one in digests or ():
-        if not isinstance(one, bytes) or len(one) != DIGEST_BYTES:
-            raise ContentError(f"a digest is {DIGEST_BYTES} bytes")
+        if not isinstance(one, bytes) or len(one) != content.DIGEST_BYTES:
+            raise ContentError(f"a digest is {content.DIGEST_BYTES} bytes")
 
 
-def _digests(matrix: Signatures) -> list[bytes]:
+def _digests(matrix: minhash.Signatures) -> list[bytes]:
     """A digest of signatures if there are no contents; no content has the same."""
     packed = np.ascontiguousarray(matrix, dtype="<u4").tobytes()
     width = matrix.shape[1] * 4
     return [
-        digest(b"\xff" + packed[start : start + width]) for start in range(0, len(packed), width)
+        content.digest(b"\xff" + packed[start : start + width])
+        for start in range(0, len(packed), width)
     ]

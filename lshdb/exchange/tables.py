@@ -4,8 +4,7 @@ from lshdb.errors import UsageError
 from lshdb.ingest.add import add_documents
 from lshdb.model import AddReport
 from lshdb.options import AddTableOptions
-from lshdb.sources.formats import arrow
-from lshdb.sources.records import RecordOptions
+from lshdb.sources import formats, records
 from lshdb.store.store import Store
 
 
@@ -18,7 +17,7 @@ def add_table(store: Store, table: object, options: AddTableOptions) -> AddRepor
         )
     if options.metadata_fields and not options.metadata:
         raise UsageError("metadata=False and metadata_fields do not go together")
-    reading = RecordOptions(
+    reading = records.RecordOptions(
         of_sets,
         options.key,
         options.text or "text",
@@ -28,7 +27,7 @@ def add_table(store: Store, table: object, options: AddTableOptions) -> AddRepor
         naming="{}=",
         limits=store.limits,
     )
-    arrow()
+    formats.arrow()
     from lshdb.sources.arrow_rows import document_batches, table_batches  # needs pyarrow
 
     batches = document_batches(table_batches(table, reading), "table", reading)

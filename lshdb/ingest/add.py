@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import replace
 from itertools import chain
 
+from lshdb.ingest import dedup, writing
 from lshdb.ingest.batches import Item, Job, signed
-from lshdb.ingest.dedup import Places, Rule, decided
-from lshdb.ingest.writing import Writer, delete, numbered_keys
 from lshdb.model import AddReport, Failure
 from lshdb.options import AddFilesOptions, AddManyOptions, RemoveOptions
 from lshdb.progress import Progress, shown, silent
@@ -26,7 +25,9 @@ from lshdb.sources.readers import reader_of
 from lshdb.store.store import Store
 
 
-def added(job: Job, items: Iterable[Item], places: Places | None = None) -> Iterator[AddReport]:
+def added(
+    job: Job, items: Iterable[Item], places: dedup.Places | None = None
+) -> Iterator[AddReport]:
     """Add documents, or blocks of them, in batches.
 
     Args:
@@ -41,7 +42,7 @@ def added(job: Job, items: Iterable[Item], places: Places | None = None) -> Iter
     with signed(job, items) as stream:
         for batch in stream:
             with job.store.writing():
-                writer = Writer(job.store)
+                writer = writing.Writer(job.store)
                 # The first parts are written while the last ones are still being signed.
                 for part in batch:
                     if job.numbered:
@@ -49,7 +50,7 @@ def added(job: Job, items: Iterable[Item], places: Places | None = None) -> Iter
                         if places is not None:
                             for doc_id, where in enumerate(part.batch.where(), first + 1):
                                 places.add(doc_id, where)
-                        keys = numbered_keys(part.keys, first)
+                        keys = writing.numbered_keys(part.keys, first)
                         part = replace(part, batch=replace(part.batch, keys=keys, states=()))
                     writer.write(part)
                     stream.sign = bool(writer.signed) or not writer.report.documents
@@ -82,7 +83,7 @@ def add_documents(
 
 def _selected(job: Job, items: Iterable[Item], options: AddManyOptions) -> Iterator[AddReport]:
     """Add the documents that are not similar to a kept one."""
-    for report, outcomes, _ in decided(replace(job, local=False), items, Rule()):
+    for report, outcomes, _ in dedup.decided(replace(job, local=False), items, dedup.Rule()):
         for one in chain.from_iterable(outcome.dropped for outcome in outcomes):
             if one is not None and one.kept != one.key and options.on_skip is not None:
                 options.on_skip(one)
@@ -127,7 +128,7 @@ def remove(store: Store, options: RemoveOptions) -> int:
         # Other writers wait, so that exactly the documents that are read are removed.
         doc_ids = _matching(store, options) if keys is None else _known(store, list(keys))
         if not options.dry_run:
-            delete(store, sorted(doc_ids))
+            writing.delete(store, sorted(doc_ids))
     return len(doc_ids)
 
 

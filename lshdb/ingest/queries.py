@@ -6,8 +6,7 @@ from dataclasses import replace
 from itertools import chain
 
 from lshdb.errors import Cut, warn_of_limit
-from lshdb.ingest.batches import Item, Job, signed
-from lshdb.ingest.writing import asked_about
+from lshdb.ingest import batches, writing
 from lshdb.model import Failure, Match
 from lshdb.options import QueryManyOptions
 from lshdb.search.limits import queries_cut
@@ -18,7 +17,7 @@ from lshdb.store.store import Store
 
 def answer_many(
     stores: Sequence[Store],
-    items: Iterable[Item],
+    items: Iterable[batches.Item],
     query: QueryManyOptions,
     *,
     on_failure: Callable[[Failure], None] | None = None,
@@ -43,7 +42,7 @@ def answer_many(
 
 def _answered(
     stores: Sequence[Store],
-    items: Iterable[Item],
+    items: Iterable[batches.Item],
     query: QueryManyOptions,
     on_failure: Callable[[Failure], None] | None,
 ) -> Generator[tuple[str, list[Match]]]:
@@ -51,8 +50,8 @@ def _answered(
     settings = replace(stores[0].settings, content=True, passages=0)
     cut = 0
     limits = stores[0].limits
-    job = Job(stores[0], query.workers, on_failure)
-    with signed(job, items, settings) as stream:
+    job = batches.Job(stores[0], query.workers, on_failure)
+    with batches.signed(job, items, settings) as stream:
         for batch in stream:
             parts = [part for part in batch if part.keys]
             with ExitStack() as stack:
@@ -61,7 +60,7 @@ def _answered(
                     state = snapshot(store, query.where, query.parameters)
                     reader, condition = stack.enter_context(state)
                     keep = None if condition is None else condition.matching
-                    asked = asked_about(parts, replace(reader.settings, passages=0))
+                    asked = writing.asked_about(parts, replace(reader.settings, passages=0))
                     given.append(answers(reader, query, asked, keep))
                 keys = chain.from_iterable(part.keys for part in parts)
                 for key, *answered in zip(keys, *given, strict=True) if given else ():

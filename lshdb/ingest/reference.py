@@ -8,21 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lshdb.errors import InputError, SettingsMismatch
-from lshdb.ingest.add import added
-from lshdb.ingest.batches import Job
-from lshdb.ingest.dedup import Places, Rule
+from lshdb.ingest import add, batches, dedup, writing
 from lshdb.ingest.parts import SignedPart
-from lshdb.ingest.writing import asked_about, number_of, without_number
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import AddReport, DroppedRow, Failure
 from lshdb.options import TIMEOUT, RankingOptions
 from lshdb.progress import Progress
 from lshdb.search.query import answers, snapshot
 from lshdb.sketching.settings import Settings
-from lshdb.sources.batch import Where
-from lshdb.sources.metadata import picked
-from lshdb.sources.paths import is_database
-from lshdb.sources.readers import Reader
+from lshdb.sources import batch, metadata, paths, readers
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
 
@@ -44,7 +38,7 @@ class Reference:
 
     store: Store
     name: str
-    places: Places | None = None
+    places: dedup.Places | None = None
     without: Without | None = None
 
     def check(self, settings: Settings) -> None:
@@ -60,7 +54,7 @@ class Reference:
                 )
 
     def similar(
-        self, settings: Settings, rule: Rule, parts: Sequence[SignedPart]
+        self, settings: Settings, rule: dedup.Rule, parts: Sequence[SignedPart]
     ) -> tuple[list[DroppedRow | None], int]:
         """Drop documents similar to one of the reference; see `lshdb.ingest.dedup.Screen`.
 
@@ -76,7 +70,7 @@ class Reference:
         with snapshot(self.store, None, ()) as (reader, _):
             listed = reader.limits.dedup_listed
             alike = replace(reader.settings, passages=settings.passages)
-            asked = asked_about(parts, alike)
+            asked = writing.asked_about(parts, alike)
             keys = [key for part in parts for key in part.keys]
             own = [one for part in parts for one in part.batch.all_metadata()]
             where = [one for part in parts for one in part.batch.where()]
@@ -92,17 +86,17 @@ class Reference:
                 if best is not None:
                     (file, line), (kept, (kept_file, kept_line)) = here, self._kept(best.key)
                     how = best.similarity, best.exact, best.identical
-                    both = picked(its, fields) if fields else None, best.metadata
+                    both = metadata.picked(its, fields) if fields else None, best.metadata
                     one = DroppedRow(key, file, line, kept, kept_file, kept_line, *how, *both)
                 found.append(one)
                 unsure += bool(cuts) and best is None
         return found, unsure
 
-    def _kept(self, key: str) -> tuple[str, Where]:
+    def _kept(self, key: str) -> tuple[str, batch.Where]:
         """The key of a document of the reference, and where it is from."""
         if self.places is None:
             return key, (None, None)
-        number, key = number_of(key), without_number(key)
+        number, key = writing.number_of(key), writing.without_number(key)
         return key, self.places.where(number + 1, key)
 
 
@@ -121,7 +115,7 @@ def outermost(fields: Sequence[str]) -> list[str]:
 @contextmanager
 def reference(
     path: str | os.PathLike[str],
-    reader: Reader,
+    reader: readers.Reader,
     settings: Settings,
     timeout: float,
     *,
@@ -152,7 +146,7 @@ def reference(
     """
     name = os.fspath(path)
     check_there(name)
-    if is_database(name):
+    if paths.is_database(name):
         with closing(Store.open(Path(name), "read", timeout, limits=limits)) as store:
             found = Reference(store, name)
             found.check(settings)
@@ -170,11 +164,11 @@ def reference(
         whole=False,
     )
     reader.skipped_files = skipped_files
-    total, places = AddReport(), Places(1)
+    total, places = AddReport(), dedup.Places(1)
     with temporary_store(replace(settings, passages=0), limits, beside) as store:
-        job = Job(store, on_failure=on_failure, numbered=True)
+        job = batches.Job(store, on_failure=on_failure, numbered=True)
         with reader.shown(progress, "indexing", [name]) as show:
-            for report in added(job, reader.batches([name]), places):
+            for report in add.added(job, reader.batches([name]), places):
                 total += report
                 show(total.documents, None, "documents")
         if total.failed:

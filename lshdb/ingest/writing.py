@@ -9,12 +9,9 @@ import numpy.typing as npt
 from lshdb.ingest.parts import SignedPart
 from lshdb.model import AddReport
 from lshdb.search.query import Asked
-from lshdb.shingling.arrays import chunks
-from lshdb.shingling.content import from_stored
-from lshdb.shingling.winnowing import fingerprints, joined
-from lshdb.sketching.banding import bucket_keys
+from lshdb.shingling import arrays, content, winnowing
+from lshdb.sketching import banding, signing
 from lshdb.sketching.settings import Settings
-from lshdb.sketching.signing import Signed, sign
 from lshdb.store.index import FINGERPRINTS, IndexRows
 from lshdb.store.store import DocumentValues, KnownDocument, Store
 
@@ -103,10 +100,10 @@ class Writer:
 
     def _write_fingerprints(self) -> None:
         if self._fingerprints:
-            self._store.index.insert(FINGERPRINTS, joined(self._fingerprints))
+            self._store.index.insert(FINGERPRINTS, winnowing.joined(self._fingerprints))
             self._fingerprints, self._held = [], 0
 
-    def _index(self, ids: npt.NDArray[np.int64], signed: Signed) -> None:
+    def _index(self, ids: npt.NDArray[np.int64], signed: signing.Signed) -> None:
         """Write the signatures of documents int64[n], and keep their bucket keys for `finish`."""
         if not signed.shingles.all():
             filled = np.flatnonzero(signed.shingles)
@@ -141,14 +138,16 @@ def without_number(key: str) -> str:
     return key[_DIGITS + 1 :]
 
 
-def signatures_of(part: SignedPart, places: Sequence[int], settings: Settings) -> Signed:
+def signatures_of(part: SignedPart, places: Sequence[int], settings: Settings) -> signing.Signed:
     """The signatures of the documents at some places, made now if not made before.
 
     Their bucket keys and fingerprints follow `settings`, even if the index has changed since they
     were signed.
     """
     if part.signed is None or part.signed.run != settings.passages:
-        return sign([from_stored(part.stored[i], settings.shingling) for i in places], settings)
+        return signing.sign(
+            [content.from_stored(part.stored[i], settings.shingling) for i in places], settings
+        )
     if len(places) == len(part.keys):
         return part.signed.banded(settings)
     return part.signed.take(np.array(places, dtype=np.int64)).banded(settings)
@@ -160,7 +159,7 @@ def asked_about(parts: Sequence[SignedPart], settings: Settings) -> Asked:
     return Asked(
         [*chain.from_iterable(part.stored for part in parts)],
         [*chain.from_iterable(part.digests for part in parts)],
-        Signed.joined(signed),
+        signing.Signed.joined(signed),
     )
 
 
@@ -193,17 +192,19 @@ def unindex(store: Store, doc_ids: Sequence[int]) -> None:
     ids = np.array(doc_ids, dtype=np.int64)
     with_signature, signatures = store.signatures(ids)
     settings = store.settings
-    keys = bucket_keys(signatures, settings.construction, settings.seed)
+    keys = banding.bucket_keys(signatures, settings.construction, settings.seed)
     store.index.unindex(with_signature, keys)
     if settings.passages:
         contents = list(store.contents(ids))
-        found = fingerprints(contents, settings.shingling, settings.passages, settings.seed)
+        found = winnowing.fingerprints(
+            contents, settings.shingling, settings.passages, settings.seed
+        )
         store.index.delete(FINGERPRINTS, map(tuple, found.rows(ids).T.tolist()))
 
 
 def delete(store: Store, doc_ids: Sequence[int]) -> None:
     """Delete documents with all that is derived from them, some thousands at a time."""
-    for part in chunks(len(doc_ids), _DELETED):
+    for part in arrays.chunks(len(doc_ids), _DELETED):
         some = doc_ids[part]
         unindex(store, some)
         store.delete(some)

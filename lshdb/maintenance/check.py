@@ -9,17 +9,14 @@ from pathlib import Path
 
 from lshdb.errors import DamagedFile
 from lshdb.groups import takes_only
-from lshdb.maintenance.examining import Examination
-from lshdb.maintenance.findings import REPAIRS, CheckReport, Problem, Repair
-from lshdb.maintenance.repairing import repair_documents, repair_index, repair_schema
+from lshdb.maintenance import examining, findings, repairing
 from lshdb.options import CheckOptions
 from lshdb.progress import Progress, shown
-from lshdb.store.auditing import Auditor, audited
-from lshdb.store.index import BANDS
+from lshdb.store import auditing, index
 
 
 @takes_only(CheckOptions)
-def check(options: CheckOptions) -> CheckReport:
+def check(options: CheckOptions) -> findings.CheckReport:
     """Check whether a file is whole, also one that `open` refuses.
 
     Runs SQLite's own check, then checks tables and settings, and that each document with shingles
@@ -44,28 +41,34 @@ def check(options: CheckOptions) -> CheckReport:
     True
     """
     try:
-        opened = audited(Path(options.path), options.timeout, write=options.repair)
+        opened = auditing.audited(Path(options.path), options.timeout, write=options.repair)
         with shown(options.progress, "checking") as progress, opened as audit:
             return _report(audit, options, progress)
     except DamagedFile as error:
-        damage = (Problem("damaged", 1, (str(error),)),)
-        return CheckReport(0, 0, options.deep, damage, (), damage)
+        damage = (findings.Problem("damaged", 1, (str(error),)),)
+        return findings.CheckReport(0, 0, options.deep, damage, (), damage)
 
 
-def _report(audit: Auditor, options: CheckOptions, progress: Progress) -> CheckReport:
-    first = last = Examination(audit, options.deep, progress)
+def _report(
+    audit: auditing.Auditor, options: CheckOptions, progress: Progress
+) -> findings.CheckReport:
+    first = last = examining.Examination(audit, options.deep, progress)
     done: Counter[str] = Counter()
-    for step in (repair_schema, repair_documents, repair_index) if options.repair else ():
+    for step in (
+        (repairing.repair_schema, repairing.repair_documents, repairing.repair_index)
+        if options.repair
+        else ()
+    ):
         if last.repairable and (written := +step(audit, last, progress)):
             done += written
-            last = Examination(audit, options.deep, progress)
+            last = examining.Examination(audit, options.deep, progress)
     if done:
         audit.commit()
-    return CheckReport(
+    return findings.CheckReport(
         first.documents,
-        first.tables[BANDS].found,
+        first.tables[index.BANDS].found,
         options.deep,
         first.problems(),
-        tuple(Repair(kind, done[kind]) for kind in REPAIRS if done[kind]),
+        tuple(findings.Repair(kind, done[kind]) for kind in findings.REPAIRS if done[kind]),
         last.problems(),
     )

@@ -17,13 +17,11 @@ import numpy.typing as npt
 from lshdb.errors import ContentError, DamagedFile, QueryError
 from lshdb.maintenance.findings import PROBLEMS, Problem
 from lshdb.progress import Progress
-from lshdb.shingling.arrays import IntArray
+from lshdb.shingling import arrays, shingling
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST, cleaned, digest, encoded, from_stored
-from lshdb.shingling.shingling import Content
 from lshdb.shingling.winnowing import fingerprints
-from lshdb.sketching.banding import bucket_keys
+from lshdb.sketching import banding, signing
 from lshdb.sketching.settings import Settings
-from lshdb.sketching.signing import sign
 from lshdb.sources.metadata import from_json
 from lshdb.store import statements as sql
 from lshdb.store.auditing import Auditor, StoredDocument
@@ -214,7 +212,7 @@ class CheckedBatch:
     def __init__(self, batch: Sequence[StoredDocument], settings: Settings, deep: bool) -> None:
         """With `deep`, contents are shingled and signed again."""
         self.faults: defaultdict[str, set[int]] = defaultdict(set)
-        self.contents: dict[int, Content | None] = {}
+        self.contents: dict[int, shingling.Content | None] = {}
         self._batch = batch
         self._settings = settings
         for at, one in enumerate(batch):
@@ -262,7 +260,7 @@ class CheckedBatch:
 
     def _compare(self) -> None:
         readable = {at: content for at, content in self.contents.items() if content is not None}
-        signed = sign(list(readable.values()), self._settings)
+        signed = signing.sign(list(readable.values()), self._settings)
         lanes = signed.signatures.astype("<u4")
         for at, count, own in zip(readable, signed.shingles.tolist(), lanes, strict=True):
             one = self._batch[at]
@@ -275,7 +273,7 @@ class CheckedBatch:
 
 def whole_signatures(
     batch: Sequence[StoredDocument], settings: Settings
-) -> tuple[IntArray, npt.NDArray[np.uint32]]:
+) -> tuple[arrays.IntArray, npt.NDArray[np.uint32]]:
     """The documents int64[m] with signatures of the right size, and these, uint32[m, k]."""
     size = 4 * settings.permutations
     some = {one.doc_id: blob for one in batch if len(blob := one.signature or b"") == size}
@@ -287,10 +285,10 @@ def whole_signatures(
 def bands_of(batch: Sequence[StoredDocument], settings: Settings) -> IndexRows:
     """The rows of bands that follow from the signatures of documents."""
     doc_ids, signatures = whole_signatures(batch, settings)
-    return band_rows(doc_ids, bucket_keys(signatures, settings.construction, settings.seed))
+    return band_rows(doc_ids, banding.bucket_keys(signatures, settings.construction, settings.seed))
 
 
-def _readable(stored: str, settings: Settings) -> Content | None:
+def _readable(stored: str, settings: Settings) -> shingling.Content | None:
     if not _is_utf8(stored):
         return None
     try:

@@ -20,8 +20,7 @@ from lshdb.model import Reindexed
 from lshdb.options import ReindexOptions
 from lshdb.progress import Progress, shown
 from lshdb.search.similarity import batches_of_text
-from lshdb.shingling.arrays import IntArray, bounded, chunks
-from lshdb.shingling.winnowing import fingerprints, joined
+from lshdb.shingling import arrays, winnowing
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.settings import Settings
 from lshdb.store.index import BANDS, FINGERPRINTS, Index, IndexRows
@@ -56,7 +55,9 @@ def reindex(store: Store, request: ReindexOptions) -> Reindexed:
             rows = rebuild_bands(store.index, after, signatures, documents, progress)
         if after.passages != before.passages:
             found = (
-                fingerprints(texts, after.shingling, after.passages, after.seed).rows(doc_ids)
+                winnowing.fingerprints(texts, after.shingling, after.passages, after.seed).rows(
+                    doc_ids
+                )
                 for doc_ids, texts in _contents(store)
             )
             rows += rebuild_fingerprints(store.index, after, found, progress)
@@ -65,7 +66,7 @@ def reindex(store: Store, request: ReindexOptions) -> Reindexed:
     return Reindexed(before, after, documents, rows, store.free_bytes())
 
 
-def _contents(store: Store) -> Iterator[tuple[IntArray, list[str]]]:
+def _contents(store: Store) -> Iterator[tuple[arrays.IntArray, list[str]]]:
     """The ids and contents of all documents with a signature, some at a time."""
     for doc_ids, _ in store.all_signatures():
         first = 0
@@ -92,8 +93,8 @@ def rebuild_fingerprints(
     if not settings.passages:
         return 0
     total = 0
-    for some in bounded(found, lambda rows: rows.shape[1], _FINGERPRINTS):
-        rows = joined(some)
+    for some in arrays.bounded(found, lambda rows: rows.shape[1], _FINGERPRINTS):
+        rows = winnowing.joined(some)
         index.insert(FINGERPRINTS, rows)
         total += rows.shape[1]
         progress(total, None, "fingerprints")
@@ -103,7 +104,7 @@ def rebuild_fingerprints(
 def rebuild_bands(
     index: Index,
     settings: Settings,
-    signatures: Iterable[tuple[IntArray, npt.NDArray[np.uint32]]],
+    signatures: Iterable[tuple[arrays.IntArray, npt.NDArray[np.uint32]]],
     expected: int,
     progress: Progress,
 ) -> int:
@@ -123,7 +124,7 @@ def rebuild_bands(
     bands = settings.construction.bands
     total = expected * (1 + bands)
     documents = rows = 0
-    blocks: list[IntArray] = []
+    blocks: list[arrays.IntArray] = []
     with tempfile.SpooledTemporaryFile(index.limits.reindex_bytes, prefix="lshdb-") as file:
         for block, some in signatures:
             blocks.append(block)
@@ -143,7 +144,7 @@ def rebuild_bands(
                     keys[start:end] = np.frombuffer(file.read(8 * (end - start)), dtype=np.int64)
             # Documents are in the order of their ids; a stable sort keeps it in each bucket.
             order = np.argsort(keys, kind="stable")
-            for chunk in chunks(len(order), index.limits.reindex_rows):
+            for chunk in arrays.chunks(len(order), index.limits.reindex_rows):
                 part = order[chunk]
                 columns = np.broadcast_to(band, len(part)), keys[part], doc_ids[part]
                 index.insert(BANDS, np.stack(columns))

@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 
-from lshdb.maintenance.examining import CheckedBatch, Examination, bands_of, whole_signatures
-from lshdb.maintenance.reindex import rebuild_bands, rebuild_fingerprints
+from lshdb.maintenance import examining, reindex
 from lshdb.progress import Progress
 from lshdb.shingling.content import encoded
 from lshdb.sketching.settings import Settings
@@ -23,12 +22,16 @@ _FEW = 256
 some 100 MB for their rows."""
 
 
-def repair_schema(audit: Auditor, _found: Examination, _progress: Progress) -> Counter[str]:
+def repair_schema(
+    audit: Auditor, _found: examining.Examination, _progress: Progress
+) -> Counter[str]:
     """Create missing tables, indexes and views."""
     return Counter({"schema-made": audit.make_missing()})
 
 
-def repair_documents(audit: Auditor, found: Examination, progress: Progress) -> Counter[str]:
+def repair_documents(
+    audit: Auditor, found: examining.Examination, progress: Progress
+) -> Counter[str]:
     """Derive counts of shingles and signatures from contents that have the documents' digests.
 
     Where a content and its digest differ, one of the two was changed, and both stay.
@@ -39,7 +42,7 @@ def repair_documents(audit: Auditor, found: Examination, progress: Progress) -> 
     if settings is None or not settings.content or not found.derivable:
         return done
     for batch in audit.documents(contents=True, slots=found.derivable):
-        checked = CheckedBatch(batch, settings, deep=True)
+        checked = examining.CheckedBatch(batch, settings, deep=True)
         right = sorted(checked.derivable())
         known = {at: one for at in right if (one := checked.contents[at]) is not None}
         doc_ids, stored = [batch[at].doc_id for at in known], list(map(encoded, known.values()))
@@ -49,7 +52,7 @@ def repair_documents(audit: Auditor, found: Examination, progress: Progress) -> 
     return done
 
 
-def repair_index(audit: Auditor, found: Examination, progress: Progress) -> Counter[str]:
+def repair_index(audit: Auditor, found: examining.Examination, progress: Progress) -> Counter[str]:
     """Write the rows of bands and fingerprints that follow from signatures and contents."""
     done: Counter[str] = Counter()
     settings, index = found.settings, audit.index
@@ -62,12 +65,14 @@ def repair_index(audit: Auditor, found: Examination, progress: Progress) -> Coun
             done[f"{table.name}-repaired"] = _write_differing(index, table, slots, expected)
         elif table is BANDS:
             batches = audit.documents(contents=False)
-            signatures = (whole_signatures(batch, settings) for batch in batches)
+            signatures = (examining.whole_signatures(batch, settings) for batch in batches)
             documents = found.documents
-            done["bands-rebuilt"] = rebuild_bands(index, settings, signatures, documents, progress)
+            done["bands-rebuilt"] = reindex.rebuild_bands(
+                index, settings, signatures, documents, progress
+            )
         else:
             rows = _expected(audit, table, settings, None)
-            made = rebuild_fingerprints(index, settings, rows, progress)
+            made = reindex.rebuild_fingerprints(index, settings, rows, progress)
             done["fingerprints-rebuilt"] = made or compared.found
     return done
 
@@ -80,9 +85,9 @@ def _expected(
         return
     for batch in audit.documents(contents=table is FINGERPRINTS, slots=slots):
         if table is BANDS:
-            yield bands_of(batch, settings)
+            yield examining.bands_of(batch, settings)
         else:
-            yield CheckedBatch(batch, settings, deep=False).fingerprints()
+            yield examining.CheckedBatch(batch, settings, deep=False).fingerprints()
 
 
 def _write_differing(

@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.shingling.arrays import IntArray, expand_ranges, sizes_of
-from lshdb.sketching.banding import BucketKeys, bucket_codes, bucket_keys
-from lshdb.sketching.constructions import candidates_among
+from lshdb.sketching import banding, constructions
 from lshdb.store.lookups import StoreReader
 
 
@@ -33,14 +32,16 @@ class Members(NamedTuple):
         return expand_ranges(np.zeros_like(sizes), sizes)
 
 
-def buckets_of(store: StoreReader, signature: npt.NDArray[np.uint32]) -> BucketKeys:
+def buckets_of(store: StoreReader, signature: npt.NDArray[np.uint32]) -> banding.BucketKeys:
     """The bucket keys int64[b] of a signature uint32[k]."""
     settings = store.settings
-    keys: BucketKeys = bucket_keys(signature[np.newaxis], settings.construction, settings.seed)[0]
+    keys: banding.BucketKeys = banding.bucket_keys(
+        signature[np.newaxis], settings.construction, settings.seed
+    )[0]
     return keys
 
 
-def members(store: StoreReader, keys: BucketKeys, first: int | None = None) -> Members:
+def members(store: StoreReader, keys: banding.BucketKeys, first: int | None = None) -> Members:
     """The documents in the buckets of n signatures.
 
     Args:
@@ -54,10 +55,10 @@ def members(store: StoreReader, keys: BucketKeys, first: int | None = None) -> M
 
 
 def members_up_to(
-    store: StoreReader, keys: BucketKeys, most: int | None, first: int | None = None
+    store: StoreReader, keys: banding.BucketKeys, most: int | None, first: int | None = None
 ) -> Members | None:
     """The same, or None if there are more rows than `most`."""
-    buckets = bucket_codes(np.arange(keys.shape[1]), keys).ravel()
+    buckets = banding.bucket_codes(np.arange(keys.shape[1]), keys).ravel()
     place = np.arange(len(buckets))
     if len(keys) > 1:
         buckets, place = np.unique(buckets, return_inverse=True)
@@ -75,4 +76,4 @@ def candidate_ids(store: StoreReader, signature: npt.NDArray[np.uint32]) -> IntA
     """Documents that share a bucket with a signature, or enough of them: int64[c], ascending."""
     found = members(store, buckets_of(store, signature)[np.newaxis])
     _, bands = found.places()
-    return candidates_among(bands, found.doc_ids, store.settings.construction)
+    return constructions.candidates_among(bands, found.doc_ids, store.settings.construction)

@@ -7,19 +7,13 @@ import numpy.typing as npt
 
 from lshdb.errors import UsageError, warn_of_limit
 from lshdb.model import Comparison, Document, Passage, SharedBucket
+from lshdb.search import differences, limits, passage_runs, passage_windows, query
 from lshdb.search.buckets import buckets_of
-from lshdb.search.differences import sets_beside
-from lshdb.search.limits import text_cut
-from lshdb.search.passage_runs import Asked, Pairs, shared_passages
-from lshdb.search.passage_windows import Counting
-from lshdb.search.query import row_of_key
 from lshdb.search.similarity import intersections, standard_error
+from lshdb.shingling import hashing, shingles
 from lshdb.shingling.content import cleaned, digest, encoded, from_stored
-from lshdb.shingling.hashing import secret_seed
-from lshdb.shingling.shingles import distinct_shingles
 from lshdb.shingling.shingling import Element
-from lshdb.sketching.constructions import candidate_probability, evaluate
-from lshdb.sketching.signing import sign
+from lshdb.sketching import constructions, signing
 from lshdb.store.store import Store
 
 
@@ -46,16 +40,16 @@ def compare(store: Store, a: str | Document, b: str | Document) -> Comparison:
         agreeing = int((one.signature == other.signature).sum())
         own = buckets_of(store, one.signature)
         collided = own == buckets_of(store, other.signature)
-        candidates = bool(evaluate(collided[np.newaxis], settings.construction)[0])
+        candidates = bool(constructions.evaluate(collided[np.newaxis], settings.construction)[0])
         same = np.flatnonzero(collided)
         pairs = zip(same.tolist(), own[same].tolist(), strict=True)
         buckets = tuple(SharedBucket(band_no, key) for band_no, key in pairs)
     a_shingles = b_shingles = shared = union = None
     similarity = a_in_b = b_in_a = None
     if one.content is not None and other.content is not None:
-        shingling, seed = settings.shingling, secret_seed()
-        hashes = distinct_shingles([one.content], shingling, seed).hashes
-        others = distinct_shingles([other.content], shingling, seed)
+        shingling, seed = settings.shingling, hashing.secret_seed()
+        hashes = shingles.distinct_shingles([one.content], shingling, seed).hashes
+        others = shingles.distinct_shingles([other.content], shingling, seed)
         a_shingles, b_shingles = len(hashes), len(others.hashes)
         shared = int(intersections(hashes, others)[0])
         union = a_shingles + b_shingles - shared
@@ -63,7 +57,7 @@ def compare(store: Store, a: str | Document, b: str | Document) -> Comparison:
         a_in_b, b_in_a = shared / max(a_shingles, 1), shared / max(b_shingles, 1)
     shared_elements = None
     if isinstance(one.content, tuple) and isinstance(other.content, tuple):
-        shared_elements = tuple(sets_beside(one.content, other.content)[2])
+        shared_elements = tuple(differences.sets_beside(one.content, other.content)[2])
     likely = agreeing / lanes if similarity is None else similarity
     return Comparison(
         a=one.key,
@@ -83,7 +77,8 @@ def compare(store: Store, a: str | Document, b: str | Document) -> Comparison:
         shared_buckets=buckets,
         bands=settings.construction.bands,
         candidates=candidates,
-        candidate_probability=candidate_probability(likely, settings.construction) or 0.0,
+        candidate_probability=constructions.candidate_probability(likely, settings.construction)
+        or 0.0,
         passages=_passages(store, one.content, other.content),
         shared_elements=shared_elements,
         a_content=one.content,
@@ -94,14 +89,14 @@ def compare(store: Store, a: str | Document, b: str | Document) -> Comparison:
 def _side(store: Store, given: str | Document) -> _Side:
     shingling = store.settings.shingling
     if isinstance(given, str):
-        row = row_of_key(store, given)
+        row = query.row_of_key(store, given)
         content = None if row.content is None else from_stored(row.content, shingling)
         own = store.sizes(np.array([row.doc_id]))[1][0].tobytes()
         return _Side(row.key, own, content, row.signature)
     if not isinstance(given, Document):
         raise UsageError(f"a {type(given).__name__} is neither a key nor a Document")
     content = cleaned(given.content, shingling)
-    signed = sign([content], store.settings)
+    signed = signing.sign([content], store.settings)
     signature = signed.signatures[0] if signed.shingles[0] else None
     return _Side(given.key, digest(encoded(content).encode()), content, signature)
 
@@ -113,8 +108,8 @@ def _passages(
         return None
     settings, most = store.settings, store.limits.text_characters
     if (longest := max(len(a), len(b))) > most:
-        warn_of_limit(text_cut(longest - most, most))
-    every = Counting.of(settings, np.empty(0, dtype=np.int64))
+        warn_of_limit(limits.text_cut(longest - most, most))
+    every = passage_windows.Counting.of(settings, np.empty(0, dtype=np.int64))
     size = settings.shingling.size
     # Cut between words: a part of a word would be another word.
     cut = [text if len(text) <= most else text[:most].rsplit(maxsplit=1)[0] for text in (a, b)]
@@ -126,8 +121,8 @@ def _passages(
             return ()
         texts = replace(every, run=size).windows_of(cut)
     one, other = np.arange(2).reshape(2, 1)
-    asked = Asked(size, size, 0, store.limits.passages)
-    found = shared_passages(Pairs(texts, texts, one, other), asked)
+    asked = passage_runs.Asked(size, size, 0, store.limits.passages)
+    found = passage_runs.shared_passages(passage_runs.Pairs(texts, texts, one, other), asked)
     return tuple(
         Passage(
             each.start,

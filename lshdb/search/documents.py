@@ -7,9 +7,8 @@ from lshdb.model import Bucket, StoredDocument
 from lshdb.options import KeysOptions
 from lshdb.search.buckets import buckets_of
 from lshdb.search.query import row_of_key
+from lshdb.shingling import hashing, shingles
 from lshdb.shingling.content import from_stored
-from lshdb.shingling.hashing import secret_seed
-from lshdb.shingling.shingles import distinct_shingles
 from lshdb.sources.metadata import from_json
 from lshdb.store.store import Store
 
@@ -35,7 +34,9 @@ def count_distinct(store: Store, document: StoredDocument) -> int | None:
     if document.content is None:
         return None
     shingling = store.settings.shingling
-    return len(distinct_shingles([document.content], shingling, secret_seed()).hashes)
+    return len(
+        shingles.distinct_shingles([document.content], shingling, hashing.secret_seed()).hashes
+    )
 
 
 def largest_buckets(store: Store, key: str | None, top: int) -> list[Bucket]:

@@ -13,16 +13,14 @@ from lshdb.limits import Limit
 from lshdb.model import Cluster, Pair
 from lshdb.options import ClustersOptions, Keep, PairsOptions
 from lshdb.progress import Progress, silent
+from lshdb.search import decisions, query
 from lshdb.search.buckets import candidate_ids
 from lshdb.search.candidates import SharedBuckets, prefix_filtered
-from lshdb.search.decisions import Decided
 from lshdb.search.limits import clusters_cut
-from lshdb.search.query import row_of_key, snapshot
 from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids
 from lshdb.shingling.arrays import IntArray, chunks, chunks_of, expand_ranges, runs
 from lshdb.sources.metadata import picked
-from lshdb.store.conditions import Condition
-from lshdb.store.lookups import DocumentRow, StoreReader
+from lshdb.store import conditions, lookups
 from lshdb.store.store import Store
 
 Scored = tuple[IntArray, IntArray, npt.NDArray[np.float64]]
@@ -51,10 +49,10 @@ class _Join:
 
     def __init__(
         self,
-        reader: StoreReader,
+        reader: lookups.StoreReader,
         request: PairsOptions | ClustersOptions,
-        condition: Condition | None,
-        own: DocumentRow | None = None,
+        condition: conditions.Condition | None,
+        own: lookups.DocumentRow | None = None,
         progress: Progress = silent,
     ) -> None:
         """Read the buckets; with `own` only the candidates of this document, itself one of them."""
@@ -79,7 +77,7 @@ class _Join:
         del digests
         nothing = np.empty((0, 3), dtype=np.int64)
         decided = nothing if request.ignore_decisions else reader.decided()
-        self.decided = Decided(self.doc_ids, decided)
+        self.decided = decisions.Decided(self.doc_ids, decided)
         self.merged = _without(self.same, self.decided.different)
         lanes = self.settings.permutations
         self.estimates = Estimates(
@@ -215,8 +213,8 @@ def pair_blocks(
     store: Store, request: PairsOptions | ClustersOptions, progress: Progress = silent
 ) -> Iterator[PairBlock]:
     """The same pairs, some thousands at a time."""
-    with snapshot(store, request.where, request.parameters) as (reader, condition):
-        own = None if request.key is None else row_of_key(reader, request.key)
+    with query.snapshot(store, request.where, request.parameters) as (reader, condition):
+        own = None if request.key is None else query.row_of_key(reader, request.key)
         join = _Join(reader, request, condition, own, progress)
         candidates = _candidates(join) if own is None else _candidates_with(join, own.doc_id)
         if request.top is None:
@@ -290,8 +288,8 @@ def all_clusters(
 
     Their numbers are those among all clusters, whichever are chosen.
     """
-    with snapshot(store, request.where, request.parameters) as (reader, condition):
-        own = None if request.key is None else row_of_key(reader, request.key).doc_id
+    with query.snapshot(store, request.where, request.parameters) as (reader, condition):
+        own = None if request.key is None else query.row_of_key(reader, request.key).doc_id
         join = _Join(reader, request, condition, progress=progress)
         order = join.order(request.keep)
         find = _stars if request.star else _components

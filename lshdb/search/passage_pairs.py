@@ -19,7 +19,7 @@ import numpy.typing as npt
 from lshdb.errors import Cut, limits_noted, warn_of_limit
 from lshdb.model import CommonPassage, PassagePair
 from lshdb.options import PassagePairsOptions
-from lshdb.search.passage_runs import Asked, Pairs, shared_passages
+from lshdb.search import passage_runs, passages, spilled
 from lshdb.search.passage_windows import (
     WINDOW,
     Counting,
@@ -28,8 +28,6 @@ from lshdb.search.passage_windows import (
     common_windows,
     longest_common,
 )
-from lshdb.search.passages import asked_of
-from lshdb.search.spilled import Spool
 from lshdb.shingling.arrays import IntArray, bounded, chunks_of, expand_ranges, offsets_of
 from lshdb.shingling.hashing import distinct, secret_seed
 from lshdb.store.lookups import StoreReader
@@ -81,9 +79,9 @@ def passage_pairs(
         common: gets the longest common runs, before the first pair.
         run: finds windows and compares, in this process or others.
     """
-    with closing(Spool()) as spool:
+    with closing(spilled.Spool()) as spool:
         with store.beside() as reader:
-            asked = asked_of(query, reader.settings, reader.limits)
+            asked = passages.asked_of(query, reader.settings, reader.limits)
             shared, hot = reader.shared_fingerprints(query.common or reader.limits.common)
             windows = common_windows(reader, hot)
             common[:] = longest_common(reader, hot, windows)
@@ -107,7 +105,9 @@ class _Stored:
         limits: the reader's.
     """
 
-    def __init__(self, reader: StoreReader, counting: Counting, spool: Spool, run: Run) -> None:
+    def __init__(
+        self, reader: StoreReader, counting: Counting, spool: spilled.Spool, run: Run
+    ) -> None:
         """Find the windows of documents that count."""
         self.limits, self.spool = reader.limits, spool
         self.keys: list[tuple[int, npt.NDArray[np.int32]]] = []
@@ -270,7 +270,7 @@ class _Comparing:
     """
 
     stored: _Stored
-    asked: Asked
+    asked: passage_runs.Asked
     top: int | None
 
     def run(self, item: IntArray) -> tuple[list[PassagePair], list[Cut]]:
@@ -284,9 +284,9 @@ class _Comparing:
     def _found(self, pairs: IntArray) -> Iterator[PassagePair]:
         own, a = np.unique(pairs >> _32, return_inverse=True)
         its, b = np.unique(pairs & _LOW, return_inverse=True)
-        compared = Pairs(self.stored.texts(own), self.stored.texts(its), a, b)
+        compared = passage_runs.Pairs(self.stored.texts(own), self.stored.texts(its), a, b)
         key = cache(self.stored.key)
-        for one in shared_passages(compared, self.asked):
+        for one in passage_runs.shared_passages(compared, self.asked):
             keys = key(own[a[one.pair]]), key(its[b[one.pair]])
             yield PassagePair(*keys, one.words, one.coverage, one.b_coverage, one.passages)
 

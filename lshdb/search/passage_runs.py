@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from lshdb.errors import warn_of_limit
 from lshdb.model import CopiedPassage
-from lshdb.search.limits import pair_cut
-from lshdb.search.passage_windows import Mask, Texts, Windows, possibly_in
+from lshdb.search import limits, passage_windows
 from lshdb.shingling.arrays import IntArray, chunks_of, expand_ranges, offsets_of, runs
 from lshdb.shingling.hashing import Hashes, constants, distinct, secret_seed
 from lshdb.shingling.passages import longest_runs
@@ -42,8 +41,8 @@ class Pairs:
         b: int64[p], that of the other among `its`.
     """
 
-    own: Texts
-    its: Texts
+    own: passage_windows.Texts
+    its: passage_windows.Texts
     a: IntArray
     b: IntArray
 
@@ -80,7 +79,7 @@ class Runs(NamedTuple):
     b: IntArray
     length: IntArray
 
-    def some(self, chosen: Mask | IntArray) -> Runs:
+    def some(self, chosen: passage_windows.Mask | IntArray) -> Runs:
         """Some of the runs."""
         return Runs(*(column[chosen] for column in self))
 
@@ -139,7 +138,7 @@ def shared_passages(pairs: Pairs, asked: Asked) -> Iterator[Shared]:
 
 
 def _places(
-    windows: Windows, first: IntArray, last: IntArray, run: int
+    windows: passage_windows.Windows, first: IntArray, last: IntArray, run: int
 ) -> tuple[npt.NDArray[np.int32], IntArray]:
     """Where passages are from their first and last windows, int32[n, 4]; their units, int64[n]."""
     places = windows["places"][last]
@@ -162,12 +161,12 @@ def shared_runs(pairs: Pairs, asked: Asked) -> Runs:
     found = found.some(np.isin(found.pair, found.pair[leads]) & long)
     rank = np.arange(len(found.pair)) - np.searchsorted(found.pair, found.pair)
     for _ in np.flatnonzero(rank == asked.most).tolist():
-        warn_of_limit(pair_cut(asked.most))
+        warn_of_limit(limits.pair_cut(asked.most))
     found = found.some(rank < asked.most)
     return found.some(_equal(pairs, found))
 
 
-def _equal(pairs: Pairs, found: Runs) -> Mask:
+def _equal(pairs: Pairs, found: Runs) -> passage_windows.Mask:
     """Which runs are of the same units in both texts, bool[r]."""
     bounds = []
     for texts, first in ((pairs.own, found.a), (pairs.its, found.b)):
@@ -255,7 +254,7 @@ def _found_among(ordered: Hashes, hashes: Hashes) -> tuple[IntArray, IntArray, I
     """
     # In the order of hashes all is several times as fast, as the processor's cache has the place
     # of the next one.
-    which = possibly_in(hashes, ordered)
+    which = passage_windows.possibly_in(hashes, ordered)
     which = which[np.argsort(hashes[which], kind="stable")]
     first = np.searchsorted(ordered, hashes[which])
     behind = np.searchsorted(ordered, hashes[which], "right")

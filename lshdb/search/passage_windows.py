@@ -23,12 +23,10 @@ import numpy.typing as npt
 
 from lshdb.errors import UsageError
 from lshdb.model import CommonPassage
-from lshdb.search.similarity import batches_of_text
-from lshdb.search.spilled import Spool
+from lshdb.search import similarity, spilled
+from lshdb.shingling import positions, shingles
 from lshdb.shingling.arrays import IntArray, expand_ranges, offsets_of
 from lshdb.shingling.hashing import Hashes, secret_seed, selection
-from lshdb.shingling.positions import cut, line_numbers
-from lshdb.shingling.shingles import groups
 from lshdb.shingling.shingling import Shingling
 from lshdb.shingling.winnowing import fingerprints_at, windows
 from lshdb.sketching.settings import Settings
@@ -76,7 +74,7 @@ class Texts:
     windows: Windows
     offsets: IntArray
     units: IntArray
-    folded: bytes | Spool
+    folded: bytes | spilled.Spool
     text: Callable[[int], str]
 
 
@@ -115,7 +113,7 @@ class Counting:
         units = np.zeros(len(texts), dtype=np.int64)
         found, folded, order = [np.empty(0, dtype=WINDOW)], [b""], []
         counts = [np.empty(0, dtype=np.int64)]
-        for group in groups(texts, self.shingling):
+        for group in shingles.groups(texts, self.shingling):
             rows, its_counts, units[group], octets = self._windows(
                 [texts[number] for number in group], sum(map(len, folded))
             )
@@ -136,7 +134,7 @@ class Counting:
             The windows, how many each text has, how many units, and the folded units.
         """
         run = self.run
-        units = cut(texts, self.shingling.kind)
+        units = positions.cut(texts, self.shingling.kind)
         hashes = windows(units, self.shingling.kind, run, self.secret)
         offsets = offsets_of(units.counts)
         whole = selection(offsets[:-1], np.maximum(units.counts - (run - 1), 0), len(hashes))
@@ -168,7 +166,7 @@ class Counting:
         rows["unit"] = first - offsets[text]
         rows["begin"], rows["end"] = units.begins[first] + before, units.ends[last] + before
         places = units.starts[first], units.stops[last]
-        lines = line_numbers(texts, text, *places)
+        lines = positions.line_numbers(texts, text, *places)
         for column, values in enumerate((*places, *lines)):
             rows["places"][:, column] = values
         return rows, np.diff(bounds), units.counts, units.folded
@@ -199,7 +197,7 @@ def common_windows(reader: StoreReader, hot: IntArray) -> Hashes:
     """The windows around fingerprints that too many documents have, if they are common, sorted."""
     _, doc_ids = reader.documents_of_fingerprints(hot, COMMON_SAMPLE)
     counting = Counting.of(reader.settings, hot)
-    batches = batches_of_text(reader, np.unique(doc_ids))
+    batches = similarity.batches_of_text(reader, np.unique(doc_ids))
     return agreed([counting.around_hot(text) for texts in batches for text in texts])
 
 

@@ -13,32 +13,23 @@ from lshdb.errors import UsageError
 from lshdb.limits import Limits
 from lshdb.model import CommonPassage, Passages, Source
 from lshdb.options import CopiedOptions, PassagesOptions
-from lshdb.search.passage_runs import Asked, Pairs, Shared, shared_passages
-from lshdb.search.passage_windows import (
-    Counting,
-    common_passages,
-    common_windows,
-    is_in,
-    run_of,
-)
+from lshdb.search import passage_runs, passage_windows, similarity
 from lshdb.search.query import row_of_key
-from lshdb.search.similarity import batches_of_text
-from lshdb.shingling.content import cleaned
-from lshdb.shingling.winnowing import fingerprints
+from lshdb.shingling import content, winnowing
 from lshdb.sketching.settings import Settings
 from lshdb.store.store import Store
 
 
-def asked_of(query: CopiedOptions, settings: Settings, limits: Limits) -> Asked:
+def asked_of(query: CopiedOptions, settings: Settings, limits: Limits) -> passage_runs.Asked:
     """What a database is asked; UsageError if its index may miss such runs."""
-    run = run_of(settings)
+    run = passage_windows.run_of(settings)
     least = run if query.min_words is None else query.min_words
     if least < run:
         raise UsageError(
             f"min_words {least} is below {run}, the shortest run that this index finds: ask for "
             f"{run} or more, or rebuild the index with `lshdb reindex --passages {max(least, 3)}`"
         )
-    return Asked(run, least, query.gap, limits.passages)
+    return passage_runs.Asked(run, least, query.gap, limits.passages)
 
 
 def find_passages(store: Store, query: PassagesOptions) -> Passages:
@@ -46,7 +37,9 @@ def find_passages(store: Store, query: PassagesOptions) -> Passages:
     text, key = query.text, query.key
     with store.reading():
         if key is None:
-            return _find(store, query, str(cleaned(text or "", store.settings.shingling)), -1)
+            return _find(
+                store, query, str(content.cleaned(text or "", store.settings.shingling)), -1
+            )
         row = row_of_key(store, key)
         return _find(store, query, row.content or "", row.doc_id)
 
@@ -54,28 +47,28 @@ def find_passages(store: Store, query: PassagesOptions) -> Passages:
 def _find(store: Store, query: PassagesOptions, text: str, own_id: int) -> Passages:
     settings = store.settings
     asked, limit = asked_of(query, settings, store.limits), query.common or store.limits.common
-    prints = fingerprints([text], settings.shingling, asked.run, settings.seed)
+    prints = winnowing.fingerprints([text], settings.shingling, asked.run, settings.seed)
     if not len(prints):
         return Passages(0, asked.run, unit_of(settings), (), ())
     place, doc_ids = store.documents_of_fingerprints(prints.values, limit + 1)
     many = np.bincount(place, minlength=len(prints)) > limit
     hot = prints.values[many]
-    common = common_windows(store, hot)
+    common = passage_windows.common_windows(store, hot)
     others = doc_ids != own_id
     shared = prints.values[np.unique(place[others])]
-    every = Counting.of(settings, hot)
+    every = passage_windows.Counting.of(settings, hot)
     counting = replace(every, left_out=(common,), shared=shared).with_base(query.base)
     own = counting.windows_of([text])
     candidates = np.unique(doc_ids[others & ~many[place]])
     matching = replace(counting, hot=hot[:0], shared=None, among=np.sort(own.windows["hash"]))
-    found: list[tuple[int, int, Shared]] = []
+    found: list[tuple[int, int, passage_runs.Shared]] = []
     waiting = iter(candidates.tolist())
-    for batch in batches_of_text(store, candidates):
+    for batch in similarity.batches_of_text(store, candidates):
         its = matching.windows_of(batch)
         numbers = np.arange(len(batch))
-        pairs = Pairs(own, its, np.zeros_like(numbers), numbers)
+        pairs = passage_runs.Pairs(own, its, np.zeros_like(numbers), numbers)
         ids = [next(waiting) for _ in batch]
-        shown = shared_passages(pairs, asked)
+        shown = passage_runs.shared_passages(pairs, asked)
         found += ((ids[one.pair], int(its.units[one.pair]), one) for one in shown)
     found.sort(key=_rank)
     keys = store.keys_of(np.array([doc_id for doc_id, _, _ in found[: query.top]], dtype=np.int64))
@@ -93,12 +86,12 @@ def _find(store: Store, query: PassagesOptions, text: str, own_id: int) -> Passa
     runs: Iterable[CommonPassage] = ()
     if len(common):
         windows = every.windows_of([text]).windows
-        windows = windows.compress(is_in(windows["hash"].copy(), common))
-        runs = common_passages(text, windows, asked.run)
+        windows = windows.compress(passage_windows.is_in(windows["hash"].copy(), common))
+        runs = passage_windows.common_passages(text, windows, asked.run)
     return Passages(units, asked.run, unit_of(settings), tuple(sources), tuple(runs))
 
 
-def _rank(found: tuple[int, int, Shared]) -> tuple[int, ...]:
+def _rank(found: tuple[int, int, passage_runs.Shared]) -> tuple[int, ...]:
     """The sort key, lowest first: by units covered, then by the longest run."""
     doc_id, units, one = found
     return -one.words, -one.longest, units, doc_id

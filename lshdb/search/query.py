@@ -39,11 +39,8 @@ from lshdb.search.similarity import (
 from lshdb.shingling.arrays import IntArray, chunks
 from lshdb.shingling.content import cleaned, digest, encoded
 from lshdb.shingling.winnowing import fingerprints
-from lshdb.sketching.banding import bucket_keys
-from lshdb.sketching.constructions import evaluate
-from lshdb.sketching.minhash import EMPTY
+from lshdb.sketching import banding, constructions, minhash, signing
 from lshdb.sketching.settings import Settings
-from lshdb.sketching.signing import Signed, sign
 from lshdb.sources.metadata import picked
 from lshdb.store.conditions import Condition
 from lshdb.store.lookups import DocumentRow, StoreReader
@@ -81,7 +78,7 @@ class Asked:
 
     stored: Sequence[str]
     digests: Sequence[bytes]
-    signed: Signed
+    signed: signing.Signed
     doc_id: int = -1
 
     def __len__(self) -> int:
@@ -224,15 +221,15 @@ def _asked(store: StoreReader, query: RankingOptions, signature: Signatures | No
         if query.key is None:
             assert query.content is not None
             content = cleaned(query.content, settings.shingling)
-            return Asked([encoded(content)], [], sign([content], settings))
+            return Asked([encoded(content)], [], signing.sign([content], settings))
         row = row_of_key(store, query.key)
         signature, shingles, doc_id = row.signature, row.shingles, row.doc_id
         stored = [] if row.content is None else [row.content]
-    if signature is None or (signature == EMPTY).all():
-        signature, shingles = np.full(settings.permutations, EMPTY, dtype=np.uint32), 0
+    if signature is None or (signature == minhash.EMPTY).all():
+        signature, shingles = np.full(settings.permutations, minhash.EMPTY, dtype=np.uint32), 0
     signatures, construction = signature[np.newaxis], settings.construction
-    keys = bucket_keys(signatures, construction, settings.seed)
-    signed = Signed(signatures, np.array([shingles]), keys, construction)
+    keys = banding.bucket_keys(signatures, construction, settings.seed)
+    signed = signing.Signed(signatures, np.array([shingles]), keys, construction)
     return Asked(stored, [], signed, doc_id)
 
 
@@ -491,7 +488,9 @@ def _estimated(
             some = some.chosen(kept)
             some.bands[:] = collided.sum(axis=1)
             if construction.higher:
-                some = some.chosen(evaluate(collided, construction) | (some.source == _ELSEWHERE))
+                some = some.chosen(
+                    constructions.evaluate(collided, construction) | (some.source == _ELSEWHERE)
+                )
             found.append(some)
     return _Pairs(
         pairs.doc_ids, *map(np.concatenate, zip(*(one[1:] for one in found), strict=True))

@@ -13,11 +13,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from lshdb.shingling.arrays import expand_ranges, offsets_of
+from lshdb.shingling import arrays, folding, shingles
 from lshdb.shingling.content import cleaned
-from lshdb.shingling.folding import UTF32, code_points, fold
 from lshdb.shingling.hashing import PADDING, Offsets
-from lshdb.shingling.shingles import cut_words, utf8
 from lshdb.shingling.shingling import Content, Element, Shingling
 
 _JAMO = (range(0x1160, 0x1200), range(0xD7B0, 0xD800))
@@ -57,12 +55,14 @@ def cut(texts: list[str], kind: str) -> Units:
 
 
 def _cut_words(texts: list[str]) -> Units:
-    words = cut_words(texts)
+    words = shingles.cut_words(texts)
     sizes = words.ends - words.begins
     # Each word with a byte behind it, which becomes a zero.
     octets = np.frombuffer(words.buffer, dtype=np.uint8)
-    letters = np.append(octets[expand_ranges(words.begins, sizes + 1)], np.zeros(PADDING, np.uint8))
-    ends = offsets_of(sizes + 1)[1:] - 1
+    letters = np.append(
+        octets[arrays.expand_ranges(words.begins, sizes + 1)], np.zeros(PADDING, np.uint8)
+    )
+    ends = arrays.offsets_of(sizes + 1)[1:] - 1
     letters[ends] = 0
     starts, stops = words.first - 1, words.last - 1
     joined = _SEPARATOR.join(texts)
@@ -70,7 +70,7 @@ def _cut_words(texts: list[str]) -> Units:
         from_start, to_end = _origins(joined)
         starts, stops = from_start[starts], to_end[stops - 1]
     lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
-    before = np.repeat(offsets_of(lengths + 1)[:-1], words.counts)
+    before = np.repeat(arrays.offsets_of(lengths + 1)[:-1], words.counts)
     indices = ends - sizes, ends, starts - before, stops - before
     return Units(letters.tobytes(), *indices, words.counts)
 
@@ -79,7 +79,7 @@ def _cut_characters(texts: list[str]) -> Units:
     """Each white-space run is one blank, and there is none at the ends of a text."""
     found = []
     for text in texts:
-        codes = code_points(fold(text))
+        codes = folding.code_points(folding.fold(text))
         starts, stops = _origins(text)
         known = np.unique(codes)
         blank = np.isin(codes, known[[chr(code).isspace() for code in known.tolist()]])
@@ -89,7 +89,9 @@ def _cut_characters(texts: list[str]) -> Units:
         last = np.insert(solid, gap + 1, solid[gap + 1] - 1)
         found.append((np.where(blank, ord(" "), codes)[first], starts[first], stops[last]))
     codes, starts, stops = map(np.concatenate, zip(*found, strict=True))
-    folded, at = utf8(codes.astype(np.uint32).tobytes().decode(UTF32, "surrogatepass"))
+    folded, at = shingles.utf8(
+        codes.astype(np.uint32).tobytes().decode(folding.UTF32, "surrogatepass")
+    )
     counts = np.array([len(codes) for codes, _, _ in found])
     return Units(folded, at[:-1], at[1:], starts, stops, counts)
 
@@ -108,9 +110,9 @@ def line_numbers(
     Returns:
         int64[m] both.
     """
-    feeds = np.flatnonzero(code_points("\n".join(["", *texts])) == ord("\n"))
+    feeds = np.flatnonzero(folding.code_points("\n".join(["", *texts])) == ord("\n"))
     lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
-    begins = offsets_of(lengths + 1)
+    begins = arrays.offsets_of(lengths + 1)
     before, begins = np.searchsorted(feeds, begins)[documents], begins[documents]
     # Text i begins one character behind begins[i], where the line feed before it is.
     first = np.searchsorted(feeds, begins + starts, side="right") - before
@@ -121,7 +123,7 @@ def _origins(text: str) -> tuple[Offsets, Offsets]:
     """Where each of m code points of the folded text comes from: first and last + 1, int64[m]."""
     if text.isascii():
         return np.arange(len(text)), np.arange(1, len(text) + 1)
-    characters = code_points(text)
+    characters = folding.code_points(text)
     seen = np.zeros(_CODE_POINTS, dtype=np.bool_)
     seen[characters] = True
     lengths = np.zeros(_CODE_POINTS, dtype=np.int64)
@@ -139,7 +141,7 @@ def _origins(text: str) -> tuple[Offsets, Offsets]:
     for start, end in zip(starts[several].tolist(), ends[several].tolist(), strict=True):
         stretch = text[start:end]
         if stretch not in known:
-            becomes = fold(stretch)
+            becomes = folding.fold(stretch)
             known[stretch] = 0 if becomes == stretch else len(becomes)
         if known[stretch]:
             longer.append((start, known[stretch]))
@@ -156,7 +158,7 @@ def _origins(text: str) -> tuple[Offsets, Offsets]:
 @lru_cache(maxsize=1 << 14)
 def _folding(code_point: int) -> tuple[int, bool]:
     """How many code points one folds to, and whether it never combines."""
-    return len(fold(chr(code_point))), never_combines(chr(code_point))
+    return len(folding.fold(chr(code_point))), never_combines(chr(code_point))
 
 
 def never_combines(character: str) -> bool:

@@ -17,9 +17,8 @@ import numpy.typing as npt
 from lshdb.shingling.shingles import groups, is_large, pieces, shingle_group
 from lshdb.shingling.shingling import Content
 from lshdb.shingling.winnowing import NO_FINGERPRINTS, Fingerprints, fingerprints, joined
+from lshdb.sketching import constructions, minhash
 from lshdb.sketching.banding import bucket_keys
-from lshdb.sketching.constructions import Construction
-from lshdb.sketching.minhash import make_sketch
 from lshdb.sketching.settings import Settings
 
 
@@ -39,7 +38,7 @@ class Signed:
     signatures: npt.NDArray[np.uint32]
     shingles: npt.NDArray[np.int64]
     bucket_keys: npt.NDArray[np.int64]
-    construction: Construction
+    construction: constructions.Construction
     run: int = 0
     fingerprints: Fingerprints = NO_FINGERPRINTS
 
@@ -81,7 +80,7 @@ class Signed:
 
 def sign(contents: Sequence[Content], settings: Settings) -> Signed:
     """The signatures, shingle counts and bucket keys of a batch of n documents."""
-    sketch = make_sketch(settings.sketch, settings.permutations, settings.seed)
+    sketch = minhash.make_sketch(settings.sketch, settings.permutations, settings.seed)
     shingling, seed = settings.shingling, settings.seed
     signatures = np.empty((len(contents), settings.permutations), dtype=np.uint32)
     counts = np.empty(len(contents), dtype=np.int64)

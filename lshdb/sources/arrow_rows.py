@@ -15,13 +15,10 @@ import pyarrow.ipc
 import pyarrow.parquet
 
 from lshdb.errors import InputError, UsageError
+from lshdb.sources import csv_rows, inputs, paths, sinks
 from lshdb.sources.batch import Batch, Origin, Record, TableSchema
 from lshdb.sources.compression import compression_of
-from lshdb.sources.csv_rows import cell
-from lshdb.sources.inputs import Input
-from lshdb.sources.paths import escaped
 from lshdb.sources.records import Collector, RecordOptions, longer_than
-from lshdb.sources.sinks import Columns, Sink, Target, Values, check_columns, rows_of, several_types
 
 _BLOCK = 1 << 20
 """Bytes of a block; a longer row is a block by itself."""
@@ -78,7 +75,7 @@ class ArrowFile:
         """Take the name of the format: `parquet`, `arrow` or `arrows`."""
         self._format = format
 
-    def read(self, source: Input) -> Iterator[Batch]:
+    def read(self, source: inputs.Input) -> Iterator[Batch]:
         """The documents of a file.
 
         Memory is bounded by a page of each column of Parquet, and by the largest record batch of an
@@ -128,7 +125,7 @@ class ArrowFile:
     def _unreadable(self) -> str:
         return f"not {self._format.capitalize()}, or damaged"
 
-    def _opened(self, source: Input) -> Any:
+    def _opened(self, source: inputs.Input) -> Any:
         """A reader of Parquet, or of an Arrow file or stream, to be closed."""
         file = source.file
         if compression_of(source.name):
@@ -142,7 +139,7 @@ class ArrowFile:
             file.seek(0)
         return pa.ipc.open_file(file) if is_file else pa.ipc.open_stream(file)
 
-    def sink(self, target: Target, head: TableSchema | None) -> Sink:
+    def sink(self, target: sinks.Target, head: TableSchema | None) -> sinks.Sink:
         """A writer of rows."""
         return ArrowSink(target, head)
 
@@ -154,7 +151,7 @@ def _names(schema: pa.Schema) -> tuple[str, ...]:
         raise InputError("the names of the columns are not UTF-8") from error
 
 
-def _counted(batches: Iterable[pa.RecordBatch], source: Input) -> Iterator[pa.RecordBatch]:
+def _counted(batches: Iterable[pa.RecordBatch], source: inputs.Input) -> Iterator[pa.RecordBatch]:
     """The batches; says how much of their file is read."""
     read = 0
     for batch in batches:
@@ -269,7 +266,7 @@ def _readable(unreadable: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise InputError(f"{unreadable}: {escaped(reason)}") from error
+        raise InputError(f"{unreadable}: {paths.escaped(reason)}") from error
 
 
 def document_batches(
@@ -450,10 +447,10 @@ def _value(scalar: pa.Scalar) -> Any:
 # writing
 
 
-class ArrowSink(Sink):
+class ArrowSink(sinks.Sink):
     """Parquet with the schema, the metadata and the compression of its rows' file, or Arrow."""
 
-    def __init__(self, target: Target, head: TableSchema | None) -> None:
+    def __init__(self, target: sinks.Target, head: TableSchema | None) -> None:
         super().__init__(target, head)
         self._format = target.format
         self._schema: pa.Schema | None = None
@@ -486,18 +483,18 @@ class ArrowSink(Sink):
 
     def write(self, origin: Origin, indices: Sequence[int]) -> None:
         """As Sink.write."""
-        rows = rows_of(origin)
+        rows = sinks.rows_of(origin)
         if self._schema is None and rows.schema is not None:
             self._begin(rows.schema)
         assert self._schema is not None, "the columns of JSON come from all of its rows"
         names = self._schema.names
-        check_columns(origin.name, rows.schema, names)
+        sinks.check_columns(origin.name, rows.schema, names)
         if isinstance(rows, ArrowRows):
             self._put(rows.taken(indices))
         else:
             self.put([*map(record.get, names)] for record in rows.records(indices))
 
-    def put(self, rows: Values) -> None:
+    def put(self, rows: sinks.Values) -> None:
         """As Sink.put."""
         assert self._schema is not None, "values have the columns of a head"
         self._put(row_batches(self._schema, rows))
@@ -534,7 +531,7 @@ class ArrowSink(Sink):
             self._writer.is_open = False
 
 
-def schema_of(columns: Columns, *, nullable: bool = False) -> pa.Schema:
+def schema_of(columns: sinks.Columns, *, nullable: bool = False) -> pa.Schema:
     """Arrow columns for names and Python's types; those of any values are text."""
     kinds = {
         str: pa.string(),
@@ -548,7 +545,7 @@ def schema_of(columns: Columns, *, nullable: bool = False) -> pa.Schema:
     return pa.schema([pa.field(name, kinds[kind], nullable) for name, kind in columns.items()])
 
 
-def row_batches(schema: pa.Schema, rows: Values) -> Iterator[pa.RecordBatch]:
+def row_batches(schema: pa.Schema, rows: sinks.Values) -> Iterator[pa.RecordBatch]:
     """Rows, of a value for each column, as record batches."""
     rows = iter(rows)
     while some := list(islice(rows, _BATCH)):
@@ -576,10 +573,12 @@ def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
         return pa.array(values, kind)
     except (pa.ArrowException, TypeError, OverflowError, UnicodeError) as error:
         if pa.types.is_string(kind):
-            return pa.array([None if one is None else str(cell(one)) for one in values], kind)
+            return pa.array(
+                [None if one is None else str(csv_rows.cell(one)) for one in values], kind
+            )
         if pa.types.is_floating(kind):  # integers that floats cannot hold
             return pa.array([None if one is None else float(one) for one in values], kind)
-        raise several_types(field.name) from error
+        raise sinks.several_types(field.name) from error
 
 
 def _compression(of_columns: Mapping[str, str]) -> str | dict[str, str]:
@@ -608,7 +607,7 @@ def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _first_line(error: Exception) -> str:
-    return escaped((str(error).strip() or type(error).__name__).splitlines()[0])
+    return paths.escaped((str(error).strip() or type(error).__name__).splitlines()[0])
 
 
 def common_schema(schema: pa.Schema, other: pa.Schema, name: str) -> pa.Schema:

@@ -16,12 +16,9 @@ from typing import cast
 
 from lshdb.errors import InputError
 from lshdb.json_text import without_surrogates
+from lshdb.sources import inputs, json_rows, paths, sinks
 from lshdb.sources.batch import Batch, Origin, Record, TableSchema
-from lshdb.sources.inputs import Input
-from lshdb.sources.json_rows import LONG, json_of, line_blocks
-from lshdb.sources.paths import escaped
 from lshdb.sources.records import BOM, Collector, longer_than
-from lshdb.sources.sinks import Sink, Target, Values, check_columns, rows_of
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 _OTHER_DELIMITERS = ";\t"
@@ -62,7 +59,7 @@ class Csv:
         """Take the name of the format: `csv` or `tsv`."""
         self._format = format
 
-    def read(self, source: Input) -> Iterator[Batch]:
+    def read(self, source: inputs.Input) -> Iterator[Batch]:
         """The documents of a file, in batches of the rows that end in a chunk of it.
 
         Raises:
@@ -91,7 +88,7 @@ class Csv:
                 numbers.append(number)
                 if rows is not None:
                     rows.texts.append(lines.record())
-                if lines.length > LONG:  # frees its buffer, of eight bytes a character
+                if lines.length > json_rows.LONG:  # frees its buffer, of eight bytes a character
                     reader = csv.reader(lines, strict=True, delimiter=schema.delimiter)
                 if isinstance(row, str):
                     documents.fail(index, row)
@@ -118,7 +115,7 @@ class Csv:
             return self._reason(error)  # reading goes on with the next line
         return row if len(row) > 1 or (row and row[0].strip()) else None
 
-    def _heading(self, lines: _TextLines, source: Input) -> TableSchema:
+    def _heading(self, lines: _TextLines, source: inputs.Input) -> TableSchema:
         csv.field_size_limit(_LONGEST_FIELD)  # for the whole process, as the module has it
         while lines.read():
             if lines.waiting[-1] is not None and not lines.waiting[-1].strip():
@@ -138,7 +135,7 @@ class Csv:
 
     def _reason(self, error: csv.Error) -> str:
         # Without its advice for programmers; it has the delimiter, which may be a tab.
-        return f"not {self._format.upper()}: {escaped(str(error).partition(' - ')[0])}"
+        return f"not {self._format.upper()}: {paths.escaped(str(error).partition(' - ')[0])}"
 
     def _delimiter(self, first: str) -> str:
         """The delimiter of fields, from the first line."""
@@ -148,7 +145,7 @@ class Csv:
             return usual
         return max(usual + _OTHER_DELIMITERS, key=unquoted.count)
 
-    def sink(self, target: Target, head: TableSchema | None) -> Sink:
+    def sink(self, target: sinks.Target, head: TableSchema | None) -> sinks.Sink:
         """A writer of rows."""
         delimiter = _DELIMITERS[self._format]
         if self._format == "csv" and head is not None and head.delimiter == ";":
@@ -170,14 +167,14 @@ class _TextLines:
         largest: bytes of a line, and characters of a record.
     """
 
-    def __init__(self, source: Input) -> None:
+    def __init__(self, source: inputs.Input) -> None:
         self.number = 1
         self.waiting: list[str | None] = []
         self.characters = 0
         self.is_torn = False
         self.bom = b""
         self.largest = source.options.limits.largest_row
-        self._blocks = line_blocks(_with_newlines(source.text), self.largest)
+        self._blocks = json_rows.line_blocks(_with_newlines(source.text), self.largest)
         self._record: list[str] = []
         self._first, self.length = 1, 0  # the first line of the record
 
@@ -251,7 +248,7 @@ def _name_of(column: str) -> str:
 
 
 def csv_lines(
-    rows: Values, delimiter: str = ",", newline: str = "\n", *, screen: bool = False
+    rows: sinks.Values, delimiter: str = ",", newline: str = "\n", *, screen: bool = False
 ) -> Iterator[bytes]:
     """Rows of CSV; on a screen, text is escaped unless all but its newlines are printable."""
     shown = _shown if screen else cell
@@ -276,17 +273,19 @@ def cell(value: object) -> object:
         return value
     if kind is bool:
         return "true" if value else "false"
-    return json_of(value).decode().strip('"')  # times are in quotes, no others
+    return json_rows.json_of(value).decode().strip('"')  # times are in quotes, no others
 
 
 def _shown(value: object) -> object:
-    return "\n".join(map(escaped, value.split("\n"))) if isinstance(value, str) else cell(value)
+    return (
+        "\n".join(map(paths.escaped, value.split("\n"))) if isinstance(value, str) else cell(value)
+    )
 
 
-class _CsvSink(Sink):
+class _CsvSink(sinks.Sink):
     """Rows of CSV with the same columns are written as they are in their file."""
 
-    def __init__(self, target: Target, head: TableSchema | None, delimiter: str) -> None:
+    def __init__(self, target: sinks.Target, head: TableSchema | None, delimiter: str) -> None:
         super().__init__(target, head)
         self._delimiter = delimiter
         self._begun = False
@@ -296,12 +295,12 @@ class _CsvSink(Sink):
             self._begin(head)
 
     def write(self, origin: Origin, indices: Sequence[int]) -> None:
-        rows = rows_of(origin)
+        rows = sinks.rows_of(origin)
         schema = rows.schema
         if not self._begun and schema is not None:
             self._begin(schema)
         columns = self._columns
-        check_columns(origin.name, schema, columns)
+        sinks.check_columns(origin.name, schema, columns)
         if (
             isinstance(rows, CsvRows)
             and rows.schema.delimiter == self._delimiter
@@ -311,7 +310,7 @@ class _CsvSink(Sink):
         else:
             self.put([*map(record.get, columns)] for record in rows.records(indices))
 
-    def put(self, rows: Values) -> None:
+    def put(self, rows: sinks.Values) -> None:
         self._put(csv_lines(rows, self._delimiter, self._newline, screen=self._screen))
 
     def _begin(self, head: TableSchema) -> None:

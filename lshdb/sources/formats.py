@@ -12,11 +12,8 @@ from tempfile import TemporaryFile
 from typing import Any, Protocol, cast
 
 from lshdb.errors import InputError, LshdbError, UsageError
+from lshdb.sources import compression, inputs, json_rows, paths
 from lshdb.sources.batch import Batch, Origin, Record, TableSchema
-from lshdb.sources.compression import compression_of
-from lshdb.sources.inputs import Input
-from lshdb.sources.json_rows import JsonLines, JsonRows, line_blocks
-from lshdb.sources.paths import format_of, is_database
 from lshdb.sources.sinks import Columns, Sink, Target, rows_of
 
 _FORMATS: Mapping[str, tuple[str, str, str]] = {
@@ -39,7 +36,7 @@ _BLOCK = 1 << 20
 class Format(Protocol):
     """Reads and writes files of rows."""
 
-    def read(self, source: Input) -> Iterator[Batch]:
+    def read(self, source: inputs.Input) -> Iterator[Batch]:
         """The documents of a file, in batches that take a megabyte or one row.
 
         If rows are wanted as they were read, the first batch of a table has its head and no rows.
@@ -116,16 +113,16 @@ def output_format(path: str, default: str) -> str:
     Raises:
         UsageError: rows cannot be written in this format, or the file is a database.
     """
-    format: str = format_of(path)
+    format: str = paths.format_of(path)
     if format == "text":
         format = "jsonl" if default == "json" else default
     if format == "arrow" and path.lower().endswith(_STREAM):
         format = "arrows"
     if KIND[format] == "columns":
-        if compression_of(path):
+        if compression.compression_of(path):
             raise UsageError(f"{path}: {format} is compressed inside: leave out the last suffix")
         arrow()
-    if is_database(path):
+    if paths.is_database(path):
         raise UsageError(f"{path} is a database, and would be lost: name another file")
     return format
 
@@ -137,7 +134,7 @@ class _Spooled(Sink):
         super().__init__(target, None)
         self._target = target
         self._spool = TemporaryFile(buffering=_BLOCK, dir=target.beside)  # noqa: SIM115
-        self._lines = JsonLines("jsonl").sink(Target(self._spool, "jsonl"), None)
+        self._lines = json_rows.JsonLines("jsonl").sink(Target(self._spool, "jsonl"), None)
         self._typed = KIND[target.format] == "columns"
         self._types: dict[str, Any] = {}
 
@@ -160,10 +157,10 @@ class _Spooled(Sink):
         head = TableSchema(tuple(self._types), schema)
         table = format_named(self._target.format).sink(self._target, head)
         self._spool.seek(0)
-        for data in line_blocks(iter(lambda: self._spool.read(_BLOCK), b""), sys.maxsize):
+        for data in json_rows.line_blocks(iter(lambda: self._spool.read(_BLOCK), b""), sys.maxsize):
             assert data is not None
             lines = [i for i, line in enumerate(data.split(b"\n")) if line]
-            rows = JsonRows(data, data.count(b"\n") + (not data.endswith(b"\n")))
+            rows = json_rows.JsonRows(data, data.count(b"\n") + (not data.endswith(b"\n")))
             table.write(Origin("lines", range(len(lines)), rows), lines)
         table.finish()
         self._spool.close()

@@ -8,8 +8,7 @@ from itertools import chain
 from typing import BinaryIO
 
 from lshdb.errors import InputError
-from lshdb.sources.paths import binary_kind
-from lshdb.sources.records import RecordOptions
+from lshdb.sources import paths, records
 
 _ENCODINGS = {
     codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16's, which it begins with
@@ -42,7 +41,7 @@ class Input:
 
     file: BinaryIO
     name: str
-    options: RecordOptions
+    options: records.RecordOptions
     on_read: Callable[[int], None]
     text: Iterator[bytes] = field(init=False, repr=False)
     torn: int = field(default=0, init=False)
@@ -61,7 +60,7 @@ class Input:
     def one_text(self) -> str:
         """All of the file as one text; InputError if it is binary or too large."""
         data = self.file.read(_BINARY_PROBE)
-        if (kind := binary_kind(data)) is not None:
+        if (kind := paths.binary_kind(data)) is not None:
             raise BinaryInput(f"a binary file ({kind})")
         encoding = self._encoding_of(data)
         if encoding is None and b"\0" in data:

@@ -17,10 +17,8 @@ from lshdb.model import Document, Failure
 from lshdb.options import Format, WalkingOptions
 from lshdb.progress import BYTES, Progress, shown, silent
 from lshdb.shingling.shingling import Content
+from lshdb.sources import formats, inputs, json_rows, records, sinks, walking
 from lshdb.sources.batch import Batch, TableSchema, failed
-from lshdb.sources.formats import KIND, format_named
-from lshdb.sources.inputs import BinaryInput, Input
-from lshdb.sources.json_rows import NotAnArray, is_blank
 from lshdb.sources.paths import (
     STDIN,
     expanded,
@@ -30,11 +28,7 @@ from lshdb.sources.paths import (
     opened,
     printable_path,
 )
-from lshdb.sources.records import BOM, RecordOptions
-from lshdb.sources.sinks import check_columns, rows_of
-from lshdb.sources.walking import SkippedFiles, walk
-from lshdb.store.guard import is_open
-from lshdb.store.rows import FileState
+from lshdb.store import guard, rows
 
 TABLE = "a table by its suffix, and only texts are read"
 _SETTLED = 2_000_000_000
@@ -42,7 +36,7 @@ _SETTLED = 2_000_000_000
 
 
 @dataclass(slots=True)
-class Reader(RecordOptions):
+class Reader(records.RecordOptions):
     """Reads documents from paths and streams, and counts what it skipped.
 
     Attributes:
@@ -64,7 +58,7 @@ class Reader(RecordOptions):
     fallback: Format = "text"
     rules: WalkingOptions = field(default_factory=WalkingOptions)
     skip_tables: bool = False
-    skipped_files: SkippedFiles = field(default_factory=SkippedFiles, init=False)
+    skipped_files: walking.SkippedFiles = field(default_factory=walking.SkippedFiles, init=False)
     bytes_read: int = field(default=0, init=False)
     replaced: int = field(default=0, init=False)
 
@@ -116,7 +110,7 @@ class Reader(RecordOptions):
 
     def _directory(self, directory: str) -> Iterator[Batch]:
         key, start = key_of(directory, self.rules.root), len(os.path.join(directory, ""))
-        for found in walk(directory, self.rules, self.skipped_files):
+        for found in walking.walk(directory, self.rules, self.skipped_files):
             if isinstance(found, tuple):
                 path, error = found
                 yield failed(printable_path(path), reason(error))
@@ -142,7 +136,7 @@ class Reader(RecordOptions):
                     own = key_of(path, self.rules.root) if key is None else key
                     batches = iter([self._text(source, own, state_of(os.stat(path)))])
                 else:
-                    batches = format_named(format).read(source)
+                    batches = formats.format_named(format).read(source)
                 for batch in batches:
                     if source.torn:
                         batch = replace(batch, replaced=batch.replaced + source.torn)
@@ -151,9 +145,13 @@ class Reader(RecordOptions):
                     yield batch
                     del batch  # before another is read: a line may have a hundred megabytes
         except (InputError, OSError) as error:
-            if key is not None and isinstance(error, BinaryInput):
+            if key is not None and isinstance(error, inputs.BinaryInput):
                 self.skipped_files.add("binary", path, str(error))
-            elif key is not None and isinstance(error, NotAnArray) and self.format == "auto":
+            elif (
+                key is not None
+                and isinstance(error, json_rows.NotAnArray)
+                and self.format == "auto"
+            ):
                 self.skipped_files.add("tables", path, str(error))
             else:
                 yield failed(printable_path(path), reason(error))
@@ -166,15 +164,15 @@ class Reader(RecordOptions):
         return self.fallback if format == "text" else format
 
     def _opened(self, path: str) -> AbstractContextManager[BinaryIO]:
-        if path != STDIN and is_open(path):
-            raise BinaryInput("the database itself")
+        if path != STDIN and guard.is_open(path):
+            raise inputs.BinaryInput("the database itself")
         return opened(path, self.stdin)
 
-    def _input(self, file: BinaryIO, path: str) -> Input:
+    def _input(self, file: BinaryIO, path: str) -> inputs.Input:
         def count(size: int) -> None:
             self.bytes_read += size
 
-        return Input(file, printable_path(path), self, count)
+        return inputs.Input(file, printable_path(path), self, count)
 
     def head(self, path: str) -> TableSchema | None:
         """The head of a file of rows; None for JSON, which has none.
@@ -182,14 +180,14 @@ class Reader(RecordOptions):
         Raises:
             InputError: it cannot be read in its format, or it lacks a column.
         """
-        if KIND.get(self.format_of(path), "json") == "json":
+        if formats.KIND.get(self.format_of(path), "json") == "json":
             return None
         own = replace(self, whole=True)  # which counts for itself
         with closing(own.file(path)) as batches:
             batch = next(batches)
         for _, failure in batch.failures:
             raise InputError(f"{failure.where}: {failure.reason}")
-        return None if batch.origin is None else rows_of(batch.origin).schema
+        return None if batch.origin is None else sinks.rows_of(batch.origin).schema
 
     def common_head(self, paths: Sequence[str], format: str) -> TableSchema | None:
         """The head of one file in this format for the rows of several; None if it is not known.
@@ -200,9 +198,9 @@ class Reader(RecordOptions):
         """
         # A pipe can be read only once.
         heads = [(path, self.head(path) if os.path.isfile(path) else None) for path in paths]
-        if KIND[format] == "json":
+        if formats.KIND[format] == "json":
             return None
-        kinds = {KIND[self.format_of(path)]: path for path in reversed(paths)}
+        kinds = {formats.KIND[self.format_of(path)]: path for path in reversed(paths)}
         if len(kinds) > 1:
             _, other, *_ = sorted(kinds.values(), key=paths.index)
             raise UsageError(
@@ -214,7 +212,7 @@ class Reader(RecordOptions):
             if common is None or head is None:
                 common = common or head
                 continue
-            check_columns(printable_path(path), head, common.columns)
+            sinks.check_columns(printable_path(path), head, common.columns)
             if common.schema is not None:
                 from lshdb.sources.arrow_rows import common_schema
 
@@ -222,7 +220,7 @@ class Reader(RecordOptions):
                 common = replace(common, schema=schema, replaces_dictionaries=True)
         return common
 
-    def _stdin(self, source: Input) -> Iterator[Batch]:
+    def _stdin(self, source: inputs.Input) -> Iterator[Batch]:
         if self.stdin_key is not None:
             return iter([self._text(source, self.stdin_key, None)])
         format = self.format_of(STDIN)
@@ -231,9 +229,9 @@ class Reader(RecordOptions):
             raise InputError(f"a text on standard input needs a key: give {key}")
         if format == "text":
             format, source.text = "jsonl", _starting_object(source.text, key)
-        return format_named(format).read(source)
+        return formats.format_named(format).read(source)
 
-    def _text(self, source: Input, key: str, state: FileState | None) -> Batch:
+    def _text(self, source: inputs.Input, key: str, state: rows.FileState | None) -> Batch:
         """The batch of a text as one document."""
         text = source.one_text()
         if self.of_sets:
@@ -250,21 +248,21 @@ def reader_of(options: Options, of_sets: bool, **others: Any) -> Reader:
     return Reader(of_sets, **{"rules": rules, **own, **others})
 
 
-def state_of(status: os.stat_result) -> FileState | None:
+def state_of(status: os.stat_result) -> rows.FileState | None:
     """The state of a file; None if it is not a regular file."""
     if not stat.S_ISREG(status.st_mode):
         return None
     settled = time.time_ns() - status.st_mtime_ns > _SETTLED
-    return FileState(status.st_size, status.st_mtime_ns if settled else None)
+    return rows.FileState(status.st_size, status.st_mtime_ns if settled else None)
 
 
 def _starting_object(chunks: Iterable[bytes], key: str) -> Iterator[bytes]:
     """The chunks; InputError, with the option for a key, if they begin no JSON object."""
     begun = False
     for chunk in chunks:
-        if not begun and not is_blank(chunk):
+        if not begun and not json_rows.is_blank(chunk):
             begun = True
-            if not chunk.removeprefix(BOM).lstrip().startswith(b"{"):
+            if not chunk.removeprefix(records.BOM).lstrip().startswith(b"{"):
                 raise InputError(f"not JSON lines, and a text needs a key: give {key}")
         yield chunk
 

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from lshdb.errors import InputError, UsageError
-from lshdb.sources.batch import Origin, Rows, TableSchema
-from lshdb.sources.outputs import Output
+from lshdb.sources import batch, outputs
 
 Columns = Mapping[str, type]
 """Names and types: str, int, float, bool, bytes; list for JSON arrays and objects, which are JSON
@@ -33,7 +32,7 @@ class Target:
         beside: the directory of a temporary file for lines; None for the system's.
     """
 
-    file: Output | IO[bytes]
+    file: outputs.Output | IO[bytes]
     format: str
     screen: bool = False
     beside: Path | None = None
@@ -42,12 +41,12 @@ class Target:
 class Sink:
     """Rows that are written to a file in one format."""
 
-    def __init__(self, target: Target, head: TableSchema | None) -> None:
+    def __init__(self, target: Target, head: batch.TableSchema | None) -> None:
         self._file = target.file
         self._screen = target.screen
         self._columns = head.columns if head else ()
 
-    def write(self, origin: Origin, indices: Sequence[int]) -> None:
+    def write(self, origin: batch.Origin, indices: Sequence[int]) -> None:
         """Write rows as they were read, by their indices, ascending."""
         raise NotImplementedError
 
@@ -66,13 +65,13 @@ class Sink:
         """Write no more."""
 
 
-def rows_of(origin: Origin) -> Rows:
+def rows_of(origin: batch.Origin) -> batch.Rows:
     """The rows themselves, which the reader was asked for."""
     assert origin.rows is not None, "rows are wanted"
     return origin.rows
 
 
-def check_columns(name: str, schema: TableSchema | None, earlier: Sequence[str]) -> None:
+def check_columns(name: str, schema: batch.TableSchema | None, earlier: Sequence[str]) -> None:
     """InputError if the rows of a table of this name have other columns than earlier rows."""
     if schema is not None and (differ := set(schema.columns) ^ set(earlier)):
         where = "this one" if min(differ) in schema.columns else "those"

@@ -17,11 +17,9 @@ from lshdb.errors import InputError
 from lshdb.exchange.results import DROPPED
 from lshdb.groups import takes
 from lshdb.options import SparkDedupOptions
-from lshdb.spark.candidates import REFERENCE
-from lshdb.spark.clustering import checkpointed, clusters
+from lshdb.spark import candidates, clustering, sketching
 from lshdb.spark.counts import Counts
 from lshdb.spark.documents import check_keys, documents, keys_of, schema_of
-from lshdb.spark.sketching import signed
 from lshdb.spark.verifying import similar
 
 _GONE = "lshdb dropped key"
@@ -74,12 +72,12 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     for one in filter(None, (docs, against)):
         check_keys(one)
     docs = _in_order(docs, options)
-    signatures = signed(docs, settings, options.counts)
+    signatures = sketching.signed(docs, settings, options.counts)
     if against is not None:
-        against = _with_keys(against, F.lit(REFERENCE))
-        signatures = signatures.unionByName(signed(against, settings, unusable))
+        against = _with_keys(against, F.lit(candidates.REFERENCE))
+        signatures = signatures.unionByName(sketching.signed(against, settings, unusable))
         docs = docs.unionByName(against)
-    dropped = _dropped(checkpointed(similar(signatures, docs, options)))
+    dropped = _dropped(clustering.checkpointed(similar(signatures, docs, options)))
     if unusable["bad_keys"] or unusable["bad_documents"]:
         raise InputError(
             "rows of the reference have no usable key or document, and what resembles them would "
@@ -114,14 +112,18 @@ def _dropped(similar: DataFrame) -> DataFrame:
     later = similar.select(F.col("b").alias("a"))
     firsts = similar.select("a").join(later, "a", "left_anti")
     gone = similar.join(firsts, "a", "left_semi").select(F.col("b").alias("key")).distinct()
-    gone = checkpointed(gone)
-    left = checkpointed(_of_others(_of_others(similar.select("a", "b"), "a", gone), "b", gone))
-    chains = left.join(clusters(left).withColumnRenamed("key", "a"), "a").select("keep", "a", "b")
+    gone = clustering.checkpointed(gone)
+    left = clustering.checkpointed(
+        _of_others(_of_others(similar.select("a", "b"), "a", gone), "b", gone)
+    )
+    chains = left.join(clustering.clusters(left).withColumnRenamed("key", "a"), "a").select(
+        "keep", "a", "b"
+    )
     decided = chains.groupBy("keep").applyInArrow(_decided, "key string")
     # A first document has no pair left, nor has what is similar to one.
     best = F.min_by(
         F.struct("a", "similarity", "exact", "identical"),
-        F.struct(~F.startswith("a", F.lit(REFERENCE)), -F.col("similarity"), "a"),
+        F.struct(~F.startswith("a", F.lit(candidates.REFERENCE)), -F.col("similarity"), "a"),
     )
     kept = _of_others(similar, "a", gone.unionByName(decided)).groupBy("b").agg(best.alias("kept"))
     own = f"substring({{0}}, locate('{_OWN}', {{0}}) + 1) AS {{1}}"

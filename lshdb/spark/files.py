@@ -23,9 +23,8 @@ from lshdb.options import TIMEOUT, SparkWriteOptions
 from lshdb.shingling.arrays import bounded
 from lshdb.spark.documents import check_keys, documents
 from lshdb.spark.sketching import Batches, usable
+from lshdb.store import partial_files, store
 from lshdb.store import statements as sql
-from lshdb.store.partial_files import PartialFile, temporary_directory
-from lshdb.store.store import Store
 
 _ROW = 800
 """Size of a row besides its content, in characters: signature, key, Python objects."""
@@ -79,12 +78,12 @@ def write_databases(df: DataFrame, options: SparkWriteOptions) -> list[Shard]:
         context = TaskContext.get()
         assert context is not None
         path = target / f"shard-{context.partitionId():05d}-of-{shards:05d}.db"
-        with temporary_directory(None) as own:
+        with partial_files.temporary_directory(None) as own:
             made = own / path.name
-            with Database(Store.open(made, "create", TIMEOUT, lambda: settings)) as database:
+            with Database(store.Store.open(made, "create", TIMEOUT, lambda: settings)) as database:
                 database.add_many(items(batches), workers=0)  # type: ignore[arg-type]
                 count = len(database)
-            partial = PartialFile(path)
+            partial = partial_files.PartialFile(path)
             try:
                 with made.open("rb") as file:
                     shutil.copyfileobj(file, partial.file)

@@ -19,17 +19,12 @@ from lshdb.exchange.results import PASSAGE_PAIR, passage_values
 from lshdb.groups import regrouped, takes
 from lshdb.limits import DEFAULTS
 from lshdb.options import SparkOptions, SparkPassagesOptions
-from lshdb.search.passage_runs import Pairs, shared_passages
-from lshdb.search.passage_windows import COMMON_SAMPLE, Counting, agreed, run_of
-from lshdb.search.passages import asked_of
-from lshdb.shingling.arrays import IntArray
-from lshdb.shingling.shingling import Content
+from lshdb.search import passage_runs, passage_windows, passages
+from lshdb.shingling import arrays, shingling
 from lshdb.shingling.winnowing import fingerprints as winnowed
 from lshdb.sketching.settings import Settings
-from lshdb.spark.clustering import checkpointed
+from lshdb.spark import clustering, sketching, verifying
 from lshdb.spark.documents import check_keys, documents, schema_of
-from lshdb.spark.sketching import Batches, usable
-from lshdb.spark.verifying import compared
 
 _SCHEMA = schema_of(PASSAGE_PAIR)
 
@@ -48,11 +43,11 @@ def fingerprints(df: DataFrame, options: SparkOptions) -> DataFrame:
         UsageError: settings without passages, or a missing column.
     """
     settings, counts = options.settings, options.counts
-    run_of(settings)
+    passage_windows.run_of(settings)
 
-    def run(batches: Batches) -> Batches:
+    def run(batches: sketching.Batches) -> sketching.Batches:
         for batch in batches:
-            keys, contents = usable(batch, settings, counts)
+            keys, contents = sketching.usable(batch, settings, counts)
             found = winnowed(contents, settings.shingling, settings.passages, settings.seed)
             yield pa.RecordBatch.from_pydict(
                 {
@@ -84,13 +79,18 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
         InputError: several documents have the same key.
     """
     settings, counts = options.settings, options.counts
-    asked, common = asked_of(options, settings, DEFAULTS), options.common or DEFAULTS.common
+    asked, common = (
+        passages.asked_of(options, settings, DEFAULTS),
+        options.common or DEFAULTS.common,
+    )
     docs = documents(df, options)
     check_keys(docs)
     rows = fingerprints(df, regrouped(options, SparkOptions))
     members = F.count("*").over(Window.partitionBy("fingerprint"))
     shared = rows.select("key", "fingerprint", members.alias("members")).where("members > 1")
-    shared = checkpointed(shared)  # two jobs need it, and left out rows must be counted once
+    shared = clustering.checkpointed(
+        shared
+    )  # two jobs need it, and left out rows must be counted once
     counting = _counting(docs, shared, settings, common).with_base(options.base)
     later = Window.partitionBy("fingerprint").orderBy("key").rowsBetween(1, common)
     few = shared.where(F.col("members") <= common)
@@ -101,10 +101,14 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
         if counts is not None:
             counts.add("cut_passages", 1)
 
-    def compare(rows: pa.RecordBatch, contents: list[Content], indices: IntArray) -> pa.RecordBatch:
+    def compare(
+        rows: pa.RecordBatch, contents: list[shingling.Content], indices: arrays.IntArray
+    ) -> pa.RecordBatch:
         texts = counting.windows_of([str(content) for content in contents])
         with limits_to(cut):
-            shared = [*shared_passages(Pairs(texts, texts, *indices), asked)]
+            shared = [
+                *passage_runs.shared_passages(passage_runs.Pairs(texts, texts, *indices), asked)
+            ]
         a, b = (rows.column(side).to_pylist() for side in "ab")
         found = (
             (a[one.pair], b[one.pair], one.words, one.coverage, one.b_coverage, *values)
@@ -114,30 +118,34 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
         named = [dict(zip(PASSAGE_PAIR, row, strict=True)) for row in found]
         return pa.RecordBatch.from_pylist(named, to_arrow_schema(_SCHEMA))
 
-    return compared(pairs, docs, settings, compare, _SCHEMA)
+    return verifying.compared(pairs, docs, settings, compare, _SCHEMA)
 
 
-def _counting(docs: DataFrame, shared: DataFrame, settings: Settings, common: int) -> Counting:
+def _counting(
+    docs: DataFrame, shared: DataFrame, settings: Settings, common: int
+) -> passage_windows.Counting:
     """Which windows of texts count: not around fingerprints in too many documents, if common.
 
     They are found at once, and sent to all tasks.
     """
 
-    def run(batches: Batches) -> Batches:
+    def run(batches: sketching.Batches) -> sketching.Batches:
         for batch in batches:
-            _, contents = usable(batch, settings)
+            _, contents = sketching.usable(batch, settings)
             found = [counting.around_hot(str(one)).tobytes() for one in contents]
             yield pa.RecordBatch.from_pydict({"windows": found})
 
     often = shared.where(F.col("members") > common)
     place = F.row_number().over(Window.partitionBy("fingerprint").orderBy("key"))
-    sample = checkpointed(often.withColumn("place", place).where(F.col("place") <= COMMON_SAMPLE))
+    sample = clustering.checkpointed(
+        often.withColumn("place", place).where(F.col("place") <= passage_windows.COMMON_SAMPLE)
+    )
     values = [row[0] for row in sample.select("fingerprint").distinct().collect()]
     # All tasks hash windows under the secret seed of this process.
-    counting = Counting.of(settings, np.sort(np.array(values, dtype=np.int64)))
+    counting = passage_windows.Counting.of(settings, np.sort(np.array(values, dtype=np.int64)))
     if not values:
         return counting
     keys = sample.select("key").distinct()
     found = docs.join(keys, "key").mapInArrow(run, "windows binary").collect()
-    windows = agreed([np.frombuffer(row[0], dtype=np.uint64) for row in found])
+    windows = passage_windows.agreed([np.frombuffer(row[0], dtype=np.uint64) for row in found])
     return replace(counting, left_out=(windows,))

@@ -17,9 +17,7 @@ from lshdb.groups import takes
 from lshdb.limits import DEFAULTS
 from lshdb.options import SparkPairsOptions
 from lshdb.search.similarity import Shares, estimates, jaccard, shared_by_pairs
-from lshdb.shingling.arrays import IntArray, chunks_of
-from lshdb.shingling.hashing import secret_seed
-from lshdb.shingling.shingles import distinct_shingles
+from lshdb.shingling import arrays, hashing, shingles
 from lshdb.shingling.shingling import Content
 from lshdb.sketching.settings import Settings
 from lshdb.sketching.signing import sign
@@ -27,7 +25,7 @@ from lshdb.spark.candidates import candidate_pairs
 from lshdb.spark.documents import contents_of, documents, schema_of
 from lshdb.spark.sketching import Batches, bands, signed
 
-Compare = Callable[[pa.RecordBatch, list[Content], IntArray], pa.RecordBatch]
+Compare = Callable[[pa.RecordBatch, list[Content], arrays.IntArray], pa.RecordBatch]
 """Compares pairs (a, b), sorted by a: the documents are given once each, and the indices among them
 of both documents of each pair, int64[2, n]."""
 
@@ -60,7 +58,9 @@ def similar(signatures: DataFrame, documents: DataFrame, options: SparkPairsOpti
     least = options.threshold or settings.threshold
     exact = settings.content and not options.estimate
 
-    def compare(rows: pa.RecordBatch, contents: list[Content], indices: IntArray) -> pa.RecordBatch:
+    def compare(
+        rows: pa.RecordBatch, contents: list[Content], indices: arrays.IntArray
+    ) -> pa.RecordBatch:
         similarity = (_jaccard if exact else _estimates)(contents, indices, settings)
         chosen = np.flatnonzero(similarity >= least)
         indices, similarity = indices[:, chosen], similarity[chosen]
@@ -100,7 +100,7 @@ def compared(
             rows = batch.sort_by("a")
             sides = (pc.binary_length(rows.column(f"content_{side}")) for side in "ab")
             sizes = pc.add(*sides).to_numpy(zero_copy_only=False).astype(np.int64)
-            for part in chunks_of(sizes, DEFAULTS.text_batch):
+            for part in arrays.chunks_of(sizes, DEFAULTS.text_batch):
                 some = rows.slice(part.start, part.stop - part.start)
                 keys, contents = (
                     pa.concat_arrays([some.column(f"{name}a"), some.column(f"{name}b")])
@@ -119,14 +119,14 @@ def compared(
     return pairs.select("a", "b", "content_a", "content_b").mapInArrow(run, schema)
 
 
-def _jaccard(contents: list[Content], indices: IntArray, settings: Settings) -> Shares:
-    sets = distinct_shingles(contents, settings.shingling, secret_seed())
+def _jaccard(contents: list[Content], indices: arrays.IntArray, settings: Settings) -> Shares:
+    sets = shingles.distinct_shingles(contents, settings.shingling, hashing.secret_seed())
     sizes = np.diff(sets.offsets)
     both = shared_by_pairs(sets.hashes, sets.offsets[:-1], sizes, *indices)
     return jaccard(both, *sizes[indices])
 
 
-def _estimates(contents: list[Content], indices: IntArray, settings: Settings) -> Shares:
+def _estimates(contents: list[Content], indices: arrays.IntArray, settings: Settings) -> Shares:
     documents, of_pairs = np.unique(indices, return_inverse=True)
     signatures = sign([contents[i] for i in documents.tolist()], settings).signatures
     return estimates(*signatures[of_pairs.reshape(indices.shape)])

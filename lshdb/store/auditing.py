@@ -18,15 +18,10 @@ from lshdb.json_text import dumps
 from lshdb.shingling.arrays import bounded
 from lshdb.sketching.settings import Settings
 from lshdb.sketching.signing import Signed
-from lshdb.store import schema
+from lshdb.store import guard, index, lookups, schema, sqlite_errors, transactions
 from lshdb.store import statements as sql
 from lshdb.store.connection import connect
-from lshdb.store.guard import Connection
-from lshdb.store.index import Index
-from lshdb.store.lookups import DECISION_TYPES
 from lshdb.store.rows import settings_of, typed
-from lshdb.store.sqlite_errors import translated_errors
-from lshdb.store.transactions import begin_writing
 
 _BYTES_AT_ONCE = 8_000_000
 """Bytes of signatures and contents read at once."""
@@ -65,9 +60,9 @@ def audited(path: Path, timeout: float, *, write: bool) -> Iterator[Auditor]:
     connection = connect(path, "write" if write else "read", timeout, whole=False)
     connection.text_factory = lambda raw: raw.decode(errors="surrogateescape")
     try:
-        with translated_errors(path):
+        with sqlite_errors.translated_errors(path):
             if write:
-                begin_writing(connection)
+                transactions.begin_writing(connection)
             else:
                 connection.execute("BEGIN")
         yield Auditor(path, connection)
@@ -83,8 +78,8 @@ class Auditor:
         rows: runs a statement of statements, and returns its rows.
     """
 
-    def __init__(self, path: Path, connection: Connection) -> None:
-        self.index = Index(connection)
+    def __init__(self, path: Path, connection: guard.Connection) -> None:
+        self.index = index.Index(connection)
         self._path = path
         self._connection = connection
         self.rows = connection.rows
@@ -106,7 +101,7 @@ class Auditor:
 
     def schema_faults(self) -> list[schema.Fault]:
         """How tables, indexes, views and triggers differ from those of the format."""
-        with translated_errors(self._path):
+        with sqlite_errors.translated_errors(self._path):
             return list(schema.faults(self._connection))
 
     def settings(self) -> Settings:
@@ -130,13 +125,13 @@ class Auditor:
 
     def decisions(self) -> Iterator[tuple[Any, ...]]:
         """The rows of decisions in order, as of DecisionRow."""
-        return (typed(row, *DECISION_TYPES) for row in self.rows(sql.DECISIONS))
+        return (typed(row, *lookups.DECISION_TYPES) for row in self.rows(sql.DECISIONS))
 
     # writing
 
     def make_missing(self) -> int:
         """Create missing tables, indexes and views; return how many."""
-        with translated_errors(self._path):
+        with sqlite_errors.translated_errors(self._path):
             return schema.make_missing(self._connection)
 
     def derive(self, doc_ids: Sequence[int], stored: Sequence[str], signed: Signed) -> None:

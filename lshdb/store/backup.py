@@ -10,10 +10,9 @@ from pathlib import Path
 from lshdb.errors import StoreError, UsageError
 from lshdb.options import BackupOptions
 from lshdb.progress import Progress, shown
+from lshdb.store import partial_files, sqlite_errors
 from lshdb.store import statements as sql
 from lshdb.store.connection import connect
-from lshdb.store.partial_files import PartialFile
-from lshdb.store.sqlite_errors import translated_errors
 
 _PAGES_AT_ONCE = 512
 """Between two reports of progress: 8 MB."""
@@ -41,13 +40,16 @@ def back_up(
     real = Path(os.path.realpath(target))
     _check_target(path, real, target, options.replace)
     with _named(target), closing(connect(path, "read", timeout)) as connection:
-        with translated_errors(path):
+        with sqlite_errors.translated_errors(path):
             # The copy is of this moment. Otherwise it would begin again whenever others write.
             connection.execute("BEGIN")
             connection.execute(sql.COUNT_SCHEMA)
-        partial = PartialFile(real, private=True)
+        partial = partial_files.PartialFile(real, private=True)
         try:
-            with shown(options.progress, "copying") as progress, translated_errors(target):
+            with (
+                shown(options.progress, "copying") as progress,
+                sqlite_errors.translated_errors(target),
+            ):
                 _copy(connection, partial.path, progress)
             if not real.exists():
                 shutil.copymode(path, partial.path)

@@ -15,9 +15,7 @@ from lshdb.errors import QueryError
 from lshdb.json_text import dumps
 from lshdb.options import Parameters, SqlValue
 from lshdb.shingling.arrays import IntArray, chunks
-from lshdb.store.guard import Connection
-from lshdb.store.readonly_sql import user_errors
-from lshdb.store.rows import integers
+from lshdb.store import guard, readonly_sql, rows
 
 # The only statements with a user's text in them. In a subquery, json_each has no columns that the
 # text could name by mistake; candidates come from a function, as all parameters are the user's.
@@ -38,7 +36,7 @@ class Condition:
     """Finds the documents that match an expression."""
 
     def __init__(
-        self, connection: Connection, path: Path, expression: str, parameters: Parameters
+        self, connection: guard.Connection, path: Path, expression: str, parameters: Parameters
     ) -> None:
         """Prepare to evaluate it on a sealed connection.
 
@@ -61,10 +59,10 @@ class Condition:
         true = [np.empty(0, dtype=np.int64)]
         for part in chunks(len(doc_ids), _AT_ONCE):
             self._candidates = dumps(doc_ids[part].tolist())
-            true.append(integers(self._rows(self._statement)))
+            true.append(rows.integers(self._rows(self._statement)))
         found: npt.NDArray[np.bool_] = np.isin(doc_ids, np.concatenate(true))
         return found
 
     def _rows(self, statement: str) -> list[tuple[SqlValue, ...]]:
-        with user_errors(self._path, "where", f"; the columns are {_COLUMNS}"):
+        with readonly_sql.user_errors(self._path, "where", f"; the columns are {_COLUMNS}"):
             return self._connection.execute(statement, self._parameters).fetchall()

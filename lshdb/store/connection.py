@@ -12,11 +12,8 @@ from lshdb.errors import (
 )
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.options import Mode
+from lshdb.store import guard, schema, sqlite_errors, transactions
 from lshdb.store import statements as sql
-from lshdb.store.guard import Connection, check_may_open, has_log
-from lshdb.store.schema import FORMAT, check_contents, definitions, seal
-from lshdb.store.sqlite_errors import directory_is_read_only, translated_errors
-from lshdb.store.transactions import run_when_free
 
 APPLICATION_ID = 0x6C736864
 """The mark of an lshdb file in SQLite's header: the bytes `lshd`."""
@@ -38,7 +35,7 @@ def connect(
     sealed: bool = False,
     whole: bool = True,
     limits: Limits = DEFAULTS,
-) -> Connection:
+) -> guard.Connection:
     """Open the file and check that it is lshdb's, or (mode `create`) new and without tables.
 
     `sealed` opens it read-only for SQLite itself, which no SQL can change; such a connection needs
@@ -52,8 +49,8 @@ def connect(
     # Not "ro" for every mode `read`: the last connection to close removes the -wal and -shm, but
     # one that cannot write leaves them. Without permission to write, "rw" reads too.
     flags = "ro" if sealed else "rwc" if mode == "create" else "rw"
-    check_may_open(path)
-    with translated_errors(path):
+    guard.check_may_open(path)
+    with sqlite_errors.translated_errors(path):
         try:
             return _opened(path, flags, mode, timeout, whole, limits)
         except sqlite3.OperationalError as error:
@@ -61,9 +58,9 @@ def connect(
             if mode != "create" and code == sqlite3.SQLITE_CANTOPEN:
                 _check_there(path)
             unable = code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
-            if mode != "read" or not unable or not directory_is_read_only(path):
+            if mode != "read" or not unable or not sqlite_errors.directory_is_read_only(path):
                 raise
-        if has_log(path):
+        if guard.has_log(path):
             raise StoreError(
                 f"{path} has changes in {path.name}-wal, which cannot be read without permission "
                 "to write the directory: ask someone who has it to open the file once"
@@ -88,14 +85,14 @@ def _check_there(path: Path) -> None:
 
 def _opened(
     path: Path, flags: str, mode: Mode, timeout: float, whole: bool, limits: Limits
-) -> Connection:
+) -> guard.Connection:
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={flags}",
         uri=True,
         timeout=timeout,
         isolation_level=None,
         cached_statements=64,
-        factory=Connection,
+        factory=guard.Connection,
     )
     try:
         connection.path = path
@@ -109,8 +106,8 @@ def _opened(
     return connection
 
 
-def _configure(connection: Connection, path: Path, mode: Mode, whole: bool) -> None:
-    seal(connection)
+def _configure(connection: guard.Connection, path: Path, mode: Mode, whole: bool) -> None:
+    schema.seal(connection)
     connection.execute("PRAGMA foreign_keys = ON")
     # A batch's pages stay in memory until COMMIT; with SQLite's 2 MB they are written twice.
     connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
@@ -119,14 +116,14 @@ def _configure(connection: Connection, path: Path, mode: Mode, whole: bool) -> N
     if not is_new(connection):
         check_format(connection, path)
         if whole:
-            check_contents(connection, path)
+            schema.check_contents(connection, path)
     elif mode != "create":
         raise NotADatabase(f"{path} is empty: make a database with lshdb init")
     if mode == "read":
         connection.execute("PRAGMA query_only = ON")
     else:
         # Here SQLite does not itself wait for others that create the same file.
-        run_when_free(connection, "PRAGMA journal_mode = WAL")
+        transactions.run_when_free(connection, "PRAGMA journal_mode = WAL")
         # COMMIT waits until the log is on the disk: what was acknowledged survives a power cut.
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {connection.limits.checkpoint_pages}")
@@ -151,10 +148,10 @@ def is_new(connection: sqlite3.Connection) -> bool:
 def create_tables(connection: sqlite3.Connection) -> None:
     """Run schema.sql and mark the file, within the caller's transaction."""
     # Not executescript: it would commit the caller's transaction.
-    for _, _, statement in definitions():
+    for _, _, statement in schema.definitions():
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {FORMAT}")
+    connection.execute(f"PRAGMA user_version = {schema.FORMAT}")
 
 
 def first_row(connection: sqlite3.Connection, statement: str) -> tuple[Any, ...]:
@@ -174,8 +171,8 @@ def check_format(connection: sqlite3.Connection, path: Path) -> None:
     if not is_lshdb(connection):
         raise NotADatabase(f"{path} is another program's SQLite database, not lshdb's")
     (version,) = first_row(connection, sql.USER_VERSION)
-    if version != FORMAT:
-        advice = "upgrade lshdb" if version > FORMAT else "add the documents to a new file"
+    if version != schema.FORMAT:
+        advice = "upgrade lshdb" if version > schema.FORMAT else "add the documents to a new file"
         raise OtherFormat(
-            f"{path} has format {version}, and this lshdb reads format {FORMAT}: {advice}"
+            f"{path} has format {version}, and this lshdb reads format {schema.FORMAT}: {advice}"
         )

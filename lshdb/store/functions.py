@@ -10,10 +10,9 @@ from lshdb.errors import LshdbError
 from lshdb.json_text import loads
 from lshdb.shingling.content import encoded
 from lshdb.shingling.shingling import Content, Shingling
+from lshdb.store import rows, sqlite_errors
 from lshdb.store import statements as sql
 from lshdb.store.connection import check_format, first_row
-from lshdb.store.rows import settings_of
-from lshdb.store.sqlite_errors import translated_errors
 
 LONGEST = 4_000_000
 """Maximum characters of a content for lsh_shingles; the result is many times as long."""
@@ -45,9 +44,9 @@ def register_functions(connection: sqlite3.Connection) -> None:
     >>> connection.close()
     """
     path = Path("the connection's main database")
-    with translated_errors(path):
+    with sqlite_errors.translated_errors(path):
         check_format(connection, path)
-        settings = settings_of(first_row(connection, sql.SELECT_SETTINGS), path)
+        settings = rows.settings_of(first_row(connection, sql.SELECT_SETTINGS), path)
     lanes = settings.permutations
 
     def lsh_similarity(*signatures: object) -> float | None:
@@ -58,7 +57,7 @@ def register_functions(connection: sqlite3.Connection) -> None:
         return int(np.count_nonzero(one == other)) / lanes
 
     lsh_shingles = partial(_shingles, settings.shingling)
-    with translated_errors(path):
+    with sqlite_errors.translated_errors(path):
         connection.create_function("lsh_similarity", 2, lsh_similarity, deterministic=True)
         connection.create_function("lsh_shingles", 1, lsh_shingles, deterministic=True)
 

@@ -23,13 +23,10 @@ from lshdb.options import Parameters, SqlValue
 from lshdb.shingling.arrays import IntArray, chunks
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST
 from lshdb.sketching.settings import Settings
+from lshdb.store import conditions, guard, readonly_sql, sqlite_errors
 from lshdb.store import statements as sql
-from lshdb.store.conditions import Condition
 from lshdb.store.connection import file_size
-from lshdb.store.guard import Connection
-from lshdb.store.readonly_sql import run_readonly, sealed_connection
 from lshdb.store.rows import FileState, checked, integers, settings_of, typed
-from lshdb.store.sqlite_errors import translated_errors
 
 _NEIGHBOURS = 5
 """Keys before and after an unknown one that may be meant."""
@@ -85,13 +82,13 @@ class StoredFile:
 class StoreReader:
     """Reads an open database file; values are typed, and errors are lshdb's."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: guard.Connection) -> None:
         self.path = connection.path
         self.limits = connection.limits
         self._connection = connection
         self._rows = connection.rows
         self._settings_row: Any = ()
-        with translated_errors(self.path):
+        with sqlite_errors.translated_errors(self.path):
             self._read_settings()
         connection.check_unchanged()
 
@@ -114,7 +111,9 @@ class StoreReader:
         Its settings are those of the index that it reads: another process may have reindexed it.
         """
         self._connection.check_file()
-        connection = sealed_connection(self.path, self._connection.timeout, one_moment=True)
+        connection = readonly_sql.sealed_connection(
+            self.path, self._connection.timeout, one_moment=True
+        )
         connection.limits = self.limits
         connection.text_factory = str  # text that is not UTF-8 is damage
         try:
@@ -125,11 +124,14 @@ class StoreReader:
     @contextmanager
     def where(
         self, expression: str, parameters: Parameters
-    ) -> Iterator[tuple[StoreReader, Condition]]:
+    ) -> Iterator[tuple[StoreReader, conditions.Condition]]:
         """A user's condition on documents, and a reader of the same file at the same moment."""
         self._connection.check_owner()
         with self.beside() as reader:
-            yield reader, Condition(reader._connection, self.path, expression, parameters)
+            yield (
+                reader,
+                conditions.Condition(reader._connection, self.path, expression, parameters),
+            )
 
     @property
     def settings(self) -> Settings:
@@ -180,7 +182,7 @@ class StoreReader:
 
     def _integers(self, statement: str, *parameters: SqlValue) -> npt.NDArray[np.int64]:
         """The values of a result, row by row, int64[any], without a list of all its rows."""
-        with translated_errors(self.path):
+        with sqlite_errors.translated_errors(self.path):
             found = integers(self._connection.execute(statement, parameters))
         self._connection.check_unchanged()
         return found
@@ -362,7 +364,7 @@ class StoreReader:
     def keys_containing(self, part: str, most: int, seconds: float) -> list[str]:
         """Keys that contain a text, whatever the case of ASCII: as many as are found in time."""
         found: list[str] = []
-        with translated_errors(self.path), self._connection.limited(seconds):
+        with sqlite_errors.translated_errors(self.path), self._connection.limited(seconds):
             for (key,) in self._connection.execute(sql.KEYS_CONTAINING, (part.lower(), most)):
                 found.append(checked(key, str))
         return found
@@ -406,7 +408,7 @@ class StoreReader:
         wanted = [word.casefold() for word in words]
         found: list[tuple[str, str]] = []
         end = time.monotonic() + seconds
-        with translated_errors(self.path):
+        with sqlite_errors.translated_errors(self.path):
             cursor = self._connection.execute(sql.DOCUMENTS_AFTER, (after,))
             for doc_id, key, content in cursor:
                 if content is not None:
@@ -434,7 +436,9 @@ class StoreReader:
         After `seconds` it is interrupted.
         """
         self._connection.check_file()
-        return run_readonly(self.path, statement, self._connection.timeout, parameters, seconds)
+        return readonly_sql.run_readonly(
+            self.path, statement, self._connection.timeout, parameters, seconds
+        )
 
     def _document(self, row: tuple[SqlValue, ...]) -> DocumentRow:
         kinds = (int, str, int, str | None, str | None, bytes | None)

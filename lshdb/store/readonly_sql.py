@@ -8,10 +8,8 @@ from time import monotonic
 
 from lshdb.errors import QueryError
 from lshdb.options import Parameters, SqlValue
+from lshdb.store import functions, guard, sqlite_errors
 from lshdb.store.connection import connect, file_size
-from lshdb.store.functions import register_functions
-from lshdb.store.guard import Connection
-from lshdb.store.sqlite_errors import translated_errors
 
 _ALLOWED = {
     sqlite3.SQLITE_SELECT,
@@ -110,17 +108,17 @@ def restrict(
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, largest)
 
 
-def sealed_connection(path: Path, timeout: float, *, one_moment: bool = False) -> Connection:
+def sealed_connection(path: Path, timeout: float, *, one_moment: bool = False) -> guard.Connection:
     """A connection for a user's SQL, which can only read.
 
     With `one_moment` it is in a transaction, and sees one state of the file until it is closed.
     """
     connection = connect(path, "read", timeout, sealed=True)
     try:
-        with translated_errors(path):
+        with sqlite_errors.translated_errors(path):
             if one_moment:
                 connection.execute("BEGIN")  # no SQL may, once it is sealed
-            register_functions(connection)
+            functions.register_functions(connection)
             # In hexadecimal a value has twice its bytes.
             largest = min(max(LARGEST_VALUE, 2 * file_size(path)), 1_000_000_000)
             restrict(connection, largest=largest)
@@ -164,7 +162,7 @@ def user_errors(path: Path, what: str, hint: str = "") -> Iterator[None]:
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         if code not in _REASONS:
-            with translated_errors(path):
+            with sqlite_errors.translated_errors(path):
                 raise
         reason = str(error).partition("\n")[0] + _REASONS[code] + hint
         raise QueryError(f"{what}: {reason}") from error
@@ -207,7 +205,7 @@ def run_readonly(
     return names, _rows(connection, cursor)
 
 
-def _rows(connection: Connection, cursor: sqlite3.Cursor) -> Iterator[tuple[SqlValue, ...]]:
+def _rows(connection: guard.Connection, cursor: sqlite3.Cursor) -> Iterator[tuple[SqlValue, ...]]:
     with closing(connection), user_errors(connection.path, "SQL"):
         for row in cursor:
             yield row

@@ -16,8 +16,7 @@ import numpy as np
 
 from lshdb.errors import DamagedFile, OtherFormat
 from lshdb.options import SqlValue
-from lshdb.shingling.arrays import IntArray
-from lshdb.shingling.shingling import Shingling
+from lshdb.shingling import arrays, shingling
 from lshdb.sketching.constructions import Construction
 from lshdb.sketching.settings import Settings
 from lshdb.store import statements as sql
@@ -55,7 +54,7 @@ def typed(row: Sequence[SqlValue], *kinds: Any) -> tuple[Any, ...]:
     return tuple(row)
 
 
-def integers(rows: Iterable[tuple[SqlValue, ...]]) -> IntArray:
+def integers(rows: Iterable[tuple[SqlValue, ...]]) -> arrays.IntArray:
     """The values of rows, row by row, int64[any]; all must be integers."""
     try:
         # Nearly as fast as np.fromiter, which would cut floats to integers.
@@ -88,7 +87,7 @@ def settings_of(row: Sequence[Any], path: Path) -> Settings:
         return Settings(
             threshold,
             recall,
-            Shingling.parse(shingle),
+            shingling.Shingling.parse(shingle),
             lanes,
             Construction.parse(construction),
             sketch,

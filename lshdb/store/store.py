@@ -12,21 +12,18 @@ from lshdb.errors import DamagedFile, UsageError
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.options import Mode, SqlValue
 from lshdb.sketching.settings import Settings
+from lshdb.store import guard, index, lookups, sqlite_errors
 from lshdb.store import statements as sql
 from lshdb.store.connection import (
     connect,
     create_tables,
     is_new,
 )
-from lshdb.store.guard import Connection
-from lshdb.store.index import Index
-from lshdb.store.lookups import StoreReader
 from lshdb.store.rows import (
     FileState,
     typed,
     write_settings,
 )
-from lshdb.store.sqlite_errors import translated_errors
 from lshdb.store.transactions import Kind, Transaction, empty_log
 
 _MAX_IDS = 1 << 62
@@ -59,16 +56,16 @@ class Opened(Protocol):
         """The file."""
 
 
-class Store(StoreReader):
+class Store(lookups.StoreReader):
     """One open database file. Its settings are checked, its values typed, its errors lshdb's.
 
     Attributes:
         index: the rows of the index.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: guard.Connection) -> None:
         super().__init__(connection)
-        self.index = Index(connection)
+        self.index = index.Index(connection)
         self._run_many = connection.run_many
 
     @classmethod
@@ -90,7 +87,7 @@ class Store(StoreReader):
         connection = connect(path, mode, timeout, sealed=sealed, limits=limits)
         try:
             if mode == "create" and wanted is not None:
-                with translated_errors(path):
+                with sqlite_errors.translated_errors(path):
                     if is_new(connection):
                         settings = wanted()
                         with Transaction(connection, "write"):
@@ -208,5 +205,5 @@ class Store(StoreReader):
 
     def set_index(self, settings: Settings) -> None:
         """Write the threshold, recall and construction of the index."""
-        with translated_errors(self.path):
+        with sqlite_errors.translated_errors(self.path):
             write_settings(self._connection, settings)

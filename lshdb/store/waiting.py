@@ -12,9 +12,8 @@ from typing import Literal
 from lshdb.json_text import dumps
 from lshdb.limits import Limits
 from lshdb.model import DroppedRow
+from lshdb.store import connection, sqlite_errors
 from lshdb.store import statements as sql
-from lshdb.store.connection import CACHE_KIB
-from lshdb.store.sqlite_errors import translated_errors
 
 
 class WaitingDocuments:
@@ -27,7 +26,7 @@ class WaitingDocuments:
             self._connection = sqlite3.connect(path, isolation_level=None)
             self._connection.executescript(
                 "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
-                f"PRAGMA cache_size = -{CACHE_KIB}; " + sql.WAITING_TABLES
+                f"PRAGMA cache_size = -{connection.CACHE_KIB}; " + sql.WAITING_TABLES
             )
 
     def add(self, documents: Iterable[tuple[object, ...]]) -> None:
@@ -93,4 +92,4 @@ class WaitingDocuments:
             self._connection.execute("COMMIT")
 
     def _errors(self) -> AbstractContextManager[None]:
-        return translated_errors(self._path)
+        return sqlite_errors.translated_errors(self._path)

@@ -12,9 +12,8 @@ from lshdb.options import TuneOptions
 from lshdb.sketching.constructions import MAX_LANES, Construction, candidate_probability
 from lshdb.sketching.settings import MIN_LANES
 from lshdb.store.store import Store
+from lshdb.tuning import resolve, sampling
 from lshdb.tuning.analysis import Distribution, candidates_per_query, curve, rows_per_query
-from lshdb.tuning.resolve import PERMUTATIONS, RECALL, THRESHOLD, choose_construction
-from lshdb.tuning.sampling import distribution_of
 
 BAND_BYTES = 20
 """Bytes of a band row in the file, measured with dbstat: 19.6 to 20.1."""
@@ -67,18 +66,18 @@ def tune(options: TuneOptions) -> list[Tuned]:
     >>> tune(threshold=0.8, recall=0.99)[0].construction
     Construction(rows=6, bands=16)
     """
-    threshold, recall = options.threshold or THRESHOLD, options.recall or RECALL
+    threshold, recall = options.threshold or resolve.THRESHOLD, options.recall or resolve.RECALL
     permutations, distribution = options.permutations, options.distribution
     documents, construction = options.documents or 0, options.construction
     named = None if construction is None else Construction.parse(construction)
     lanes = permutations
     if lanes is None:
-        lanes = max(PERMUTATIONS, 0 if named is None else named.lanes)
+        lanes = max(resolve.PERMUTATIONS, 0 if named is None else named.lanes)
     if not MIN_LANES <= lanes <= MAX_LANES:
         raise UsageError(f"{lanes} permutations are not {MIN_LANES} to {MAX_LANES}")
     if named is not None and named.lanes > lanes:
         raise UsageError(f"{named} takes {named.lanes} lanes, and there are {lanes} permutations")
-    usual = choose_construction(threshold, recall, lanes)
+    usual = resolve.choose_construction(threshold, recall, lanes)
     below = np.linspace(0, threshold, 33)[1:-1]
     judged, costs = dict[Construction, Tuned](), dict[Construction, float]()
     for one in _all(threshold, recall, lanes):
@@ -110,7 +109,7 @@ def tune_stored(store: Store, options: TuneOptions) -> list[Tuned]:
     if permutations is None:
         lanes = 0 if construction is None else Construction.parse(construction).lanes
         permutations = max(own.permutations, lanes)
-    count, distribution = distribution_of(store, options.seed)
+    count, distribution = sampling.distribution_of(store, options.seed)
     return tune(
         replace(
             options,
@@ -148,7 +147,7 @@ def describe(
 
 def _all(threshold: float, recall: float, lanes: int) -> Iterator[Construction]:
     """Constructions that reach the recall, each with the last level that fits it best."""
-    yield choose_construction(threshold, recall, lanes)
+    yield resolve.choose_construction(threshold, recall, lanes)
     # By the rows of the first level; 1 is a cascade that starts with OR.
     for rows in range(1, lanes + 1):
         yield from _last("and", rows, "", threshold, recall, lanes)

@@ -19,13 +19,11 @@ import numpy.typing as npt
 from lshdb.groups import takes
 from lshdb.options import MeasureOptions
 from lshdb.progress import shown
-from lshdb.search.buckets import candidate_ids
-from lshdb.search.similarity import Exact, canonical_ids, min_estimate
+from lshdb.search import buckets, similarity
 from lshdb.shingling.arrays import bounded
 from lshdb.sketching.constructions import Construction
 from lshdb.store.store import Opened, Store
-from lshdb.tuning.analysis import Distribution, candidates_per_query, curve
-from lshdb.tuning.sampling import agreeing, sample_documents
+from lshdb.tuning import analysis, sampling
 
 PARTS = 4
 """Number of equal ranges from the threshold to 1 with a recall each."""
@@ -121,7 +119,7 @@ def measure(database: Opened, options: MeasureOptions) -> Measured:
         documents = count - empty
         if sample is None:
             sample = _affordable(store, documents, seed)
-        doc_ids, signatures = sample_documents(
+        doc_ids, signatures = sampling.sample_documents(
             store, np.random.default_rng(seed), sample, documents
         )
         counts = _Counts(store, threshold, doc_ids)
@@ -138,8 +136,8 @@ def measure(database: Opened, options: MeasureOptions) -> Measured:
 
 def _affordable(store: Store, documents: int, seed: int) -> int:
     """How many queries take some seconds, estimated from the candidates of a few."""
-    _, signatures = sample_documents(store, np.random.default_rng(seed), _PILOT, documents)
-    found = [len(candidate_ids(store, signature)) for signature in signatures]
+    _, signatures = sampling.sample_documents(store, np.random.default_rng(seed), _PILOT, documents)
+    found = [len(buckets.candidate_ids(store, signature)) for signature in signatures]
     compared = store.limits.measure_lanes // max(1, documents * store.settings.permutations)
     verified = store.limits.measure_candidates * len(found) // max(1, sum(found))
     return max(_MIN_QUERIES, min(_MAX_QUERIES, compared, verified))
@@ -165,7 +163,7 @@ def _candidates(
     store: Store, signatures: Signatures, doc_ids: Ids
 ) -> Iterator[tuple[slice, list[Ids]]]:
     """The candidates of some queries at a time, doc_ids int64[c] of each, without itself."""
-    each = (candidate_ids(store, signature) for signature in signatures)
+    each = (buckets.candidate_ids(store, signature) for signature in signatures)
     others = (own[own != doc_id] for own, doc_id in zip(each, doc_ids, strict=True))
     start = 0
     maximum = store.limits.measure_held
@@ -181,7 +179,7 @@ class _Counts:
         self._store, self._threshold, self._queries = store, threshold, queries
         self._bounds = np.linspace(threshold, 1, PARTS + 1)
         self._agree = np.zeros(settings.permutations + 1, dtype=np.int64)
-        minimum = float(min_estimate(threshold, settings.permutations))
+        minimum = float(similarity.min_estimate(threshold, settings.permutations))
         if not settings.content:
             minimum = threshold
         # An estimate is a whole number of lanes; rounding must not lose the last one.
@@ -201,7 +199,7 @@ class _Counts:
     ) -> None:
         """Compare q queries uint32[q, k] with documents uint32[n, k]."""
         queries = self._queries[part]
-        agree = agreeing(signatures, others)
+        agree = sampling.agreeing(signatures, others)
         self._agree += np.bincount(agree.ravel(), minlength=len(self._agree))
         is_candidate = np.zeros(agree.shape, dtype=np.bool_)
         for index, found in enumerate(candidates):
@@ -218,15 +216,15 @@ class _Counts:
             both = np.concatenate([queries[row], doc_ids[column]])
             documents, indices = np.unique(both, return_inverse=True)
             shingles, digests = self._store.sizes(documents)
-            same, contents = canonical_ids(digests), self._store.contents
-            exact = Exact(
+            same, contents = similarity.canonical_ids(digests), self._store.contents
+            exact = similarity.Exact(
                 contents, documents, same, shingles, self._store.settings, self._store.limits
             )
             scores = exact.scores(indices[: len(row)], indices[len(row) :], self._threshold)
         similar = scores >= self._threshold
         row, column, scores = row[similar], column[similar], scores[similar]
         found = is_candidate[row, column]
-        p = curve(scores, self._store.settings.construction)
+        p = analysis.curve(scores, self._store.settings.construction)
         self._similar_candidates += int(found.sum())
         self._expected_similar += float(p.sum())
         # In a pair of two queries, each finds the other or neither does: it counts once.
@@ -246,8 +244,8 @@ class _Counts:
         agree[-1] -= sample  # each query with itself
         weights = agree / max(1, agree.sum())
         lanes = settings.permutations
-        distribution = Distribution(np.arange(lanes + 1) / lanes, weights, lanes)
-        expected = candidates_per_query(distribution, max(0, documents - 1), construction)
+        distribution = analysis.Distribution(np.arange(lanes + 1) / lanes, weights, lanes)
+        expected = analysis.candidates_per_query(distribution, max(0, documents - 1), construction)
         precision = expected_precision = None
         if self._candidates:
             precision = self._similar_candidates / self._candidates

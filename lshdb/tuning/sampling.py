@@ -4,8 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import warn_of_limit
-from lshdb.search.buckets import buckets_of, members
-from lshdb.search.limits import sample_cut
+from lshdb.search import buckets, limits
 from lshdb.sketching.constructions import Construction
 from lshdb.store.store import Store
 from lshdb.tuning.analysis import Distribution, curve, curve_threshold
@@ -59,15 +58,15 @@ def _neighbours(store: Store, doc_ids: Ids, signatures: Signatures) -> npt.NDArr
     mates = np.zeros(lanes + 1)
     cut = 0
     for doc_id, signature in zip(doc_ids.tolist(), signatures, strict=True):
-        keys = buckets_of(store, signature)[np.newaxis]
-        some = members(store, keys, first=maximum + 1)
+        keys = buckets.buckets_of(store, signature)[np.newaxis]
+        some = buckets.members(store, keys, first=maximum + 1)
         cut += bool((some.sizes > maximum).any())
         others = np.unique(some.doc_ids)
         own = store.signatures_of(others[others != doc_id])
         agree = agreeing(signature[np.newaxis], own)
         mates += np.bincount(agree.ravel(), minlength=lanes + 1)
     if cut:
-        warn_of_limit(sample_cut(cut, len(doc_ids), maximum))
+        warn_of_limit(limits.sample_cut(cut, len(doc_ids), maximum))
     return mates / len(doc_ids)
 
 

@@ -17,10 +17,7 @@ from starlette.types import ASGIApp
 
 import lshdb
 from lshdb.json_text import dumps
-from lshdb.web import views
-from lshdb.web.guarding import RULES, ruled
-from lshdb.web.rendering import Links, Page, html
-from lshdb.web.reviewing import Forbidden, Review
+from lshdb.web import guarding, rendering, reviewing, views
 
 STATIC = Path(__file__).parent / "static"
 _LARGEST_FORM = 2_000_000
@@ -29,7 +26,7 @@ _SQL_AT_ONCE = 4
 """Statements of visitors that run at once; others wait, and no other page waits for them."""
 
 
-def pages(path: Path, name: str, review: Review | None = None) -> ASGIApp:
+def pages(path: Path, name: str, review: reviewing.Review | None = None) -> ASGIApp:
     """The application for a file; `name` is what its pages call it.
 
     In a review browsers may run our own script, and no other.
@@ -49,9 +46,11 @@ def pages(path: Path, name: str, review: Review | None = None) -> ASGIApp:
 
         return await to_thread.run_sync(run, limiter=limiter if page == "sql" else None)
 
-    def respond(request: Request, page: Page, as_json: bool) -> Response:
+    def respond(request: Request, page: rendering.Page, as_json: bool) -> Response:
         scope = request.scope
-        links: Links = scope.get("lshdb.links") or Links(scope.get("root_path", ""))
+        links: rendering.Links = scope.get("lshdb.links") or rendering.Links(
+            scope.get("root_path", "")
+        )
         if page.redirect is not None:
             to, query = page.redirect
             # 303: Back and Reload do not post the form again.
@@ -63,12 +62,14 @@ def pages(path: Path, name: str, review: Review | None = None) -> ASGIApp:
             status = 202 if page.status == 200 and page.data.get("waiting") else page.status
             return Response(dumps(page.data), status, media_type="application/json")
         return Response(
-            html(page, links, database=name, review=review), page.status, media_type="text/html"
+            rendering.html(page, links, database=name, review=review),
+            page.status,
+            media_type="text/html",
         )
 
     def problem(request: Request, error: Exception) -> Response:
         status, reason = _problem(error, request.method)
-        page = Page(
+        page = rendering.Page(
             "problem", HTTPStatus(status).phrase.capitalize(), {"reason": reason}, status=status
         )
         return respond(request, page, request.url.path.endswith(".json"))
@@ -94,8 +95,8 @@ def pages(path: Path, name: str, review: Review | None = None) -> ASGIApp:
         },
     )
     policy = "content-security-policy"
-    scripts = {} if review is None else {policy: f"{RULES[policy]}; script-src 'self'"}
-    return ruled(application, RULES | scripts)
+    scripts = {} if review is None else {policy: f"{guarding.RULES[policy]}; script-src 'self'"}
+    return guarding.ruled(application, guarding.RULES | scripts)
 
 
 def _problem(error: Exception, method: str) -> tuple[int, str]:
@@ -128,7 +129,7 @@ async def _form(request: Request) -> dict[str, str]:
 
 
 _STATUS: Mapping[type[Exception] | tuple[type[Exception], ...], int] = {
-    Forbidden: 403,
+    reviewing.Forbidden: 403,
     (lshdb.KeyNotFound, lshdb.NotADatabase): 404,
     (lshdb.UsageError, lshdb.ContentError, lshdb.InputError, lshdb.QueryError): 400,
     RecursionError: 400,  # JSON of metadata as deep as it may be

@@ -19,13 +19,9 @@ from datasette.utils.asgi import Forbidden, NotFound, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lshdb.errors import LshdbError, NotADatabase
-from lshdb.store.connection import is_lshdb
-from lshdb.store.functions import register_functions
-from lshdb.store.readonly_sql import LARGEST_VALUE, restrict
+from lshdb.store import connection, functions, readonly_sql
+from lshdb.web import guarding, rendering, views
 from lshdb.web.app import pages
-from lshdb.web.guarding import guarded, ruled
-from lshdb.web.rendering import Links
-from lshdb.web.views import opened
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
@@ -45,8 +41,8 @@ _OWN_RULES = {
 """Rules for browsers on Datasette's own pages: nothing comes from other sites."""
 _REFUSED = {
     23: "of an lshdb file only reading is allowed",
-    18: f"of an lshdb file Datasette shows values of up to {LARGEST_VALUE >> 20} MiB; lshdb's own "
-    "pages have larger documents",
+    18: f"of an lshdb file Datasette shows values of up to {readonly_sql.LARGEST_VALUE >> 20} MiB; "
+    "lshdb's own pages have larger documents",
 }
 """What SQLite's codes SQLITE_AUTH and SQLITE_TOOBIG mean here."""
 _pages = cache(pages)
@@ -65,7 +61,7 @@ def asgi_wrapper(datasette: Datasette) -> Callable[[ASGIApp], ASGIApp]:
     hosts = {name.lower() for name in ([given] if isinstance(given, str) else given)}
 
     def wrap(app: ASGIApp) -> ASGIApp:
-        ours = guarded(ruled(app, _OWN_RULES), hosts)
+        ours = guarding.guarded(guarding.ruled(app, _OWN_RULES), hosts)
 
         async def choose(scope: Scope, receive: Receive, send: Send) -> None:
             shown = scope["type"] == "http" and any(map(_is_ours, datasette.databases.values()))
@@ -83,13 +79,13 @@ def prepare_connection(conn: Any, database: str, datasette: Datasette) -> None:
     if path is None:
         several = database == "_memory" and datasette.crossdb
         if several and any(map(_is_ours, datasette.databases.values())):
-            restrict(conn, attaching=True)  # Datasette attaches the files to it next
+            readonly_sql.restrict(conn, attaching=True)  # Datasette attaches the files to it next
         return
     # Datasette reports damaged files and those of other programs.
     with suppress(LshdbError, conn.Error):
-        if is_lshdb(conn):
-            restrict(conn)
-            register_functions(conn)
+        if connection.is_lshdb(conn):
+            readonly_sql.restrict(conn)
+            functions.register_functions(conn)
 
 
 @hookimpl
@@ -145,9 +141,9 @@ def _root(datasette: Datasette) -> str:
     return str(datasette.urls.path("/-/lshdb"))
 
 
-def _links(datasette: Datasette, name: str) -> Links:
+def _links(datasette: Datasette, name: str) -> rendering.Links:
     tables = str(datasette.urls.database(name))
-    return Links(f"{_root(datasette)}/{tables.rpartition('/')[2]}", tables)
+    return rendering.Links(f"{_root(datasette)}/{tables.rpartition('/')[2]}", tables)
 
 
 def _is_ours(attached: Attached) -> bool:
@@ -156,7 +152,7 @@ def _is_ours(attached: Attached) -> bool:
         return False
     if attached.path not in _ours:
         try:
-            with opened(Path(attached.path), 0.0):  # all requests wait here
+            with views.opened(Path(attached.path), 0.0):  # all requests wait here
                 _ours[attached.path] = True
         except NotADatabase:
             _ours[attached.path] = False

@@ -24,12 +24,7 @@ from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
 from lshdb.search.differences import shown_rows
 from lshdb.store.store import Store
-from lshdb.web.address import Filters
-from lshdb.web.beside import contents_beside, lines_of
-from lshdb.web.drawing import columns, s_curve
-from lshdb.web.listing import chosen, described
-from lshdb.web.rendering import rendered
-from lshdb.web.surveys import survey_clusters, survey_pairs
+from lshdb.web import address, beside, drawing, listing, rendering, surveys
 
 MAX_PAIRS = 1_000
 """Pairs side by side."""
@@ -79,17 +74,19 @@ def report(
         settings, info = database.settings, database.info()
         least = asked.threshold or settings.threshold
         request = regrouped(asked, ClustersOptions, threshold=least)
-        found = survey_pairs(store, request, progress)
-        survey = survey_clusters(store, request, progress)
+        found = surveys.survey_pairs(store, request, progress)
+        survey = surveys.survey_clusters(store, request, progress)
         same = [pair for pair in found.items if pair.identical]
         copies = _copies(same)
         shown = _chosen([pair for pair in found.items if not pair.identical], survey.items, pairs)
-        largest = chosen(survey, Filters())[:_CLUSTERS]
+        largest = listing.chosen(survey, address.Filters())[:_CLUSTERS]
         parts: list[Markup] = []
         size = 0
         for number, pair in enumerate(shown, 1):
             progress(number, len(shown), "pairs shown side by side")
-            part = rendered("report_pair", number=number, pair=pair, **_beside(database, pair))
+            part = rendering.rendered(
+                "report_pair", number=number, pair=pair, **_beside(database, pair)
+            )
             size += len(part.encode())
             if size > _PAIRS_BYTES:
                 break
@@ -98,7 +95,7 @@ def report(
         decided = Verdicts(decisions)
         style = "".join((_CSS / name).read_text("utf-8") for name in ("lshdb.css", "report.css"))
         digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-        return rendered(
+        return rendering.rendered(
             "report",
             review=None,
             title=f"Near duplicates in {path.name}" if title is None else title,
@@ -108,12 +105,14 @@ def report(
             info=info,
             asked=asked,
             threshold=least,
-            curve=s_curve(settings.construction, least),
+            curve=drawing.s_curve(settings.construction, least),
             found=found,
-            columns=columns(found.histogram),
+            columns=drawing.columns(found.histogram),
             identical=len(same),
             copies=copies,
-            clusters=[described(survey.items[at], decided, least, _MEMBERS) for at in largest],
+            clusters=[
+                listing.described(survey.items[at], decided, least, _MEMBERS) for at in largest
+            ],
             survey=survey,
             listed=[*((0, pair) for pair in copies), *enumerate(shown[: len(parts)], 1)],
             left_out=len(shown) - len(parts),
@@ -142,10 +141,10 @@ def _chosen(best: list[Pair], clusters: list[Cluster], pairs: int) -> list[Pair]
 def _beside(database: Database, pair: Pair) -> dict[str, Any]:
     """The values for two documents side by side."""
     a, b = database.get(pair.a).content, database.get(pair.b).content
-    texts, sets = contents_beside(a, b, elements=_ROWS, limit=_TEXT)
+    texts, sets = beside.contents_beside(a, b, elements=_ROWS, limit=_TEXT)
     if texts is None:
         return {"texts": None, "sets": sets}
     # Of long texts the rows that differ, and some around them.
     shown = shown_rows(texts.rows, _BESIDE if len(texts.rows) > _WHOLE else None)
-    lines = list(islice(lines_of(texts, shown, 0, len(texts.rows)), _ROWS + 1))
+    lines = list(islice(beside.lines_of(texts, shown, 0, len(texts.rows)), _ROWS + 1))
     return {"texts": texts, "lines": lines[:_ROWS], "cut": len(lines) > _ROWS or texts.cut}

@@ -11,9 +11,7 @@ import uvicorn
 
 import lshdb
 from lshdb.errors import LshdbError
-from lshdb.web.app import pages
-from lshdb.web.guarding import guarded
-from lshdb.web.reviewing import Review
+from lshdb.web import app, guarding, reviewing
 
 HOST = "127.0.0.1"
 
@@ -32,9 +30,9 @@ def serve(path: Path, port: int, ready: Callable[[str], None], reviewer: str | N
         LshdbError: the port cannot be opened.
     """
     path = path.absolute()
-    review = None if reviewer is None else Review(path, reviewer)
+    review = None if reviewer is None else reviewing.Review(path, reviewer)
     config = uvicorn.Config(
-        guarded(pages(path, path.stem, review)),
+        guarding.guarded(app.pages(path, path.stem, review)),
         log_level="error",
         lifespan="off",
         server_header=False,

@@ -31,15 +31,11 @@ from lshdb.shingling.shingling import Content
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.sketching.settings import settings_record
 from lshdb.store.store import Store
-from lshdb.web import listing, pasted
+from lshdb.web import beside, drawing, listing, pasted, reviewing, surveys
 from lshdb.web.address import Address, Asked, Filters, parsed, texts_of
-from lshdb.web.beside import PART_ROWS, Beside, Sets, contents_beside, lines_of
-from lshdb.web.drawing import columns, s_curve
 from lshdb.web.listing import Neighbours
 from lshdb.web.rendering import Page, snippet
 from lshdb.web.results import Results, Stage, state_of
-from lshdb.web.reviewing import MAX_MEMBERS, Next, Review, documents_of
-from lshdb.web.surveys import Survey, survey_clusters, survey_pairs
 
 TIMEOUT = 5.0
 """Seconds that a page waits for a locked file."""
@@ -108,7 +104,7 @@ class Visit:
     name: str
     arguments: Mapping[str, str]
     posted: Mapping[str, str] | None = None
-    review: Review | None = None
+    review: reviewing.Review | None = None
     notes: list[str] = field(default_factory=list)
     outdated: bool = False
     waiting: dict[str, Stage] = field(default_factory=dict)
@@ -192,7 +188,7 @@ def overview(visit: Visit) -> Page:
         **vars(info),
         "name": visit.name,
         "settings": settings_record(settings),
-        "curve": s_curve(settings.construction, settings.threshold),
+        "curve": drawing.s_curve(settings.construction, settings.threshold),
     }
     for name, part in (("clusters", _all_clusters), ("pairs", _all_pairs)):
         try:
@@ -213,10 +209,10 @@ def _all_clusters(visit: Visit) -> dict[str, Any]:
 
 def _all_pairs(visit: Visit) -> dict[str, Any]:
     survey = _survey(visit, "pairs", Filters())
-    return _counts(survey, set()) | {"similarities": columns(survey.histogram)}
+    return _counts(survey, set()) | {"similarities": drawing.columns(survey.histogram)}
 
 
-def _counts(survey: Survey[Any], done: set[int]) -> dict[str, Any]:
+def _counts(survey: surveys.Survey[Any], done: set[int]) -> dict[str, Any]:
     """How many clusters or pairs there are, and how many are decided."""
     return asdict(survey.totals) | {"decided": len(done)}
 
@@ -314,9 +310,11 @@ def compare(visit: Visit) -> Page:
     else:
         title = one = visit.required("a")
 
-    def make(database: Database, _: Progress) -> tuple[Comparison, Beside | None, Sets | None]:
+    def make(
+        database: Database, _: Progress
+    ) -> tuple[Comparison, beside.Beside | None, beside.Sets | None]:
         made = database.compare(one, b)
-        texts, sets = contents_beside(
+        texts, sets = beside.contents_beside(
             made.a_content,
             made.b_content,
             elements=_ELEMENTS,
@@ -346,15 +344,15 @@ def compare(visit: Visit) -> Page:
     return Page("compare", f"{title} and {b}", data, view)
 
 
-def _side_by_side(visit: Visit, found: Beside) -> tuple[dict[str, Any], dict[str, Any]]:
+def _side_by_side(visit: Visit, found: beside.Beside) -> tuple[dict[str, Any], dict[str, Any]]:
     """The rows of one page of two texts, and where the others are."""
     near = shown_rows(found.rows, visit.asked.only)
-    some, paging = _some(visit, near, PART_ROWS)
-    begins = [0, *near[PART_ROWS::PART_ROWS], len(found.rows)]
+    some, paging = _some(visit, near, beside.PART_ROWS)
+    begins = [0, *near[beside.PART_ROWS :: beside.PART_ROWS], len(found.rows)]
     data = {
         "says": found.says,
         "differences": len(found.starts),
-        "rows": list(lines_of(found, some, *begins[paging.page - 1 : paging.page + 1])),
+        "rows": list(beside.lines_of(found, some, *begins[paging.page - 1 : paging.page + 1])),
         "paging": paging,
     }
     return data, {
@@ -363,7 +361,7 @@ def _side_by_side(visit: Visit, found: Beside) -> tuple[dict[str, Any], dict[str
         "strip": found.strip(_STRIP),
         "page_of": partial(bisect_right, begins[:-1]),
         # Of all rows, not only of those that this page may show.
-        "row_page": lambda row: row // PART_ROWS + 1,
+        "row_page": lambda row: row // beside.PART_ROWS + 1,
     }
 
 
@@ -418,19 +416,21 @@ def _pair(one: Pair, verdicts: Verdicts) -> dict[str, Any]:
     }
 
 
-def _survey(visit: Visit, kind: str, asked: Filters) -> Survey[Any]:
+def _survey(visit: Visit, kind: str, asked: Filters) -> surveys.Survey[Any]:
     """All clusters or pairs; without decisions, so that they keep their places in a review."""
     given = {name: getattr(asked, name) for name in ("threshold", "keep", "star")}
     request = ClustersOptions(**given, ignore_decisions=True)
 
-    def make(database: Database, progress: Progress) -> Survey[Any]:
-        survey = survey_clusters if kind == "clusters" else survey_pairs
+    def make(database: Database, progress: Progress) -> surveys.Survey[Any]:
+        survey = surveys.survey_clusters if kind == "clusters" else surveys.survey_pairs
         return survey(database.store, request, progress)
 
     return visit.wait_for((kind, *given.values()), make)
 
 
-def _reviewed(visit: Visit, kind: str, asked: Filters) -> tuple[Survey[Any], Verdicts, set[int]]:
+def _reviewed(
+    visit: Visit, kind: str, asked: Filters
+) -> tuple[surveys.Survey[Any], Verdicts, set[int]]:
     """All clusters or pairs, the decisions, and the indices of those that are decided."""
     survey, verdicts = _survey(visit, kind, asked), visit.verdicts()
     return survey, verdicts, listing.decided(survey, verdicts)
@@ -466,7 +466,7 @@ def cluster(visit: Visit) -> Page:
         member["bytes"] = size_of.get(member["key"], 0)
     view: dict[str, Any] = {"near": near}
     if visit.review is not None:
-        view |= _form(visit, [member["key"] for member in members[:MAX_MEMBERS]])
+        view |= _form(visit, [member["key"] for member in members[: reviewing.MAX_MEMBERS]])
         left = (member["key"] for member in one["members"] if member["left"])
         view["left"] = [view["places"][key] for key in left if key in view["places"]]
     data = {"cluster": one, "list": near, "paging": paging}
@@ -515,10 +515,10 @@ def decide(visit: Visit) -> Page:
         raise lshdb.UsageError("the form lacks its page: load the page again")
     back = dict(parse_qsl(posted.get("back", ""), keep_blank_values=True))
 
-    def act() -> Next:
+    def act() -> reviewing.Next:
         if undone := posted.get("undo"):
             return came_from, back | _undone(came_from, review.undo(undone))
-        documents = documents_of(posted.get("documents", ""))
+        documents = reviewing.documents_of(posted.get("documents", ""))
         review.decide(posted.get("action", ""), documents, posted.get("note", ""))
         if came_from == "cluster" or (came_from == "compare" and "listed" in back):
             with suppress(Waiting):
@@ -536,7 +536,7 @@ def _undone(page: str, made: Sequence[Decision]) -> dict[str, str]:
     return {"a": keys[0], "b": keys[1]} if page == "compare" and len(keys) == 2 else {}
 
 
-def _next(visit: Visit, page: str, back: dict[str, str]) -> Next:
+def _next(visit: Visit, page: str, back: dict[str, str]) -> reviewing.Next:
     """The next pair of the list, or if this cluster is now decided the next undecided one."""
     asked = parsed(Address, back)
     if page == "cluster":
