@@ -21,13 +21,13 @@ class Members(NamedTuple):
     sizes: IntArray
     doc_ids: IntArray
 
-    def places(self) -> tuple[IntArray, IntArray]:
+    def origins(self) -> tuple[IntArray, IntArray]:
         """The signature and the band of each row, int64[r] both."""
         count, bands = self.sizes.shape
         return np.divmod(np.repeat(np.arange(count * bands), self.sizes.ravel()), bands)
 
     def ranks(self) -> IntArray:
-        """The place of each row in its bucket, from 0: int64[r]."""
+        """The index of each row in its bucket, from 0: int64[r]."""
         sizes = self.sizes.ravel()
         return expand_ranges(np.zeros_like(sizes), sizes)
 
@@ -55,25 +55,25 @@ def members(store: StoreReader, keys: banding.BucketKeys, first: int | None = No
 
 
 def members_up_to(
-    store: StoreReader, keys: banding.BucketKeys, most: int | None, first: int | None = None
+    store: StoreReader, keys: banding.BucketKeys, max_rows: int | None, first: int | None = None
 ) -> Members | None:
-    """The same, or None if there are more rows than `most`."""
+    """The same, or None if there are more rows than `max_rows`."""
     buckets = banding.bucket_codes(np.arange(keys.shape[1]), keys).ravel()
-    place = np.arange(len(buckets))
+    inverse = np.arange(len(buckets))
     if len(keys) > 1:
-        buckets, place = np.unique(buckets, return_inverse=True)
-    bucket, doc_ids = store.members(buckets, first, None if most is None else most + 1)
+        buckets, inverse = np.unique(buckets, return_inverse=True)
+    bucket, doc_ids = store.members(buckets, first, None if max_rows is None else max_rows + 1)
     begins = bucket.searchsorted(np.arange(len(buckets) + 1))
-    sizes = sizes_of(begins)[place]
-    if most is not None and (len(bucket) > most or sizes.sum() > most):
+    sizes = sizes_of(begins)[inverse]
+    if max_rows is not None and (len(bucket) > max_rows or sizes.sum() > max_rows):
         return None
     if len(keys) > 1:
-        doc_ids = doc_ids[expand_ranges(begins[place], sizes)]
+        doc_ids = doc_ids[expand_ranges(begins[inverse], sizes)]
     return Members(sizes.reshape(keys.shape), doc_ids)
 
 
 def candidate_ids(store: StoreReader, signature: npt.NDArray[np.uint32]) -> IntArray:
     """Documents that share a bucket with a signature, or enough of them: int64[c], ascending."""
     found = members(store, buckets_of(store, signature)[np.newaxis])
-    _, bands = found.places()
+    _, bands = found.origins()
     return constructions.candidates_among(bands, found.doc_ids, store.settings.construction)

@@ -2,7 +2,7 @@
 
 `SharedBuckets` gives the pairs of buckets, `thinned` fewer of them if buckets are large.
 
-Documents have numbers: a document's place, from 0, among all that share a bucket with another.
+Documents have numbers: a document's index, from 0, among all that share a bucket with another.
 Pairs come in that order, in chunks, on demand: one bucket may hold all documents, and then has too
 many pairs to hold in memory.
 """
@@ -136,14 +136,14 @@ class SharedBuckets:
         Yields:
             int64[c] and int64[c]: pairs (a, b) with a < b, sorted by a, then by b.
         """
-        place = np.arange(len(self.members))
-        later = (np.repeat(self.offsets[1:], self.sizes) - 1 - place).astype(np.int32)
+        index = np.arange(len(self.members))
+        later = (np.repeat(self.offsets[1:], self.sizes) - 1 - index).astype(np.int32)
         if limit is not None:
-            place -= np.repeat(self.offsets[:-1], self.sizes)
-            cut = (place >= limit.first) & np.repeat(self.sizes > limit.whole, self.sizes)
+            index -= np.repeat(self.offsets[:-1], self.sizes)
+            cut = (index >= limit.first) & np.repeat(self.sizes > limit.whole, self.sizes)
             np.minimum(later, limit.others, out=later, where=cut)
             del cut
-        del place
+        del index
         order = np.argsort(self.members, kind="stable")
         first = offsets_of(np.bincount(self.members, minlength=documents))
         work = np.cumsum(np.bincount(self.members, weights=later, minlength=documents))
@@ -169,7 +169,7 @@ class SharedBuckets:
     def _pairs_of_some(
         self, rows: IntArray, later: npt.NDArray[np.int64], waiting: Mask | None, shared: int
     ) -> tuple[IntArray, IntArray]:
-        """The pairs of the members at some places with a number of members after each."""
+        """The pairs of the members at some rows with a number of members after each."""
         keys = np.repeat(self.members[rows].astype(np.int64) << _32, later)
         keys |= self.members[expand_ranges(rows + 1, later)]
         if waiting is not None:
@@ -226,15 +226,15 @@ def _offsets(sizes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     return np.append(begins, len(sizes))
 
 
-def _distinct(keys: npt.NDArray[np.int64], least: int) -> npt.NDArray[np.int64]:
-    """The distinct keys that occur at least a number of times, sorted."""
+def _distinct(keys: npt.NDArray[np.int64], min_count: int) -> npt.NDArray[np.int64]:
+    """The distinct keys that occur at least `min_count` times, sorted."""
     keys = np.sort(keys)
     new = np.ones(len(keys), dtype=np.bool_)
     np.not_equal(keys[1:], keys[:-1], out=new[1:])
-    if least > 1:
-        last = max(len(keys) - least + 1, 0)
+    if min_count > 1:
+        last = max(len(keys) - min_count + 1, 0)
         new[last:] = False
-        new[:last] &= keys[:last] == keys[least - 1 :]
+        new[:last] &= keys[:last] == keys[min_count - 1 :]
     return keys[new]
 
 
@@ -273,14 +273,14 @@ def prefix_filtered(
     documents = np.unique(buckets.members[of_hot]).astype(np.int64)
     few = exact.sizes[documents].sum() <= exact.limits.join_hashes
     known = [*exact.public_sets(documents)] if few else None
-    counts, least = _count(known or exact.public_sets(documents))
+    counts, min_size = _count(known or exact.public_sets(documents))
     frequent = np.zeros(len(exact.sizes), dtype=np.bool_)
     hashes, holders = [np.empty(0, np.uint64)], [np.empty(0, np.int32)]
     rows = 0
     for some, sets in known or exact.public_sets(documents):
         count = counts[_slots(sets.hashes)]
         sizes = np.diff(sets.offsets)
-        shared = threshold / (1 + threshold) * (sizes + np.maximum(least, threshold * sizes))
+        shared = threshold / (1 + threshold) * (sizes + np.maximum(min_size, threshold * sizes))
         length = sizes + 1 - np.ceil(shared - _ROUNDING).astype(np.int64)
         of_set = np.repeat(np.arange(len(some)), sizes)
         # Hashes are sorted, so that those with equal counts have the same order in all documents.
@@ -288,9 +288,9 @@ def prefix_filtered(
         inside = np.arange(len(order)) - sets.offsets[of_set] < length[of_set]
         first, holder = order[inside], some[of_set[inside]]
         count = count[first]
-        most = exact.limits.rare_holders
-        frequent[holder[count > most]] = True
-        rare = (count > 1) & (count <= most)
+        max_holders = exact.limits.rare_holders
+        frequent[holder[count > max_holders]] = True
+        rare = (count > 1) & (count <= max_holders)
         hashes.append(sets.hashes[first[rare]])
         holders.append(holder[rare].astype(np.int32))
         rows += len(hashes[-1])
@@ -309,11 +309,11 @@ def _pairs(sizes: npt.NDArray[np.int64]) -> int:
 def _count(read: Iterable[tuple[IntArray, Shingles]]) -> tuple[npt.NDArray[np.uint32], int]:
     """How many sets have a shingle, or another in the same slot; and the smallest set's size."""
     counts = np.zeros(1 << _SLOT_BITS, dtype=np.uint32)
-    least = []
+    sizes = []
     for _, sets in read:
         np.add.at(counts, _slots(sets.hashes), np.uint32(1))
-        least.append(int(np.diff(sets.offsets).min()))
-    return counts, min(least)
+        sizes.append(int(np.diff(sets.offsets).min()))
+    return counts, min(sizes)
 
 
 def _slots(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:

@@ -106,13 +106,16 @@ def _passages(
 ) -> tuple[Passage, ...] | None:
     if not isinstance(a, str) or not isinstance(b, str):
         return None
-    settings, most = store.settings, store.limits.text_characters
-    if (longest := max(len(a), len(b))) > most:
-        warn_of_limit(limits.text_cut(longest - most, most))
+    settings, max_length = store.settings, store.limits.text_characters
+    if (longest := max(len(a), len(b))) > max_length:
+        warn_of_limit(limits.text_cut(longest - max_length, max_length))
     every = passage_windows.Counting.of(settings, np.empty(0, dtype=np.int64))
     size = settings.shingling.size
     # Cut between words: a part of a word would be another word.
-    cut = [text if len(text) <= most else text[:most].rsplit(maxsplit=1)[0] for text in (a, b)]
+    cut = [
+        text if len(text) <= max_length else text[:max_length].rsplit(maxsplit=1)[0]
+        for text in (a, b)
+    ]
     texts = replace(every, run=size).windows_of(cut)
     if texts.units.min() < size:
         # A shorter text is one shingle, which only a text of the same words equals.

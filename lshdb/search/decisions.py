@@ -112,12 +112,12 @@ class Verdicts:
 
 
 class Decided:
-    """The decisions about some documents, by their places.
+    """The decisions about some documents, by their indices.
 
     Attributes:
         keep: bool[m], those to keep.
         drop: bool[m], those to drop.
-        different: int64[k], the places of those that are marked different from others.
+        different: int64[k], the indices of those that are marked different from others.
     """
 
     def __init__(self, doc_ids: IntArray, rows: IntArray) -> None:
@@ -129,15 +129,15 @@ class Decided:
         self.drop = np.zeros(len(doc_ids), dtype=np.bool_)
         rows = rows[np.isin(rows[:, 2], doc_ids)]
         self._any = len(rows) > 0
-        places = np.searchsorted(doc_ids, rows[:, 2])
+        indices = np.searchsorted(doc_ids, rows[:, 2])
         groups: defaultdict[int, set[int]] = defaultdict(set)
-        for (decision, verdict, _), place in zip(rows.tolist(), places.tolist(), strict=True):
+        for (decision, verdict, _), index in zip(rows.tolist(), indices.tolist(), strict=True):
             if verdict == _DIFFERENT:
-                groups[place].add(decision)
-                self.drop[place] = False
+                groups[index].add(decision)
+                self.drop[index] = False
             else:
-                self.keep[place] = verdict == _KEEP
-                self.drop[place] = verdict == _DROP
+                self.keep[index] = verdict == _KEEP
+                self.drop[index] = verdict == _DROP
         self._groups = dict(groups)
         self.different = np.array(sorted(groups), dtype=np.int64)
         self._grouped = np.zeros(len(doc_ids), dtype=np.bool_)

@@ -104,17 +104,17 @@ def differences(
     equal = _common(left.contents(), right.contents())
     for matched in [*equal, (len(left.lines), len(right.lines))]:
         pairs = _words_aligned(left, right, range(i, matched[0]), range(j, matched[1]))
-        for place, its_place in [*pairs, matched]:
-            rows += (_alone(left.line(at, alone=True), None) for at in range(i, place))
-            rows += (_alone(None, right.line(at, alone=True)) for at in range(j, its_place))
-            i, j = place + 1, its_place + 1
-            if place == len(left.lines):
+        for index, its_index in [*pairs, matched]:
+            rows += (_alone(left.line(at, alone=True), None) for at in range(i, index))
+            rows += (_alone(None, right.line(at, alone=True)) for at in range(j, its_index))
+            i, j = index + 1, its_index + 1
+            if index == len(left.lines):
                 break
-            if (place, its_place) == matched:
-                left.same.append(left.lines[place][:2])
-                right.same.append(right.lines[its_place][:2])
-            kind: RowKind = "same" if (place, its_place) == matched else "changed"
-            rows.append(Row(kind, left.line(place), right.line(its_place)))
+            if (index, its_index) == matched:
+                left.same.append(left.lines[index][:2])
+                right.same.append(right.lines[its_index][:2])
+            kind: RowKind = "same" if (index, its_index) == matched else "changed"
+            rows.append(Row(kind, left.line(index), right.line(its_index)))
     return rows
 
 
@@ -131,7 +131,7 @@ class _Side:
     Attributes:
         text: the text.
         lines: the start, end and number of each.
-        same: what the other has too, by its places, ascending.
+        same: what the other has too, by offset, ascending.
     """
 
     def __init__(self, text: str, moved: Iterable[Span], blanks: bool) -> None:
@@ -147,7 +147,7 @@ class _Side:
         return [each.rstrip() if self._blanks else " ".join(each.split()) for each in every]
 
     def words(self, some: range) -> list[tuple[int, re.Match[str]]]:
-        """The words and signs of some lines, each with the place of its line."""
+        """The words and signs of some lines, each with the index of its line."""
         return [
             (at, word) for at in some for word in _WORD.finditer(self.text, *self.lines[at][:2])
         ]
@@ -186,7 +186,7 @@ class _Side:
 
 
 def _within(spans: Sequence[Span], start: int, end: int) -> Iterator[Span]:
-    """The parts of ascending spans that are between two places."""
+    """The parts of ascending spans that are between two offsets."""
     for at in range(bisect_right(spans, start, key=itemgetter(1)), len(spans)):
         low, high = spans[at]
         if low >= end:
@@ -206,13 +206,13 @@ def joined_spans(spans: Iterable[Span]) -> list[Span]:
 
 
 def shown_rows(rows: Sequence[Row], around: int | None) -> list[int]:
-    """The places of the rows that differ, and of `around` rows beside each; None for all rows."""
+    """The indices of the rows that differ, and of `around` rows beside each; None for all rows."""
     if around is None:
         return list(range(len(rows)))
     near: set[int] = set()
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         if row.kind != "same":
-            near.update(range(max(place - around, 0), min(place + around + 1, len(rows))))
+            near.update(range(max(index - around, 0), min(index + around + 1, len(rows))))
     return sorted(near)
 
 
@@ -282,7 +282,7 @@ def _common(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
     sizes = [end - behind - start for end in ends]
     parts = isqrt(sizes[0] * sizes[1] // _CELLS) + 1
     cuts = [[start + size * part // parts for part in range(parts + 1)] for size in sizes]
-    found = [(place, place) for place in range(start)]
+    found = [(index, index) for index in range(start)]
     for (low, high), (its_low, its_high) in zip(*map(pairwise, cuts), strict=True):
         pairs = _longest_common(a[low:high], b[its_low:its_high])
         found += ((low + i, its_low + j) for i, j in pairs)
@@ -296,13 +296,13 @@ def _longest_common(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]
     row grow by 0 or 1 from column to column, so a row is one integer with a bit for each column:
     1 where the length stays. See H. Hyyrö, "Bit-parallel LCS-length computation revisited", 2004.
     """
-    places: dict[str, int] = {}
+    columns: dict[str, int] = {}
     for j, item in enumerate(b):
-        places[item] = places.get(item, 0) | 1 << j
+        columns[item] = columns.get(item, 0) | 1 << j
     every = (1 << len(b)) - 1
     rows = [row := every]
     for item in a:
-        if (equal := row & places.get(item, 0)) != 0:
+        if (equal := row & columns.get(item, 0)) != 0:
             row = (row + equal | row - equal) & every
         rows.append(row)
     found = []

@@ -35,7 +35,7 @@ class _Join:
     Attributes:
         settings: those of the index that is read.
         limits: the reader's.
-        doc_ids: int64[m], ascending; a document's number is its place here.
+        doc_ids: int64[m], ascending; a document's number is its index here.
         same: int64[m], for each document the first one with the same content.
         merged: int64[m], the same, except that documents marked different from others stand only
             for themselves.
@@ -60,8 +60,8 @@ class _Join:
         self.progress = progress
         self._fields = request.fields
         self.settings, self.limits = reader.settings, reader.limits
-        least = self.settings.threshold
-        self.threshold = least if request.threshold is None else request.threshold
+        minimum = self.settings.threshold
+        self.threshold = minimum if request.threshold is None else request.threshold
         self.prefix_filtered = False
         self.exact = self.settings.content and not request.estimate
         self.doc_ids, self.buckets = SharedBuckets.collect(self._rows() if own is None else ())
@@ -134,14 +134,14 @@ class _Join:
 
     def described(self, documents: IntArray) -> tuple[list[str], list[dict[str, Any]] | None]:
         """The keys of documents int64[n], and the requested fields; None if there are none."""
-        some, place = np.unique(documents, return_inverse=True)
+        some, inverse = np.unique(documents, return_inverse=True)
         keys = self._reader.keys_of(self.doc_ids[some])
         metadata = None
         if self._fields:
             stored = self._reader.metadata_of(self.doc_ids[some], self._fields)
             found = [picked(one, self._fields) for one in stored]
-            metadata = [found[i] for i in place.tolist()]
-        return [keys[i] for i in place.tolist()], metadata
+            metadata = [found[i] for i in inverse.tolist()]
+        return [keys[i] for i in inverse.tolist()], metadata
 
     def order(self, keep: Keep) -> IntArray:
         """int64[m]: the documents, in the order of preference to keep."""
@@ -240,11 +240,11 @@ def _candidates_with(join: _Join, doc_id: int) -> Iterator[tuple[IntArray, IntAr
     """The candidate pairs with one document, in the same order."""
     if doc_id not in join.doc_ids:
         return
-    place = int(np.searchsorted(join.doc_ids, doc_id))
+    index = int(np.searchsorted(join.doc_ids, doc_id))
     others = np.flatnonzero(join.doc_ids != doc_id)
     for part in chunks(len(others), join.limits.pairs_chunk):
         some = others[part]
-        yield np.minimum(some, place), np.maximum(some, place)
+        yield np.minimum(some, index), np.maximum(some, index)
 
 
 def _best(join: _Join, candidates: Iterator[tuple[IntArray, IntArray]], top: int) -> Scored:
@@ -254,15 +254,15 @@ def _best(join: _Join, candidates: Iterator[tuple[IntArray, IntArray]], top: int
     the last of them: most are ruled out before they are compared.
     """
     a = b = np.zeros(0, dtype=np.int64)
-    scores, least = np.zeros(0), join.threshold
+    scores, min_similarity = np.zeros(0), join.threshold
     for one, other in candidates:
-        more = join.similar(one, other, least)
+        more = join.similar(one, other, min_similarity)
         a, b = np.append(a, more[0]), np.append(b, more[1])
         scores = np.append(scores, more[2])
         order = np.argsort(-scores, kind="stable")[:top]
         a, b, scores = a[order], b[order], scores[order]
         if len(scores) == top:
-            least = float(scores[-1])
+            min_similarity = float(scores[-1])
     return a, b, scores
 
 
@@ -401,7 +401,7 @@ def _stars(
 ) -> tuple[IntArray, npt.NDArray[np.float64]]:
     """Stars: in order, each document takes the similar ones that are not taken yet.
 
-    Documents are renumbered by their place in the order; the first of equal ones stands for all.
+    Documents are renumbered by their index in the order; the first of equal ones stands for all.
     """
     count = len(join)
     number = np.empty(count, dtype=np.int64)

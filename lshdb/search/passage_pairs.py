@@ -154,8 +154,8 @@ class _Stored:
         """The windows of some documents."""
         documents = self.documents[numbers]
         ends = documents["windows"] + documents["count"] * WINDOW.itemsize
-        places = zip(documents["windows"].tolist(), ends.tolist(), strict=True)
-        data = b"".join([self.spool[begin:end] for begin, end in places])
+        bounds = zip(documents["windows"].tolist(), ends.tolist(), strict=True)
+        data = b"".join([self.spool[begin:end] for begin, end in bounds])
         return Texts(
             np.frombuffer(data, dtype=WINDOW),
             offsets_of(documents["count"]),
@@ -248,10 +248,10 @@ def _candidates(stored: _Stored) -> IntArray:
         other[1:] = np.any([np.diff(one[order]) != 0 for one in sums], axis=0)
         lists = order[other & (counts[order] > 1)]
         document = document[expand_ranges(begins[lists], counts[lists])]
-        place = np.arange(len(document))
-        later = np.repeat(np.cumsum(counts[lists]), counts[lists]) - place - 1
+        index = np.arange(len(document))
+        later = np.repeat(np.cumsum(counts[lists]), counts[lists]) - index - 1
         for some in chunks_of(later, _PAIRS):
-            others = document[expand_ranges(place[some] + 1, later[some])]
+            others = document[expand_ranges(index[some] + 1, later[some])]
             waiting.append(np.repeat(document[some] << _32, later[some]) | others)
             # Let it grow with what is known, or all is sorted over and over.
             if sum(map(len, waiting)) > max(_PAIRS, len(pairs) // 2):

@@ -23,11 +23,11 @@ from lshdb.shingling.passages import longest_runs
 
 _AT_ONCE = 1 << 20
 """Windows of other texts that are compared at once."""
-_MOST_MATCHES = 1 << 21
+_MAX_MATCHES = 1 << 21
 """Matches of windows that are compared, in some 100 bytes each."""
 _MANY_TIMES = 16
-"""All places of a window are compared with all in another text if that makes no more matches than
-this many times their units; else both texts are sorted (see longest_runs)."""
+"""All occurrences of a window are compared with all in another text if that makes no more matches
+than this many times their units; else both texts are sorted (see longest_runs)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +53,15 @@ class Asked:
 
     Attributes:
         run: units of a window.
-        least: units of the shortest run.
+        min_units: units of the shortest run.
         gap: maximum units between runs that make one passage, in either text.
-        most: runs of a pair; there is a warning if it has more.
+        max_runs: runs of a pair; there is a warning if it has more.
     """
 
     run: int
-    least: int
+    min_units: int
     gap: int
-    most: int
+    max_runs: int
 
 
 class Runs(NamedTuple):
@@ -69,7 +69,7 @@ class Runs(NamedTuple):
 
     Attributes:
         pair: int64[r], the number of the pair of each.
-        a: int64[r], the place of its first window among those of `own`.
+        a: int64[r], the index of its first window among those of `own`.
         b: int64[r], the same among those of `its`.
         length: int64[r], how many windows it has.
     """
@@ -120,30 +120,30 @@ def shared_passages(pairs: Pairs, asked: Asked) -> Iterator[Shared]:
     longest = np.maximum.reduceat(units, begins)
     totals = zip(*(one.tolist() for one in (number, words, *shares, longest)), strict=True)
     pair, a, a_last, b, b_last, shared = np.array(_merged(found, a, b, asked)).T
-    a_places, a_size = _places(own.windows, a, a_last, asked.run)
-    b_places, b_size = _places(its.windows, b, b_last, asked.run)
+    a_span, a_size = _spans(own.windows, a, a_last, asked.run)
+    b_span, b_size = _spans(its.windows, b, b_last, asked.run)
     scores = zip(shared.tolist(), (shared / np.maximum(a_size, b_size)).tolist(), strict=True)
-    values = zip(np.concatenate([a_places, b_places], axis=1).tolist(), scores, strict=True)
+    values = zip(np.concatenate([a_span, b_span], axis=1).tolist(), scores, strict=True)
     counts = np.diff(np.searchsorted(pair, np.append(number, len(pairs.a)))).tolist()
     last, text = -1, ""
-    for (place, covered, share, b_share, most), count in zip(totals, counts, strict=True):
-        if pairs.a[place] != last:
-            last = int(pairs.a[place])
+    for (number, covered, share, b_share, longest_run), count in zip(totals, counts, strict=True):
+        if pairs.a[number] != last:
+            last = int(pairs.a[number])
             text = own.text(last)
         passages = tuple(
-            CopiedPassage(*[*places, *score, text[places[0] : places[1]]])
-            for places, score in islice(values, count)
+            CopiedPassage(*[*span, *score, text[span[0] : span[1]]])
+            for span, score in islice(values, count)
         )
-        yield Shared(place, covered, share, b_share, most, passages)
+        yield Shared(number, covered, share, b_share, longest_run, passages)
 
 
-def _places(
+def _spans(
     windows: passage_windows.Windows, first: IntArray, last: IntArray, run: int
 ) -> tuple[npt.NDArray[np.int32], IntArray]:
     """Where passages are from their first and last windows, int32[n, 4]; their units, int64[n]."""
-    places = windows["places"][last]
-    places[:, ::2] = windows["places"][first, ::2]
-    return places, windows["unit"][last].astype(np.int64) - windows["unit"][first] + run
+    spans = windows["span"][last]
+    spans[:, ::2] = windows["span"][first, ::2]
+    return spans, windows["unit"][last].astype(np.int64) - windows["unit"][first] + run
 
 
 def shared_runs(pairs: Pairs, asked: Asked) -> Runs:
@@ -157,12 +157,12 @@ def shared_runs(pairs: Pairs, asked: Asked) -> Runs:
     found = found.some(np.argsort(found.pair, kind="stable"))
     leading = offsets_of(pairs.own.windows["leads"])
     leads = leading[found.a + found.length] > leading[found.a]
-    long = found.length > asked.least - asked.run
+    long = found.length > asked.min_units - asked.run
     found = found.some(np.isin(found.pair, found.pair[leads]) & long)
     rank = np.arange(len(found.pair)) - np.searchsorted(found.pair, found.pair)
-    for _ in np.flatnonzero(rank == asked.most).tolist():
-        warn_of_limit(limits.pair_cut(asked.most))
-    found = found.some(rank < asked.most)
+    for _ in np.flatnonzero(rank == asked.max_runs).tolist():
+        warn_of_limit(limits.pair_cut(asked.max_runs))
+    found = found.some(rank < asked.max_runs)
     return found.some(_equal(pairs, found))
 
 
@@ -172,8 +172,8 @@ def _equal(pairs: Pairs, found: Runs) -> passage_windows.Mask:
     for texts, first in ((pairs.own, found.a), (pairs.its, found.b)):
         bounds += [texts.windows["begin"][first], texts.windows["end"][first + found.length - 1]]
     own, its = pairs.own.folded, pairs.its.folded
-    places = zip(*(one.tolist() for one in bounds), strict=True)
-    same = (own[i:j] == its[k:m] for i, j, k, m in places)
+    values = zip(*(one.tolist() for one in bounds), strict=True)
+    same = (own[i:j] == its[k:m] for i, j, k, m in values)
     return np.fromiter(same, dtype=np.bool_, count=len(found.pair))
 
 
@@ -188,7 +188,7 @@ def _matched(pairs: Pairs) -> tuple[list[Runs], list[int]]:
     unit, its_unit = own.windows["unit"].astype(np.int64), its.windows["unit"].astype(np.int64)
     its_hash = its.windows["hash"].copy()
     sizes = np.diff(its.offsets)[pairs.b]
-    most = np.minimum(_MANY_TIMES * (own.units[pairs.a] + its.units[pairs.b]), _MOST_MATCHES)
+    max_matches = np.minimum(_MANY_TIMES * (own.units[pairs.a] + its.units[pairs.b]), _MAX_MATCHES)
     found = [Runs(*np.empty((4, 0), dtype=np.int64))]
     repeating: list[int] = []
     for part in chunks_of(sizes, _AT_ONCE):
@@ -198,13 +198,13 @@ def _matched(pairs: Pairs) -> tuple[list[Runs], list[int]]:
         b = b[which]
         bounds = np.searchsorted(which, offsets_of(sizes[part]))
         matches = np.diff(offsets_of(times)[bounds])
-        often = matches > most[part]
+        often = matches > max_matches[part]
         repeating += (np.flatnonzero(often) + part.start).tolist()
         times[np.repeat(often, np.diff(bounds))] = 0
         pair = np.repeat(np.arange(part.start, part.stop), np.diff(bounds))
-        for some in chunks_of(matches * ~often, _MOST_MATCHES):
+        for some in chunks_of(matches * ~often, _MAX_MATCHES):
             at = slice(bounds[some.start], bounds[some.stop])
-            # Each place of a window of the one text with each of the other.
+            # Each position of a window of the one text with each of the other.
             one = by_key[expand_ranges(first[at], times[at])]
             other = np.repeat(b[at], times[at])
             diagonal = np.repeat(pair[at] << 32, times[at]) + its_unit[other] - unit[one]
@@ -224,7 +224,7 @@ def _matched(pairs: Pairs) -> tuple[list[Runs], list[int]]:
 def _searched(pairs: Pairs, number: int) -> Runs:
     """The runs of a pair, in the time of sorting.
 
-    Its runs are the same, but where several places are as good, any of them.
+    Its runs are the same, but where several positions are as good, any of them.
     """
     known: dict[int, int] = {}
     texts: list[IntArray] = []
@@ -250,9 +250,9 @@ def _found_among(ordered: Hashes, hashes: Hashes) -> tuple[IntArray, IntArray, I
     """Which of the hashes uint64[any] are among sorted ones: int64[f].
 
     Returns:
-        The places of these hashes, and for each the first place in `ordered`, and how many it has.
+        The indices of these hashes, and for each the first index in `ordered`, and how many it has.
     """
-    # In the order of hashes all is several times as fast, as the processor's cache has the place
+    # In the order of hashes all is several times as fast, as the processor's cache has the position
     # of the next one.
     which = passage_windows.possibly_in(hashes, ordered)
     which = which[np.argsort(hashes[which], kind="stable")]
@@ -266,21 +266,21 @@ def _found_among(ordered: Hashes, hashes: Hashes) -> tuple[IntArray, IntArray, I
 def _preferred(pair: IntArray, a: IntArray, b: IntArray, length: IntArray) -> IntArray:
     """The runs that some window of the first text prefers, int64[any], by pair, then by a.
 
-    It prefers the longest run that has it; of equally long ones that with the nearest places in
+    It prefers the longest run that has it; of equally long ones that with the nearest positions in
     both texts, then the first.
 
     Args:
         pair: int64[r], the number of the pair of each run.
-        a: int64[r], the place in the first text where it begins.
+        a: int64[r], the position in the first text where it begins.
         b: int64[r], that in the second one.
         length: int64[r], its windows.
     """
-    # All windows between two places where runs begin or end are in the same runs.
+    # All windows between two edges where runs begin or end are in the same runs.
     begins = pair * int((a + length).max(initial=0)) + a
-    places = distinct(np.append(begins, begins + length))
-    first = np.searchsorted(places, begins)
-    count = np.searchsorted(places, begins + length) - first
-    best = np.full(len(places), -1)
+    edges = distinct(np.append(begins, begins + length))
+    first = np.searchsorted(edges, begins)
+    count = np.searchsorted(edges, begins + length) - first
+    best = np.full(len(edges), -1)
     order = np.lexsort((np.abs(b - a), -length))[::-1]
     for part in chunks_of(count[order], _AT_ONCE):
         some = order[part]
@@ -301,8 +301,8 @@ def _merged(found: Runs, a: IntArray, b: IntArray, asked: Asked) -> Iterable[Seq
         asked: the gap.
 
     Returns:
-        For each passage the number of the pair, the places of its first and its last window in both
-        texts, and how many of its units in the first text are shared.
+        For each passage the number of the pair, the indices of its first and its last window in
+        both texts, and how many of its units in the first text are shared.
     """
     units = found.length + (asked.run - 1)
     last = found.length - 1

@@ -52,7 +52,7 @@ WINDOW = np.dtype(
         ("unit", "i4"),  # its first unit
         ("begin", "i8"),  # in the folded units, in bytes
         ("end", "i8"),
-        ("places", "i4", (4,)),  # first character, last + 1, first line, last line, from 1
+        ("span", "i4", (4,)),  # first character, last + 1, first line, last line, from 1
     ]
 )
 Windows = npt.NDArray[Any]
@@ -122,9 +122,11 @@ class Counting:
             folded.append(octets)
             order += group
         sizes = np.concatenate(counts)
-        place = np.argsort(order)
-        joined = np.concatenate(found).take(expand_ranges(offsets_of(sizes)[place], sizes[place]))
-        offsets = offsets_of(sizes[place])
+        inverse = np.argsort(order)
+        joined = np.concatenate(found).take(
+            expand_ranges(offsets_of(sizes)[inverse], sizes[inverse])
+        )
+        offsets = offsets_of(sizes[inverse])
         return Texts(joined, offsets, units, b"".join(folded), texts.__getitem__)
 
     def _windows(self, texts: list[str], before: int) -> tuple[Windows, IntArray, IntArray, bytes]:
@@ -165,10 +167,10 @@ class Counting:
         rows["leads"] = leads
         rows["unit"] = first - offsets[text]
         rows["begin"], rows["end"] = units.begins[first] + before, units.ends[last] + before
-        places = units.starts[first], units.stops[last]
-        lines = positions.line_numbers(texts, text, *places)
-        for column, values in enumerate((*places, *lines)):
-            rows["places"][:, column] = values
+        spans = units.starts[first], units.stops[last]
+        lines = positions.line_numbers(texts, text, *spans)
+        for column, values in enumerate((*spans, *lines)):
+            rows["span"][:, column] = values
         return rows, np.diff(bounds), units.counts, units.folded
 
     def with_base(self, base: Iterable[str]) -> Counting:
@@ -221,7 +223,7 @@ def longest_common(
     for key, text in zip(reader.keys_of(doc_ids), reader.contents(doc_ids), strict=True):
         own = counting.windows_of([text]).windows
         new = np.zeros(len(own), dtype=np.bool_)
-        new[np.unique(own["hash"], return_index=True)[1]] = True  # its first place
+        new[np.unique(own["hash"], return_index=True)[1]] = True  # its first position
         new &= is_in(own["hash"].copy(), common) & ~is_in(own["hash"].copy(), known)
         if new.any():
             known = np.union1d(known, own["hash"][new])
@@ -237,7 +239,7 @@ def common_passages(text: str, common: Windows, run: int) -> Iterator[CommonPass
     begins = np.flatnonzero(new)
     last = np.append(begins[1:], len(common))[: len(begins)] - 1
     words = common["unit"][last] + run - common["unit"][begins]
-    first, behind = common["places"][begins].tolist(), common["places"][last].tolist()
+    first, behind = common["span"][begins].tolist(), common["span"][last].tolist()
     for (start, _, line, _), (_, end, _, end_line), count in zip(
         first, behind, words.tolist(), strict=True
     ):
@@ -255,7 +257,7 @@ def is_in(hashes: npt.NDArray[Any], ordered: npt.NDArray[Any]) -> Mask:
 
 
 def possibly_in(hashes: npt.NDArray[Any], ordered: npt.NDArray[Any]) -> IntArray:
-    """The places of the hashes that are among sorted ones, and of a few others: int64[any].
+    """The indices of the hashes that are among sorted ones, and of a few others: int64[any].
 
     One look at a sparse table is enough for most.
     """

@@ -23,13 +23,14 @@ from lshdb.store.store import Store
 def asked_of(query: CopiedOptions, settings: Settings, limits: Limits) -> passage_runs.Asked:
     """What a database is asked; UsageError if its index may miss such runs."""
     run = passage_windows.run_of(settings)
-    least = run if query.min_words is None else query.min_words
-    if least < run:
+    min_words = run if query.min_words is None else query.min_words
+    if min_words < run:
         raise UsageError(
-            f"min_words {least} is below {run}, the shortest run that this index finds: ask for "
-            f"{run} or more, or rebuild the index with `lshdb reindex --passages {max(least, 3)}`"
+            f"min_words {min_words} is below {run}, the shortest run that this index finds: ask "
+            f"for {run} or more, or rebuild the index with `lshdb reindex --passages "
+            f"{max(min_words, 3)}`"
         )
-    return passage_runs.Asked(run, least, query.gap, limits.passages)
+    return passage_runs.Asked(run, min_words, query.gap, limits.passages)
 
 
 def find_passages(store: Store, query: PassagesOptions) -> Passages:
@@ -50,16 +51,16 @@ def _find(store: Store, query: PassagesOptions, text: str, own_id: int) -> Passa
     prints = winnowing.fingerprints([text], settings.shingling, asked.run, settings.seed)
     if not len(prints):
         return Passages(0, asked.run, unit_of(settings), (), ())
-    place, doc_ids = store.documents_of_fingerprints(prints.values, limit + 1)
-    many = np.bincount(place, minlength=len(prints)) > limit
+    index, doc_ids = store.documents_of_fingerprints(prints.values, limit + 1)
+    many = np.bincount(index, minlength=len(prints)) > limit
     hot = prints.values[many]
     common = passage_windows.common_windows(store, hot)
     others = doc_ids != own_id
-    shared = prints.values[np.unique(place[others])]
+    shared = prints.values[np.unique(index[others])]
     every = passage_windows.Counting.of(settings, hot)
     counting = replace(every, left_out=(common,), shared=shared).with_base(query.base)
     own = counting.windows_of([text])
-    candidates = np.unique(doc_ids[others & ~many[place]])
+    candidates = np.unique(doc_ids[others & ~many[index]])
     matching = replace(counting, hot=hot[:0], shared=None, among=np.sort(own.windows["hash"]))
     found: list[tuple[int, int, passage_runs.Shared]] = []
     waiting = iter(candidates.tolist())

@@ -85,7 +85,7 @@ class Asked:
         return len(self.signed.shingles)
 
     def part(self, first: int, last: int) -> Asked:
-        """The documents between two places."""
+        """The documents between two indices."""
         signed = self.signed.take(np.arange(first, last))
         return Asked(self.stored[first:last], self.digests[first:last], signed)
 
@@ -95,8 +95,8 @@ class _Pairs(NamedTuple):
 
     Attributes:
         doc_ids: int64[m], ascending.
-        one: int64[c], the places of the queries, ascending.
-        other: int64[c], the places of the documents in `doc_ids`, ascending for each query.
+        one: int64[c], the indices of the queries, ascending.
+        other: int64[c], the indices of the documents in `doc_ids`, ascending for each query.
         source: int8[c], where each was found: _IN_SMALL, _IN_LARGE or _ELSEWHERE.
         bands: int64[c], in how many bands the two share a bucket.
         estimates: float64[c], of the similarities.
@@ -126,31 +126,31 @@ class _Pairs(NamedTuple):
         columns: tuple[Any, ...] = self[1:]
         return _Pairs(self.doc_ids, *(column[which] for column in columns))
 
-    def without_rest(self, most: int, values: Shares | IntArray) -> _Pairs:
+    def without_rest(self, limit: int, values: Shares | IntArray) -> _Pairs:
         """Of the documents of each query in large buckets only, those with the largest values."""
         kept = self.source != _IN_LARGE
         if kept.all():
             return self
         rest = np.flatnonzero(~kept)
-        kept[rest[_first_of_each(self.one[rest], most, -values[rest])]] = True
+        kept[rest[_first_of_each(self.one[rest], limit, -values[rest])]] = True
         return self.chosen(kept)
 
-    def ranked(self, containment: bool, top: int | None, least: float) -> _Pairs:
+    def ranked(self, containment: bool, top: int | None, minimum: float) -> _Pairs:
         """The pairs that reach a value, best first, at most `top` for each query."""
         first, second = self.similarities, self.estimates
         if containment:
             first, second = self.containments, self.similarities
-        (enough,) = (first >= least).nonzero()
+        (enough,) = (first >= minimum).nonzero()
         keys = self.other[enough], -second[enough], -first[enough]
         return self.chosen(enough[_first_of_each(self.one[enough], top, *keys)])
 
 
-def _first_of_each(queries: IntArray, most: int | None, *keys: IntArray | Shares) -> IntArray:
-    """The places of pairs by query, then by keys, the last one first: at most `most` of each."""
+def _first_of_each(queries: IntArray, limit: int | None, *keys: IntArray | Shares) -> IntArray:
+    """The indices of pairs by query, then by keys, the last one first: at most `limit` of each."""
     order = np.lexsort((*keys, queries))
-    if most is not None:
+    if limit is not None:
         ordered = queries[order]
-        order = order[np.arange(len(order)) - ordered.searchsorted(ordered) < most]
+        order = order[np.arange(len(order)) - ordered.searchsorted(ordered) < limit]
     return order
 
 
@@ -262,11 +262,11 @@ def answers(
         scored = _scored(store, query, some, pairs)
         counts = np.bincount(scored.one, minlength=len(some)).tolist()
         matches = _matches(store, query, some, scored)
-        for place, count in enumerate(counts):
+        for index, count in enumerate(counts):
             own = [*islice(matches, count)]
             # No unread document is better than equal ones, which were added before it.
             certain = count == query.top and min(match.similarity for match in own) == 1
-            yield own, [] if certain else cuts.get(place, [])
+            yield own, [] if certain else cuts.get(index, [])
 
 
 def _finds_runs(settings: Settings, query: RankingOptions) -> bool:
@@ -277,29 +277,29 @@ def _finds_runs(settings: Settings, query: RankingOptions) -> bool:
 def _candidates(
     store: StoreReader, query: RankingOptions, asked: Asked, keep: Keep | None, listed: int | None
 ) -> tuple[_Pairs, dict[int, list[Cut]]] | None:
-    """The candidates of all queries, and what limits left out, by the place of the query.
+    """The candidates of all queries, and what limits left out, by the index of the query.
 
     None if the buckets of several queries have too many rows at once.
     """
-    most, limits = listed, store.limits
-    if most is None and query.top is not None and keep is None:
+    max_documents, limits = listed, store.limits
+    if max_documents is None and query.top is not None and keep is None:
         # The best of those that match a condition may be anywhere in a large bucket. One more, as
         # a stored document is not among its own matches.
-        most = max(limits.query_first, min(query.top, _MAX_TOP) + 1)
+        max_documents = max(limits.query_first, min(query.top, _MAX_TOP) + 1)
     cuts: dict[int, list[Cut]] = {}
     if query.exhaustive:
         doc_ids = _all_documents(store, query, asked)
         return _of_one(doc_ids[_allowed(doc_ids, asked, keep)]), cuts
-    found = _members(store, asked, most)
+    found = _members(store, asked, max_documents)
     if found is None:
         return None
-    (one, band), rows = found.places(), found.doc_ids
-    large = found.sizes > (most or _MAX_TOP)
+    (one, band), rows = found.origins(), found.doc_ids
+    large = found.sizes > (max_documents or _MAX_TOP)
     cut = large.sum(axis=1)
-    if most is not None and cut.any():
-        left = found.ranks() < most
+    if max_documents is not None and cut.any():
+        left = found.ranks() < max_documents
         one, band, rows = one[left], band[left], rows[left]
-        cuts = {i: [query_cut(int(cut[i]), most)] for i in np.flatnonzero(cut).tolist()}
+        cuts = {i: [query_cut(int(cut[i]), max_documents)] for i in np.flatnonzero(cut).tolist()}
     doc_ids, of_row, shared = np.unique(rows, return_inverse=True, return_counts=True)
     named = np.arange(len(doc_ids))
     if len(asked) > 1:
@@ -315,8 +315,8 @@ def _candidates(
     kept = shared + cut[one] >= store.settings.construction.min_bands
     kept &= _allowed(doc_ids, asked, keep)[other]
     pairs = _Pairs.of(doc_ids, one, other, source).chosen(kept)
-    if most is not None and cuts:
-        pairs = pairs.without_rest(most, shared[kept])
+    if max_documents is not None and cuts:
+        pairs = pairs.without_rest(max_documents, shared[kept])
     if _finds_runs(store.settings, query) and asked.stored:
         others, cut_runs = _sharing_runs(store, asked.stored[0])
         cuts.setdefault(0, []).extend(cut_runs)
@@ -327,15 +327,17 @@ def _candidates(
     return pairs, cuts
 
 
-def _members(store: StoreReader, asked: Asked, most: int | None) -> Members | None:
+def _members(store: StoreReader, asked: Asked, max_documents: int | None) -> Members | None:
     """The documents in the buckets of queries, or the first of each and one more.
 
     None if the buckets of several queries have too many rows at once.
     """
     keys, count, rows = asked.signed.bucket_keys, len(asked), store.limits.query_rows
-    found = members_up_to(store, keys, rows if most is None else min(rows, most * count))
-    if found is None and most is not None:
-        found = members_up_to(store, keys, rows, most + 1)
+    found = members_up_to(
+        store, keys, rows if max_documents is None else min(rows, max_documents * count)
+    )
+    if found is None and max_documents is not None:
+        found = members_up_to(store, keys, rows, max_documents + 1)
     return members(store, keys) if found is None and count == 1 else found
 
 
@@ -358,8 +360,8 @@ def _all_documents(store: StoreReader, query: RankingOptions, asked: Asked) -> I
         for doc_ids, signatures in store.all_signatures():
             if not query.containment:
                 scores = estimates(asked.signed.signatures[0], signatures)
-                least = min_estimate(_threshold(store, query), signatures.shape[1])
-                doc_ids = doc_ids[scores >= least]
+                minimum = min_estimate(_threshold(store, query), signatures.shape[1])
+                doc_ids = doc_ids[scores >= minimum]
             found.append(doc_ids)
     return np.concatenate(found)
 
@@ -369,12 +371,12 @@ def _sharing_runs(store: StoreReader, text: str) -> tuple[IntArray, list[Cut]]:
 
     A fingerprint that more than `query_first` documents have leads to none.
     """
-    settings, most = store.settings, store.limits.query_first
+    settings, limit = store.settings, store.limits.query_first
     own = fingerprints([text], settings.shingling, settings.passages, settings.seed).values
-    place, doc_ids = store.documents_of_fingerprints(own, most + 1)
-    hot = np.bincount(place, minlength=len(own)) > most
-    cuts = [runs_cut(int(hot.sum()), settings.passages, most)] if hot.any() else []
-    return np.unique(doc_ids[~hot[place]]), cuts
+    index, doc_ids = store.documents_of_fingerprints(own, limit + 1)
+    hot = np.bincount(index, minlength=len(own)) > limit
+    cuts = [runs_cut(int(hot.sum()), settings.passages, limit)] if hot.any() else []
+    return np.unique(doc_ids[~hot[index]]), cuts
 
 
 def _threshold(store: StoreReader, query: RankingOptions) -> float:
@@ -396,18 +398,18 @@ def _scored(store: StoreReader, query: RankingOptions, asked: Asked, pairs: _Pai
 
     def needed(some: _Pairs) -> Shares:
         """The similarity that pairs need to reach the level."""
-        least: Shares = level[some.one]
+        minimum: Shares = level[some.one]
         if containment:
-            least = similarity_at(least, sizes[0][some.one], sizes[1][some.other])
-        return np.minimum(least, 1)
+            minimum = similarity_at(minimum, sizes[0][some.one], sizes[1][some.other])
+        return np.minimum(minimum, 1)
 
     def possible(some: _Pairs) -> Mask:
         return some.estimates >= min_estimate(needed(some), lanes)
 
     pairs = _estimated(store, asked, pairs, possible)
     if top is not None:
-        most = max(store.limits.query_best, min(top, _MAX_TOP) + 1)
-        pairs = pairs.without_rest(most, pairs.estimates)
+        limit = max(store.limits.query_best, min(top, _MAX_TOP) + 1)
+        pairs = pairs.without_rest(limit, pairs.estimates)
     pairs = pairs._replace(similarities=pairs.estimates)
     if containment:
         both = sizes[0][pairs.one], sizes[1][pairs.other]
@@ -477,9 +479,9 @@ def _estimated(
     for documents in chunks(len(pairs.doc_ids), store.limits.documents_read):
         signatures = store.signatures_of(pairs.doc_ids[documents])
         here = (pairs.other >= documents.start) & (pairs.other < documents.stop)
-        (places,) = here.nonzero()
-        for part in chunks(len(places), _PAIRS):
-            some = pairs.chosen(places[part])
+        (indices,) = here.nonzero()
+        for part in chunks(len(indices), _PAIRS):
+            some = pairs.chosen(indices[part])
             own = asked.signed.signatures[some.one]
             agree = own == signatures[some.other - documents.start]
             some.estimates[:] = agree.sum(axis=1, dtype=np.uint16) / lanes
@@ -498,7 +500,7 @@ def _estimated(
 
 
 def _exact(store: StoreReader, asked: Asked, pairs: _Pairs) -> tuple[Exact, IntArray]:
-    """Exact similarities of n queries, by their places, and m documents, numbered from n on.
+    """Exact similarities of n queries, by number from 0, and m documents, numbered from n on.
 
     Also how many shingles each of the documents has, repetitions counted, int64[m].
     """

@@ -7,7 +7,7 @@ For sets A and B the Jaccard similarity is J = |A and B| / |A or B|, and the con
 is |A and B| / |A|, the share of A that B holds (Broder, 1997).
 
 One document is compared with others by `similarities`, many pairs by `shared_by_pairs`; `Exact`
-and `Estimates` read the documents of a join's pairs. They use numbers, a document's place among all
+and `Estimates` read the documents of a join's pairs. They use numbers, a document's index among all
 of the join. What they read is kept while there is room, and then all dropped: pairs come in the
 order of their documents, so that most of the next ones were just read.
 """
@@ -142,8 +142,8 @@ def intersections(one: Hashes, others: Shingles) -> IntArray:
     """
     if not len(one):
         return np.zeros(len(others), dtype=np.int64)
-    place = np.searchsorted(one, others.hashes)
-    return sums(one.take(place, mode="clip") == others.hashes, others.offsets)
+    index = np.searchsorted(one, others.hashes)
+    return sums(one.take(index, mode="clip") == others.hashes, others.offsets)
 
 
 def similarities(store: StoreReader, stored: str, doc_ids: IntArray) -> Shares:
@@ -201,9 +201,9 @@ def shared_by_pairs(
         low, its = starts[one[begin]], other[begin:end]
         own = hashes[low : low + sizes[one[begin]]]
         if end - begin < _FEW_PAIRS or len(own) > _LARGE:
-            for place, number in enumerate(its.tolist(), begin):
+            for index, number in enumerate(its.tolist(), begin):
                 start = starts[number]
-                counts[place] = _shared_by_two(own, hashes[start : start + sizes[number]])
+                counts[index] = _shared_by_two(own, hashes[start : start + sizes[number]])
         elif len(own):
             table = _EMPTY.copy() if table is None else table
             counts[begin:end] = _shared_with_one(own, hashes, starts[its], sizes[its], table)
@@ -215,8 +215,8 @@ def _shared_by_two(larger: Hashes, smaller: Hashes) -> int:
         larger, smaller = smaller, larger
     if not len(smaller):
         return 0
-    place = larger.searchsorted(smaller)
-    return int(np.count_nonzero(larger.take(place, mode="clip") == smaller))
+    index = larger.searchsorted(smaller)
+    return int(np.count_nonzero(larger.take(index, mode="clip") == smaller))
 
 
 def _shared_with_one(
@@ -267,7 +267,7 @@ def parities(shingles: Shingles, words: int) -> Parities:
     return made
 
 
-def most_shared(sizes: IntArray, table: Parities, one: IntArray, other: IntArray) -> IntArray:
+def max_shared(sizes: IntArray, table: Parities, one: IntArray, other: IntArray) -> IntArray:
     """An upper bound on how many hashes pairs of sets share.
 
     A cell whose parities differ holds a hash of only one of the two, so that |A xor B| is at least
@@ -301,7 +301,7 @@ class Exact:
     """Exact similarities, of documents whose contents are kept.
 
     Digests show documents with the same content. Other pairs are first bounded by sizes and
-    parities (see `most_shared`); sets are compared only if a pair may reach `least`.
+    parities (see `max_shared`); sets are compared only if a pair may reach `min_similarity`.
 
     Attributes:
         sizes: int64[m], how many distinct shingles each document has, or an upper bound before it
@@ -344,21 +344,21 @@ class Exact:
         self._starts = np.full(len(doc_ids), -1)
         self._used = 0
 
-    def scores(self, one: IntArray, other: IntArray, least: float) -> Shares:
+    def scores(self, one: IntArray, other: IntArray, min_similarity: float) -> Shares:
         """The Jaccard similarity of pairs int64[c] of numbers, float64[c].
 
-        If it is below `least`, the result may be any number below `least`. It is fastest if pairs
-        with the same `one` are adjacent.
+        If it is below `min_similarity`, the result may be any number below that. It is fastest if
+        pairs with the same `one` are adjacent.
         """
-        return self.compared(one, other, least)[0]
+        return self.compared(one, other, min_similarity)[0]
 
     def compared(
-        self, one: IntArray, other: IntArray, least: Shares | float
+        self, one: IntArray, other: IntArray, min_similarity: Shares | float
     ) -> tuple[Shares, Shares]:
         """The same with the containments of each `one` in its `other`, float64[c].
 
-        If a pair's similarity is below its `least`, the containment may be any number up to the
-        true one.
+        If a pair's similarity is below its `min_similarity`, the containment may be any number up
+        to the true one.
         """
         found = np.zeros(len(one))
         found[self._same[one] == self._same[other]] = 1.0
@@ -367,8 +367,8 @@ class Exact:
         a, b = self._same[one[different]], self._same[other[different]]
         if self._parities.size:
             self._read_unread(_marked(a, b, len(self._doc_ids)))
-            bound = most_shared(self.sizes, self._parities, a, b)
-            wanted = np.broadcast_to(least, len(one))[different]
+            bound = max_shared(self.sizes, self._parities, a, b)
+            wanted = np.broadcast_to(min_similarity, len(one))[different]
             chosen = jaccard(bound, self.sizes[a], self.sizes[b]) >= wanted
             different, a, b = different[chosen], a[chosen], b[chosen]
         for part in chunks_of(self.sizes[a] + self.sizes[b], self.limits.join_hashes):
@@ -469,13 +469,13 @@ class Estimates:
         self._doc_ids = doc_ids
         self._same = same
         self._rows = np.full(len(doc_ids), -1)
-        most = max(2, limits.join_signatures // (4 * lanes))
-        self._signatures = np.empty((min(len(doc_ids), most), lanes), dtype=np.uint32)
-        self._pairs = min(_PAIRS, most // 2)  # the signatures of this many fit
+        max_rows = max(2, limits.join_signatures // (4 * lanes))
+        self._signatures = np.empty((min(len(doc_ids), max_rows), lanes), dtype=np.uint32)
+        self._pairs = min(_PAIRS, max_rows // 2)  # the signatures of this many fit
         self._used = 0
 
-    def scores(self, one: IntArray, other: IntArray, least: float) -> Shares:  # noqa: ARG002
-        """Like Exact.scores; an estimate costs the same for any `least`."""
+    def scores(self, one: IntArray, other: IntArray, min_similarity: float) -> Shares:  # noqa: ARG002
+        """Like Exact.scores; an estimate costs the same for any `min_similarity`."""
         found = np.ones(len(one))
         for part, a, b in self._signatures_of(one, other):
             found[part] = estimates(a, b)
@@ -495,13 +495,13 @@ class Estimates:
     def _signatures_of(
         self, one: IntArray, other: IntArray
     ) -> Iterator[tuple[IntArray, Signatures, Signatures]]:
-        """The signatures uint32[p, k] of pairs at places int64[p], except equal ones."""
+        """The signatures uint32[p, k] of pairs at indices int64[p], except equal ones."""
         different = np.flatnonzero(self._same[one] != self._same[other])
         for part in chunks(len(different), self._pairs):
-            places = different[part]
-            a, b = one[places], other[places]
+            indices = different[part]
+            a, b = one[indices], other[indices]
             self._keep(_marked(a, b, len(self._rows)))
-            yield places, self._signatures[self._rows[a]], self._signatures[self._rows[b]]
+            yield indices, self._signatures[self._rows[a]], self._signatures[self._rows[b]]
 
     def _keep(self, documents: IntArray) -> None:
         missing = documents[self._rows[documents] < 0]
@@ -524,8 +524,8 @@ def _words(shingles: IntArray) -> int:
     if not len(shingles):
         return 1
     wanted = int(4 * shingles.mean()) // 64
-    most = _PARITIES // (8 * len(shingles))
-    return 1 << max(2, min(wanted.bit_length(), most.bit_length() - 1, 5))
+    max_words = _PARITIES // (8 * len(shingles))
+    return 1 << max(2, min(wanted.bit_length(), max_words.bit_length() - 1, 5))
 
 
 def _marked(one: IntArray, other: IntArray, count: int) -> IntArray:

@@ -41,9 +41,9 @@ class Spool:
         self.size += memoryview(data).nbytes
         return begin
 
-    def __getitem__(self, place: slice) -> bytes:
-        """The bytes between two places, both given."""
-        begin, size = place.start, place.stop - place.start
+    def __getitem__(self, part: slice) -> bytes:
+        """The bytes between two offsets, both given."""
+        begin, size = part.start, part.stop - part.start
         if CAN_SHARE:
             return os.pread(self.descriptor, size, begin)
         self._file.seek(begin)

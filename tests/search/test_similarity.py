@@ -17,7 +17,7 @@ from lshdb.search.similarity import (
     containment_at,
     intersections,
     jaccard,
-    most_shared,
+    max_shared,
     parities,
     shared_by_pairs,
     similarity_at,
@@ -51,7 +51,7 @@ def test_intersections_are_those_of_pythons_sets(sets: list[set[int]]) -> None:
         assert np.unpackbits(made.view(np.uint8), axis=1).tolist() == odd.tolist()
         most = (sizes[a] + sizes[b] - (odd[a] ^ odd[b]).sum(axis=1, dtype=np.int64)) // 2
         expected = np.minimum(most, np.minimum(sizes[a], sizes[b]))
-        assert most_shared(sizes, made, a, b).tolist() == expected.tolist()
+        assert max_shared(sizes, made, a, b).tolist() == expected.tolist()
         assert (expected >= shared).all()
 
 
