@@ -1,14 +1,12 @@
 """The command dedup: like uniq, for near duplicates among the rows of files, or files."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -18,28 +16,27 @@ from lshdb.cli.options import (
     NAMING,
     REFERENCE_NAMING,
     AsJson,
+    DatabaseFile,
     Form,
     ListSkipped,
     ReferenceFields,
 )
-from lshdb.errors import StoreError, UsageError
+from lshdb.cli.parameters import DATABASE
+from lshdb.errors import UsageError
 from lshdb.exchange.results import dropped_columns, dropped_row
 from lshdb.groups import Option, regrouped
 from lshdb.json_text import dumps
+from lshdb.limits import DEFAULTS
+from lshdb.model import AddReport
 from lshdb.options import (
     TIMEOUT,
     DedupOptions,
-    OpenOptions,
     RowsOptions,
     SettingsOptions,
     WalkingOptions,
 )
 from lshdb.sources.compression import compression_of
 from lshdb.sources.paths import format_of
-from lshdb.store.partial_files import temporary_directory
-
-if TYPE_CHECKING:
-    from lshdb.sketching.settings import Settings
 
 
 def dedup(
@@ -101,11 +98,11 @@ def dedup(
         targets,
     )
     from lshdb.ingest.ordering import deduplicated_files
-    from lshdb.ingest.reference import check_there, outermost, reference
+    from lshdb.ingest.reference import check_there, outermost, temporary_store
     from lshdb.sources.paths import expanded, is_database
     from lshdb.sources.readers import reader_of
     from lshdb.sources.walking import SkippedFiles
-    from lshdb.tuning.resolve import resolve
+    from lshdb.tuning.resolve import as_in, resolve
 
     against = None if asked.against is None else str(asked.against)
     reference_fields.check(against)
@@ -145,29 +142,25 @@ def dedup(
     check_distinct(
         [*paths, *filter(None, [against])], [*written_to, *map(str, filter(None, [dropped, db]))]
     )
-    exists = db is not None and db.exists() and db.stat().st_size > 0
-    threshold = settings.threshold
-    if exists:
-        settings = replace(settings, threshold=None)
-    elif against is not None and is_database(against):
+    threshold, known = settings.threshold, None
+    if against is not None and is_database(against):
         with lshdb.open(against, mode="read", timeout=timeout) as other:
-            settings = _like(other.settings, settings)
-    if asked.estimate and db is None:
+            known = other.settings
+    at = DatabaseFile(db=db or DATABASE, timeout=timeout)
+    if db is not None and db.exists() and db.stat().st_size > 0:
+        settings = replace(settings, threshold=None)
+        with at.open(settings=settings) as database:
+            made = database.settings
+    else:
+        settings = settings if known is None else as_in(settings, known)
         # Otherwise contents are kept while the command runs: exact similarities need them.
-        settings = replace(settings, content=False)
-
-    def opened(path: Path) -> lshdb.Database:
-        return lshdb.open(regrouped(settings, OpenOptions, path=path, timeout=timeout))
-
+        if asked.estimate and db is None:
+            settings = replace(settings, content=False)
+        made = resolve(settings)
+        settings = replace(settings, seed=made.seed)  # a random one is chosen once
     failures = documents.Failures(print_all=list_skipped)
     counts = _Counts()
     with ExitStack() as stack:
-        database = None
-        if exists:
-            assert db is not None
-            database = stack.enter_context(opened(db))
-        made = resolve(settings) if database is None else database.settings
-        settings = replace(settings, seed=made.seed)  # a random one is chosen once
         reader = reader_of(
             asked,
             made.shingling.of_sets,
@@ -195,43 +188,23 @@ def dedup(
         kept = removed = None
         if not of_files:
             kept = KeptRows(tables, outputs, reader, beside, keep=db is not None)
-        known = None
-        if against is not None:
-            if not is_database(against):
-                messages.message(
-                    f"{against} is not a database: lshdb indexes it in a temporary one"
-                )
-            its = replace(reader, naming=REFERENCE_NAMING, **reference_fields.given(asked))
-            its.skipped_files.on_skip = skipped_files.on_skip
-            known = stack.enter_context(
-                reference(
-                    against,
-                    its,
-                    made,
-                    timeout,
-                    beside=beside,
-                    fields=shown,
-                    on_failure=failures.report,
-                    progress=messages.shows_progress(),
-                )
-            )
-            documents.report_skipped_files(its.skipped_files.counts(), of=f"{against}: ")
-            least = made.threshold if threshold is None else threshold
-            messages.note_recall(known.store.settings, least)
+        its = replace(reader, naming=REFERENCE_NAMING, **reference_fields.given(asked))
+        its.skipped_files.on_skip = skipped_files.on_skip
+        if against is not None and known is None:
+            messages.message(f"{against} is not a database: lshdb indexes it in a temporary one")
         if dropped is not None:
             removed = stack.enter_context(dropped_sink(dropped, shown))
         if kept is not None:
             stack.enter_context(kept)
-        if database is None:
-            if db is None:
-                stack.enter_context(_explaining_tmpdir())
-                where = stack.enter_context(temporary_directory(beside)) / "dedup.db"
-            database = stack.enter_context(opened(db or where))
-        messages.warn_of_low_recall(database.settings, settings)
-        if threshold is not None:
-            messages.note_recall(database.settings, threshold)
+        if db is None:
+            store = stack.enter_context(temporary_store(made, DEFAULTS, beside))
+        else:
+            store = stack.enter_context(at.open(settings=settings)).store
+        messages.warn_of_low_recall(made, settings)
+        for own in filter(None, (known, made)):
+            messages.note_recall(own, made.threshold if threshold is None else threshold)
 
-        def written(report: lshdb.AddReport) -> None:
+        def written(report: AddReport) -> None:
             counts.empty += report.empty
             for file in (kept, removed):
                 if file is not None:
@@ -241,13 +214,14 @@ def dedup(
             asked,
             DedupOptions,
             reader=reader,
+            against_reader=its,
             threshold=threshold,
             numbered=db is None,
             on_batch=written,
             on_failure=failures.report,
             progress=messages.shows_progress(),
         )
-        outcomes = deduplicated_files(database.store, paths, options, known)
+        outcomes = deduplicated_files(store, paths, options)
         stack.enter_context(closing(outcomes))  # type: ignore[type-var]
 
         def dropped_rows() -> Iterator[Sequence[object]]:
@@ -271,6 +245,7 @@ def dedup(
         else:
             for _ in results.noting_absent(dropped_columns(shown), rows, shown):
                 pass
+    documents.report_skipped_files(its.skipped_files.counts(), of=f"{against}: ")
     counts.failed = failures.count
     counts.replaced = reader.replaced
     counts.skipped_files = skipped_files.counts()
@@ -333,31 +308,6 @@ def _is_directory(output: str, inputs: Sequence[str]) -> bool:
         return True
     named = format_of(output) != "text" or compression_of(output) is not None
     return not named and any(map(os.path.isdir, inputs))
-
-
-def _like(own: Settings, asked: SettingsOptions) -> SettingsOptions:
-    """The given settings, completed by those of a reference."""
-    if not (asked.bands or asked.rows or asked.construction):
-        threshold, recall = asked.threshold or own.threshold, asked.recall or own.recall
-        asked = replace(asked, threshold=threshold, recall=recall)
-    return replace(
-        asked,
-        shingle=asked.shingle or str(own.shingling),
-        permutations=asked.permutations or own.permutations,
-        sketch=asked.sketch or own.sketch,
-        seed=own.seed if asked.seed is None else asked.seed,
-    )
-
-
-@contextmanager
-def _explaining_tmpdir() -> Iterator[None]:
-    """Add to the errors of a temporary database how to put it elsewhere."""
-    try:
-        yield
-    except StoreError as error:
-        raise StoreError(
-            f"{error} (it is temporary: the variable TMPDIR names another directory for it)"
-        ) from error
 
 
 def _report(counts: _Counts, *, as_json: bool, to_stderr: bool) -> None:

@@ -146,7 +146,6 @@ class KeptRows:
         self._head = reader.common_head(paths, self._formats[0] if self._is_one else "jsonl")
 
     def __enter__(self) -> Self:
-        self._go_to(0)
         return self
 
     def write(self, outcome: Outcome) -> None:
@@ -160,7 +159,8 @@ class KeptRows:
 
     def flush(self) -> None:
         """Pass buffered output to the system."""
-        self._rows.flush()
+        if self._now >= 0:
+            self._rows.flush()
 
     def _go_to(self, number: int) -> None:
         """Finish earlier outputs, also those without rows, and open this one."""

@@ -5,7 +5,6 @@ file, from which they are read in the order of decisions; then the input is read
 kept rows.
 """
 
-import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
@@ -18,7 +17,7 @@ from lshdb.groups import regrouped
 from lshdb.ingest.batches import Job, signed
 from lshdb.ingest.dedup import Outcome, Rule, Screen, both_fields, decided
 from lshdb.ingest.parts import SignedPart
-from lshdb.ingest.reference import Reference, Without, reference, temporary_store
+from lshdb.ingest.reference import Reference, Without, directory_of, reference, temporary_store
 from lshdb.model import AddReport, Document, DroppedRow
 from lshdb.options import DedupOptions, Keep, WalkingOptions
 from lshdb.progress import Progress
@@ -30,12 +29,12 @@ from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
 from lshdb.store.waiting import WaitingDocuments
 
-_NO_REFERENCE = nullcontext()
+_NO_REFERENCE: AbstractContextManager[Reference | None] = nullcontext()
 _CHANGED = "the input has changed while it was read"
 
 
 def deduplicated_files(
-    store: Store, paths: Iterable[str], options: DedupOptions, against: Reference | None = None
+    store: Store, paths: Iterable[str], options: DedupOptions
 ) -> Iterator[Outcome]:
     """The decisions about rows and text files, in the blocks in which they were read.
 
@@ -45,7 +44,6 @@ def deduplicated_files(
         store: as for `deduplicated`.
         paths: the input.
         options: those of Database.dedup.
-        against: the reference, if it is open already.
     """
     reader = options.reader
     if reader is None:
@@ -55,17 +53,9 @@ def deduplicated_files(
         reader = reader_of(
             options, of_sets, fallback="jsonl", rules=rules, whole=True, limits=limits
         )
-    known: AbstractContextManager[Reference | None] = nullcontext(against)
-    if against is None and options.against is not None:
-        known = reference(
-            options.against,
-            replace(reader),
-            store.settings,
-            store.timeout,
-            limits=store.limits,
-            fields=options.fields,
-            on_failure=options.on_failure,
-        )
+    known = _NO_REFERENCE
+    if options.against is not None:
+        known = reference(store, options, options.against_reader or replace(reader))
     if options.keep != "first":
         paths = list(paths)
     return deduplicated(
@@ -123,7 +113,7 @@ def deduplicated(
             screens = [partial(one.similar, store.settings, rule) for one in references]
             yield from written(items, screens, "documents")
             return
-        beside = None if os.environ.get("TMPDIR") else store.path.absolute().parent
+        beside = directory_of(store)
         directory = stack.enter_context(temporary_directory(beside))
         spool = stack.enter_context(
             closing(WaitingDocuments(directory / "waiting.db", store.limits))

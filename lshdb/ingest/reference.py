@@ -10,10 +10,9 @@ from pathlib import Path
 from lshdb.errors import InputError, SettingsMismatch
 from lshdb.ingest import add, batches, dedup, writing
 from lshdb.ingest.parts import SignedPart
-from lshdb.limits import DEFAULTS, Limits
-from lshdb.model import AddReport, DroppedRow, Failure
-from lshdb.options import TIMEOUT, RankingOptions
-from lshdb.progress import Progress
+from lshdb.limits import Limits
+from lshdb.model import AddReport, DroppedRow
+from lshdb.options import TIMEOUT, DedupOptions, RankingOptions
 from lshdb.search.query import answers, snapshot
 from lshdb.sketching.settings import Settings
 from lshdb.sources import batch, metadata, paths, readers
@@ -113,42 +112,26 @@ def outermost(fields: Sequence[str]) -> list[str]:
 
 
 @contextmanager
-def reference(
-    path: str | os.PathLike[str],
-    reader: readers.Reader,
-    settings: Settings,
-    timeout: float,
-    *,
-    limits: Limits = DEFAULTS,
-    beside: Path | None = None,
-    fields: Sequence[str] = (),
-    on_failure: Callable[[Failure], None] | None = None,
-    progress: bool | Progress = False,
-) -> Iterator[Reference]:
+def reference(store: Store, options: DedupOptions, reader: readers.Reader) -> Iterator[Reference]:
     """A database, or a temporary one with the documents of a file, a directory or a pattern.
 
     Args:
-        path: a database, file, directory or pattern.
+        store: whose documents are compared with it.
+        options: `against` and what is to be known of it.
         reader: a reader with the same options reads the files, all of them or none;
             its counts of skipped files grow.
-        settings: of the database whose documents are compared with it.
-        timeout: of a database.
-        limits: of either.
-        beside: directory of a temporary one; None for the system's.
-        fields: of metadata that a temporary one keeps.
-        on_failure: called with each line, row or file that gives no document.
-        progress: of indexing, as for Database.add_files.
 
     Raises:
         InputError: the file does not exist, or a part of it gives no document: what resembles that
             part would stay, and nobody would know.
         SettingsMismatch: signatures of the database are made differently.
     """
-    name = os.fspath(path)
+    assert options.against is not None
+    name, settings, limits = os.fspath(options.against), store.settings, store.limits
     check_there(name)
     if paths.is_database(name):
-        with closing(Store.open(Path(name), "read", timeout, limits=limits)) as store:
-            found = Reference(store, name)
+        with closing(Store.open(Path(name), "read", store.timeout, limits=limits)) as known:
+            found = Reference(known, name)
             found.check(settings)
             yield found
         return
@@ -159,15 +142,16 @@ def reference(
         fallback=reader.fallback if reader.format == "auto" else reader.format,
         stdin=None,
         auto_key=True,
-        metadata=bool(fields),
-        metadata_fields=outermost(fields),
+        metadata=bool(options.fields),
+        metadata_fields=outermost(options.fields),
         whole=False,
     )
     reader.skipped_files = skipped_files
     total, places = AddReport(), dedup.Places(1)
-    with temporary_store(replace(settings, passages=0), limits, beside) as store:
-        job = batches.Job(store, on_failure=on_failure, numbered=True)
-        with reader.shown(progress, "indexing", [name]) as show:
+    made = replace(settings, passages=0)
+    with temporary_store(made, limits, directory_of(store)) as known:
+        job = batches.Job(known, on_failure=options.on_failure, numbered=True)
+        with reader.shown(options.progress, "indexing", [name]) as show:
             for report in add.added(job, reader.batches([name]), places):
                 total += report
                 show(total.documents, None, "documents")
@@ -179,7 +163,12 @@ def reference(
             )
         if not total.documents:
             raise InputError(f"{name}: no document in it to compare with")
-        yield Reference(store, name, places)
+        yield Reference(known, name, places)
+
+
+def directory_of(store: Store) -> Path | None:
+    """Where temporary files have room: beside the database, unless TMPDIR names another place."""
+    return None if os.environ.get("TMPDIR") else store.path.absolute().parent
 
 
 @contextmanager

@@ -102,6 +102,12 @@ def temporary_directory(beside: Path | None) -> Iterator[Path]:
             break
     try:
         yield path
+    except StoreError as error:
+        if str(path) not in str(error):
+            raise
+        raise StoreError(
+            f"{error} (it is temporary: the variable TMPDIR names another directory for it)"
+        ) from error
     finally:
         shutil.rmtree(path, ignore_errors=True)
         if handle is not None:

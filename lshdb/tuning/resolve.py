@@ -71,6 +71,20 @@ def check_against(request: SettingsOptions, actual: Settings, path: Path) -> Non
             )
 
 
+def as_in(request: SettingsOptions, other: Settings) -> SettingsOptions:
+    """The request, with the settings of another file for what it leaves open."""
+    if not (request.bands or request.rows or request.construction):
+        threshold, recall = request.threshold or other.threshold, request.recall or other.recall
+        request = replace(request, threshold=threshold, recall=recall)
+    return replace(
+        request,
+        shingle=request.shingle or str(other.shingling),
+        permutations=request.permutations or other.permutations,
+        sketch=request.sketch or other.sketch,
+        seed=or_default(request.seed, other.seed),
+    )
+
+
 def or_default(given: _T | None, default: _T) -> _T:
     """The given value, or the default in place of None."""
     return default if given is None else given
