@@ -2,10 +2,9 @@
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import astuple
-from typing import Annotated, Any, get_args
+from typing import Annotated, get_args
 
 from lshdb.cli import parameters, results, running
 from lshdb.cli.files import entries_of, stdin
@@ -18,15 +17,13 @@ from lshdb.cli.options import (
     key_argument,
 )
 from lshdb.database import Database
-from lshdb.errors import InputError, KeyNotFound, UsageError
+from lshdb.errors import KeyNotFound, UsageError
 from lshdb.exchange.results import columns_of
-from lshdb.formatting import counted
+from lshdb.formatting import counted, listed
 from lshdb.groups import Option, regrouped
 from lshdb.ingest import deciding, sync
-from lshdb.json_text import loads
-from lshdb.model import Cluster, Decision, Failure, Verdict
+from lshdb.model import Cluster, Decision, Verdict
 from lshdb.options import ClusteringOptions, ClustersOptions, ConditionOptions, RemoveOptions
-from lshdb.sources.readers import Reader
 
 _SHOWN = ("decision", "verdict", "keys", "state", "who", "decided", "note")
 _SORTS: dict[str, Callable[[Cluster], float]] = {
@@ -100,69 +97,25 @@ def decide(
 
 
 def _undo(at: DatabaseFile, numbers: list[str]) -> None:
-
     for text in numbers:
         if not (text.isascii() and text.isdigit()):
             raise UsageError(f"{text!r} is not the number of a decision: lshdb decisions has them")
+    wanted: list[int | None] = [*dict.fromkeys(map(int, numbers))]
     with at.open("write") as database:
-        known = {str(one.decision) for one in database.decisions()}
-        if missing := [number for number in numbers if number not in known]:
-            raise KeyNotFound(f"there is no decision {', '.join(missing)}; nothing is undone")
-        for number in dict.fromkeys(numbers) or [None]:
-            one = deciding.undo_decision(database, None if number is None else int(number))
+        known = {one.decision for one in database.decisions()}
+        if missing := [number for number in wanted if number not in known]:
+            raise KeyNotFound(f"there is no decision {listed(missing, 10)}; nothing is undone")
+        for number in wanted or [None]:
+            one = deciding.undo_decision(database, number)
             message(f"undone: {one.decision}, {one.verdict} {', '.join(one.keys)}")
 
 
 def _take(at: DatabaseFile, path: str, who: str | None) -> None:
     """Take the decisions of a file, all or none."""
-    given = list(_decisions_of(path, who))
+    given = list(deciding.decisions_of_file(path, stdin(), who))
     with at.open("write") as database:
         new = deciding.add_decisions(database, given)
     message(f"decisions: {new:,} new, {len(given) - new:,} known")
-
-
-def _decisions_of(path: str, who: str | None) -> Iterator[Decision]:
-    """The decisions in a file; InputError if one is wrong. `-` is JSON lines."""
-    # Verdicts are read as texts, the other columns as metadata, and the key is the row's number.
-    reader = Reader(
-        of_sets=False,
-        fallback="jsonl",
-        key_field="",
-        text_field="verdict",
-        strict=True,
-        auto_key=True,
-        stdin=stdin(),
-    )
-    for row in reader.read([path]):
-        if isinstance(row, Failure):
-            reason, _, _ = row.reason.partition(": name it with")  # there is no such option
-            raise InputError(f"{row.where}: {reason}")
-        record: dict[str, Any] = {**(row.metadata or {})}
-        try:
-            yield deciding.checked(
-                Decision(
-                    0,
-                    row.content,  # type: ignore[arg-type]  # checked there
-                    _list(record.get("keys")) or _list([record.get("key")]),
-                    _list(record.get("digests")),
-                    record.get("note") or None,
-                    who or record.get("who") or deciding.user(),
-                    record.get("decided") or deciding.now(),
-                )
-            )
-        except InputError as error:
-            raise InputError(f"{row.key}: {error}") from None
-
-
-def _list(value: Any) -> tuple[Any, ...]:
-    """The values of a list, or of the JSON text of one, which CSV and Parquet have."""
-    found = value or []
-    if isinstance(found, str):
-        with suppress(RecursionError, ValueError):
-            found = loads(found.encode())
-    if not isinstance(found, list):
-        raise InputError(f"{value!r:.100} is not a JSON array")
-    return tuple(one for one in found if one is not None)
 
 
 def decisions(

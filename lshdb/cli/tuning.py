@@ -2,21 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any
 
 from lshdb.cli import messages, options, results
-from lshdb.errors import LshdbError, UsageError
+from lshdb.errors import UsageError
 from lshdb.groups import Option, regrouped
 from lshdb.options import MeasureOptions, TuneOptions
-from lshdb.sketching.constructions import Construction
 from lshdb.sources.sinks import Columns
-from lshdb.tuning import choices, measuring, resolve
+from lshdb.tuning import choices, measuring
 from lshdb.tuning import measuring as tuning
-from lshdb.tuning.analysis import curve
 from lshdb.tuning.choices import tune as tune_shapes
 
-_PICTURES = (".png", ".pdf", ".svg")
 _ENOUGH = 100
 """Similar pairs for a good estimate: with fewer, recall is off by a few hundredths."""
 _MEASURED: Columns = {
@@ -38,10 +34,6 @@ def tune(
     at: options.DatabaseFile,
     asked: TuneOptions,
     top: Annotated[int, Option("Maximum number of constructions.", min=1)] = 10,
-    plot: Annotated[
-        Path | None,
-        Option("Draw the curve (extra: plot).", metavar="FILE.png"),
-    ] = None,
     measure: Annotated[
         bool,
         Option("Measure what the index finds."),
@@ -62,10 +54,8 @@ def tune(
 
     Example: lshdb tune --threshold 0.7 --permutations 256
     """
-    if plot is not None and plot.suffix not in _PICTURES:
-        raise UsageError(f"{plot} is not a name that ends in {', '.join(_PICTURES)}")
     if measure:
-        given = (asked.recall, asked.permutations, asked.documents, asked.construction, plot)
+        given = (asked.recall, asked.permutations, asked.documents, asked.construction)
         if any(option is not None for option in given):
             raise UsageError("--measure goes with --threshold, --sample and --seed only")
         _measure(at, regrouped(asked, MeasureOptions, sample=sample), form)
@@ -76,22 +66,16 @@ def tune(
     if at.is_there:
         with at.reading() as database:
             found = database.tune(asked)
-            threshold = asked.threshold or database.settings.threshold
     elif asked.documents is not None:
         raise UsageError(
             "--documents needs a database, whose documents show how similar documents are"
         )
     else:
-        threshold = asked.threshold or resolve.THRESHOLD
         found = tune_shapes(asked)
     _write_tuned([*found[:top], *(tuned for tuned in found[top:] if tuned.named)], form)
-    if plot is not None:
-        best = next((tuned for tuned in found if tuned.named), found[0]).construction
-        _plot(plot, best, threshold)
 
 
 def _write_tuned(found: list[choices.Tuned], form: options.Form) -> None:
-
     numbers = {"construction": str, "lanes": int, "bands": int, "rows": int, "recall": float}
     curve = {f"{similarity:g}": float for similarity in choices.SIMILARITIES}
     costs = {"bytes": int, "candidates": float, "chosen": bool, "named": bool}
@@ -136,25 +120,3 @@ def _measured_rows(measured: measuring.Measured) -> Iterator[tuple[Any, ...]]:
     yield "candidates a query", None, None, *candidates, *none, measured.exact
     precision = measured.precision, measured.precision_formula
     yield "precision", None, None, *precision, *none, measured.exact
-
-
-def _plot(path: Path, construction: Construction, threshold: float) -> None:
-    """Draw the curve of a construction, and the threshold.
-
-    Raises:
-        LshdbError: matplotlib (the extra `plot`) is not installed.
-    """
-    try:
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError as error:
-        raise LshdbError("--plot needs matplotlib: pip install 'lshdb[plot]'") from error
-    import numpy as np
-
-    figure = Figure(layout="constrained")
-    axes = figure.add_subplot(xlabel="Jaccard similarity", ylabel="probability of a candidate")
-    similarities = np.linspace(0, 1, 800)
-    axes.plot(similarities, curve(similarities, construction), label=str(construction))
-    axes.axvline(threshold, linestyle="--", label=f"threshold {threshold:g}")
-    axes.legend()
-    figure.savefig(path)
-    messages.message(f"{path} drawn")

@@ -6,18 +6,21 @@ again if the later one is undone.
 
 import getpass
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
-from typing import get_args
+from typing import Any, BinaryIO, cast, get_args
 
 from lshdb.errors import InputError, KeyNotFound, UsageError
 from lshdb.groups import checked as checked_types
 from lshdb.ingest.writing import delete
-from lshdb.model import Decision, Verdict
+from lshdb.json_text import loads
+from lshdb.model import Decision, Failure, Verdict
 from lshdb.search.decisions import read_decisions
 from lshdb.shingling.content import DIGEST_BYTES
+from lshdb.sources.readers import Reader
 from lshdb.sources.records import key_fault
 from lshdb.store.store import Opened, Store
 
@@ -204,6 +207,59 @@ def _insert(store: Store, decisions: Iterable[Decision]) -> list[Decision]:
 
 def _identity(one: Decision) -> tuple[object, ...]:
     return one.verdict, one.keys, one.digests, one.note, one.who, one.decided
+
+
+def decisions_of_file(path: str, stdin: BinaryIO | None, who: str | None) -> Iterator[Decision]:
+    """The decisions in a file, or `-`, which is JSON lines.
+
+    Args:
+        path: the file.
+        stdin: standard input.
+        who: who decided; None for whom the file names, or the user.
+
+    Raises:
+        InputError: one is not a decision.
+    """
+    # Verdicts are read as texts, the other columns as metadata, and the key is the row's number.
+    reader = Reader(
+        of_sets=False,
+        fallback="jsonl",
+        key_field="",
+        text_field="verdict",
+        strict=True,
+        auto_key=True,
+        stdin=stdin,
+    )
+    for row in reader.read([path]):
+        if isinstance(row, Failure):
+            reason, _, _ = row.reason.partition(": name it with")  # there is no such option
+            raise InputError(f"{row.where}: {reason}")
+        record: dict[str, Any] = {**(row.metadata or {})}
+        try:
+            yield checked(
+                Decision(
+                    0,
+                    cast(Verdict, row.content),
+                    _list(record.get("keys")) or _list([record.get("key")]),
+                    _list(record.get("digests")),
+                    record.get("note") or None,
+                    who or record.get("who") or user(),
+                    record.get("decided") or now(),
+                )
+            )
+        except InputError as error:
+            raise InputError(f"{row.key}: {error}") from None
+
+
+def _list(value: Any) -> tuple[Any, ...]:
+    """The values of a list, or of the JSON text of one, which CSV and Parquet have."""
+    found = value or []
+    if isinstance(found, str):
+        with suppress(RecursionError, ValueError):
+            found = loads(found.encode())
+    if not isinstance(found, list):
+        raise InputError(f"{value!r:.100} is not a JSON array")
+    return tuple(one for one in found if one is not None)
 
 
 def user() -> str:

@@ -272,7 +272,6 @@ def test_dependencies_are_those_imported() -> None:
         "exchange": {"jinja2", "pandas", "pyarrow"},
         "cli.results": {"pyarrow"},
         "cli.sparking": {"pyspark"},
-        "cli.tuning": {"matplotlib"},
         "web": {"anyio", "datasette", "jinja2", "markupsafe", "starlette", "uvicorn"},
         "spark": {"pyarrow", "pyspark"},
     }

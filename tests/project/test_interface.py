@@ -76,7 +76,7 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
     "clusters": (set(), {"drop_list"}),
     "compare": (set(), {"encoding"}),
     "decide": ({"verdict", "keys"}, {"words", "undo"}),
-    "tune": (set(), {"top", "plot", "measure", "sample"}),  # lshdb.measure
+    "tune": (set(), {"top", "measure", "sample"}),  # lshdb.measure
     "backup": (set(), {"target"}),
 }
 

@@ -222,23 +222,3 @@ def test_a_row_of_tune_fits_on_a_line_of_a_terminal(command: Command) -> None:
     shown, status = command.on_terminal("tune", "--construction", cascade, columns=80)
     assert status == 0
     assert re.search(f"{cascade} +0.9733", shown)
-
-
-def test_tune_plots(command: Command) -> None:
-    pytest.importorskip("matplotlib", reason="the extra `plot` is not installed")
-    variables = {"MPLCONFIGDIR": str(command.path("fonts"))}
-    command = Command(command.directory, variables)
-    assert command.done("tune", "--top", "1", "--plot", "curve.png").status == 0
-    assert command.path("curve.png").read_bytes().startswith(b"\x89PNG")
-    assert command.fails("tune", "--plot", "curve.doc", status=2).startswith("curve.doc")
-
-
-def test_tune_without_matplotlib_says_what_is_missing(command: Command) -> None:
-    missing = command.path("matplotlib")
-    missing.mkdir()
-    (missing / "__init__.py").write_text("raise ModuleNotFoundError(name='matplotlib')")
-    command = Command(command.directory, {"PYTHONPATH": str(command.directory)})
-    result = command("tune", "--plot", "curve.png")
-    assert result.status == 1
-    assert result.err == "lshdb: --plot needs matplotlib: pip install 'lshdb[plot]'\n"
-    assert "and 6, or 16" in result.out, "the table all the same"
