@@ -536,9 +536,6 @@ class DedupOptions(WritingOptions, RowsOptions):
     """Options of `Database.dedup`."""
 
     reader: AnyReader = None
-    against_reader: Annotated[
-        Any, argument("One of the reference; else as for the rows.", _READER)
-    ] = None
     threshold: Threshold = None
     numbered: Annotated[bool, argument("Keys may be repeated: for a temporary database.")] = False
     on_failure: OnFailure = None

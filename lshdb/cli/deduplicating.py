@@ -3,15 +3,23 @@
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+import lshdb
 from lshdb.cli import documents, messages, results, running
-from lshdb.cli.files import STDOUT, check_distinct, directory_beside, stdin
+from lshdb.cli.files import (
+    STDOUT,
+    check_distinct,
+    directory_beside,
+    output_to,
+    stdin,
+    warn_of_rest,
+)
 from lshdb.cli.options import (
     NAMING,
     REFERENCE_NAMING,
@@ -23,8 +31,11 @@ from lshdb.cli.options import (
 )
 from lshdb.cli.parameters import DATABASE
 from lshdb.errors import UsageError
+from lshdb.exchange import kept_rows
 from lshdb.exchange.results import dropped_columns, dropped_row
 from lshdb.groups import Option, regrouped
+from lshdb.ingest.ordering import deduplicated_files
+from lshdb.ingest.reference import check_there, outermost, reference, temporary_store
 from lshdb.json_text import dumps
 from lshdb.limits import DEFAULTS
 from lshdb.model import AddReport
@@ -35,8 +46,12 @@ from lshdb.options import (
     SettingsOptions,
     WalkingOptions,
 )
+from lshdb.sources import formats, sinks
 from lshdb.sources.compression import compression_of
-from lshdb.sources.paths import format_of
+from lshdb.sources.paths import expanded, format_of, is_database
+from lshdb.sources.readers import reader_of
+from lshdb.sources.walking import SkippedFiles
+from lshdb.tuning.resolve import as_in, resolve
 
 
 def dedup(
@@ -89,21 +104,6 @@ def dedup(
 
     Example: lshdb dedup test.csv --against train.parquet -o clean.csv
     """
-    import lshdb
-    from lshdb.cli.tables import (
-        KeptRows,
-        check_readable,
-        dropped_sink,
-        find_tables,
-        targets,
-    )
-    from lshdb.ingest.ordering import deduplicated_files
-    from lshdb.ingest.reference import check_there, outermost, temporary_store
-    from lshdb.sources.paths import expanded, is_database
-    from lshdb.sources.readers import reader_of
-    from lshdb.sources.walking import SkippedFiles
-    from lshdb.tuning.resolve import as_in, resolve
-
     against = None if asked.against is None else str(asked.against)
     reference_fields.check(against)
     paths = list(expanded(inputs))
@@ -129,12 +129,12 @@ def dedup(
         if output is not None or STDOUT in paths:
             raise UsageError("texts are compared as files and not written: no -o, no input -")
         for path in paths:
-            check_readable(path)
+            kept_rows.check_readable(path)
     else:
         rules = replace(rules, ignore=False)  # data is often kept out of git
-        tables = find_tables(paths, rules, skipped_files)
+        tables = kept_rows.find_tables(paths, rules, skipped_files)
         if output is not None and _is_directory(output, paths):
-            outputs = targets(tables, output)
+            outputs = kept_rows.targets(tables, output)
         paths = [table.path for table in tables]
     if dropped == STDOUT and (of_files or outputs == STDOUT):
         raise UsageError("--dropped cannot be standard output, too: name a file")
@@ -187,22 +187,13 @@ def dedup(
         beside = None if os.environ.get("TMPDIR") else directory_beside(first)
         kept = removed = None
         if not of_files:
-            kept = KeptRows(tables, outputs, reader, beside, keep=db is not None)
+            kept = kept_rows.KeptRows(
+                tables, outputs, reader, beside, keep=db is not None, warn=warn_of_rest
+            )
         its = replace(reader, naming=REFERENCE_NAMING, **reference_fields.given(asked))
         its.skipped_files.on_skip = skipped_files.on_skip
         if against is not None and known is None:
             messages.message(f"{against} is not a database: lshdb indexes it in a temporary one")
-        if dropped is not None:
-            removed = stack.enter_context(dropped_sink(dropped, shown))
-        if kept is not None:
-            stack.enter_context(kept)
-        if db is None:
-            store = stack.enter_context(temporary_store(made, DEFAULTS, beside))
-        else:
-            store = stack.enter_context(at.open(settings=settings)).store
-        messages.warn_of_low_recall(made, settings)
-        for own in filter(None, (known, made)):
-            messages.note_recall(own, made.threshold if threshold is None else threshold)
 
         def written(report: AddReport) -> None:
             counts.empty += report.empty
@@ -214,14 +205,27 @@ def dedup(
             asked,
             DedupOptions,
             reader=reader,
-            against_reader=its,
             threshold=threshold,
             numbered=db is None,
             on_batch=written,
             on_failure=failures.report,
             progress=messages.shows_progress(),
         )
-        outcomes = deduplicated_files(store, paths, options)
+        screen = None
+        if against is not None:
+            screen = stack.enter_context(reference(options, its, made, timeout, DEFAULTS, beside))
+        if dropped is not None:
+            removed = stack.enter_context(_dropped_sink(dropped, shown))
+        if kept is not None:
+            stack.enter_context(kept)
+        if db is None:
+            store = stack.enter_context(temporary_store(made, DEFAULTS, beside))
+        else:
+            store = stack.enter_context(at.open(settings=settings)).store
+        messages.warn_of_low_recall(made, settings)
+        for own in filter(None, (known, made)):
+            messages.note_recall(own, made.threshold if threshold is None else threshold)
+        outcomes = deduplicated_files(store, paths, options, screen)
         stack.enter_context(closing(outcomes))  # type: ignore[type-var]
 
         def dropped_rows() -> Iterator[Sequence[object]]:
@@ -231,8 +235,8 @@ def dedup(
                 counts.dropped += len(found)
                 counts.stored += sum(db is not None and one.key == one.kept for one in found)
                 gone = [*map(dropped_row, found)]
-                if kept is not None:
-                    kept.write(outcome)
+                if kept is not None and outcome.origin is not None:
+                    kept.write(outcome.origin, outcome.kept)
                 if removed is not None:
                     removed.put(gone)
                 yield from gone
@@ -289,6 +293,18 @@ def _print_paths(rows: Iterator[Sequence[object]]) -> None:
         else:
             sys.stdout.buffer.write(path.encode() + b"\0")
     sys.stdout.buffer.flush()
+
+
+@contextmanager
+def _dropped_sink(path: str, fields: Sequence[str] = ()) -> Iterator[sinks.Sink]:
+    """A list of dropped rows, with columns for fields of metadata; UsageError for its format."""
+    format = kept_rows.checked_format(path, "jsonl")
+    head = formats.table_schema_of(dropped_columns(fields), format)
+    with (
+        output_to(path) as output,
+        formats.sink(sinks.Target(output, format, path == STDOUT), head) as rows,
+    ):
+        yield rows
 
 
 # files

@@ -15,9 +15,14 @@ from lshdb.sources.paths import entries, opened
 STDOUT = "-"
 
 
-def output_to(path: str, *, keep: bool = False) -> Output:
-    """A file to be written, see Output; what stays of it is named on standard error."""
-    return Output(path, keep=keep, warn=lambda text: warn(f"lshdb: {text}"))
+def warn_of_rest(text: str) -> None:
+    """Name on standard error what stays of a file that was to be written."""
+    warn(f"lshdb: {text}")
+
+
+def output_to(path: str) -> Output:
+    """A file to be written, see Output."""
+    return Output(path, warn=warn_of_rest)
 
 
 def check_distinct(inputs: Iterable[str], outputs: Iterable[str]) -> None:

@@ -6,7 +6,8 @@ In: Arrow tables, signature matrices. Out: the same, and data frames.
     results     matches, pairs and clusters as they are found, as tables, and in notebooks
     dedup       a program's rows without near duplicates, in the form they came in
     templates   HTML for notebooks, pages and reports, from web/pages
+    kept_rows   the kept rows of files, to one file or one for each
     signatures  adds a matrix of signatures; reads that of a database; queries by one
 
-Doors: dedup, results, signatures, tables, templates.
+Doors: dedup, kept_rows, results, signatures, tables, templates.
 """

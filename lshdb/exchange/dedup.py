@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import InputError, UsageError
+from lshdb.exchange import kept_rows
 from lshdb.exchange.results import DROPPED
 from lshdb.groups import checked, takes
 from lshdb.ingest import ordering, reference
@@ -25,7 +26,7 @@ from lshdb.model import DecidedRow, DroppedRow, Failure
 from lshdb.options import DataOptions
 from lshdb.progress import silent
 from lshdb.sketching.settings import Settings
-from lshdb.sources import formats, json_rows, outputs, readers, sinks
+from lshdb.sources import formats, json_rows, readers, sinks
 from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.paths import expanded, is_database, printable_path
 from lshdb.sources.records import Collector, RecordOptions
@@ -374,13 +375,8 @@ def _of_files(given: Sequence[Any], reading: RecordOptions) -> _Source:
     def save(path: str, mask: Mask) -> None:
         if os.path.exists(path) and any(os.path.samefile(path, one) for one in paths):
             raise UsageError(f"{path} is one of the files that are read: save to another one")
-        own = reader.format_of(paths[0])
-        format = formats.output_format(path, own)
-        head, of_lines = reader.common_head(paths, format), formats.KIND[own] == "json"
-        with (
-            outputs.Output(path) as file,
-            formats.sink(sinks.Target(file, format), head, of_lines=of_lines) as rows,
-        ):
+        tables = [kept_rows.Table(one, one) for one in paths]
+        with kept_rows.KeptRows(tables, path, reader) as rows:
             for origin, indices in selected(mask):
                 rows.write(origin, indices)
 

@@ -29,12 +29,12 @@ from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
 from lshdb.store.waiting import WaitingDocuments
 
-_NO_REFERENCE: AbstractContextManager[Reference | None] = nullcontext()
+_NO_REFERENCE = nullcontext()
 _CHANGED = "the input has changed while it was read"
 
 
 def deduplicated_files(
-    store: Store, paths: Iterable[str], options: DedupOptions
+    store: Store, paths: Iterable[str], options: DedupOptions, against: Reference | None = None
 ) -> Iterator[Outcome]:
     """The decisions about rows and text files, in the blocks in which they were read.
 
@@ -44,6 +44,7 @@ def deduplicated_files(
         store: as for `deduplicated`.
         paths: the input.
         options: those of Database.dedup.
+        against: the reference, if it is open already.
     """
     reader = options.reader
     if reader is None:
@@ -53,9 +54,16 @@ def deduplicated_files(
         reader = reader_of(
             options, of_sets, fallback="jsonl", rules=rules, whole=True, limits=limits
         )
-    known = _NO_REFERENCE
-    if options.against is not None:
-        known = reference(store, options, options.against_reader or replace(reader))
+    known: AbstractContextManager[Reference | None] = nullcontext(against)
+    if against is None and options.against is not None:
+        known = reference(
+            options,
+            replace(reader),
+            store.settings,
+            store.timeout,
+            store.limits,
+            directory_of(store),
+        )
     if options.keep != "first":
         paths = list(paths)
     return deduplicated(

@@ -112,14 +112,24 @@ def outermost(fields: Sequence[str]) -> list[str]:
 
 
 @contextmanager
-def reference(store: Store, options: DedupOptions, reader: readers.Reader) -> Iterator[Reference]:
+def reference(
+    options: DedupOptions,
+    reader: readers.Reader,
+    settings: Settings,
+    timeout: float,
+    limits: Limits,
+    beside: Path | None,
+) -> Iterator[Reference]:
     """A database, or a temporary one with the documents of a file, a directory or a pattern.
 
     Args:
-        store: whose documents are compared with it.
-        options: `against` and what is to be known of it.
+        options: `against`, and what is to be known of it.
         reader: a reader with the same options reads the files, all of them or none;
             its counts of skipped files grow.
+        settings: of the database whose documents are compared with it.
+        timeout: of a database.
+        limits: of either.
+        beside: directory of a temporary one; None for the system's.
 
     Raises:
         InputError: the file does not exist, or a part of it gives no document: what resembles that
@@ -127,10 +137,10 @@ def reference(store: Store, options: DedupOptions, reader: readers.Reader) -> It
         SettingsMismatch: signatures of the database are made differently.
     """
     assert options.against is not None
-    name, settings, limits = os.fspath(options.against), store.settings, store.limits
+    name = os.fspath(options.against)
     check_there(name)
     if paths.is_database(name):
-        with closing(Store.open(Path(name), "read", store.timeout, limits=limits)) as known:
+        with closing(Store.open(Path(name), "read", timeout, limits=limits)) as known:
             found = Reference(known, name)
             found.check(settings)
             yield found
@@ -149,7 +159,7 @@ def reference(store: Store, options: DedupOptions, reader: readers.Reader) -> It
     reader.skipped_files = skipped_files
     total, places = AddReport(), dedup.Places(1)
     made = replace(settings, passages=0)
-    with temporary_store(made, limits, directory_of(store)) as known:
+    with temporary_store(made, limits, beside) as known:
         job = batches.Job(known, on_failure=options.on_failure, numbered=True)
         with reader.shown(options.progress, "indexing", [name]) as show:
             for report in add.added(job, reader.batches([name]), places):

@@ -1,19 +1,18 @@
-"""The tables that dedup reads, and the files that it writes their rows to."""
+"""The files whose rows are deduplicated, and those that the kept ones are written to."""
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from lshdb.cli.files import STDOUT, output_to
 from lshdb.errors import InputError, UsageError
-from lshdb.exchange.results import dropped_columns
-from lshdb.ingest.dedup import Outcome
 from lshdb.options import WalkingOptions
 from lshdb.sources import formats, outputs, readers, sinks, walking
+from lshdb.sources.batch import Origin
 from lshdb.sources.paths import format_of, is_database, printable_path
 
 
@@ -41,7 +40,7 @@ def find_tables(
     """
     found = []
     for path in paths:
-        if path == STDOUT or not os.path.isdir(path):
+        if path == outputs.STDOUT or not os.path.isdir(path):
             check_readable(path)
             found.append(Table(path, os.path.basename(path)))
             continue
@@ -65,7 +64,7 @@ def find_tables(
 
 def check_readable(path: str) -> None:
     """Raise an error for a missing file or a database, before anything is written."""
-    if path == STDOUT:
+    if path == outputs.STDOUT:
         return
     if not os.path.isfile(path):
         os.stat(path)
@@ -80,7 +79,7 @@ def targets(tables: Sequence[Table], directory: str) -> list[str]:
     """The output files in a directory, one per table; UsageError if two have the same name."""
     seen: dict[str, str] = {}
     for table in tables:
-        if table.path == STDOUT:
+        if table.path == outputs.STDOUT:
             raise UsageError(f"standard input has no name for a file in {directory}")
         if table.name in seen:
             raise UsageError(
@@ -94,7 +93,7 @@ def targets(tables: Sequence[Table], directory: str) -> list[str]:
 def checked_format(path: str, default: str) -> str:
     """The format of a file to be written (see `output_format`); UsageError for a terminal."""
     format = formats.output_format(path, default)
-    if formats.KIND[format] == "columns" and path == STDOUT and sys.stdout.isatty():
+    if formats.KIND[format] == "columns" and path == outputs.STDOUT and sys.stdout.isatty():
         raise UsageError(f"{format} is not for a terminal: name a file with -o")
     return format
 
@@ -110,9 +109,10 @@ class KeptRows:
         tables: Sequence[Table],
         output: str | Sequence[str],
         reader: readers.Reader,
-        beside: Path | None,
+        beside: Path | None = None,
         *,
-        keep: bool,
+        keep: bool = False,
+        warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Look at the heads of the tables; nothing is written yet.
 
@@ -121,7 +121,7 @@ class KeptRows:
             output: the file for all rows, or one for each table.
             reader: of the tables.
             beside: the directory of a temporary file; None for the system's.
-            keep: whether the rows stay in a file if the command fails (see Output).
+            keep, warn: as for Output.
 
         Raises:
             UsageError, InputError: these rows cannot go there.
@@ -132,6 +132,7 @@ class KeptRows:
         self._reader = reader
         self._beside = beside
         self._keep = keep
+        self._opened = partial(outputs.Output, keep=keep, warn=warn)
         self._files, self._open = ExitStack(), ExitStack()
         self._numbers = {printable_path(table.path): i for i, table in enumerate(tables)}
         self._now = -1  # the output that is open
@@ -146,21 +147,18 @@ class KeptRows:
         self._head = reader.common_head(paths, self._formats[0] if self._is_one else "jsonl")
 
     def __enter__(self) -> Self:
+        self._go_to(0)
         return self
 
-    def write(self, outcome: Outcome) -> None:
-        """Write the rows that are kept."""
-        origin = outcome.origin
-        if origin is None:
-            return
+    def write(self, origin: Origin, indices: Sequence[int]) -> None:
+        """Write some rows of a table."""
         self._go_to(0 if self._is_one else self._numbers[origin.name])
-        self._rows.write(origin, indices := outcome.kept)
+        self._rows.write(origin, indices)
         self._output.filled |= bool(indices)
 
     def flush(self) -> None:
         """Pass buffered output to the system."""
-        if self._now >= 0:
-            self._rows.flush()
+        self._rows.flush()
 
     def _go_to(self, number: int) -> None:
         """Finish earlier outputs, also those without rows, and open this one."""
@@ -179,7 +177,7 @@ class KeptRows:
             if os.path.isfile(table.path):
                 head = self._reader.head(table.path)
             os.makedirs(os.path.dirname(path), exist_ok=True)
-        self._output = self._files.enter_context(output_to(path, keep=self._keep))
+        self._output = self._files.enter_context(self._opened(path))
         target = sinks.Target(self._output, self._formats[number], beside=self._beside)
         of_lines = formats.KIND[self._reader.format_of(table.path)] == "json"
         # What a database already has stays, with its end.
@@ -193,15 +191,3 @@ class KeptRows:
         else:
             self._open.__exit__(*error)
             self._files.__exit__(*error)
-
-
-@contextmanager
-def dropped_sink(path: str, fields: Sequence[str] = ()) -> Iterator[sinks.Sink]:
-    """A list of dropped rows, with columns for fields of metadata; UsageError for its format."""
-    format = checked_format(path, "jsonl")
-    head = formats.table_schema_of(dropped_columns(fields), format)
-    with (
-        output_to(path) as output,
-        formats.sink(sinks.Target(output, format, path == STDOUT), head) as rows,
-    ):
-        yield rows
