@@ -281,11 +281,10 @@ def pair_results(store: Store, options: PairsOptions) -> Results[Pair]:
 
     def rows() -> Iterator[Sequence[Any]]:
         for block in pair_blocks(store, options):
-            if block.a_metadata is None or block.b_metadata is None:
-                yield from block.rows()
+            if not options.fields:
+                yield from block
                 continue
-            metadata = zip(block.a_metadata, block.b_metadata, strict=True)
-            for row, (a, b) in zip(block.rows(), metadata, strict=True):
+            for *row, a, b in block:
                 yield *row, *a.values(), *b.values()
 
     columns = with_fields(PAIR, options.fields, "a.", "b.")

@@ -1,8 +1,7 @@
 """All similar pairs of a database, and their clusters."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import repeat
+from itertools import chain, islice, repeat, starmap
 from typing import Any
 
 import numpy as np
@@ -18,11 +17,13 @@ from lshdb.search.buckets import candidate_ids
 from lshdb.search.candidates import SharedBuckets, prefix_filtered
 from lshdb.search.limits import clusters_cut
 from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids
-from lshdb.shingling.arrays import IntArray, chunks, chunks_of, expand_ranges, runs
+from lshdb.shingling.arrays import IntArray, chunks, chunks_of, runs
 from lshdb.sources.metadata import picked
 from lshdb.store import conditions, lookups
 from lshdb.store.store import Store
 
+PairRow = tuple[Any, ...]
+"""The fields of a Pair; without metadata if none are requested."""
 Scored = tuple[IntArray, IntArray, npt.NDArray[np.float64]]
 """Pairs int64[n] and int64[n], and their similarities."""
 _COMPARED = "documents compared"
@@ -104,11 +105,11 @@ class _Join:
             self.progress(band, bands, "bands of the index read")
             yield from self._reader.shared_buckets(band)
 
-    def thin(self, buckets: SharedBuckets, labels: IntArray, threshold: float) -> SharedBuckets:
+    def thin(self, buckets: SharedBuckets, labels: IntArray) -> SharedBuckets:
         """Fewer candidates instead of those of hot buckets, if similarities are exact."""
         if isinstance(self.scorer, Exact):
             fewer = prefix_filtered(
-                buckets, self.scorer, labels, threshold, self.limits.clusters.whole
+                buckets, self.scorer, labels, self.threshold, self.limits.clusters.whole
             )
             self.prefix_filtered |= fewer is not None
             return buckets if fewer is None else fewer
@@ -132,11 +133,23 @@ class _Join:
         same: npt.NDArray[np.bool_] = self.same[one] == self.same[other]
         return same & (not self.settings.shingling.foreign)
 
-    def described(self, documents: IntArray) -> tuple[list[str], list[dict[str, Any]] | None]:
-        """The keys of documents int64[n], and the requested fields; None if there are none."""
+    def rows(
+        self, one: IntArray, other: IntArray, scores: npt.NDArray[np.float64]
+    ) -> list[PairRow]:
+        """The rows of similar pairs int64[c] with their similarities."""
+        estimates = self.estimates.scores(one, other, 0) if self.exact else scores
+        identical = self.identical(one, other).tolist()
+        keys, metadata = self.described(np.concatenate([one, other]))
+        columns = [scores.tolist(), repeat(self.exact), estimates.tolist(), identical]
+        if metadata:
+            columns += metadata[: len(one)], metadata[len(one) :]
+        return list(zip(keys[: len(one)], keys[len(one) :], *columns, strict=False))
+
+    def described(self, documents: IntArray) -> tuple[list[str], list[dict[str, Any]]]:
+        """The keys of documents int64[n], and the requested fields, if there are any."""
         some, inverse = np.unique(documents, return_inverse=True)
         keys = self._reader.keys_of(self.doc_ids[some])
-        metadata = None
+        metadata = list[dict[str, Any]]()
         if self._fields:
             stored = self._reader.metadata_of(self.doc_ids[some], self._fields)
             found = [picked(one, self._fields) for one in stored]
@@ -170,49 +183,17 @@ def _without(same: IntArray, documents: IntArray) -> IntArray:
     return merged
 
 
-@dataclass(frozen=True, slots=True)
-class PairBlock:
-    """Some pairs of similar documents, n of them.
-
-    Attributes:
-        a, b: their keys, n each; `a` has those added first.
-        similarities: float64[n].
-        estimates: float64[n].
-        exact: whether similarities are exact.
-        identical: bool[n], whether the two have the same content.
-        a_metadata, b_metadata: the requested fields, n each; None if there are none.
-    """
-
-    a: list[str]
-    b: list[str]
-    similarities: npt.NDArray[np.float64]
-    estimates: npt.NDArray[np.float64]
-    exact: bool
-    identical: npt.NDArray[np.bool_]
-    a_metadata: list[dict[str, Any]] | None
-    b_metadata: list[dict[str, Any]] | None
-
-    def rows(self) -> Iterator[tuple[str, str, float, bool, float, bool]]:
-        """The fields of each pair, in the order of lshdb.model.Pair."""
-        scores, estimates = self.similarities.tolist(), self.estimates.tolist()
-        identical = self.identical.tolist()
-        return zip(self.a, self.b, scores, repeat(self.exact), estimates, identical, strict=False)
-
-
 def all_pairs(
     store: Store, request: PairsOptions | ClustersOptions, progress: Progress = silent
 ) -> Iterator[Pair]:
     """All similar pairs of candidates, in the order of addition, or the best first."""
-    for block in pair_blocks(store, request, progress):
-        a_metadata, b_metadata = block.a_metadata or repeat(None), block.b_metadata or repeat(None)
-        for row, one, other in zip(block.rows(), a_metadata, b_metadata, strict=False):
-            yield Pair(*row, one, other)
+    return starmap(Pair, chain.from_iterable(pair_blocks(store, request, progress)))
 
 
 def pair_blocks(
     store: Store, request: PairsOptions | ClustersOptions, progress: Progress = silent
-) -> Iterator[PairBlock]:
-    """The same pairs, some thousands at a time."""
+) -> Iterator[list[PairRow]]:
+    """The fields of the same pairs, some thousands at a time, with the requested metadata."""
     with query.snapshot(store, request.where, request.parameters) as (reader, condition):
         own = None if request.key is None else query.row_of_key(reader, request.key)
         join = _Join(reader, request, condition, own, progress)
@@ -223,12 +204,12 @@ def pair_blocks(
             found = [_best(join, candidates, request.top)]
         for a, b, scores in found:
             for part in chunks(len(a), join.limits.pairs_rows):
-                yield _block(join, a[part], b[part], scores[part])
+                yield join.rows(a[part], b[part], scores[part])
 
 
 def _candidates(join: _Join) -> Iterator[tuple[IntArray, IntArray]]:
     """All candidate pairs, in the order of addition."""
-    buckets = join.thin(join.buckets, join.same, join.threshold)
+    buckets = join.thin(join.buckets, join.same)
     # Thinned buckets are not all that a pair shares.
     shared = 1 if join.prefix_filtered else join.settings.construction.min_bands
     for one, other in buckets.pairs(len(join), shared=shared, chunk=join.limits.pairs_chunk):
@@ -266,21 +247,6 @@ def _best(join: _Join, candidates: Iterator[tuple[IntArray, IntArray]], top: int
     return a, b, scores
 
 
-def _block(join: _Join, a: IntArray, b: IntArray, scores: npt.NDArray[np.float64]) -> PairBlock:
-    estimates = join.estimates.scores(a, b, 0) if join.exact else scores
-    keys, metadata = join.described(np.concatenate([a, b]))
-    return PairBlock(
-        keys[: len(a)],
-        keys[len(a) :],
-        scores,
-        estimates,
-        join.exact,
-        join.identical(a, b),
-        None if metadata is None else metadata[: len(a)],
-        None if metadata is None else metadata[len(a) :],
-    )
-
-
 def all_clusters(
     store: Store, request: ClustersOptions, progress: Progress = silent
 ) -> Iterator[Cluster]:
@@ -291,77 +257,48 @@ def all_clusters(
     with query.snapshot(store, request.where, request.parameters) as (reader, condition):
         own = None if request.key is None else query.row_of_key(reader, request.key).doc_id
         join = _Join(reader, request, condition, progress=progress)
-        order = join.order(request.keep)
         find = _stars if request.star else _components
-        keeper, scores = find(join, order, join.threshold)
+        keeper, scores = find(join, join.order(request.keep))
         size = np.bincount(keeper, minlength=len(join))[keeper]
         # Clusters in the order of their first members; members in the order of addition.
         first = np.full(len(join), len(join))
         np.minimum.at(first, keeper, np.arange(len(join)))
         members = np.flatnonzero(size > 1)
         members = members[np.argsort(first[keeper[members]], kind="stable")]
-        found = _Clusters(members, keeper[members], scores[members])
-        sizes = found.ends - found.begins
+        begins, ends = runs(keeper[members])
+        sizes = ends - begins
+        of_others = np.where(members == keeper[members], 0, scores[members])
+        mean = np.add.reduceat(of_others, begins) / (sizes - 1)
         chosen = (sizes >= (request.min_size or 0)) & (sizes <= (request.max_size or len(join)))
         if own is not None:
-            chosen &= np.logical_or.reduceat(join.doc_ids[members] == own, found.begins)
+            chosen &= np.logical_or.reduceat(join.doc_ids[members] == own, begins)
         numbers = np.flatnonzero(chosen)
         if request.top is not None:
-            numbers = numbers[np.argsort(-found.mean[numbers], kind="stable")][: request.top]
-        yield from _cluster_objects(join, found, numbers)
+            numbers = numbers[np.argsort(-mean[numbers], kind="stable")][: request.top]
+        for part in chunks_of(sizes[numbers], join.limits.pairs_rows):
+            some = [members[begins[number] : ends[number]] for number in numbers[part].tolist()]
+            described = join.described(np.concatenate(some))
+            keys, metadata = iter(described[0]), iter(described[1])
+            for number, documents in zip(numbers[part].tolist(), some, strict=True):
+                own_keys = tuple(islice(keys, len(documents)))
+                kept = int(keeper[documents[0]])
+                others = scores[documents[documents != kept]]
+                yield Cluster(
+                    cluster=number + 1,
+                    keep=own_keys[documents.tolist().index(kept)],
+                    members=own_keys,
+                    similarities=tuple(scores[documents].tolist()),
+                    lowest=float(others.min()),
+                    mean=float(mean[number]),
+                    below=int((others < join.threshold).sum()),
+                    exact=join.exact,
+                    identical=tuple(join.identical(documents, keeper[documents]).tolist()),
+                    decided=join.decided.verdicts(documents, kept),
+                    metadata=tuple(islice(metadata, len(documents))) or None,
+                )
 
 
-class _Clusters:
-    """C clusters of n members, one after another.
-
-    Attributes:
-        members, keepers: int64[n], documents, and the kept one of the cluster of each.
-        scores: float64[n], similarities to it.
-        begins, ends: int64[C], where clusters begin and end.
-        mean: float64[C], the mean similarity of the members that are not kept.
-    """
-
-    def __init__(
-        self, members: IntArray, keepers: IntArray, scores: npt.NDArray[np.float64]
-    ) -> None:
-        self.members, self.keepers, self.scores = members, keepers, scores
-        self.begins, self.ends = runs(keepers)
-        of_others = np.where(members == keepers, 0, scores)
-        self.mean = np.add.reduceat(of_others, self.begins) / (self.ends - self.begins - 1)
-
-
-def _cluster_objects(join: _Join, found: _Clusters, numbers: IntArray) -> Iterator[Cluster]:
-    """Some of the clusters, int64[c], in this order."""
-    sizes = (found.ends - found.begins)[numbers]
-    for part in chunks_of(sizes, join.limits.pairs_rows):
-        starts = np.cumsum(sizes[part]) - sizes[part]
-        documents = found.members[expand_ranges(found.begins[numbers[part]], sizes[part])]
-        keys, metadata = join.described(documents)
-        for number, start, size in zip(
-            numbers[part].tolist(), starts.tolist(), sizes[part].tolist(), strict=True
-        ):
-            own, here = slice(start, start + size), slice(found.begins[number], found.ends[number])
-            members, keepers = found.members[here], found.keepers[here]
-            kept = int(np.flatnonzero(members == keepers)[0])
-            others = np.delete(found.scores[here], kept)
-            yield Cluster(
-                cluster=number + 1,
-                keep=keys[own][kept],
-                members=tuple(keys[own]),
-                similarities=tuple(found.scores[here].tolist()),
-                lowest=float(others.min()),
-                mean=float(found.mean[number]),
-                below=int((others < join.threshold).sum()),
-                exact=join.exact,
-                identical=tuple(join.identical(members, keepers).tolist()),
-                decided=join.decided.verdicts(members, int(keepers[0])),
-                metadata=None if metadata is None else tuple(metadata[own]),
-            )
-
-
-def _components(
-    join: _Join, order: IntArray, threshold: float
-) -> tuple[IntArray, npt.NDArray[np.float64]]:
+def _components(join: _Join, order: IntArray) -> tuple[IntArray, npt.NDArray[np.float64]]:
     """Connected components: for each document the kept one, and the similarity to it.
 
     Equal documents count as one. The members of a bucket are first compared with its first one,
@@ -369,17 +306,16 @@ def _components(
     """
     components = Components(len(join))
     buckets = join.buckets.only(join.merged == np.arange(len(join)))
-    scorer = join.scorer
     limits = join.limits
     for limit, what in ((_STAR, _COMPARED), (limits.clusters, "documents compared again")):
         for a, b in buckets.pairs(len(join), limit, chunk=limits.pairs_chunk):
             join.progress(int(a[0]), len(join), what)
             apart = components.apart(a, b)
-            one, other, _ = join.similar(a[apart], b[apart], threshold)
+            one, other, _ = join.similar(a[apart], b[apart], join.threshold)
             components.join(one, other)
         buckets = buckets.mixed(components.labels)
         if limit is _STAR:
-            buckets = join.thin(buckets, components.labels, threshold)
+            buckets = join.thin(buckets, components.labels)
     _warn(buckets, limits.clusters, components.labels, np.ones(len(join), dtype=np.bool_))
     label = components.labels[join.merged]
     # The first of each component in the order of preference.
@@ -392,13 +328,11 @@ def _components(
     for part in chunks(len(other), join.limits.pairs_rows):
         join.progress(part.start, len(other), "documents compared with the kept ones")
         some = other[part]
-        scores[some] = scorer.scores(keeper[some], some, 0)
+        scores[some] = join.scorer.scores(keeper[some], some, 0)
     return keeper, scores
 
 
-def _stars(
-    join: _Join, order: IntArray, threshold: float
-) -> tuple[IntArray, npt.NDArray[np.float64]]:
+def _stars(join: _Join, order: IntArray) -> tuple[IntArray, npt.NDArray[np.float64]]:
     """Stars: in order, each document takes the similar ones that are not taken yet.
 
     Documents are renumbered by their index in the order; the first of equal ones stands for all.
@@ -409,14 +343,14 @@ def _stars(
     first = np.full(count, count)
     np.minimum.at(first, join.merged, number)
     own = first[join.merged]  # the number of each document
-    buckets = join.thin(join.buckets.only(own == number), join.merged, threshold)
+    buckets = join.thin(join.buckets.only(own == number), join.merged)
     buckets = buckets.renumbered(number)
     taken = np.full(count, -1)
     scores = np.ones(count)
     free, limit = np.ones(count, dtype=np.bool_), join.limits.clusters
     for a, b in buckets.pairs(count, limit, free, chunk=join.limits.pairs_chunk):
         join.progress(int(a[0]), count, _COMPARED)
-        one, other, found = join.similar(order[a], order[b], threshold)
+        one, other, found = join.similar(order[a], order[b], join.threshold)
         take_greedily(number[one], number[other], found, taken, scores)
         np.less(taken, 0, out=free)
     taker = np.where(free, np.arange(count), taken)

@@ -103,10 +103,11 @@ def survey_pairs(store: Store, request: ClustersOptions, progress: Progress) -> 
     counts = np.zeros(_BINS, dtype=np.int64)
     found, cut = 0, False
     for block in pair_blocks(store, request, progress):
-        found += len(block.a)
-        bins = np.minimum((block.similarities * _BINS).astype(np.int64), _BINS - 1)
+        found += len(block)
+        similarities = np.array([row[2] for row in block])
+        bins = np.minimum((similarities * _BINS).astype(np.int64), _BINS - 1)
         counts += np.bincount(bins, minlength=_BINS)
-        rows += block.rows()
+        rows += block
         if cut := found >= MAX_PAIRS:
             break
         if len(rows) > 2 * BEST_PAIRS:
