@@ -1,9 +1,8 @@
 """Decisions about documents: all of them, those that hold by key, and those for a join."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import cast
+from typing import Generic, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,47 +11,31 @@ from lshdb.model import Cluster, Decision, DecisionState, Verdict
 from lshdb.shingling.arrays import IntArray
 from lshdb.store.lookups import DecisionRow, StoreReader
 
-_KEEP = 0
-_DROP = 1
-_DIFFERENT = 2
+_VERDICTS: Sequence[Verdict] = ("keep", "drop", "different")
+"""By the numbers of StoreReader.decided."""
+_Document = TypeVar("_Document")
 
 
 def read_decisions(reader: StoreReader) -> list[Decision]:
-    """All decisions, in the order in which they were stored, and whether they hold.
-
-    Of two about the same content a later `keep` or `drop` overrules an earlier one, and a later
-    `different` an earlier `drop`: what is no duplicate must not go as one.
-    """
+    """All decisions, in the order in which they were stored, and whether they hold."""
     rows = reader.decisions()
-    last = _last(rows)
+    last = _in_force(rows).last
     return [_decision(list(some), last) for _, some in groupby(rows, key=lambda row: row.decision)]
 
 
 def dropped_contents(reader: StoreReader) -> set[tuple[str, bytes]]:
     """The keys and digests whose last decision is to drop them, whether still stored or not."""
-    last = _last(reader.decisions())
-    return {document for document, row in last.items() if row.verdict == "drop"}
+    verdicts = _in_force(reader.decisions()).of_key
+    return {document for document, verdict in verdicts.items() if verdict == "drop"}
 
 
-def _last(rows: Iterable[DecisionRow]) -> dict[tuple[str, bytes], DecisionRow]:
-    """The `keep` or `drop` in force, by key and digest."""
-    last: dict[tuple[str, bytes], DecisionRow] = {}
-    for row in sorted(rows, key=lambda row: (row.decided, row.decision)):
-        document = row.key, row.digest
-        if row.verdict != "different":
-            last[document] = row
-        elif document in last and last[document].verdict == "drop":
-            del last[document]
-    return last
-
-
-def _decision(rows: list[DecisionRow], last: dict[tuple[str, bytes], DecisionRow]) -> Decision:
+def _decision(rows: list[DecisionRow], last: dict[tuple[str, bytes], int]) -> Decision:
     first = rows[0]
     present = [row for row in rows if row.digest == row.present]
     state: DecisionState = "holds"
     if len(present) < min(len(rows), 2):
         state = "missing" if any(row.present is None for row in rows) else "changed"
-    elif first.verdict != "different" and last.get((first.key, first.digest)) is not first:
+    elif first.verdict != "different" and last[first.key, first.digest] != first.decision:
         state = "overruled"
     return Decision(
         first.decision,
@@ -66,25 +49,61 @@ def _decision(rows: list[DecisionRow], last: dict[tuple[str, bytes], DecisionRow
     )
 
 
-class Verdicts:
-    """The decisions that hold, by documents."""
+class _InForce(Generic[_Document]):
+    """The decisions in force. A document is its key, its key and digest, or its number.
 
-    def __init__(self, decisions: list[Decision]) -> None:
-        self.of_key: dict[str, Verdict] = {}
-        self._groups: dict[str, set[int]] = {}
-        for one in sorted(decisions, key=lambda each: (each.decided, each.decision)):
-            if one.state != "holds":
+    Of two about the same document a later `keep` or `drop` overrules an earlier one, and a later
+    `different` an earlier `drop`: what is no duplicate must not go as one.
+
+    Attributes:
+        of_key: the verdict `keep` or `drop` about each document.
+        last: the number of that decision, or of the one that overrules it.
+    """
+
+    def __init__(self, rows: Iterable[tuple[int, Verdict, _Document]]) -> None:
+        """Take the number of a decision, its verdict and a document, the earliest first."""
+        self.of_key: dict[_Document, Verdict] = {}
+        self.last: dict[_Document, int] = {}
+        self._groups: dict[_Document, set[int]] = {}
+        for decision, verdict, document in rows:
+            if verdict != "different":
+                self.of_key[document] = verdict
+                self.last[document] = decision
                 continue
-            for key in one.keys:
-                if one.verdict == "different":
-                    self._groups.setdefault(key, set()).add(one.decision)
-                else:
-                    self.of_key[key] = one.verdict
+            self._groups.setdefault(document, set()).add(decision)
+            if self.of_key.get(document) == "drop":
+                del self.of_key[document]
+                self.last[document] = decision
 
-    def apart(self, a: str, b: str) -> bool:
+    def apart(self, a: _Document, b: _Document) -> bool:
         """Whether two documents are marked different."""
         one, other = self._groups.get(a), self._groups.get(b)
         return a != b and one is not None and other is not None and not one.isdisjoint(other)
+
+    def of_member(self, member: _Document, kept: _Document) -> Verdict | None:
+        """The decision about a member of a cluster."""
+        return self.of_key.get(member) or ("different" if self.apart(member, kept) else None)
+
+    def decided(self) -> set[_Document]:
+        """All documents with a decision."""
+        return self.of_key.keys() | self._groups.keys()
+
+
+def _in_force(rows: Iterable[DecisionRow]) -> _InForce[tuple[str, bytes]]:
+    """The decisions in force about contents, whether still stored or not."""
+    ordered = sorted(rows, key=lambda row: (row.decided, row.decision))
+    return _InForce(
+        (row.decision, cast(Verdict, row.verdict), (row.key, row.digest)) for row in ordered
+    )
+
+
+class Verdicts(_InForce[str]):
+    """The decisions that hold, by documents."""
+
+    def __init__(self, decisions: list[Decision]) -> None:
+        ordered = sorted(decisions, key=lambda each: (each.decided, each.decision))
+        held = (one for one in ordered if one.state == "holds")
+        super().__init__((one.decision, one.verdict, key) for one in held for key in one.keys)
 
     def of_pair(self, a: str, b: str) -> bool:
         """Whether nothing is left to decide about a pair."""
@@ -102,63 +121,27 @@ class Verdicts:
         left = [key for key in one.members if self.of_key.get(key) != "drop"]
         return all(self.apart(key, other) for key in open_ for other in left if other != key)
 
-    def of_member(self, key: str, one: Cluster) -> Verdict | None:
-        """The decision about a member of a cluster."""
-        return self.of_key.get(key) or ("different" if self.apart(key, one.keep) else None)
 
-    def decided(self) -> set[str]:
-        """All documents with a decision."""
-        return self.of_key.keys() | self._groups.keys()
-
-
-class Decided:
-    """The decisions about some documents, by their indices.
+class Decided(_InForce[int]):
+    """The decisions about documents of a join, by their numbers.
 
     Attributes:
-        keep: bool[m], those to keep.
-        drop: bool[m], those to drop.
-        different: int64[k], the indices of those that are marked different from others.
+        different: int64[k], those that are marked different from others, ascending.
     """
 
     def __init__(self, doc_ids: IntArray, rows: IntArray) -> None:
-        """Take the rows about the documents int64[m], ascending, from StoreReader.decided.
-
-        A later row overrules an earlier one as in `read_decisions`.
-        """
-        self.keep = np.zeros(len(doc_ids), dtype=np.bool_)
-        self.drop = np.zeros(len(doc_ids), dtype=np.bool_)
+        """Take the rows about the documents int64[m], ascending, from StoreReader.decided."""
         rows = rows[np.isin(rows[:, 2], doc_ids)]
-        self._any = len(rows) > 0
-        indices = np.searchsorted(doc_ids, rows[:, 2])
-        groups: defaultdict[int, set[int]] = defaultdict(set)
-        for (decision, verdict, _), index in zip(rows.tolist(), indices.tolist(), strict=True):
-            if verdict == _DIFFERENT:
-                groups[index].add(decision)
-                self.drop[index] = False
-            else:
-                self.keep[index] = verdict == _KEEP
-                self.drop[index] = verdict == _DROP
-        self._groups = dict(groups)
-        self.different = np.array(sorted(groups), dtype=np.int64)
+        numbers = np.searchsorted(doc_ids, rows[:, 2]).tolist()
+        verdicts = (_VERDICTS[code] for code in rows[:, 1].tolist())
+        super().__init__(zip(rows[:, 0].tolist(), verdicts, numbers, strict=True))
+        self.different = np.array(sorted(self._groups), dtype=np.int64)
         self._grouped = np.zeros(len(doc_ids), dtype=np.bool_)
         self._grouped[self.different] = True
 
-    def apart(self, one: IntArray, other: IntArray) -> npt.NDArray[np.bool_]:
+    def pairs_apart(self, one: IntArray, other: IntArray) -> npt.NDArray[np.bool_]:
         """Whether the pairs int64[c] are marked different, bool[c]."""
-        if not self._groups:
-            return np.zeros(len(one), dtype=np.bool_)
-        found: npt.NDArray[np.bool_] = self._grouped[one] & self._grouped[other] & (one != other)
-        some = np.flatnonzero(found)
-        if len(some):
-            pairs = zip(one[some].tolist(), other[some].tolist(), strict=True)
-            found[some] = [not self._groups[a].isdisjoint(self._groups[b]) for a, b in pairs]
+        found: npt.NDArray[np.bool_] = self._grouped[one] & self._grouped[other]
+        (some,) = found.nonzero()
+        found[some] = [*map(self.apart, one[some].tolist(), other[some].tolist())]
         return found
-
-    def verdicts(self, members: IntArray, kept: int) -> tuple[Verdict | None, ...]:
-        """The decisions about the members int64[n] of a cluster whose kept one is `kept`."""
-        if not self._any:
-            return (None,) * len(members)
-        verdicts: Sequence[Verdict | None] = (None, "keep", "drop", "different")
-        apart = self.apart(members, np.full(len(members), kept))
-        codes = np.select([self.drop[members], self.keep[members], apart], [2, 1, 3])
-        return tuple(verdicts[code] for code in codes.tolist())

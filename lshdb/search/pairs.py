@@ -118,7 +118,7 @@ class _Join:
     def similar(self, one: IntArray, other: IntArray, threshold: float) -> Scored:
         """Those of the pairs int64[c] that are similar, and their similarities."""
         scores = self.scorer.scores(one, other, threshold)
-        similar = (scores >= threshold) & ~self.decided.apart(one, other)
+        similar = (scores >= threshold) & ~self.decided.pairs_apart(one, other)
         one, other, scores = one[similar], other[similar], scores[similar]
         construction = self.settings.construction
         if self.prefix_filtered or construction.higher:
@@ -166,7 +166,9 @@ class _Join:
             of_sets = self.settings.shingling.of_sets
             lengths = self._shingles if of_sets else self._reader.lengths(self.doc_ids)
             order = np.argsort(-lengths, kind="stable")
-        rank = np.where(self.decided.keep, 0, np.where(self.decided.drop, 2, 1))
+        rank = np.zeros(len(self))
+        for document, verdict in self.decided.of_key.items():
+            rank[document] = -1 if verdict == "keep" else 1
         return order[np.argsort(rank[order], kind="stable")]
 
 
@@ -293,7 +295,9 @@ def all_clusters(
                     below=int((others < join.threshold).sum()),
                     exact=join.exact,
                     identical=tuple(join.identical(documents, keeper[documents]).tolist()),
-                    decided=join.decided.verdicts(documents, kept),
+                    decided=tuple(
+                        join.decided.of_member(member, kept) for member in documents.tolist()
+                    ),
                     metadata=tuple(islice(metadata, len(documents))) or None,
                 )
 

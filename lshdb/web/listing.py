@@ -163,7 +163,7 @@ def described(
             "key": (key := one.members[at]),
             "similarity": (score := one.similarities[at]),
             "identical": one.identical[at],
-            "decided": (decided := verdicts.of_member(key, one)),
+            "decided": (decided := verdicts.of_member(key, one.keep)),
             # Unless it was decided otherwise, the one that others are compared with.
             "kept": decided == "keep" or (key == one.keep and decided != "drop"),
             "left": not (is_gone or decided or key == one.keep) and score >= threshold,
