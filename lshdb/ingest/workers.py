@@ -19,7 +19,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -100,7 +100,6 @@ class Workers(Generic[T, R]):
         count: int,
         *,
         alone: int = _ALONE,
-        files: Sequence[int] = (),
     ) -> None:
         """Prepare; no process is started yet.
 
@@ -108,13 +107,10 @@ class Workers(Generic[T, R]):
             job: what to do.
             count: how many processes.
             alone: items done here before processes are started.
-            files: descriptors of open files that the job reads (POSIX only).
         """
-        inherits = os.name == "posix" or not files
-        self.count = count if inherits and _can_start() else 0
+        self.count = count if _can_start() else 0
         self._job = job
         self._alone = alone
-        self._files = tuple(files)
         self._submitted = 0
         self._threads: ThreadPoolExecutor | None = None
         self._own = threading.local()
@@ -232,7 +228,6 @@ class Workers(Generic[T, R]):
             # Arrow's own allocators keep some 30 MB more and save no time here.
             env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"},
             pipesize=_PIPE_BYTES,
-            pass_fds=self._files,
             # Ctrl-C goes to all processes of a terminal's group; this one ends with its pipe.
             process_group=0 if os.name == "posix" else None,
         )
@@ -242,7 +237,7 @@ class Workers(Generic[T, R]):
         return process
 
 
-def in_processes(job: Job[T, R], items: Iterable[T], files: Sequence[int] = ()) -> Iterator[R]:
+def in_processes(job: Job[T, R], items: Iterable[T]) -> Iterator[R]:
     """The results of a job for items, in their order, from another process and this one.
 
     More would need too much memory, as each job has large arrays of its own. One saves a third of
@@ -251,9 +246,8 @@ def in_processes(job: Job[T, R], items: Iterable[T], files: Sequence[int] = ()) 
     Args:
         job: what to do.
         items: read as they are needed.
-        files: as for `Workers`.
     """
-    with Workers(job, min(default_workers(), 1), files=files) as pool:
+    with Workers(job, min(default_workers(), 1)) as pool:
         yield from pool.results(items, _AHEAD)
 
 

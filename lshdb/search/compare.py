@@ -125,7 +125,7 @@ def _passages(
         texts = replace(every, run=size).windows_of(cut)
     one, other = np.arange(2).reshape(2, 1)
     asked = passage_runs.Asked(size, size, 0, store.limits.passages)
-    found = passage_runs.shared_passages(passage_runs.Pairs(texts, texts, one, other), asked)
+    found = passage_runs.shared_passages(passage_runs.Pairs(texts, one, other), asked)
     return tuple(
         Passage(
             each.start,

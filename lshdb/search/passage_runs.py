@@ -35,14 +35,12 @@ class Pairs:
     """Pairs of texts to compare.
 
     Attributes:
-        own: some texts.
-        its: texts that they are compared with.
-        a: int64[p], the number of the one text of each pair among `own`; ascending.
-        b: int64[p], that of the other among `its`.
+        texts: the texts.
+        a: int64[p], the number of the one text of each pair; ascending.
+        b: int64[p], that of the other.
     """
 
-    own: passage_windows.Texts
-    its: passage_windows.Texts
+    texts: passage_windows.Texts
     a: IntArray
     b: IntArray
 
@@ -69,8 +67,8 @@ class Runs(NamedTuple):
 
     Attributes:
         pair: int64[r], the number of the pair of each.
-        a: int64[r], the index of its first window among those of `own`.
-        b: int64[r], the same among those of `its`.
+        a: int64[r], the index of its first window in the one text.
+        b: int64[r], that in the other.
         length: int64[r], how many windows it has.
     """
 
@@ -110,26 +108,22 @@ def shared_passages(pairs: Pairs, asked: Asked) -> Iterator[Shared]:
     begins, _ = runs(found.pair)
     if not len(begins):
         return
-    own, its = pairs.own, pairs.its
+    texts = pairs.texts
     units = found.length + (asked.run - 1)
-    a = own.windows["unit"][found.a].astype(np.int64)
-    b = its.windows["unit"][found.b].astype(np.int64)
+    a, b = (texts.windows["unit"][first].astype(np.int64) for first in (found.a, found.b))
     number = found.pair[begins]
     words, b_words = (_covered(first, units, begins) for first in (a, b))
-    shares = words / own.units[pairs.a[number]], b_words / its.units[pairs.b[number]]
+    shares = words / texts.units[pairs.a[number]], b_words / texts.units[pairs.b[number]]
     longest = np.maximum.reduceat(units, begins)
     totals = zip(*(one.tolist() for one in (number, words, *shares, longest)), strict=True)
     pair, a, a_last, b, b_last, shared = np.array(_merged(found, a, b, asked)).T
-    a_span, a_size = _spans(own.windows, a, a_last, asked.run)
-    b_span, b_size = _spans(its.windows, b, b_last, asked.run)
+    a_span, a_size = _spans(texts.windows, a, a_last, asked.run)
+    b_span, b_size = _spans(texts.windows, b, b_last, asked.run)
     scores = zip(shared.tolist(), (shared / np.maximum(a_size, b_size)).tolist(), strict=True)
     values = zip(np.concatenate([a_span, b_span], axis=1).tolist(), scores, strict=True)
     counts = np.diff(np.searchsorted(pair, np.append(number, len(pairs.a)))).tolist()
-    last, text = -1, ""
     for (number, covered, share, b_share, longest_run), count in zip(totals, counts, strict=True):
-        if pairs.a[number] != last:
-            last = int(pairs.a[number])
-            text = own.text(last)
+        text = texts.contents[pairs.a[number]]
         passages = tuple(
             CopiedPassage(*[*span, *score, text[span[0] : span[1]]])
             for span, score in islice(values, count)
@@ -155,7 +149,7 @@ def shared_runs(pairs: Pairs, asked: Asked) -> Runs:
     some += [_searched(pairs, number) for number in repeating]
     found = Runs(*map(np.concatenate, zip(*some, strict=True)))
     found = found.some(np.argsort(found.pair, kind="stable"))
-    leading = offsets_of(pairs.own.windows["leads"])
+    leading = offsets_of(pairs.texts.windows["leads"])
     leads = leading[found.a + found.length] > leading[found.a]
     long = found.length > asked.min_units - asked.run
     found = found.some(np.isin(found.pair, found.pair[leads]) & long)
@@ -163,37 +157,38 @@ def shared_runs(pairs: Pairs, asked: Asked) -> Runs:
     for _ in np.flatnonzero(rank == asked.max_runs).tolist():
         warn_of_limit(limits.pair_cut(asked.max_runs))
     found = found.some(rank < asked.max_runs)
-    return found.some(_equal(pairs, found))
+    return found.some(_equal(pairs.texts, found))
 
 
-def _equal(pairs: Pairs, found: Runs) -> passage_windows.Mask:
+def _equal(texts: passage_windows.Texts, found: Runs) -> passage_windows.Mask:
     """Which runs are of the same units in both texts, bool[r]."""
     bounds = []
-    for texts, first in ((pairs.own, found.a), (pairs.its, found.b)):
+    for first in (found.a, found.b):
         bounds += [texts.windows["begin"][first], texts.windows["end"][first + found.length - 1]]
-    own, its = pairs.own.folded, pairs.its.folded
+    folded = texts.folded
     values = zip(*(one.tolist() for one in bounds), strict=True)
-    same = (own[i:j] == its[k:m] for i, j, k, m in values)
+    same = (folded[i:j] == folded[k:m] for i, j, k, m in values)
     return np.fromiter(same, dtype=np.bool_, count=len(found.pair))
 
 
 def _matched(pairs: Pairs) -> tuple[list[Runs], list[int]]:
     """The runs of pairs, and the pairs that repeat windows too often to try each match."""
-    own, its = pairs.own, pairs.its
+    texts = pairs.texts
+    hashes, unit = texts.windows["hash"].copy(), texts.windows["unit"].astype(np.int64)
     # So the windows of one text differ from those of others, and nobody can make equal ones.
-    apart = np.arange(len(own.units)).astype(np.uint64) * constants(secret_seed(), "texts", 1)
-    keys = own.windows["hash"] + np.repeat(apart, np.diff(own.offsets))
+    apart = np.arange(len(texts.units)).astype(np.uint64) * constants(secret_seed(), "texts", 1)
+    keys = hashes + np.repeat(apart, np.diff(texts.offsets))
     by_key = np.argsort(keys, kind="stable")
     keys = keys[by_key]
-    unit, its_unit = own.windows["unit"].astype(np.int64), its.windows["unit"].astype(np.int64)
-    its_hash = its.windows["hash"].copy()
-    sizes = np.diff(its.offsets)[pairs.b]
-    max_matches = np.minimum(_MANY_TIMES * (own.units[pairs.a] + its.units[pairs.b]), _MAX_MATCHES)
+    sizes = np.diff(texts.offsets)[pairs.b]
+    max_matches = np.minimum(
+        _MANY_TIMES * (texts.units[pairs.a] + texts.units[pairs.b]), _MAX_MATCHES
+    )
     found = [Runs(*np.empty((4, 0), dtype=np.int64))]
     repeating: list[int] = []
     for part in chunks_of(sizes, _AT_ONCE):
-        b = expand_ranges(its.offsets[pairs.b[part]], sizes[part])
-        wanted = its_hash[b] + np.repeat(apart[pairs.a[part]], sizes[part])
+        b = expand_ranges(texts.offsets[pairs.b[part]], sizes[part])
+        wanted = hashes[b] + np.repeat(apart[pairs.a[part]], sizes[part])
         which, first, times = _found_among(keys, wanted)
         b = b[which]
         bounds = np.searchsorted(which, offsets_of(sizes[part]))
@@ -207,16 +202,16 @@ def _matched(pairs: Pairs) -> tuple[list[Runs], list[int]]:
             # Each position of a window of the one text with each of the other.
             one = by_key[expand_ranges(first[at], times[at])]
             other = np.repeat(b[at], times[at])
-            diagonal = np.repeat(pair[at] << 32, times[at]) + its_unit[other] - unit[one]
+            diagonal = np.repeat(pair[at] << 32, times[at]) + unit[other] - unit[one]
             order = np.argsort(diagonal, kind="stable")
             one, other, diagonal = one[order], other[order], diagonal[order]
             new = np.ones(len(one), dtype=np.bool_)
-            new[1:] = (np.diff(diagonal) != 0) | (np.diff(its_unit[other]) != 1)
+            new[1:] = (np.diff(diagonal) != 0) | (np.diff(unit[other]) != 1)
             begins = np.flatnonzero(new)
             one, other = one[begins], other[begins]
             length = np.diff(begins, append=len(order))
             number = (diagonal[begins] + (1 << 31)) >> 32
-            order = _preferred(number, unit[one], its_unit[other], length)
+            order = _preferred(number, unit[one], unit[other], length)
             found.append(Runs(number, one, other, length).some(order))
     return found, repeating
 
@@ -229,9 +224,9 @@ def _searched(pairs: Pairs, number: int) -> Runs:
     known: dict[int, int] = {}
     texts: list[IntArray] = []
     begins, units = [], []
-    for side, text in ((pairs.own, pairs.a[number]), (pairs.its, pairs.b[number])):
-        begin, end = side.offsets[text : text + 2].tolist()
-        windows = side.windows[begin:end]
+    for text in (pairs.a[number], pairs.b[number]):
+        begin, end = pairs.texts.offsets[text : text + 2].tolist()
+        windows = pairs.texts.windows[begin:end]
         # What does not count is equal to nothing of the other text.
         numbered = np.full(int(windows["unit"].max(initial=-1)) + 1, -1 - len(texts))
         numbered[windows["unit"]] = [

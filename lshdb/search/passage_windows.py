@@ -13,7 +13,7 @@ document.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import nlargest
 from typing import Any
@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from lshdb.errors import UsageError
 from lshdb.model import CommonPassage
-from lshdb.search import similarity, spilled
+from lshdb.search import similarity
 from lshdb.shingling import positions, shingles
 from lshdb.shingling.arrays import IntArray, expand_ranges, offsets_of
 from lshdb.shingling.hashing import Hashes, secret_seed, selection
@@ -68,14 +68,14 @@ class Texts:
         offsets: int64[n+1], where the windows of each text begin.
         units: int64[n], how many units each text has.
         folded: the folded units of all texts, in UTF-8.
-        text: gives the text with a number, from 0.
+        contents: the texts.
     """
 
     windows: Windows
     offsets: IntArray
     units: IntArray
-    folded: bytes | spilled.Spool
-    text: Callable[[int], str]
+    folded: bytes
+    contents: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,6 @@ class Counting:
         hot: int64[any], sorted fingerprints that lead to no document.
         left_out: sorted windows; those that share a unit with one do not count.
         shared: int64[any], sorted fingerprints that other texts have; None if that is unknown.
-        among: uint64[any], sorted windows of other texts; None if these are unknown.
     """
 
     shingling: Shingling
@@ -100,7 +99,6 @@ class Counting:
     hot: IntArray
     left_out: tuple[Hashes, ...] = ()
     shared: IntArray | None = None
-    among: Hashes | None = None
 
     @classmethod
     def of(cls, settings: Settings, hot: IntArray) -> Counting:
@@ -127,7 +125,7 @@ class Counting:
             expand_ranges(offsets_of(sizes)[inverse], sizes[inverse])
         )
         offsets = offsets_of(sizes[inverse])
-        return Texts(joined, offsets, units, b"".join(folded), texts.__getitem__)
+        return Texts(joined, offsets, units, b"".join(folded), texts)
 
     def _windows(self, texts: list[str], before: int) -> tuple[Windows, IntArray, IntArray, bytes]:
         """The windows of a group of texts whose folded units follow some bytes.
@@ -149,8 +147,6 @@ class Counting:
             # How many units in these windows are before each unit.
             total = offsets_of(np.cumsum(windows_at) > 0)
             whole &= total[np.minimum(np.arange(len(out)) + run, len(out))] == total[:-1]
-        if self.among is not None:
-            whole &= is_in(hashes, self.among)
         first = np.flatnonzero(whole)
         leads = np.ones(len(first), dtype=np.bool_)
         if self.shared is not None or len(self.hot):
@@ -218,28 +214,25 @@ def longest_common(
     _, some = reader.documents_of_fingerprints(hot, 1)
     doc_ids = np.unique(some)[:_COMMON_SEARCHED]
     counting = Counting.of(reader.settings, hot)
-    known = common[:0]
-    found: list[tuple[str, CommonPassage]] = []
+    found: dict[str, tuple[str, CommonPassage]] = {}
     for key, text in zip(reader.keys_of(doc_ids), reader.contents(doc_ids), strict=True):
         own = counting.windows_of([text]).windows
-        new = np.zeros(len(own), dtype=np.bool_)
-        new[np.unique(own["hash"], return_index=True)[1]] = True  # its first position
-        new &= is_in(own["hash"].copy(), common) & ~is_in(own["hash"].copy(), known)
-        if new.any():
-            known = np.union1d(known, own["hash"][new])
-            runs = common_passages(text, own.compress(new), reader.settings.passages)
-            found += ((key, one) for one in runs)
-            found = nlargest(_COMMON_NAMED, found, key=lambda one: one[1].words)
-    return found
+        for one in common_passages(text, own, common, counting.run):
+            found.setdefault(one.text, (key, one))
+        common = np.setdiff1d(common, own["hash"])
+    return nlargest(_COMMON_NAMED, found.values(), key=lambda one: one[1].words)
 
 
-def common_passages(text: str, common: Windows, run: int) -> Iterator[CommonPassage]:
-    """The runs of a text that are common, from its windows of `run` units that are."""
-    new = np.diff(common["unit"], prepend=-run - 1) > run
+def common_passages(
+    text: str, windows: Windows, common: Hashes, run: int
+) -> Iterator[CommonPassage]:
+    """The runs of a text that are common, from its windows of `run` units and the common ones."""
+    found = windows.compress(is_in(windows["hash"].copy(), common))
+    new = np.diff(found["unit"], prepend=-run - 1) > run
     begins = np.flatnonzero(new)
-    last = np.append(begins[1:], len(common))[: len(begins)] - 1
-    words = common["unit"][last] + run - common["unit"][begins]
-    first, behind = common["span"][begins].tolist(), common["span"][last].tolist()
+    last = np.append(begins[1:], len(found))[: len(begins)] - 1
+    words = found["unit"][last] + run - found["unit"][begins]
+    first, behind = found["span"][begins].tolist(), found["span"][last].tolist()
     for (start, _, line, _), (_, end, _, end_line), count in zip(
         first, behind, words.tolist(), strict=True
     ):

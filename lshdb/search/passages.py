@@ -4,14 +4,14 @@ The fingerprints of a text (lshdb.shingling.winnowing) name the documents that m
 `Settings.passages` units with it; their contents decide.
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
 from lshdb.errors import UsageError
 from lshdb.limits import Limits
-from lshdb.model import CommonPassage, Passages, Source
+from lshdb.model import Passages, Source
 from lshdb.options import CopiedOptions, PassagesOptions
 from lshdb.search import passage_runs, passage_windows, similarity
 from lshdb.search.query import row_of_key
@@ -58,37 +58,27 @@ def _find(store: Store, query: PassagesOptions, text: str, own_id: int) -> Passa
     others = doc_ids != own_id
     shared = prints.values[np.unique(index[others])]
     every = passage_windows.Counting.of(settings, hot)
+    own = every.windows_of([text])
     counting = replace(every, left_out=(common,), shared=shared).with_base(query.base)
-    own = counting.windows_of([text])
     candidates = np.unique(doc_ids[others & ~many[index]])
-    matching = replace(counting, hot=hot[:0], shared=None, among=np.sort(own.windows["hash"]))
     found: list[tuple[int, int, passage_runs.Shared]] = []
     waiting = iter(candidates.tolist())
     for batch in similarity.batches_of_text(store, candidates):
-        its = matching.windows_of(batch)
+        texts = counting.windows_of([text, *batch])
         numbers = np.arange(len(batch))
-        pairs = passage_runs.Pairs(own, its, np.zeros_like(numbers), numbers)
-        ids = [next(waiting) for _ in batch]
-        shown = passage_runs.shared_passages(pairs, asked)
-        found += ((ids[one.pair], int(its.units[one.pair]), one) for one in shown)
+        ids = [*islice(waiting, len(batch))]
+        shown = passage_runs.shared_passages(
+            passage_runs.Pairs(texts, np.zeros_like(numbers), numbers + 1), asked
+        )
+        found += ((ids[one.pair], int(texts.units[one.pair + 1]), one) for one in shown)
     found.sort(key=_rank)
     keys = store.keys_of(np.array([doc_id for doc_id, _, _ in found[: query.top]], dtype=np.int64))
-    units = int(own.units[0])
     sources = (
-        Source(
-            key,
-            one.coverage,
-            one.b_coverage,
-            one.words,
-            one.passages,
-        )
+        Source(key, one.coverage, one.b_coverage, one.words, one.passages)
         for key, (_, _, one) in zip(keys, found, strict=False)
     )
-    runs: Iterable[CommonPassage] = ()
-    if len(common):
-        windows = every.windows_of([text]).windows
-        windows = windows.compress(passage_windows.is_in(windows["hash"].copy(), common))
-        runs = passage_windows.common_passages(text, windows, asked.run)
+    runs = passage_windows.common_passages(text, own.windows, common, asked.run)
+    units = int(own.units[0])
     return Passages(units, asked.run, unit_of(settings), tuple(sources), tuple(runs))
 
 

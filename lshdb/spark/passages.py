@@ -106,9 +106,7 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
     ) -> pa.RecordBatch:
         texts = counting.windows_of([str(content) for content in contents])
         with limits_to(cut):
-            shared = [
-                *passage_runs.shared_passages(passage_runs.Pairs(texts, texts, *indices), asked)
-            ]
+            shared = [*passage_runs.shared_passages(passage_runs.Pairs(texts, *indices), asked)]
         a, b = (rows.column(side).to_pylist() for side in "ab")
         found = (
             (a[one.pair], b[one.pair], one.words, one.coverage, one.b_coverage, *values)
