@@ -162,8 +162,8 @@ class ShingleOptions(Options):
     shingle: Annotated[
         str | None,
         Option(
-            "Compare runs of words or characters, or sets. [default: word:3]",
-            metavar="word:W|char:K|set",
+            "Compare runs of words, characters or a program's tokens, or sets. [default: word:3]",
+            metavar="word:W|char:K|code:K|set",
         ),
     ] = None
     seed: Annotated[
@@ -186,10 +186,10 @@ class SettingsOptions(ShingleOptions, ShapeOptions):
         str | None, Option("Kind of signature. [default: fast]", metavar="fast|minhash")
     ] = None
     purpose: Annotated[
-        Literal["short-text", "documents", "code", "baskets"] | None,
+        Literal["short-text", "documents", "programs", "code", "baskets"] | None,
         Option(
             "Shingle and threshold for such documents.",
-            metavar="short-text|documents|code|baskets",
+            metavar="short-text|documents|programs|baskets",
             flags=("--purpose", "--for"),
         ),
     ] = None

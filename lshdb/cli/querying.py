@@ -28,6 +28,7 @@ from lshdb.options import (
     StoredKey,
 )
 from lshdb.progress import Progress, silent
+from lshdb.search.passages import unit_of
 from lshdb.shards import opened, query_files
 from lshdb.shingling.shingling import Content
 from lshdb.sketching.constructions import candidate_probability
@@ -204,9 +205,9 @@ def _content(
 def _note_containment_recall(database: Database, containment: float) -> None:
     """Note which documents that hold this share of a query are found, or how probably."""
     if run := database.settings.passages:
-        unit = "words" if database.settings.shingling.kind == "word" else "characters"
+        unit = unit_of(database.settings)
         messages.message(
-            f"documents that hold {run} or more {unit} of the query in a row are found, however "
+            f"documents that hold {run} or more {unit}s of the query in a row are found, however "
             "long they are; --exhaustive also finds those that hold only shorter pieces"
         )
         return

@@ -26,7 +26,7 @@ from lshdb.store.lookups import StoreReader
 from lshdb.store.partial_files import temporary_file_errors
 from lshdb.store.store import Store
 
-_TOGETHER = {"word": 4, "char": 1}
+_TOGETHER = {"word": 4, "code": 2, "char": 1}
 """Characters of a batch of texts for each window in memory."""
 _PAIRS = 1 << 20
 """Pairs that are collected before repeated ones are dropped."""

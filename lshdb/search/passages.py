@@ -90,4 +90,4 @@ def _rank(found: tuple[int, int, passage_runs.Shared]) -> tuple[int, ...]:
 
 def unit_of(settings: Settings) -> str:
     """What a unit is called."""
-    return "word" if settings.shingling.kind == "word" else "character"
+    return {"word": "word", "code": "token"}.get(settings.shingling.kind, "character")

@@ -8,9 +8,10 @@ of a document.
     folding    normalises text: NFKC, then case folding, frozen at Unicode 14.0
     hashing    constants from a seed; hashes of byte spans, whole arrays at a time
     passages   runs of shingles that two texts share
-    positions  texts cut into words or characters, with their places; shingles as readable text
+    positions  texts cut into words, characters or tokens, with their places; readable shingles
     shingles   documents to shingle hashes, in blocks; distinct shingles
     shingling  the types of contents, and of the setting
+    tokens     programs as tokens that say nothing of names
     winnowing  the fingerprints of texts: texts that share a run of words share one
 
 Doors: arrays, content, hashing, passages, positions, shingles, shingling, winnowing.

@@ -1,4 +1,4 @@
-"""Texts cut into words or characters, with their places, and shingles as readable text.
+"""Texts cut into words, characters or tokens, with their places, and shingles as readable text.
 
 Folding (lshdb.shingling.folding) changes lengths. It works on stretches of a text one by one: a
 character that never combines with the one before it, and the marks and Hangul vowels after it that
@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from lshdb.shingling import arrays, folding, shingles
+from lshdb.shingling import arrays, folding, shingles, tokens
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import PADDING, Offsets
 from lshdb.shingling.shingling import Content, Element, Shingling
@@ -27,10 +27,10 @@ _SEPARATOR = "\0"
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """The units of n texts, words or characters, those of a text one after the other.
+    """The units of n texts, words, characters or tokens, those of a text one after the other.
 
     Attributes:
-        folded: their UTF-8: words with a zero behind each, or characters as in `char` shingles.
+        folded: their UTF-8: words with a zero behind each, or characters as in shingles.
             Some units are equal to others exactly if these bytes are. PADDING follows.
         begins, ends: int64[u], where each is in `folded`.
         starts, stops: int64[u], where each is in its own text, in code points; neither decreases
@@ -47,10 +47,15 @@ class Units:
 
 
 def cut(texts: list[str], kind: str) -> Units:
-    """Cut some texts into words, or into the characters of `char` shingles.
+    """Cut some texts into words, the characters of `char` shingles, or the tokens of programs.
 
     ASCII texts and others are best cut apart: ASCII needs no Unicode tables.
     """
+    if kind == "code":
+        found = tokens.cut_tokens([tokens.blanked(text) for text in texts])
+        at = np.arange(len(found.text) + 1)
+        octets = found.text.encode("ascii") + bytes(PADDING)
+        return Units(octets, at[:-1], at[1:], found.starts, found.stops, found.counts)
     return _cut_characters(texts) if kind == "char" else _cut_words(texts)
 
 
@@ -181,7 +186,8 @@ def shingle_texts(content: Content, shingling: Shingling) -> list[Element]:
 
     Returns:
         Runs of characters of the folded text, in which each white-space run is one blank; runs of
-        words with a blank between two; or the elements of the set, integers first.
+        words with a blank between two; runs of tokens, a character each; or the elements of the
+        set, integers first.
 
     Raises:
         ContentError: a set for text shingles, or a text for set shingles.
@@ -197,6 +203,6 @@ def shingle_texts(content: Content, shingling: Shingling) -> list[Element]:
     units = cut([clean], shingling.kind)
     bounds = zip(units.begins.tolist(), units.ends.tolist(), strict=True)
     names = [units.folded[begin:end].decode() for begin, end in bounds]
-    size, between = shingling.size, "" if shingling.kind == "char" else " "
+    size, between = shingling.size, " " if shingling.kind == "word" else ""
     first = range(max(len(names) - size, 0) + bool(names))
     return list(dict.fromkeys(between.join(names[i : i + size]) for i in first))

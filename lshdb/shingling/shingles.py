@@ -1,20 +1,20 @@
 """Shingling: a batch of documents becomes the 64-bit hashes of their shingles.
 
 `char:k` takes every run of k code points of the folded text, in which each white-space run is one
-blank and neither end is blank. `word:w` takes every run of w words. `set` takes the elements as
-they are. A document shorter than one shingle has one shingle, itself; an empty one has none.
-Hashes are repeated as often as their shingles; this does not change sketches or similarities.
+blank and neither end is blank. `word:w` takes every run of w words. `code:k` takes every run of k
+tokens of a program, each a character (lshdb.shingling.tokens). `set` takes the elements as they
+are. A document shorter than one shingle has one shingle, itself; an empty one has none. Hashes are
+repeated as often as their shingles; this does not change sketches or similarities.
 
-The hash of a `char` shingle and of a word is the span hash (lshdb.shingling.hashing) of its UTF-8
-bytes; that of a `word` shingle is the sum of its words' hashes, each times a constant for its
-place.
+The hash of a `char` or `code` shingle and of a word is the span hash (lshdb.shingling.hashing) of
+its UTF-8 bytes; that of a `word` shingle is the sum of its words' hashes, each times a constant
+for its place.
 
 Work is done in blocks: one holds many small documents, or a piece of a large one. Larger blocks
 need fewer calls for the same text; but their arrays, several times as large, should fit in the
 processor's cache. `scripts/bench kernels` measures a change.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from itertools import chain, pairwise
 from typing import NamedTuple, TypeGuard, cast
@@ -36,11 +36,12 @@ from lshdb.shingling.hashing import (
     span_hash,
 )
 from lshdb.shingling.shingling import Content, Element, Shingles, Shingling
+from lshdb.shingling.tokens import blanked, cut_before, cut_tokens, token_pieces
 
 _MERGE = 1 << 22
 """Hashes of a large document that are collected before repeated ones are dropped: with fewer,
 sorting takes half as long again."""
-BLOCK = {"char": 1 << 18, "word": 1 << 19, "set": 1 << 15}
+BLOCK = {"char": 1 << 18, "word": 1 << 19, "code": 1 << 19, "set": 1 << 15}
 """Characters (or elements) in a block; a word takes about six characters."""
 
 
@@ -178,26 +179,20 @@ def shingle_group(group: Sequence[Content], shingling: Shingling, seed: int) -> 
     texts = cast(list[str], group)
     if shingling.kind == "char":
         return _char_group(texts, shingling.size, seed)
+    if shingling.kind == "code":
+        found = cut_tokens([blanked(text) for text in texts])
+        starts = offsets_of(found.counts)[:-1]
+        return _char_windows(found.text, starts, found.counts, shingling.size, seed)
     return _word_windows(*_word_hashes(texts, seed), shingling.size, seed)
 
 
 def pieces(text: str, shingling: Shingling, seed: int, block: int = 0) -> Iterator[Hashes]:
     """The shingle hashes of one text, in pieces: a large text takes the memory of one block."""
     block = block or BLOCK[shingling.kind]
-    if shingling.kind == "char":
-        return _char_pieces(text, shingling.size, seed, block)
+    if shingling.kind != "word":
+        parts = token_pieces if shingling.kind == "code" else _collapsed_pieces
+        return _char_pieces(parts(text, block), shingling.size, seed)
     return _word_pieces(text, shingling.size, seed, block)
-
-
-def _cuts(text: str, safe: str, size: int) -> Iterator[str]:
-    """Cut a text into pieces of at least `size` characters, before characters safe to cut at."""
-    pattern = re.compile(safe)
-    start = 0
-    while start < len(text):
-        cut = pattern.search(text, start + size)
-        end = cut.start() if cut else len(text)
-        yield text[start:end]
-        start = end
 
 
 def _fold_group(texts: list[str]) -> list[str]:
@@ -296,9 +291,10 @@ def _collapse_ascii(text: str, bounds: Offsets) -> tuple[npt.NDArray[np.uint8], 
     return octets, starts, lengths
 
 
-def _char_pieces(text: str, size: int, seed: int, block: int) -> Iterator[Hashes]:
-    tail, blank, whole = "", False, True
-    for piece in _cuts(text, _CHAR_CUT, block):
+def _collapsed_pieces(text: str, block: int) -> Iterator[str]:
+    """The folded text with one blank for each white-space run, none at its ends, in pieces."""
+    begun = blank = False
+    for piece in cut_before(text, _CHAR_CUT, block):
         if piece.isascii():
             folded = piece
             body = _collapse_ascii(piece, np.array([0, len(piece)]))[0].tobytes().decode("ascii")
@@ -309,10 +305,15 @@ def _char_pieces(text: str, size: int, seed: int, block: int) -> Iterator[Hashes
         if not body:
             blank = True
             continue
-        begun = tail or not whole
-        joint = " " if begun and (blank or folded[0].isspace()) else ""
-        blank = folded[-1].isspace()
-        tail += joint + body
+        yield " " + body if begun and (blank or folded[0].isspace()) else body
+        begun, blank = True, folded[-1].isspace()
+
+
+def _char_pieces(parts: Iterable[str], size: int, seed: int) -> Iterator[Hashes]:
+    """The shingles of `size` characters of a text that comes in parts."""
+    tail, whole = "", True
+    for part in parts:
+        tail += part
         if len(tail) >= size:
             whole = False
             yield _char_windows(tail, _START, np.array([len(tail)]), size, seed).hashes
@@ -396,7 +397,7 @@ def _word_windows(words: Hashes, lengths: Offsets, size: int, seed: int) -> Shin
 
 def _word_pieces(text: str, size: int, seed: int, block: int) -> Iterator[Hashes]:
     tail, whole = np.empty(0, dtype=np.uint64), True
-    for piece in _cuts(text, _WORD_CUT, block):
+    for piece in cut_before(text, _WORD_CUT, block):
         tail = np.concatenate([tail, _word_hashes([piece], seed)[0]])
         if len(tail) >= size:
             whole = False

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Literal, Self
+from typing import Literal, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,14 +14,14 @@ Element = str | int
 """An element of a set document. 1 and "1" are two elements."""
 Content = str | Collection[Element]
 """The content of a document: a text, or a set of elements."""
-ShinglingKind = Literal["word", "char", "set", "foreign"]
+ShinglingKind = Literal["word", "char", "code", "set", "foreign"]
 LONGEST_SHINGLE = 64
 LONGEST_NAME = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Shingling:
-    """How documents become sets of shingles: `word:w`, `char:k` or `set`.
+    """How documents become sets of shingles: `word:w`, `char:k`, `code:k` or `set`.
 
     Or `foreign:NAME`: signatures come from another program, and the name is the user's for it.
 
@@ -37,7 +37,7 @@ class Shingling:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `word:w`, `char:k`, `set` or `foreign:NAME`; SettingsError for anything else."""
+        """Read what `str` writes; SettingsError for anything else."""
         if text == "set":
             return cls("set")
         if isinstance(text, str) and text.startswith("foreign:"):
@@ -47,13 +47,13 @@ class Shingling:
                     f"the name in {text[:200]!r} is not 1 to {LONGEST_NAME} printable characters"
                 )
             return cls("foreign", name=name)
-        match = re.fullmatch(r"(word|char):([0-9]{1,4})", text) if isinstance(text, str) else None
+        match = re.fullmatch(r"(word|char|code):([0-9]{1,4})", str(text))
         if match is None or not 1 <= int(match[2]) <= LONGEST_SHINGLE:
             raise SettingsError(
                 f"shingle {text!r:.100} is not word:1..{LONGEST_SHINGLE}, "
-                f"char:1..{LONGEST_SHINGLE} or set"
+                f"char:1..{LONGEST_SHINGLE}, code:1..{LONGEST_SHINGLE} or set"
             )
-        return cls("word" if match[1] == "word" else "char", int(match[2]))
+        return cls(cast(ShinglingKind, match[1]), int(match[2]))
 
     @property
     def of_sets(self) -> bool:

@@ -5,7 +5,7 @@ t = w + k - 1 units that two texts share is one window in both, with the same sm
 found in both, at any place (Schleimer, Wilkerson, Aiken: Winnowing, SIGMOD 2003). A text of random
 words has about 2 / (w + 1) fingerprints per word.
 
-A unit is a word, or for `char` shingles a character of the folded text.
+A unit is a word, for `char` shingles a character of the folded text, for `code` a token.
 
 These values are part of the file format: tests/database/test_golden.py pins them.
 """
@@ -87,7 +87,7 @@ def fingerprints(
 
     Args:
         contents: n texts.
-        shingling: of the database, `char` or `word`; its size does not matter.
+        shingling: of the database, not `set`; its size does not matter.
         run: units of the shortest run that is always found.
         seed: of the hashes.
     """
@@ -136,7 +136,7 @@ def windows(units: Units, kind: str, size: int, seed: int) -> Hashes:
 
     What begins at the last units of a text, and is no run of them, has any value.
     """
-    hasher = span_hash(seed, kind)
+    hasher = span_hash(seed, "word" if kind == "word" else "char")
     begins, ends = units.begins, units.ends
     if kind == "word":
         return word_sums(hasher.spans(units.folded, begins, ends - begins), size, seed)

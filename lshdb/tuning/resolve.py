@@ -26,7 +26,8 @@ MIN_RANDOM_SEED = 1 << 32
 PURPOSES = {
     "short-text": ("char:5", 0.8),
     "documents": ("char:9", 0.8),
-    "code": ("word:3", 0.8),
+    "programs": ("code:6", 0.6),
+    "code": ("code:6", 0.6),
     "baskets": ("set", 0.2),
 }
 """Shingle and threshold by what is compared; the textbook's rules of thumb."""

@@ -294,7 +294,7 @@ def test_part_of_a_files_settings_is_enough_to_open_it(path: Path) -> None:
     [
         ("short-text", "char:5", 0.8),
         ("documents", "char:9", 0.8),
-        ("code", "word:3", 0.8),
+        ("code", "code:6", 0.6),
         ("baskets", "set", 0.2),
     ],
 )
@@ -302,10 +302,10 @@ def test_a_purpose_sets_shingle_and_threshold(
     path: Path, purpose: str, shingle: str, threshold: float
 ) -> None:
     other = path.with_name("other.db")
-    for file, given, kept in 2 * ((path, {}, threshold), (other, {"threshold": 0.6}, 0.6)):
+    for file, given, kept in 2 * ((path, {}, threshold), (other, {"threshold": 0.7}, 0.7)):
         with lshdb.open(file, purpose=purpose, **given) as db:  # type: ignore[call-overload]
             assert (str(db.settings.shingling), db.settings.threshold) == (shingle, kept)
-    with pytest.raises(SettingsMismatch, match=r"has threshold 0\.6, not"):
+    with pytest.raises(SettingsMismatch, match=r"has threshold 0\.7, not"):
         lshdb.open(other, purpose=purpose)  # type: ignore[call-overload]
 
 
