@@ -9,8 +9,8 @@ There is no grammar: languages with the same comments form a family, which is gu
 text alone, so that the same text has the same tokens wherever it is. An unterminated string ends
 with its line, an unterminated comment with the text.
 
-On one core (`scripts/measure experiments.programs`) it takes 40 MB/s and more of files of source, 14 of single
-functions of 500 characters: guessing costs 30 us a text.
+On one core (`scripts/measure experiments.programs`) this takes 40 MB/s and more of files of source,
+and 14 of functions of 500 characters, as guessing takes 30 us a text.
 """
 
 import re
