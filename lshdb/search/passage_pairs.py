@@ -180,7 +180,7 @@ def _candidates(windows: _Windows, maximum: int) -> IntArray:
 def _blocks(
     reader: StoreReader, doc_ids: IntArray, pairs: IntArray, together: int
 ) -> Iterator[_Block]:
-    """The documents of pairs, in blocks of up to so many characters, or one pair."""
+    """The documents of pairs, in blocks of up to `together` characters, or one pair."""
     lengths = reader.lengths(doc_ids)
     begin = 0
     while begin < len(pairs):
