@@ -23,7 +23,7 @@ import numpy.typing as npt
 from lshdb.errors import Cut, UsageError, warn_of_limit
 from lshdb.model import Match
 from lshdb.options import Parameters, QueryOptions, RankingOptions
-from lshdb.search.buckets import Members, members, members_up_to
+from lshdb.search.buckets import members_up_to
 from lshdb.search.limits import query_cut, runs_cut
 from lshdb.search.similarity import (
     Exact,
@@ -290,17 +290,19 @@ def _candidates(
     if query.exhaustive:
         doc_ids = _all_documents(store, query, asked)
         return _of_one(doc_ids[_allowed(doc_ids, asked, keep)]), cuts
-    found = _members(store, asked, max_documents)
+    first = None if max_documents is None else max_documents + 1
+    rows = limits.query_rows if len(asked) > 1 else None
+    found = members_up_to(store, asked.signed.bucket_keys, rows, first)
     if found is None:
         return None
-    (one, band), rows = found.origins(), found.doc_ids
+    (one, band), members = found.origins(), found.doc_ids
     large = found.sizes > (max_documents or _MAX_TOP)
     cut = large.sum(axis=1)
     if max_documents is not None and cut.any():
         left = found.ranks() < max_documents
-        one, band, rows = one[left], band[left], rows[left]
+        one, band, members = one[left], band[left], members[left]
         cuts = {i: [query_cut(int(cut[i]), max_documents)] for i in np.flatnonzero(cut).tolist()}
-    doc_ids, of_row, shared = np.unique(rows, return_inverse=True, return_counts=True)
+    doc_ids, of_row, shared = np.unique(members, return_inverse=True, return_counts=True)
     named = np.arange(len(doc_ids))
     if len(asked) > 1:
         named, of_row, shared = np.unique(
@@ -325,20 +327,6 @@ def _candidates(
         added.source[added.doc_ids.searchsorted(own)] = pairs.source
         pairs = added
     return pairs, cuts
-
-
-def _members(store: StoreReader, asked: Asked, max_documents: int | None) -> Members | None:
-    """The documents in the buckets of queries, or the first of each and one more.
-
-    None if the buckets of several queries have too many rows at once.
-    """
-    keys, count, rows = asked.signed.bucket_keys, len(asked), store.limits.query_rows
-    found = members_up_to(
-        store, keys, rows if max_documents is None else min(rows, max_documents * count)
-    )
-    if found is None and max_documents is not None:
-        found = members_up_to(store, keys, rows, max_documents + 1)
-    return members(store, keys) if found is None and count == 1 else found
 
 
 def _of_one(doc_ids: IntArray) -> _Pairs:
