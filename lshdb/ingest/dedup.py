@@ -29,7 +29,7 @@ from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer, asked_about, numbered_keys, without_number
 from lshdb.model import AddReport, DroppedRow
 from lshdb.search.limits import dedup_cut, reference_cut
-from lshdb.search.query import Asked
+from lshdb.search.query import QueryBatch
 from lshdb.search.similarity import Estimates, Exact, Scorer, Signatures, canonical_ids
 from lshdb.shingling.arrays import IntArray
 from lshdb.sketching.banding import bucket_codes
@@ -321,7 +321,7 @@ class _Kept:
     def __init__(
         self,
         store: Store,
-        documents: Asked,
+        documents: QueryBatch,
         rule: Rule,
         own: list[int],
         undecided: npt.NDArray[np.bool_],
@@ -506,7 +506,7 @@ class _Kept:
 
 
 def _sources(
-    store: Store, documents: Asked, doc_ids: IntArray
+    store: Store, documents: QueryBatch, doc_ids: IntArray
 ) -> tuple[Callable[[IntArray], list[str]], Callable[[IntArray], Signatures]]:
     """Read the contents and the signatures of n documents and then stored ones, by their numbers.
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from lshdb.ingest.parts import SignedPart
 from lshdb.model import AddReport
-from lshdb.search.query import Asked
+from lshdb.search.query import QueryBatch
 from lshdb.shingling import arrays, content, winnowing
 from lshdb.sketching import banding, signing
 from lshdb.sketching.settings import Settings
@@ -153,10 +153,10 @@ def signatures_of(part: SignedPart, places: Sequence[int], settings: Settings) -
     return part.signed.take(np.array(places, dtype=np.int64)).banded(settings)
 
 
-def asked_about(parts: Sequence[SignedPart], settings: Settings) -> Asked:
+def asked_about(parts: Sequence[SignedPart], settings: Settings) -> QueryBatch:
     """The documents of parts that include their stored forms, signed by these settings."""
     signed = [signatures_of(part, range(len(part.keys)), settings) for part in parts]
-    return Asked(
+    return QueryBatch(
         [*chain.from_iterable(part.stored for part in parts)],
         [*chain.from_iterable(part.digests for part in parts)],
         signing.Signed.joined(signed),

@@ -124,8 +124,8 @@ def _passages(
             return ()
         texts = replace(every, run=size).windows_of(cut)
     one, other = np.arange(2).reshape(2, 1)
-    asked = passage_runs.Asked(size, size, 0, store.limits.passages)
-    found = passage_runs.shared_passages(passage_runs.Pairs(texts, one, other), asked)
+    criteria = passage_runs.Criteria(size, size, 0, store.limits.passages)
+    found = passage_runs.shared_passages(passage_runs.Pairs(texts, one, other), criteria)
     return tuple(
         Passage(
             each.start,

@@ -67,7 +67,7 @@ def passage_pairs(
         run: finds windows and compares, in this process or others.
     """
     with store.beside() as reader:
-        asked = passages.asked_of(query, reader.settings, reader.limits)
+        criteria = passages.criteria_of(query, reader.settings, reader.limits)
         shared, hot = reader.shared_fingerprints(query.common or reader.limits.common)
         windows = passage_windows.common_windows(reader, hot)
         common[:] = passage_windows.longest_common(reader, hot, windows)
@@ -81,7 +81,7 @@ def passage_pairs(
                 found.append(keys, count)
             pairs = _candidates(found, reader.limits.passage_windows)
         blocks = _blocks(reader, doc_ids, pairs, 2 * together)
-        compared = _compared(_Comparing(counting, asked, query.top), blocks, run)
+        compared = _compared(_Comparing(counting, criteria, query.top), blocks, run)
         yield from compared if query.top is None else nlargest(query.top, compared, key=_WORDS)
 
 
@@ -203,12 +203,12 @@ class _Comparing:
 
     Attributes:
         counting: which windows count.
-        asked: the passages that are wanted.
+        criteria: the passages that are wanted.
         top: maximum number of pairs, those that share most; None for all.
     """
 
     counting: passage_windows.Counting
-    asked: passage_runs.Asked
+    criteria: passage_runs.Criteria
     top: int | None
 
     def run(self, item: _Block) -> tuple[list[PassagePair], list[Cut]]:
@@ -225,7 +225,7 @@ class _Comparing:
                     one.b_coverage,
                     one.passages,
                 )
-                for one in passage_runs.shared_passages(pairs, self.asked)
+                for one in passage_runs.shared_passages(pairs, self.criteria)
             ]
         return found if self.top is None else nlargest(self.top, found, key=_WORDS), cuts
 

@@ -46,7 +46,7 @@ class Pairs:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Criteria:
     """Which passages are wanted.
 
     Attributes:
@@ -102,23 +102,23 @@ class Shared:
     passages: tuple[CopiedPassage, ...]
 
 
-def shared_passages(pairs: Pairs, asked: Asked) -> Iterator[Shared]:
+def shared_passages(pairs: Pairs, criteria: Criteria) -> Iterator[Shared]:
     """The pairs of texts that share runs which count, in their order."""
-    found = shared_runs(pairs, asked)
+    found = shared_runs(pairs, criteria)
     begins, _ = runs(found.pair)
     if not len(begins):
         return
     texts = pairs.texts
-    units = found.length + (asked.run - 1)
+    units = found.length + (criteria.run - 1)
     a, b = (texts.windows["unit"][first].astype(np.int64) for first in (found.a, found.b))
     number = found.pair[begins]
     words, b_words = (_covered(first, units, begins) for first in (a, b))
     shares = words / texts.units[pairs.a[number]], b_words / texts.units[pairs.b[number]]
     longest = np.maximum.reduceat(units, begins)
     totals = zip(*(one.tolist() for one in (number, words, *shares, longest)), strict=True)
-    pair, a, a_last, b, b_last, shared = np.array(_merged(found, a, b, asked)).T
-    a_span, a_size = _spans(texts.windows, a, a_last, asked.run)
-    b_span, b_size = _spans(texts.windows, b, b_last, asked.run)
+    pair, a, a_last, b, b_last, shared = np.array(_merged(found, a, b, criteria)).T
+    a_span, a_size = _spans(texts.windows, a, a_last, criteria.run)
+    b_span, b_size = _spans(texts.windows, b, b_last, criteria.run)
     scores = zip(shared.tolist(), (shared / np.maximum(a_size, b_size)).tolist(), strict=True)
     values = zip(np.concatenate([a_span, b_span], axis=1).tolist(), scores, strict=True)
     counts = np.diff(np.searchsorted(pair, np.append(number, len(pairs.a)))).tolist()
@@ -140,7 +140,7 @@ def _spans(
     return spans, windows["unit"][last].astype(np.int64) - windows["unit"][first] + run
 
 
-def shared_runs(pairs: Pairs, asked: Asked) -> Runs:
+def shared_runs(pairs: Pairs, criteria: Criteria) -> Runs:
     """The runs that pairs of texts share, if one has a window that leads to documents.
 
     Every shared window is in a run, each as long as possible (see _preferred). Runs may overlap.
@@ -151,12 +151,12 @@ def shared_runs(pairs: Pairs, asked: Asked) -> Runs:
     found = found.some(np.argsort(found.pair, kind="stable"))
     leading = offsets_of(pairs.texts.windows["leads"])
     leads = leading[found.a + found.length] > leading[found.a]
-    long = found.length > asked.min_units - asked.run
+    long = found.length > criteria.min_units - criteria.run
     found = found.some(np.isin(found.pair, found.pair[leads]) & long)
     rank = np.arange(len(found.pair)) - np.searchsorted(found.pair, found.pair)
-    for _ in np.flatnonzero(rank == asked.max_runs).tolist():
-        warn_of_limit(limits.pair_cut(asked.max_runs))
-    found = found.some(rank < asked.max_runs)
+    for _ in np.flatnonzero(rank == criteria.max_runs).tolist():
+        warn_of_limit(limits.pair_cut(criteria.max_runs))
+    found = found.some(rank < criteria.max_runs)
     return found.some(_equal(pairs.texts, found))
 
 
@@ -286,23 +286,23 @@ def _preferred(pair: IntArray, a: IntArray, b: IntArray, length: IntArray) -> In
     return kept[np.lexsort((a[kept], pair[kept]))]
 
 
-def _merged(found: Runs, a: IntArray, b: IntArray, asked: Asked) -> Iterable[Sequence[int]]:
+def _merged(found: Runs, a: IntArray, b: IntArray, criteria: Criteria) -> Iterable[Sequence[int]]:
     """Passages: runs, of which those that follow each other in both texts within a gap are joined.
 
     Args:
         found: runs of windows.
         a: int64[r], the first unit of each in the first text.
         b: int64[r], that in the second one.
-        asked: the gap.
+        criteria: the gap.
 
     Returns:
         For each passage the number of the pair, the indices of its first and its last window in
         both texts, and how many of its units in the first text are shared.
     """
-    units = found.length + (asked.run - 1)
+    units = found.length + (criteria.run - 1)
     last = found.length - 1
     rows = np.stack([found.pair, found.a, found.a + last, found.b, found.b + last, units], axis=1)
-    if not asked.gap:
+    if not criteria.gap:
         return rows
     passages: list[list[int]] = []
     bounds: list[int] = []
@@ -312,7 +312,7 @@ def _merged(found: Runs, a: IntArray, b: IntArray, asked: Asked) -> Iterable[Seq
         if passages and passages[-1][0] == row[0]:
             passage, (begin, end, its_begin, its_end) = passages[-1], bounds
             ahead, there = first - end, other - its_end
-            near = -size < ahead <= asked.gap and -size < there <= asked.gap
+            near = -size < ahead <= criteria.gap and -size < there <= criteria.gap
             if near and first >= begin and other >= its_begin:
                 passage[5] += size + min(ahead, 0)
                 passage[2], passage[4] = max(passage[2], row[2]), max(passage[4], row[4])

@@ -20,8 +20,8 @@ from lshdb.sketching.settings import Settings
 from lshdb.store.store import Store
 
 
-def asked_of(query: CopiedOptions, settings: Settings, limits: Limits) -> passage_runs.Asked:
-    """What a database is asked; UsageError if its index may miss such runs."""
+def criteria_of(query: CopiedOptions, settings: Settings, limits: Limits) -> passage_runs.Criteria:
+    """The passages that a query wants; UsageError if its index may miss such runs."""
     run = passage_windows.run_of(settings)
     min_words = run if query.min_words is None else query.min_words
     if min_words < run:
@@ -30,7 +30,7 @@ def asked_of(query: CopiedOptions, settings: Settings, limits: Limits) -> passag
             f"for {run} or more, or rebuild the index with `lshdb reindex --passages "
             f"{max(min_words, 3)}`"
         )
-    return passage_runs.Asked(run, min_words, query.gap, limits.passages)
+    return passage_runs.Criteria(run, min_words, query.gap, limits.passages)
 
 
 def find_passages(store: Store, query: PassagesOptions) -> Passages:
@@ -47,10 +47,11 @@ def find_passages(store: Store, query: PassagesOptions) -> Passages:
 
 def _find(store: Store, query: PassagesOptions, text: str, own_id: int) -> Passages:
     settings = store.settings
-    asked, limit = asked_of(query, settings, store.limits), query.common or store.limits.common
-    prints = winnowing.fingerprints([text], settings.shingling, asked.run, settings.seed)
+    criteria = criteria_of(query, settings, store.limits)
+    limit = query.common or store.limits.common
+    prints = winnowing.fingerprints([text], settings.shingling, criteria.run, settings.seed)
     if not len(prints):
-        return Passages(0, asked.run, unit_of(settings), (), ())
+        return Passages(0, criteria.run, unit_of(settings), (), ())
     index, doc_ids = store.documents_of_fingerprints(prints.values, limit + 1)
     many = np.bincount(index, minlength=len(prints)) > limit
     hot = prints.values[many]
@@ -68,7 +69,7 @@ def _find(store: Store, query: PassagesOptions, text: str, own_id: int) -> Passa
         numbers = np.arange(len(batch))
         ids = [*islice(waiting, len(batch))]
         shown = passage_runs.shared_passages(
-            passage_runs.Pairs(texts, np.zeros_like(numbers), numbers + 1), asked
+            passage_runs.Pairs(texts, np.zeros_like(numbers), numbers + 1), criteria
         )
         found += ((ids[one.pair], int(texts.units[one.pair + 1]), one) for one in shown)
     found.sort(key=_rank)
@@ -77,9 +78,9 @@ def _find(store: Store, query: PassagesOptions, text: str, own_id: int) -> Passa
         Source(key, one.coverage, one.b_coverage, one.words, one.passages)
         for key, (_, _, one) in zip(keys, found, strict=False)
     )
-    runs = passage_windows.common_passages(text, own.windows, common, asked.run)
+    runs = passage_windows.common_passages(text, own.windows, common, criteria.run)
     units = int(own.units[0])
-    return Passages(units, asked.run, unit_of(settings), tuple(sources), tuple(runs))
+    return Passages(units, criteria.run, unit_of(settings), tuple(sources), tuple(runs))
 
 
 def _rank(found: tuple[int, int, passage_runs.Shared]) -> tuple[int, ...]:

@@ -66,7 +66,7 @@ _ELSEWHERE = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QueryBatch:
     """The documents of n queries.
 
     Attributes:
@@ -84,10 +84,10 @@ class Asked:
     def __len__(self) -> int:
         return len(self.signed.shingles)
 
-    def part(self, first: int, last: int) -> Asked:
+    def part(self, first: int, last: int) -> QueryBatch:
         """The documents between two indices."""
         signed = self.signed.take(np.arange(first, last))
-        return Asked(self.stored[first:last], self.digests[first:last], signed)
+        return QueryBatch(self.stored[first:last], self.digests[first:last], signed)
 
 
 class _Pairs(NamedTuple):
@@ -212,7 +212,7 @@ def _rank(match: Match) -> tuple[float, float]:
     return -match.containment, -match.similarity
 
 
-def _asked(store: StoreReader, query: RankingOptions, signature: Signatures | None) -> Asked:
+def _asked(store: StoreReader, query: RankingOptions, signature: Signatures | None) -> QueryBatch:
     """The document of a query, as a batch of one."""
     settings = store.settings
     shingles, stored, doc_id = 1, list[str](), -1
@@ -221,7 +221,7 @@ def _asked(store: StoreReader, query: RankingOptions, signature: Signatures | No
         if query.key is None:
             assert query.content is not None
             content = cleaned(query.content, settings.shingling)
-            return Asked([encoded(content)], [], signing.sign([content], settings))
+            return QueryBatch([encoded(content)], [], signing.sign([content], settings))
         row = row_of_key(store, query.key)
         signature, shingles, doc_id = row.signature, row.shingles, row.doc_id
         stored = [] if row.content is None else [row.content]
@@ -230,13 +230,13 @@ def _asked(store: StoreReader, query: RankingOptions, signature: Signatures | No
     signatures, construction = signature[np.newaxis], settings.construction
     keys = banding.bucket_keys(signatures, construction, settings.seed)
     signed = signing.Signed(signatures, np.array([shingles]), keys, construction)
-    return Asked(stored, [], signed, doc_id)
+    return QueryBatch(stored, [], signed, doc_id)
 
 
 def answers(
     store: StoreReader,
     query: RankingOptions,
-    asked: Asked,
+    batch: QueryBatch,
     keep: Keep | None,
     listed: int | None = None,
 ) -> Iterator[tuple[list[Match], list[Cut]]]:
@@ -245,28 +245,27 @@ def answers(
     Args:
         store: read in the caller's transaction.
         query: the options for each document; its own document does not matter.
-        asked: the documents.
+        batch: the documents.
         keep: the condition of the query, if it has one.
         listed: compare with only this many first documents of each bucket, as dedup does.
     """
-    alone = query.exhaustive or _finds_runs(store.settings, query)
-    waiting = [asked] if len(asked) else []
-    while waiting:
-        some = waiting.pop()
-        found = None if alone and len(some) > 1 else _candidates(store, query, some, keep, listed)
-        if found is None:
-            middle = len(some) // 2
-            waiting += [some.part(middle, len(some)), some.part(0, middle)]
-            continue
-        pairs, cuts = found
-        scored = _scored(store, query, some, pairs)
-        counts = np.bincount(scored.one, minlength=len(some)).tolist()
-        matches = _matches(store, query, some, scored)
-        for index, count in enumerate(counts):
-            own = [*islice(matches, count)]
-            # No unread document is better than equal ones, which were added before it.
-            certain = count == query.top and min(match.similarity for match in own) == 1
-            yield own, [] if certain else cuts.get(index, [])
+    if not len(batch):
+        return
+    alone = len(batch) > 1 and (query.exhaustive or _finds_runs(store.settings, query))
+    found = None if alone else _candidates(store, query, batch, keep, listed)
+    if found is None:
+        middle = len(batch) // 2
+        for some in (batch.part(0, middle), batch.part(middle, len(batch))):
+            yield from answers(store, query, some, keep, listed)
+        return
+    pairs, cuts = found
+    scored = _scored(store, query, batch, pairs)
+    matches = _matches(store, query, batch, scored)
+    for index, count in enumerate(np.bincount(scored.one, minlength=len(batch)).tolist()):
+        own = [*islice(matches, count)]
+        # No unread document is better than equal ones, which were added before it.
+        certain = count == query.top and min(match.similarity for match in own) == 1
+        yield own, [] if certain else cuts.get(index, [])
 
 
 def _finds_runs(settings: Settings, query: RankingOptions) -> bool:
@@ -275,7 +274,11 @@ def _finds_runs(settings: Settings, query: RankingOptions) -> bool:
 
 
 def _candidates(
-    store: StoreReader, query: RankingOptions, asked: Asked, keep: Keep | None, listed: int | None
+    store: StoreReader,
+    query: RankingOptions,
+    batch: QueryBatch,
+    keep: Keep | None,
+    listed: int | None,
 ) -> tuple[_Pairs, dict[int, list[Cut]]] | None:
     """The candidates of all queries, and what limits left out, by the index of the query.
 
@@ -288,11 +291,11 @@ def _candidates(
         max_documents = max(limits.query_first, min(query.top, _MAX_TOP) + 1)
     cuts: dict[int, list[Cut]] = {}
     if query.exhaustive:
-        doc_ids = _all_documents(store, query, asked)
-        return _of_one(doc_ids[_allowed(doc_ids, asked, keep)]), cuts
+        doc_ids = _all_documents(store, query, batch)
+        return _of_one(doc_ids[_allowed(doc_ids, batch, keep)]), cuts
     first = None if max_documents is None else max_documents + 1
-    rows = limits.query_rows if len(asked) > 1 else None
-    found = members_up_to(store, asked.signed.bucket_keys, rows, first)
+    rows = limits.query_rows if len(batch) > 1 else None
+    found = members_up_to(store, batch.signed.bucket_keys, rows, first)
     if found is None:
         return None
     (one, band), members = found.origins(), found.doc_ids
@@ -304,7 +307,7 @@ def _candidates(
         cuts = {i: [query_cut(int(cut[i]), max_documents)] for i in np.flatnonzero(cut).tolist()}
     doc_ids, of_row, shared = np.unique(members, return_inverse=True, return_counts=True)
     named = np.arange(len(doc_ids))
-    if len(asked) > 1:
+    if len(batch) > 1:
         named, of_row, shared = np.unique(
             one * len(doc_ids) + of_row, return_inverse=True, return_counts=True
         )
@@ -315,15 +318,15 @@ def _candidates(
     one, other = np.divmod(named, max(1, len(doc_ids)))
     # Not all members of a large bucket are known: any document may be in it.
     kept = shared + cut[one] >= store.settings.construction.min_bands
-    kept &= _allowed(doc_ids, asked, keep)[other]
+    kept &= _allowed(doc_ids, batch, keep)[other]
     pairs = _Pairs.of(doc_ids, one, other, source).chosen(kept)
     if max_documents is not None and cuts:
         pairs = pairs.without_rest(max_documents, shared[kept])
-    if _finds_runs(store.settings, query) and asked.stored:
-        others, cut_runs = _sharing_runs(store, asked.stored[0])
+    if _finds_runs(store.settings, query) and batch.stored:
+        others, cut_runs = _sharing_runs(store, batch.stored[0])
         cuts.setdefault(0, []).extend(cut_runs)
         own = doc_ids[pairs.other]
-        added = _of_one(np.union1d(own, others[_allowed(others, asked, keep)]))
+        added = _of_one(np.union1d(own, others[_allowed(others, batch, keep)]))
         added.source[added.doc_ids.searchsorted(own)] = pairs.source
         pairs = added
     return pairs, cuts
@@ -335,19 +338,19 @@ def _of_one(doc_ids: IntArray) -> _Pairs:
     return _Pairs.of(doc_ids, np.zeros_like(doc_ids), np.arange(len(doc_ids)), source)
 
 
-def _allowed(doc_ids: IntArray, asked: Asked, keep: Keep | None) -> Mask:
+def _allowed(doc_ids: IntArray, batch: QueryBatch, keep: Keep | None) -> Mask:
     """Which documents may be matches, bool[n]."""
-    allowed: Mask = doc_ids != asked.doc_id
+    allowed: Mask = doc_ids != batch.doc_id
     return allowed if keep is None else allowed & keep(doc_ids)
 
 
-def _all_documents(store: StoreReader, query: RankingOptions, asked: Asked) -> IntArray:
+def _all_documents(store: StoreReader, query: RankingOptions, batch: QueryBatch) -> IntArray:
     """All documents whose estimates do not rule them out, where sizes do not count."""
     found = [np.empty(0, dtype=np.int64)]
-    if asked.signed.shingles[0]:
+    if batch.signed.shingles[0]:
         for doc_ids, signatures in store.all_signatures():
             if not query.containment:
-                scores = estimates(asked.signed.signatures[0], signatures)
+                scores = estimates(batch.signed.signatures[0], signatures)
                 minimum = min_estimate(_threshold(store, query), signatures.shape[1])
                 doc_ids = doc_ids[scores >= minimum]
             found.append(doc_ids)
@@ -371,17 +374,17 @@ def _threshold(store: StoreReader, query: RankingOptions) -> float:
     return store.settings.threshold if query.threshold is None else query.threshold
 
 
-def _scored(store: StoreReader, query: RankingOptions, asked: Asked, pairs: _Pairs) -> _Pairs:
+def _scored(store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs: _Pairs) -> _Pairs:
     """The matches among candidates, the best of each query first."""
     lanes, top, containment = store.settings.permutations, query.top, query.containment
     threshold = _threshold(store, query)
-    level = np.full(len(asked), threshold)  # to reach, for each query
+    level = np.full(len(batch), threshold)  # to reach, for each query
     exact, sizes = None, (level, level)
     if containment:
-        exact, shingles = _exact(store, asked, pairs)
-        own = asked.signed.shingles
-        if asked.stored:
-            own = exact.distinct(np.arange(len(asked)))
+        exact, shingles = _exact(store, batch, pairs)
+        own = batch.signed.shingles
+        if batch.stored:
+            own = exact.distinct(np.arange(len(batch)))
         sizes = own, shingles
 
     def needed(some: _Pairs) -> Shares:
@@ -394,7 +397,7 @@ def _scored(store: StoreReader, query: RankingOptions, asked: Asked, pairs: _Pai
     def possible(some: _Pairs) -> Mask:
         return some.estimates >= min_estimate(needed(some), lanes)
 
-    pairs = _estimated(store, asked, pairs, possible)
+    pairs = _estimated(store, batch, pairs, possible)
     if top is not None:
         limit = max(store.limits.query_best, min(top, _MAX_TOP) + 1)
         pairs = pairs.without_rest(limit, pairs.estimates)
@@ -402,21 +405,21 @@ def _scored(store: StoreReader, query: RankingOptions, asked: Asked, pairs: _Pai
     if containment:
         both = sizes[0][pairs.one], sizes[1][pairs.other]
         pairs = pairs._replace(containments=containment_at(pairs.estimates, *both))
-    few = exact is None and len(asked) == 1 and len(pairs.one) <= _FEW_DOCUMENTS
+    few = exact is None and len(batch) == 1 and len(pairs.one) <= _FEW_DOCUMENTS
     if query.estimate or not store.settings.content:
         pass
     elif few:
-        scores = similarities(store, asked.stored[0], pairs.doc_ids[pairs.other])
+        scores = similarities(store, batch.stored[0], pairs.doc_ids[pairs.other])
         pairs = pairs._replace(similarities=scores)
     else:
-        pairs = _verified(store, query, asked, pairs, exact, level, needed)
+        pairs = _verified(store, query, batch, pairs, exact, level, needed)
     return pairs.ranked(containment, top, threshold)
 
 
 def _verified(
     store: StoreReader,
     query: RankingOptions,
-    asked: Asked,
+    batch: QueryBatch,
     pairs: _Pairs,
     exact: Exact | None,
     level: Shares,
@@ -433,7 +436,7 @@ def _verified(
     if exact is None:
         used, other = np.unique(pairs.other, return_inverse=True)
         pairs = pairs._replace(doc_ids=pairs.doc_ids[used], other=other)
-        exact, _ = _exact(store, asked, pairs)
+        exact, _ = _exact(store, batch, pairs)
     scores, shares = np.zeros((2, len(pairs.one)))
     decisive = shares if containment else scores
     rank = np.arange(len(pairs.one)) - pairs.one.searchsorted(pairs.one)
@@ -442,7 +445,7 @@ def _verified(
     while len(waiting):
         now, waiting = waiting[rank[waiting] < first], waiting[rank[waiting] >= first]
         some = pairs.chosen(now)
-        found = exact.compared(some.one, some.other + len(asked), needed(some) * (1 - 1e-9))
+        found = exact.compared(some.one, some.other + len(batch), needed(some) * (1 - 1e-9))
         scores[now], shares[now] = found
         if top is not None and len(waiting):
             order = _first_of_each(pairs.one, top, -decisive)
@@ -458,7 +461,7 @@ def _verified(
 
 
 def _estimated(
-    store: StoreReader, asked: Asked, pairs: _Pairs, possible: Callable[[_Pairs], Mask]
+    store: StoreReader, batch: QueryBatch, pairs: _Pairs, possible: Callable[[_Pairs], Mask]
 ) -> _Pairs:
     """Those of the candidates that are possible by their estimates, with these and the bands."""
     construction, lanes = store.settings.construction, store.settings.permutations
@@ -470,7 +473,7 @@ def _estimated(
         (indices,) = here.nonzero()
         for part in chunks(len(indices), _PAIRS):
             some = pairs.chosen(indices[part])
-            own = asked.signed.signatures[some.one]
+            own = batch.signed.signatures[some.one]
             agree = own == signatures[some.other - documents.start]
             some.estimates[:] = agree.sum(axis=1, dtype=np.uint16) / lanes
             (kept,) = possible(some).nonzero()
@@ -487,32 +490,32 @@ def _estimated(
     )
 
 
-def _exact(store: StoreReader, asked: Asked, pairs: _Pairs) -> tuple[Exact, IntArray]:
+def _exact(store: StoreReader, batch: QueryBatch, pairs: _Pairs) -> tuple[Exact, IntArray]:
     """Exact similarities of n queries, by number from 0, and m documents, numbered from n on.
 
     Also how many shingles each of the documents has, repetitions counted, int64[m].
     """
-    count, settings, doc_ids = len(asked), store.settings, pairs.doc_ids
+    count, settings, doc_ids = len(batch), store.settings, pairs.doc_ids
     shingles, digests = store.sizes(doc_ids)
     same = np.arange(count + len(doc_ids))
-    if asked.digests:
-        own = np.frombuffer(b"".join(asked.digests), dtype=digests.dtype)
+    if batch.digests:
+        own = np.frombuffer(b"".join(batch.digests), dtype=digests.dtype)
         same = canonical_ids(np.append(own, digests))
     elif len(doc_ids) > 1:
         same[count:] = canonical_ids(digests) + count
 
     def contents(numbers: IntArray) -> Iterator[str]:
         own, stored = numbers[numbers < count], numbers[numbers >= count] - count
-        return chain((asked.stored[i] for i in own.tolist()), store.contents(doc_ids[stored]))
+        return chain((batch.stored[i] for i in own.tolist()), store.contents(doc_ids[stored]))
 
-    sizes = np.append(asked.signed.shingles, shingles)
+    sizes = np.append(batch.signed.shingles, shingles)
     numbers, compared = np.arange(len(same)), len(pairs.one)
     exact = Exact(contents, numbers, same, sizes, settings, store.limits, compared)
     return exact, shingles
 
 
 def _matches(
-    store: StoreReader, query: RankingOptions, asked: Asked, pairs: _Pairs
+    store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs: _Pairs
 ) -> Iterator[Match]:
     """The matches of all queries, with what is stored of their documents."""
     doc_ids = pairs.doc_ids[pairs.other]
@@ -526,22 +529,22 @@ def _matches(
         pairs.estimates.tolist(),
         pairs.bands.tolist(),
         pairs.containments.tolist() if query.containment else repeat(None),
-        _identical(store, asked, pairs, doc_ids).tolist(),
+        _identical(store, batch, pairs, doc_ids).tolist(),
         [picked(one, fields) for one in stored] if fields else repeat(None),
     )
 
 
-def _identical(store: StoreReader, asked: Asked, pairs: _Pairs, doc_ids: IntArray) -> Mask:
+def _identical(store: StoreReader, batch: QueryBatch, pairs: _Pairs, doc_ids: IntArray) -> Mask:
     """Which pairs have the same content."""
     identical = np.zeros(len(doc_ids), dtype=np.bool_)
     # Only useful if all lanes agree: computing a digest loads OpenSSL.
     possible = np.flatnonzero(pairs.estimates == 1)
     if len(possible) and not store.settings.shingling.foreign:
-        digests = asked.digests
-        if asked.doc_id >= 0:
-            digests = store.sizes(np.array([asked.doc_id]))[1].tolist()
+        digests = batch.digests
+        if batch.doc_id >= 0:
+            digests = store.sizes(np.array([batch.doc_id]))[1].tolist()
         elif not digests:
-            digests = [digest(one.encode()) for one in asked.stored]
+            digests = [digest(one.encode()) for one in batch.stored]
         if digests:
             its = store.sizes(doc_ids[possible])[1].tolist()
             queries = pairs.one[possible].tolist()

@@ -79,10 +79,8 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
         InputError: several documents have the same key.
     """
     settings, counts = options.settings, options.counts
-    asked, common = (
-        passages.asked_of(options, settings, DEFAULTS),
-        options.common or DEFAULTS.common,
-    )
+    criteria = passages.criteria_of(options, settings, DEFAULTS)
+    common = options.common or DEFAULTS.common
     docs = documents(df, options)
     check_keys(docs)
     rows = fingerprints(df, regrouped(options, SparkOptions))
@@ -106,7 +104,7 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
     ) -> pa.RecordBatch:
         texts = counting.windows_of([str(content) for content in contents])
         with limits_to(cut):
-            shared = [*passage_runs.shared_passages(passage_runs.Pairs(texts, *indices), asked)]
+            shared = [*passage_runs.shared_passages(passage_runs.Pairs(texts, *indices), criteria)]
         a, b = (rows.column(side).to_pylist() for side in "ab")
         found = (
             (a[one.pair], b[one.pair], one.words, one.coverage, one.b_coverage, *values)
