@@ -85,6 +85,7 @@ def compare(
         compared = database.compare(
             _document(database, a, reading.encoding), _document(database, b, reading.encoding)
         )
+        programs = database.settings.shingling.of_programs
     results.write_record(_record(compared), form, _facts(compared))
     if not form.is_text:
         return
@@ -100,16 +101,20 @@ def compare(
     buckets = [astuple(bucket) for bucket in compared.shared_buckets]
     _print("bucket", ["band_no", "bucket_key"], buckets, form)
     if results.on_terminal():
-        _draw(compared)
+        _draw(compared, programs)
 
 
-def _draw(compared: Comparison) -> None:
+def _draw(compared: Comparison, programs: bool) -> None:
     """Show how two documents differ."""
     from lshdb.cli.drawing import drawn_differences, show, terminal
 
     console = terminal()
     lines = drawn_differences(
-        console, compared.a_content, compared.b_content, identical=compared.identical
+        console,
+        compared.a_content,
+        compared.b_content,
+        identical=compared.identical,
+        programs=programs,
     )
     for line in islice(lines, _LINES_SHOWN):
         show(console, line)

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from lshdb.errors import warn_of_limit
 from lshdb.limits import DEFAULTS
-from lshdb.search.differences import Line, differences, same_words, sets_beside, shown_rows
+from lshdb.search.differences import Line, agreement, differences, sets_beside, shown_rows
 from lshdb.search.limits import text_cut
 from lshdb.shingling.shingling import Content
 from lshdb.sources.paths import escaped
@@ -41,7 +41,7 @@ def on_one_line(text: str, style: str = "") -> Text:
 
 
 def drawn_differences(
-    console: Console, a: Content | None, b: Content | None, *, identical: bool
+    console: Console, a: Content | None, b: Content | None, *, identical: bool, programs: bool
 ) -> Iterator[Text]:
     """The lines that show how two documents differ: those of A begin with -, those of B with +."""
     if identical:
@@ -49,7 +49,7 @@ def drawn_differences(
         if isinstance(a, str):
             yield from (on_one_line(f"  {line}", "dim") for line in a[:_BEGINNING].splitlines())
     elif isinstance(a, str) and isinstance(b, str):
-        yield from _drawn_texts(console, a, b)
+        yield from _drawn_texts(console, a, b, programs=programs)
     elif isinstance(a, tuple) and isinstance(b, tuple):
         *only, both = sets_beside(a, b)
         for sign, elements in zip("-+", only, strict=True):
@@ -60,13 +60,13 @@ def drawn_differences(
         yield Text("The database does not keep contents: how they differ is not known")
 
 
-def _drawn_texts(console: Console, a: str, b: str) -> Iterator[Text]:
+def _drawn_texts(console: Console, a: str, b: str, *, programs: bool) -> Iterator[Text]:
     max_length = DEFAULTS.text_characters
     if (longest := max(len(a), len(b))) > max_length:
         warn_of_limit(text_cut(longest - max_length, max_length))
-    if same_words(a, b):
-        yield Text("The same words; case, punctuation or blanks differ", style="bold")
-    rows = differences(a[:max_length], b[:max_length])
+    if says := agreement(a, b, programs=programs):
+        yield Text(says, style="bold")
+    rows = differences(a[:max_length], b[:max_length], programs=programs)
     following = 0
     for index in [*shown_rows(rows, _BESIDE), len(rows)]:
         if index > following:

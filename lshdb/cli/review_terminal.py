@@ -144,7 +144,8 @@ class Session:
             self._console.print(f"  and {count - _MEMBERS:,} more", style="dim")
         self._console.print()
         identical = len(set(digests.values())) == 1
-        return drawn_differences(self._console, a, b, identical=identical)
+        programs = self._database.settings.shingling.of_programs
+        return drawn_differences(self._console, a, b, identical=identical, programs=programs)
 
     def _asked(self, lines: Iterator[Text], room: int) -> str:
         """Print lines, as many at once as there is room for, and take a key: the next action."""

@@ -21,6 +21,7 @@ from operator import itemgetter
 from typing import Literal
 
 from lshdb.model import Passage
+from lshdb.shingling import tokens
 from lshdb.shingling.shingling import Element
 
 _LONG = 300
@@ -83,7 +84,12 @@ class Row:
 
 
 def differences(
-    a: str, b: str, *, passages: Sequence[Passage] = (), blanks: bool = True
+    a: str,
+    b: str,
+    *,
+    passages: Sequence[Passage] = (),
+    blanks: bool = True,
+    programs: bool = False,
 ) -> list[Row]:
     r"""Align two texts: all of their lines, in order.
 
@@ -92,13 +98,14 @@ def differences(
         b: the text on the right.
         passages: what both have, in any order; shown as moved in lines that only one has.
         blanks: whether different blanks count as a difference; at the ends of lines they never do.
+        programs: whether tokens that say nothing of names are aligned instead of words.
 
     >>> rows = differences("one\ntwo\nthree", "one\nthree\nfour")
     >>> [(row.a and row.a.number, row.b and row.b.number, row.kind) for row in rows]
     [(1, 1, 'same'), (2, None, 'only'), (3, 2, 'same'), (None, 3, 'only')]
     """
-    left = _Side(a, [(p.a_start, p.a_end) for p in passages], blanks)
-    right = _Side(b, [(p.b_start, p.b_end) for p in passages], blanks)
+    left = _Side(a, [(p.a_start, p.a_end) for p in passages], blanks, programs)
+    right = _Side(b, [(p.b_start, p.b_end) for p in passages], blanks, programs)
     rows: list[Row] = []
     i = j = 0
     equal = _common(left.contents(), right.contents())
@@ -134,23 +141,33 @@ class _Side:
         same: what the other has too, by offset, ascending.
     """
 
-    def __init__(self, text: str, moved: Iterable[Span], blanks: bool) -> None:
+    def __init__(self, text: str, moved: Iterable[Span], blanks: bool, programs: bool) -> None:
         self.text = text
         self.lines = list(segments(text))
         self.same: list[Span] = []
         self._moved = joined_spans(moved)
-        self._blanks = blanks
+        self._blanks = blanks and not programs
+        self._programs = programs
+        self._compared = tokens.masked(text) if programs else text
 
     def contents(self) -> list[str]:
         """The lines, as they are compared."""
-        every = (self.text[start:end] for start, end, _ in self.lines)
+        every = (self._compared[start:end] for start, end, _ in self.lines)
+        if self._programs:
+            return [tokens.unmasked(each) for each in every]
         return [each.rstrip() if self._blanks else " ".join(each.split()) for each in every]
 
     def words(self, some: range) -> list[tuple[int, re.Match[str]]]:
         """The words and signs of some lines, each with the index of its line."""
         return [
-            (at, word) for at in some for word in _WORD.finditer(self.text, *self.lines[at][:2])
+            (at, word)
+            for at in some
+            for word in _WORD.finditer(self._compared, *self.lines[at][:2])
         ]
+
+    def value(self, word: str) -> str:
+        """What is compared of a word."""
+        return tokens.unmasked(word) if self._programs else word
 
     def line(self, at: int, *, alone: bool = False) -> Line:
         """A line in pieces, when what is the same in the other text is known.
@@ -228,9 +245,13 @@ def sets_beside(
     )
 
 
-def same_words(a: str, b: str) -> bool:
-    """Whether two texts have the same words in order, apart from case and punctuation."""
-    return _WORDS.findall(a.casefold()) == _WORDS.findall(b.casefold())
+def agreement(a: str, b: str, *, programs: bool) -> str:
+    """What two texts agree in, if they have the same words (or tokens) in order; else nothing."""
+    if programs:
+        same = tokens.unmasked(tokens.masked(a)) == tokens.unmasked(tokens.masked(b))
+        return "The same tokens; names, comments or blanks differ" if same else ""
+    same = _WORDS.findall(a.casefold()) == _WORDS.findall(b.casefold())
+    return "The same words; case, punctuation or blanks differ" if same else ""
 
 
 def segments(text: str) -> Iterator[tuple[int, int, int]]:
@@ -329,7 +350,8 @@ def _words_aligned(
     if not some or not its_some:
         return []
     one, other = left.words(some), right.words(its_some)
-    texts, its_texts = [word[2] for _, word in one], [word[2] for _, word in other]
+    texts = [left.value(word[2]) for _, word in one]
+    its_texts = [right.value(word[2]) for _, word in other]
     sizes, its_sizes = _sizes(one), _sizes(other)
     same: list[Span] = []
     its_same: list[Span] = []

@@ -14,5 +14,6 @@ of a document.
     tokens     programs as tokens that say nothing of names
     winnowing  the fingerprints of texts: texts that share a run of words share one
 
-Doors: arrays, content, hashing, passages, positions, shingles, shingling, winnowing.
+Doors: arrays, content, hashing, passages, positions, shingles, shingling, tokens,
+winnowing.
 """

@@ -61,6 +61,11 @@ class Shingling:
         return self.kind == "set"
 
     @property
+    def of_programs(self) -> bool:
+        """Whether texts are cut into the tokens of programs."""
+        return self.kind == "code"
+
+    @property
     def foreign(self) -> bool:
         """Whether another program makes the signatures, so that nothing is shingled here."""
         return self.kind == "foreign"

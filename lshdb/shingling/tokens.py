@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.shingling.arrays import offsets_of, sizes_of
+from lshdb.shingling.arrays import expand_ranges, offsets_of, sizes_of
 from lshdb.shingling.folding import code_points
 from lshdb.shingling.hashing import Offsets
 
@@ -169,6 +169,23 @@ def cut_tokens(texts: list[str]) -> Tokens:
     kept, behind = kept[:-1], kept[1:] - 1
     text = tokens[kept].tobytes().decode("ascii")
     return Tokens(text, begins[kept] - before, ends[behind] - before, counts)
+
+
+_REST = "_"
+
+
+def masked(text: str) -> str:
+    """The text with each token's character, and `_` for its other characters, at their places."""
+    found = cut_tokens([blanked(text)])
+    mask = np.full(len(text), ord(" "), dtype=np.uint8)
+    mask[expand_ranges(found.starts, found.stops - found.starts)] = ord(_REST)
+    mask[found.starts] = np.frombuffer(found.text.encode("ascii"), dtype=np.uint8)
+    return mask.tobytes().decode("ascii")
+
+
+def unmasked(part: str) -> str:
+    """The tokens of a part of a masked text."""
+    return "".join(part.split()).replace(_REST, "")
 
 
 def token_pieces(text: str, block: int) -> Iterator[str]:

@@ -10,7 +10,7 @@ from operator import itemgetter
 
 from lshdb.limits import DEFAULTS
 from lshdb.model import Passage
-from lshdb.search.differences import Line, Row, differences, same_words, sets_beside
+from lshdb.search.differences import Line, Row, agreement, differences, sets_beside
 from lshdb.shingling.shingling import Element
 
 PART_ROWS = 500
@@ -117,6 +117,7 @@ def contents_beside(
     limit: int = DEFAULTS.text_characters,
     passages: Sequence[Passage] = (),
     blanks: bool = True,
+    programs: bool = False,
 ) -> tuple[Beside | None, Sets | None]:
     """Two texts, or two sets; neither if the contents are not kept.
 
@@ -127,13 +128,14 @@ def contents_beside(
         limit: how many characters of each text are compared.
         passages: what both texts have.
         blanks: whether different blanks count as a difference.
+        programs: whether tokens are compared instead of words.
     """
     if isinstance(a, str) and isinstance(b, str):
         texts = Beside(
-            differences(a[:limit], b[:limit], passages=passages, blanks=blanks),
+            differences(a[:limit], b[:limit], passages=passages, blanks=blanks, programs=programs),
             passages,
-            "The same words; case, punctuation or blanks differ" if same_words(a, b) else "",
-            looks_like_code(a) or looks_like_code(b),
+            agreement(a, b, programs=programs),
+            programs or looks_like_code(a) or looks_like_code(b),
             max(len(a) - limit, len(b) - limit, 0),
         )
         return texts, None

@@ -141,7 +141,8 @@ def _chosen(best: list[Pair], clusters: list[Cluster], pairs: int) -> list[Pair]
 def _beside(database: Database, pair: Pair) -> dict[str, Any]:
     """The values for two documents side by side."""
     a, b = database.get(pair.a).content, database.get(pair.b).content
-    texts, sets = beside.contents_beside(a, b, elements=_ROWS, limit=_TEXT)
+    programs = database.settings.shingling.of_programs
+    texts, sets = beside.contents_beside(a, b, elements=_ROWS, limit=_TEXT, programs=programs)
     if texts is None:
         return {"texts": None, "sets": sets}
     # Of long texts the rows that differ, and some around them.

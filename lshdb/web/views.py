@@ -320,6 +320,7 @@ def compare(visit: Visit) -> Page:
             elements=_ELEMENTS,
             passages=made.passages or (),
             blanks=not asked.blanks,
+            programs=database.settings.shingling.of_programs,
         )
         return replace(made, a_content=None, b_content=None), texts, sets
 
