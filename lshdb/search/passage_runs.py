@@ -221,24 +221,21 @@ def _searched(pairs: Pairs, number: int) -> Runs:
 
     Its runs are the same, but where several positions are as good, any of them.
     """
-    known: dict[int, int] = {}
-    texts: list[IntArray] = []
-    begins, units = [], []
-    for text in (pairs.a[number], pairs.b[number]):
+    texts, units, begins = [], [], []
+    for filler, text in enumerate((pairs.a[number], pairs.b[number])):
         begin, end = pairs.texts.offsets[text : text + 2].tolist()
         windows = pairs.texts.windows[begin:end]
         # What does not count is equal to nothing of the other text.
-        numbered = np.full(int(windows["unit"].max(initial=-1)) + 1, -1 - len(texts))
-        numbered[windows["unit"]] = [
-            known.setdefault(key, len(known)) for key in windows["hash"].tolist()
-        ]
-        texts.append(numbered)
-        begins.append(begin)
+        hashes = np.full(int(windows["unit"].max(initial=-1)) + 1, filler, dtype=np.uint64)
+        hashes[windows["unit"]] = windows["hash"]
+        texts.append(hashes)
         units.append(windows["unit"].copy())
+        begins.append(begin)
     a, b, length = longest_runs(*texts)
     order = _preferred(np.zeros(len(a), dtype=np.int64), a, b, length)
-    a, b = (np.searchsorted(*one) for one in zip(units, (a, b), strict=True))
-    return Runs(np.full(len(a), number), a + begins[0], b + begins[1], length).some(order)
+    a = begins[0] + units[0].searchsorted(a)
+    b = begins[1] + units[1].searchsorted(b)
+    return Runs(np.full(len(a), number), a, b, length).some(order)
 
 
 def _found_among(ordered: Hashes, hashes: Hashes) -> tuple[IntArray, IntArray, IntArray]:
