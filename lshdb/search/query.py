@@ -40,7 +40,6 @@ from lshdb.shingling.arrays import IntArray, chunks
 from lshdb.shingling.content import cleaned, digest, encoded
 from lshdb.shingling.winnowing import fingerprints
 from lshdb.sketching import banding, constructions, minhash, signing
-from lshdb.sketching.settings import Settings
 from lshdb.sources.metadata import picked
 from lshdb.store.conditions import Condition
 from lshdb.store.lookups import DocumentRow, StoreReader
@@ -57,12 +56,6 @@ _PAIRS = 1 << 13
 _FEW_DOCUMENTS = 16
 """Up to this many documents are compared with one query without the bookkeeping of `Exact`, which
 would take a sixth of its time."""
-_IN_SMALL = 0
-"""Of a candidate: it shares a bucket that was read whole."""
-_IN_LARGE = 1
-"""It shares only buckets that were read in part."""
-_ELSEWHERE = 2
-"""It was not found in a bucket."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +90,7 @@ class _Pairs(NamedTuple):
         doc_ids: int64[m], ascending.
         one: int64[c], the indices of the queries, ascending.
         other: int64[c], the indices of the documents in `doc_ids`, ascending for each query.
-        source: int8[c], where each was found: _IN_SMALL, _IN_LARGE or _ELSEWHERE.
+        rest: bool[c], whether the two share only buckets that were read in part.
         bands: int64[c], in how many bands the two share a bucket.
         estimates: float64[c], of the similarities.
         similarities: float64[c], exact or the estimates.
@@ -107,19 +100,17 @@ class _Pairs(NamedTuple):
     doc_ids: IntArray
     one: IntArray
     other: IntArray
-    source: npt.NDArray[np.int8]
+    rest: Mask
     bands: IntArray
     estimates: Shares
     similarities: Shares
     containments: Shares
 
     @classmethod
-    def of(
-        cls, doc_ids: IntArray, one: IntArray, other: IntArray, source: npt.NDArray[np.int8]
-    ) -> _Pairs:
+    def of(cls, doc_ids: IntArray, one: IntArray, other: IntArray, rest: Mask) -> _Pairs:
         """Pairs of which no more is known yet."""
         none = np.zeros(len(one))
-        return cls(doc_ids, one, other, source, np.zeros_like(one), none, none, none)
+        return cls(doc_ids, one, other, rest, np.zeros_like(one), none, none, none)
 
     def chosen(self, which: Mask | IntArray) -> _Pairs:
         """Some of the pairs."""
@@ -128,10 +119,9 @@ class _Pairs(NamedTuple):
 
     def without_rest(self, limit: int, values: Shares | IntArray) -> _Pairs:
         """Of the documents of each query in large buckets only, those with the largest values."""
-        kept = self.source != _IN_LARGE
-        if kept.all():
+        if not self.rest.any():
             return self
-        rest = np.flatnonzero(~kept)
+        kept, rest = ~self.rest, np.flatnonzero(self.rest)
         kept[rest[_first_of_each(self.one[rest], limit, -values[rest])]] = True
         return self.chosen(kept)
 
@@ -251,7 +241,7 @@ def answers(
     """
     if not len(batch):
         return
-    alone = len(batch) > 1 and (query.exhaustive or _finds_runs(store.settings, query))
+    alone = len(batch) > 1 and _beyond_buckets(store, query)
     found = None if alone else _candidates(store, query, batch, keep, listed)
     if found is None:
         middle = len(batch) // 2
@@ -268,9 +258,9 @@ def answers(
         yield own, [] if certain else cuts.get(index, [])
 
 
-def _finds_runs(settings: Settings, query: RankingOptions) -> bool:
-    """Whether candidates of a query are also documents that share a run of words with it."""
-    return query.containment and not query.exhaustive and settings.passages > 0
+def _beyond_buckets(store: StoreReader, query: RankingOptions) -> bool:
+    """Whether candidates are also documents that share no bucket with a query."""
+    return query.exhaustive or (query.containment and store.settings.passages > 0)
 
 
 def _candidates(
@@ -311,31 +301,29 @@ def _candidates(
         named, of_row, shared = np.unique(
             one * len(doc_ids) + of_row, return_inverse=True, return_counts=True
         )
-    source = np.full(len(named), _IN_SMALL, dtype=np.int8)
-    if cuts and listed is None:
-        source[:] = _IN_LARGE
-        source[of_row[~large[one, band]]] = _IN_SMALL
+    rest = np.full(len(named), bool(cuts) and listed is None)
+    rest[of_row[~large[one, band]]] = False
     one, other = np.divmod(named, max(1, len(doc_ids)))
     # Not all members of a large bucket are known: any document may be in it.
     kept = shared + cut[one] >= store.settings.construction.min_bands
     kept &= _allowed(doc_ids, batch, keep)[other]
-    pairs = _Pairs.of(doc_ids, one, other, source).chosen(kept)
+    pairs = _Pairs.of(doc_ids, one, other, rest).chosen(kept)
     if max_documents is not None and cuts:
         pairs = pairs.without_rest(max_documents, shared[kept])
-    if _finds_runs(store.settings, query) and batch.stored:
+    if _beyond_buckets(store, query) and batch.stored:
         others, cut_runs = _sharing_runs(store, batch.stored[0])
         cuts.setdefault(0, []).extend(cut_runs)
         own = doc_ids[pairs.other]
         added = _of_one(np.union1d(own, others[_allowed(others, batch, keep)]))
-        added.source[added.doc_ids.searchsorted(own)] = pairs.source
+        added.rest[added.doc_ids.searchsorted(own)] = pairs.rest
         pairs = added
     return pairs, cuts
 
 
 def _of_one(doc_ids: IntArray) -> _Pairs:
     """The pairs of one query with documents that were not found in buckets."""
-    source = np.full(len(doc_ids), _ELSEWHERE, dtype=np.int8)
-    return _Pairs.of(doc_ids, np.zeros_like(doc_ids), np.arange(len(doc_ids)), source)
+    one = np.zeros_like(doc_ids)
+    return _Pairs.of(doc_ids, one, np.arange(len(one)), one > 0)
 
 
 def _allowed(doc_ids: IntArray, batch: QueryBatch, keep: Keep | None) -> Mask:
@@ -397,7 +385,7 @@ def _scored(store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs:
     def possible(some: _Pairs) -> Mask:
         return some.estimates >= min_estimate(needed(some), lanes)
 
-    pairs = _estimated(store, batch, pairs, possible)
+    pairs = _estimated(store, query, batch, pairs, possible)
     if top is not None:
         limit = max(store.limits.query_best, min(top, _MAX_TOP) + 1)
         pairs = pairs.without_rest(limit, pairs.estimates)
@@ -461,7 +449,11 @@ def _verified(
 
 
 def _estimated(
-    store: StoreReader, batch: QueryBatch, pairs: _Pairs, possible: Callable[[_Pairs], Mask]
+    store: StoreReader,
+    query: RankingOptions,
+    batch: QueryBatch,
+    pairs: _Pairs,
+    possible: Callable[[_Pairs], Mask],
 ) -> _Pairs:
     """Those of the candidates that are possible by their estimates, with these and the bands."""
     construction, lanes = store.settings.construction, store.settings.permutations
@@ -480,10 +472,8 @@ def _estimated(
             collided = agree[kept, : construction.lanes].reshape(shape).all(axis=2)
             some = some.chosen(kept)
             some.bands[:] = collided.sum(axis=1)
-            if construction.higher:
-                some = some.chosen(
-                    constructions.evaluate(collided, construction) | (some.source == _ELSEWHERE)
-                )
+            if construction.higher and not _beyond_buckets(store, query):
+                some = some.chosen(constructions.evaluate(collided, construction))
             found.append(some)
     return _Pairs(
         pairs.doc_ids, *map(np.concatenate, zip(*(one[1:] for one in found), strict=True))
