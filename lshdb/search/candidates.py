@@ -76,8 +76,7 @@ class SharedBuckets:
 
     def only(self, documents: Mask) -> SharedBuckets:
         """The buckets with only these documents, bool[m], without those of fewer than two."""
-        kept = documents[self.members]
-        return self.of_rows(kept)
+        return self.of_rows(documents[self.members])
 
     def have_several(self, labels: IntArray) -> Mask:
         """Which of the buckets have members with different labels, int64[m]: bool[B]."""

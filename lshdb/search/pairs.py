@@ -314,7 +314,7 @@ def _components(join: _Join, order: IntArray) -> tuple[IntArray, npt.NDArray[np.
     for limit, what in ((_STAR, _COMPARED), (limits.clusters, "documents compared again")):
         for a, b in buckets.pairs(len(join), limit, chunk=limits.pairs_chunk):
             join.progress(int(a[0]), len(join), what)
-            apart = components.apart(a, b)
+            apart = components.labels[a] != components.labels[b]
             one, other, _ = join.similar(a[apart], b[apart], join.threshold)
             components.join(one, other)
         buckets = buckets.mixed(components.labels)
@@ -380,19 +380,17 @@ class Components:
     >>> components.join(np.array([3, 1]), np.array([1, 2]))
     >>> components.labels.tolist()
     [0, 1, 1, 1]
+
+    Attributes:
+        labels: int64[n], the smallest number of each one's component.
     """
 
     def __init__(self, count: int) -> None:
-        self._root = np.arange(count)
-
-    @property
-    def labels(self) -> npt.NDArray[np.int64]:
-        """int64[n]: the smallest number of each one's component."""
-        return self._root
+        self.labels = np.arange(count)
 
     def join(self, one: npt.NDArray[np.int64], other: npt.NDArray[np.int64]) -> None:
         """Join the components of one[i] and other[i], int64[c], for each i."""
-        root = self._root
+        root = self.labels
         while True:
             one, other = root[one], root[other]
             apart = one != other
@@ -402,13 +400,6 @@ class Components:
             np.minimum.at(root, np.maximum(one, other), np.minimum(one, other))
             while not np.array_equal(above := root[root], root):
                 root[:] = above
-
-    def apart(
-        self, one: npt.NDArray[np.int64], other: npt.NDArray[np.int64]
-    ) -> npt.NDArray[np.bool_]:
-        """Whether one[i] and other[i] are in different components, bool[c]."""
-        different: npt.NDArray[np.bool_] = self._root[one] != self._root[other]
-        return different
 
 
 def take_greedily(
