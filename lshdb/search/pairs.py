@@ -38,8 +38,8 @@ class _Join:
         limits: the reader's.
         doc_ids: int64[m], ascending; a document's number is its index here.
         same: int64[m], for each document the first one with the same content.
-        merged: int64[m], the same, except that documents marked different from others stand only
-            for themselves.
+        merged: int64[m], the same, except that documents stand only for themselves if one of this
+            content is marked different from others.
         decided: the decisions about the documents.
         buckets: all buckets of two documents or more.
         scorer: computes similarities, exact or not.
@@ -79,7 +79,8 @@ class _Join:
         nothing = np.empty((0, 3), dtype=np.int64)
         decided = nothing if request.ignore_decisions else reader.decided()
         self.decided = decisions.Decided(self.doc_ids, decided)
-        self.merged = _without(self.same, self.decided.different)
+        apart = np.isin(self.same, self.same[self.decided.different])
+        self.merged = np.where(apart, np.arange(len(self)), self.same)
         lanes = self.settings.permutations
         self.estimates = Estimates(
             reader.signatures_of, self.doc_ids, self.same, lanes, self.limits
@@ -170,19 +171,6 @@ class _Join:
         for document, verdict in self.decided.of_key.items():
             rank[document] = -1 if verdict == "keep" else 1
         return order[np.argsort(rank[order], kind="stable")]
-
-
-def _without(same: IntArray, documents: IntArray) -> IntArray:
-    """First documents of equal ones, int64[m], where some int64[k] count as equal to none."""
-    if not len(documents):
-        return same
-    merged = same.copy()
-    merged[documents] = documents
-    left = np.flatnonzero(np.isin(same, same[documents]))
-    left = left[~np.isin(left, documents)]
-    _, first, of_document = np.unique(same[left], return_index=True, return_inverse=True)
-    merged[left] = left[first][of_document]
-    return merged
 
 
 def all_pairs(
