@@ -378,13 +378,13 @@ class _Kept:
         self._least = rule.least(store.settings)
         self._exact = store.settings.content and not rule.estimate
         contents, signatures = _sources(store, documents, doc_ids)
-        numbers, lanes = np.arange(len(self._same)), store.settings.permutations
+        numbers = np.arange(len(self._same))
         same = self._canonical
-        self._estimates = Estimates(signatures, numbers, same, lanes, store.limits)
+        self._estimates = Estimates(signatures, numbers, same, store)
         self._scorer: Scorer = self._estimates
         if self._exact:
             sizes = np.concatenate([documents.signed.shingles, shingles])
-            self._scorer = Exact(contents, numbers, same, sizes, store.settings, store.limits)
+            self._scorer = Exact(contents, numbers, same, sizes, store)
 
     def most_similar(self, number: int, own: int) -> _Reason | None:
         """The kept document that a new one is dropped for; None to keep the new one.
@@ -493,10 +493,9 @@ class _Kept:
         other = np.fromiter(chain.from_iterable(wanted.values()), np.int64, sum(counts))
         scores = self._scorer.scores(one, self._canonical[other], self._least)
         similar = np.flatnonzero(scores >= self._least)
-        construction = self._store.settings.construction
-        if construction.higher:
+        if self._store.settings.construction.higher:
             # In a cascade, sharing one bucket is not enough for a candidate.
-            share = self._estimates.share_bucket(one[similar], other[similar], construction)
+            share = self._estimates.share_bucket(one[similar], other[similar])
             similar = similar[share]
         found = zip(
             one[similar].tolist(), other[similar].tolist(), scores[similar].tolist(), strict=True

@@ -81,20 +81,10 @@ class _Join:
         self.decided = decisions.Decided(self.doc_ids, decided)
         apart = np.isin(self.same, self.same[self.decided.different])
         self.merged = np.where(apart, np.arange(len(self)), self.same)
-        lanes = self.settings.permutations
-        self.estimates = Estimates(
-            reader.signatures_of, self.doc_ids, self.same, lanes, self.limits
-        )
+        self.estimates = Estimates(reader.signatures_of, self.doc_ids, self.same, reader)
         self.scorer: Scorer = self.estimates
         if self.exact:
-            self.scorer = Exact(
-                reader.contents,
-                self.doc_ids,
-                self.same,
-                self._shingles,
-                self.settings,
-                self.limits,
-            )
+            self.scorer = Exact(reader.contents, self.doc_ids, self.same, self._shingles, reader)
 
     def __len__(self) -> int:
         return len(self.doc_ids)
@@ -121,11 +111,10 @@ class _Join:
         scores = self.scorer.scores(one, other, threshold)
         similar = (scores >= threshold) & ~self.decided.pairs_apart(one, other)
         one, other, scores = one[similar], other[similar], scores[similar]
-        construction = self.settings.construction
-        if self.prefix_filtered or construction.higher:
+        if self.prefix_filtered or self.settings.construction.higher:
             # Some were paired by a shingle, and share no bucket; others share one, but not those
             # that make the cascade true. Few pairs are similar, so these are asked last.
-            shared = self.estimates.share_bucket(one, other, construction)
+            shared = self.estimates.share_bucket(one, other)
             one, other, scores = one[shared], other[shared], scores[shared]
         return one, other, scores
 

@@ -485,7 +485,7 @@ def _exact(store: StoreReader, batch: QueryBatch, pairs: _Pairs) -> tuple[Exact,
 
     Also how many shingles each of the documents has, repetitions counted, int64[m].
     """
-    count, settings, doc_ids = len(batch), store.settings, pairs.doc_ids
+    count, doc_ids = len(batch), pairs.doc_ids
     shingles, digests = store.sizes(doc_ids)
     same = np.arange(count + len(doc_ids))
     if batch.digests:
@@ -500,7 +500,7 @@ def _exact(store: StoreReader, batch: QueryBatch, pairs: _Pairs) -> tuple[Exact,
 
     sizes = np.append(batch.signed.shingles, shingles)
     numbers, compared = np.arange(len(same)), len(pairs.one)
-    exact = Exact(contents, numbers, same, sizes, settings, store.limits, compared)
+    exact = Exact(contents, numbers, same, sizes, store, compared)
     return exact, shingles
 
 

@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import DamagedFile
-from lshdb.limits import Limits
 from lshdb.shingling.arrays import (
     IntArray,
     bounded,
@@ -35,8 +34,7 @@ from lshdb.shingling.content import from_stored
 from lshdb.shingling.hashing import Hashes, secret_seed
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.shingling.shingling import Shingles
-from lshdb.sketching.constructions import Construction, evaluate
-from lshdb.sketching.settings import Settings
+from lshdb.sketching.constructions import evaluate
 from lshdb.store.lookups import StoreReader
 
 Shares = npt.NDArray[np.float64]
@@ -314,8 +312,7 @@ class Exact:
         doc_ids: IntArray,
         same: IntArray,
         shingles: IntArray,
-        settings: Settings,
-        limits: Limits,
+        store: StoreReader,
         pairs: int | None = None,
     ) -> None:
         """Prepare to compare m documents.
@@ -325,16 +322,15 @@ class Exact:
             doc_ids: int64[m], or any other numbers by which `contents` knows documents.
             same: int64[m], one number for equal documents.
             shingles: int64[m], how many shingles each has, repetitions counted.
-            settings: of the database.
-            limits: how much is in memory.
+            store: the database, whose settings and limits count.
             pairs: how many pairs are compared, None if that is unknown. Bounds cost more than they
                 save if there are fewer pairs than documents.
         """
-        self.limits = limits
+        self.limits = limits = store.limits
         self._contents = contents
         self._doc_ids = doc_ids
         self._same = same
-        self._settings = settings
+        self._settings = store.settings
         self.sizes = shingles.copy()
         self._read = np.zeros(len(doc_ids), dtype=np.bool_)
         words = _words(shingles) if pairs is None or pairs > len(doc_ids) else 0
@@ -453,8 +449,7 @@ class Estimates:
         signatures: Callable[[IntArray], Signatures],
         doc_ids: IntArray,
         same: IntArray,
-        lanes: int,
-        limits: Limits,
+        store: StoreReader,
     ) -> None:
         """Prepare to compare m documents.
 
@@ -462,14 +457,15 @@ class Estimates:
             signatures: gives the signatures uint32[n, lanes] of documents, by doc_ids int64[n].
             doc_ids: int64[m], or any other numbers by which `signatures` knows documents.
             same: int64[m], one number for equal documents, whose signatures are equal.
-            lanes: of a signature.
-            limits: how much is in memory.
+            store: the database, whose settings and limits count.
         """
         self._read = signatures
+        self._construction = store.settings.construction
         self._doc_ids = doc_ids
         self._same = same
         self._rows = np.full(len(doc_ids), -1)
-        max_rows = max(2, limits.join_signatures // (4 * lanes))
+        lanes = store.settings.permutations
+        max_rows = max(2, store.limits.join_signatures // (4 * lanes))
         self._signatures = np.empty((min(len(doc_ids), max_rows), lanes), dtype=np.uint32)
         self._pairs = min(_PAIRS, max_rows // 2)  # the signatures of this many fit
         self._used = 0
@@ -481,11 +477,10 @@ class Estimates:
             found[part] = estimates(a, b)
         return found
 
-    def share_bucket(
-        self, one: IntArray, other: IntArray, construction: Construction
-    ) -> npt.NDArray[np.bool_]:
+    def share_bucket(self, one: IntArray, other: IntArray) -> npt.NDArray[np.bool_]:
         """Whether pairs int64[c] share a bucket, or enough of them for a cascade, bool[c]."""
         found = np.ones(len(one), dtype=np.bool_)
+        construction = self._construction
         shape = (-1, construction.bands, construction.rows)
         for part, a, b in self._signatures_of(one, other):
             agree = (a == b)[:, : construction.lanes].reshape(shape)

@@ -217,9 +217,7 @@ class _Counts:
             documents, indices = np.unique(both, return_inverse=True)
             shingles, digests = self._store.sizes(documents)
             same, contents = similarity.canonical_ids(digests), self._store.contents
-            exact = similarity.Exact(
-                contents, documents, same, shingles, self._store.settings, self._store.limits
-            )
+            exact = similarity.Exact(contents, documents, same, shingles, self._store)
             scores = exact.scores(indices[: len(row)], indices[len(row) :], self._threshold)
         similar = scores >= self._threshold
         row, column, scores = row[similar], column[similar], scores[similar]
