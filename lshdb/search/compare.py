@@ -9,12 +9,14 @@ from lshdb.errors import UsageError, warn_of_limit
 from lshdb.model import Comparison, Document, Passage, SharedBucket
 from lshdb.search import differences, limits, passage_runs, passage_windows, query
 from lshdb.search.buckets import buckets_of
-from lshdb.search.similarity import intersections, standard_error
+from lshdb.search.similarity import standard_error
 from lshdb.shingling import hashing, shingles
 from lshdb.shingling.content import cleaned, digest, encoded, from_stored
 from lshdb.shingling.shingling import Element
 from lshdb.sketching import constructions, signing
 from lshdb.store.store import Store
+
+_Content = str | tuple[Element, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class _Side:
 
     key: str
     digest: bytes
-    content: str | tuple[Element, ...] | None
+    content: _Content | None
     signature: npt.NDArray[np.uint32] | None
 
 
@@ -47,12 +49,11 @@ def compare(store: Store, a: str | Document, b: str | Document) -> Comparison:
     a_shingles = b_shingles = shared = union = None
     similarity = a_in_b = b_in_a = None
     if one.content is not None and other.content is not None:
-        shingling, seed = settings.shingling, hashing.secret_seed()
-        hashes = shingles.distinct_shingles([one.content], shingling, seed).hashes
-        others = shingles.distinct_shingles([other.content], shingling, seed)
-        a_shingles, b_shingles = len(hashes), len(others.hashes)
-        shared = int(intersections(hashes, others)[0])
-        union = a_shingles + b_shingles - shared
+        contents, seed = [one.content, other.content], hashing.secret_seed()
+        sets = shingles.distinct_shingles(contents, settings.shingling, seed)
+        a_shingles, b_shingles = np.diff(sets.offsets).tolist()
+        union = len(hashing.distinct(sets.hashes))
+        shared = a_shingles + b_shingles - union
         similarity = shared / max(union, 1)
         a_in_b, b_in_a = shared / max(a_shingles, 1), shared / max(b_shingles, 1)
     shared_elements = None
@@ -101,9 +102,7 @@ def _side(store: Store, given: str | Document) -> _Side:
     return _Side(given.key, digest(encoded(content).encode()), content, signature)
 
 
-def _passages(
-    store: Store, a: str | tuple[Element, ...] | None, b: str | tuple[Element, ...] | None
-) -> tuple[Passage, ...] | None:
+def _passages(store: Store, a: _Content | None, b: _Content | None) -> tuple[Passage, ...] | None:
     if not isinstance(a, str) or not isinstance(b, str):
         return None
     settings, max_length = store.settings, store.limits.text_characters
