@@ -378,13 +378,11 @@ class _Kept:
         self._least = rule.least(store.settings)
         self._exact = store.settings.content and not rule.estimate
         contents, signatures = _sources(store, documents, doc_ids)
-        numbers = np.arange(len(self._same))
-        same = self._canonical
-        self._estimates = Estimates(signatures, numbers, same, store)
+        self._estimates = Estimates(signatures, self._canonical, store)
         self._scorer: Scorer = self._estimates
         if self._exact:
             sizes = np.concatenate([documents.signed.shingles, shingles])
-            self._scorer = Exact(contents, numbers, same, sizes, store)
+            self._scorer = Exact(contents, self._canonical, sizes, store)
 
     def most_similar(self, number: int, own: int) -> _Reason | None:
         """The kept document that a new one is dropped for; None to keep the new one.

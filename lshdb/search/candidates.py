@@ -1,6 +1,6 @@
 """Candidate pairs of a self-join: pairs of documents that share a bucket, each once.
 
-`SharedBuckets` gives the pairs of buckets, `thinned` fewer of them if buckets are large.
+`SharedBuckets` gives the pairs of buckets, `prefix_filtered` fewer of them if buckets are large.
 
 Documents have numbers: a document's index, from 0, among all that share a bucket with another.
 Pairs come in that order, in chunks, on demand: one bucket may hold all documents, and then has too

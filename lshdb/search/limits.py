@@ -6,7 +6,7 @@ what a limit leaves out; `lshdb.errors.warn_of_limit` passes it to the caller.
 
 | what | compares of a bucket | and if that may change the result |
 |---|---|---|
-| `pairs` | all, or by rare shingles all that can be similar (see candidates.thinned) | |
+| `pairs` | all, or by rare shingles all that can be similar (see candidates.prefix_filtered) | |
 | `clusters` | the same by rare shingles; else as `clusters` allows | warns |
 | `query` | all | |
 | `query` with `top` | the best `query_best` of the first `query_first`, by estimate | warns |

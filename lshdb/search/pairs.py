@@ -45,7 +45,7 @@ class _Join:
         scorer: computes similarities, exact or not.
         estimates: computes estimates.
         threshold: the minimum similarity.
-        thinned: whether there are fewer candidates than the buckets have.
+        prefix_filtered: whether there are fewer candidates than the buckets have.
     """
 
     def __init__(
@@ -81,10 +81,15 @@ class _Join:
         self.decided = decisions.Decided(self.doc_ids, decided)
         apart = np.isin(self.same, self.same[self.decided.different])
         self.merged = np.where(apart, np.arange(len(self)), self.same)
-        self.estimates = Estimates(reader.signatures_of, self.doc_ids, self.same, reader)
+        doc_ids = self.doc_ids
+        self.estimates = Estimates(
+            lambda numbers: reader.signatures_of(doc_ids[numbers]), self.same, reader
+        )
         self.scorer: Scorer = self.estimates
         if self.exact:
-            self.scorer = Exact(reader.contents, self.doc_ids, self.same, self._shingles, reader)
+            self.scorer = Exact(
+                lambda numbers: reader.contents(doc_ids[numbers]), self.same, self._shingles, reader
+            )
 
     def __len__(self) -> int:
         return len(self.doc_ids)

@@ -499,9 +499,7 @@ def _exact(store: StoreReader, batch: QueryBatch, pairs: _Pairs) -> tuple[Exact,
         return chain((batch.stored[i] for i in own.tolist()), store.contents(doc_ids[stored]))
 
     sizes = np.append(batch.signed.shingles, shingles)
-    numbers, compared = np.arange(len(same)), len(pairs.one)
-    exact = Exact(contents, numbers, same, sizes, store, compared)
-    return exact, shingles
+    return Exact(contents, same, sizes, store, len(pairs.one)), shingles
 
 
 def _matches(

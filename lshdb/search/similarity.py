@@ -309,7 +309,6 @@ class Exact:
     def __init__(
         self,
         contents: Callable[[IntArray], Iterable[str]],
-        doc_ids: IntArray,
         same: IntArray,
         shingles: IntArray,
         store: StoreReader,
@@ -318,8 +317,7 @@ class Exact:
         """Prepare to compare m documents.
 
         Args:
-            contents: gives the stored contents of documents, by ascending doc_ids int64[n].
-            doc_ids: int64[m], or any other numbers by which `contents` knows documents.
+            contents: gives the stored contents of documents, by ascending numbers int64[n].
             same: int64[m], one number for equal documents.
             shingles: int64[m], how many shingles each has, repetitions counted.
             store: the database, whose settings and limits count.
@@ -328,16 +326,15 @@ class Exact:
         """
         self.limits = limits = store.limits
         self._contents = contents
-        self._doc_ids = doc_ids
         self._same = same
         self._settings = store.settings
         self.sizes = shingles.copy()
-        self._read = np.zeros(len(doc_ids), dtype=np.bool_)
-        words = _words(shingles) if pairs is None or pairs > len(doc_ids) else 0
-        self._parities = np.zeros((len(doc_ids), words), dtype=np.uint64)
+        self._read = np.zeros(len(same), dtype=np.bool_)
+        words = _words(shingles) if pairs is None or pairs > len(same) else 0
+        self._parities = np.zeros((len(same), words), dtype=np.uint64)
         # Memory is used as it is filled.
         self._hashes = np.empty(min(limits.join_hashes, int(shingles.sum())), dtype=np.uint64)
-        self._starts = np.full(len(doc_ids), -1)
+        self._starts = np.full(len(same), -1)
         self._used = 0
 
     def scores(self, one: IntArray, other: IntArray, min_similarity: float) -> Shares:
@@ -362,13 +359,13 @@ class Exact:
         (different,) = (found == 0).nonzero()
         a, b = self._same[one[different]], self._same[other[different]]
         if self._parities.size:
-            self._read_unread(_marked(a, b, len(self._doc_ids)))
+            self._read_unread(_marked(a, b, len(self._same)))
             bound = max_shared(self.sizes, self._parities, a, b)
             wanted = np.broadcast_to(min_similarity, len(one))[different]
             chosen = jaccard(bound, self.sizes[a], self.sizes[b]) >= wanted
             different, a, b = different[chosen], a[chosen], b[chosen]
         for part in chunks_of(self.sizes[a] + self.sizes[b], self.limits.join_hashes):
-            self._keep(_marked(a[part], b[part], len(self._doc_ids)))
+            self._keep(_marked(a[part], b[part], len(self._same)))
             both = shared_by_pairs(self._hashes, self._starts, self.sizes, a[part], b[part])
             found[different[part]] = jaccard(both, self.sizes[a[part]], self.sizes[b[part]])
             contained[different[part]] = containment(both, self.sizes[a[part]])
@@ -436,7 +433,7 @@ class Exact:
 
     def _shingled(self, documents: IntArray, seed: int) -> Shingles:
         shingling = self._settings.shingling
-        stored = self._contents(self._doc_ids[documents])
+        stored = self._contents(documents)
         contents = [from_stored(one, shingling) for one in stored]
         return distinct_shingles(contents, shingling, seed)
 
@@ -447,26 +444,23 @@ class Estimates:
     def __init__(
         self,
         signatures: Callable[[IntArray], Signatures],
-        doc_ids: IntArray,
         same: IntArray,
         store: StoreReader,
     ) -> None:
         """Prepare to compare m documents.
 
         Args:
-            signatures: gives the signatures uint32[n, lanes] of documents, by doc_ids int64[n].
-            doc_ids: int64[m], or any other numbers by which `signatures` knows documents.
+            signatures: gives the signatures uint32[n, lanes] of documents, by numbers int64[n].
             same: int64[m], one number for equal documents, whose signatures are equal.
             store: the database, whose settings and limits count.
         """
         self._read = signatures
         self._construction = store.settings.construction
-        self._doc_ids = doc_ids
         self._same = same
-        self._rows = np.full(len(doc_ids), -1)
+        self._rows = np.full(len(same), -1)
         lanes = store.settings.permutations
         max_rows = max(2, store.limits.join_signatures // (4 * lanes))
-        self._signatures = np.empty((min(len(doc_ids), max_rows), lanes), dtype=np.uint32)
+        self._signatures = np.empty((min(len(same), max_rows), lanes), dtype=np.uint32)
         self._pairs = min(_PAIRS, max_rows // 2)  # the signatures of this many fit
         self._used = 0
 
@@ -506,7 +500,7 @@ class Estimates:
         if not len(missing):
             return
         rows = np.arange(self._used, self._used + len(missing))
-        self._signatures[rows] = self._read(self._doc_ids[missing])
+        self._signatures[rows] = self._read(missing)
         self._rows[missing] = rows
         self._used += len(missing)
 

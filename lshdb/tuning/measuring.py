@@ -216,8 +216,12 @@ class _Counts:
             both = np.concatenate([queries[row], doc_ids[column]])
             documents, indices = np.unique(both, return_inverse=True)
             shingles, digests = self._store.sizes(documents)
-            same, contents = similarity.canonical_ids(digests), self._store.contents
-            exact = similarity.Exact(contents, documents, same, shingles, self._store)
+            exact = similarity.Exact(
+                lambda numbers: self._store.contents(documents[numbers]),
+                similarity.canonical_ids(digests),
+                shingles,
+                self._store,
+            )
             scores = exact.scores(indices[: len(row)], indices[len(row) :], self._threshold)
         similar = scores >= self._threshold
         row, column, scores = row[similar], column[similar], scores[similar]
