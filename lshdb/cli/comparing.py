@@ -239,8 +239,9 @@ def passages(
 
     The index of passages finds every run of words that both have, from the length with which it
     was made: lshdb init --passages 8, or lshdb reindex --passages 8. Case and punctuation do not
-    matter. With char shingles it finds runs of characters. A stored document is not its own
-    source, nor is that of a file, even if the file has changed since.
+    matter. With char shingles it finds runs of characters, with code shingles of a program's
+    tokens. A stored document is not its own source, nor is that of a file, even if the file has
+    changed since.
 
     A passage is a line: the share of the text that its document has, the document's key, the
     number of words, its line in the text and in the document, and its text. The document that

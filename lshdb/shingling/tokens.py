@@ -54,13 +54,13 @@ _FAMILIES: dict[str, tuple[list[str], list[str], str, str]] = {
     "hash": (
         [r"#(?<![$\\{]#)[^\n]*"],
         [_long_string('"'), _long_string("'"), _DOUBLE, _SINGLE],
-        "#!/|my $|\nsub |\nfi\n|done\n|def |):\n|# ",
+        '#!/|\n"""|my $|\nsub |\nfi\n|done\n|def |):\n|# ',
         "\n#|:\n|end\n|self|<- |then\n",
     ),
     "dashes": (
         [_between("--[[", "]]"), "--[^\n]*", _between("{-", "-}"), _between("/*", "*/")],
         [_DOUBLE, _SINGLE],
-        "\n--|{- |SELECT |FROM |CREATE |INSERT |local |end if;",
+        "\n--|{- |SELECT |FROM |CREATE |INSERT |\nlocal |end if;",
         " -- | :: |then\n|end\n",
     ),
     "semicolon": ([";[^\n]*"], [_string('"', "")], "\n;|;; |(defun |(define |(let ", "\n(|))\n"),
