@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import oracles
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -94,6 +95,11 @@ def test_programs_in_batches_and_pieces(texts: list[str], size: int, block: int)
         count = last - first
         assert len(own) == max(count - size + 1, min(count, 1))
         first = last
+
+
+def test_the_hash_of_a_shingle_is_that_of_its_tokens_as_characters() -> None:
+    hashes = shingle(["a = 1;"], Shingling("code", 3), 1).hashes.tolist()
+    assert hashes == [oracles.shingle_hash(some, "char", 1) for some in ("W=N", "=N;")]
 
 
 def test_a_line_of_a_megabyte_is_read_in_pieces() -> None:
