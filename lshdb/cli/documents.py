@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lshdb.cli.files import STDOUT, stdin
@@ -82,12 +83,15 @@ def report_reading(counts: Mapping[str, int], replaced: int, empty: int = 0) -> 
     report_skipped_files(counts)
 
 
+@dataclass(eq=False)
 class Failures:
     """Prints the first failures, or all, each on a line, and counts all."""
 
-    def __init__(self, *, print_all: bool = False) -> None:
+    print_all: bool = False
+
+    def __post_init__(self) -> None:
         self.count = 0
-        self._shown = sys.maxsize if print_all else _FAILURES_SHOWN
+        self._shown = sys.maxsize if self.print_all else _FAILURES_SHOWN
 
     def report(self, failure: Failure) -> None:
         """Print or count one."""

@@ -4,7 +4,7 @@ import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import typer
@@ -149,14 +149,16 @@ def query(
         raise typer.Exit(running.FAILED)
 
 
+@dataclass(eq=False)
 class _Counts:
     """How many queries there were, and how many had a match other than their own file."""
 
-    def __init__(self, top: int | None) -> None:
+    top: int | None
+
+    def __post_init__(self) -> None:
         self.queries = self.matched = 0
         self.files: set[str] = set()
         self.progress: Progress = silent
-        self._top = top
 
     def files_noted(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """The batches; the keys of text files among them are remembered."""
@@ -172,7 +174,7 @@ class _Counts:
             self.matched += bool(others)
             if not self.queries % _COUNTED:
                 self.progress(self.queries, None, "queries")
-            yield name, others[: self._top]
+            yield name, others[: self.top]
 
 
 def _is_one(database: Database, files: Sequence[str], format: str) -> bool:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain, islice
 
 import typer
@@ -38,27 +39,28 @@ _MIN_LINES = 8
 """Minimum lines of the screen for differences."""
 
 
+@dataclass(eq=False)
 class Session:
     """One run through the clusters."""
 
-    def __init__(
-        self, database: Database, clusters: list[Cluster], threshold: float, who: str
-    ) -> None:
-        self._database = database
-        self._clusters = clusters
-        self._threshold = threshold
-        self._review = reviewing.Review(database.path, who)
+    database: Database
+    clusters: list[Cluster]
+    threshold: float
+    who: str
+
+    def __post_init__(self) -> None:
+        self._review = reviewing.Review(self.database.path, self.who)
         self._console = terminal()
         self._pressed = _pressed()
         self._skipped: set[str] = set()
-        self._verdicts = Verdicts(database.decisions())
+        self._verdicts = Verdicts(self.database.decisions())
 
     def run(self) -> None:
         """Ask about one pair after another, until the user ends it or all are decided."""
         action = ""
         while action != "q":
-            self._verdicts = Verdicts(self._database.decisions())
-            numbered = enumerate(map(self._open_pair, self._clusters))
+            self._verdicts = Verdicts(self.database.decisions())
+            numbered = enumerate(map(self._open_pair, self.clusters))
             index, pair = next((each for each in numbered if each[1]), (0, None))
             if pair is None:
                 self._say("no cluster is left to decide")
@@ -67,13 +69,13 @@ class Session:
                 if (action := self._asked(iter(()), 0)) == "u":
                     self._undo()
                 continue
-            known = self._database.store.known(pair)
+            known = self.database.store.known(pair)
             if missing := [key for key in pair if key not in known]:
                 self._say(f"{missing[0]!r:.100} no longer exists; it is skipped")
                 self._skipped.update(missing)
                 continue
             digests = {key: known[key].digest.hex() for key in pair}
-            one = self._clusters[index]
+            one = self.clusters[index]
             room = max(self._console.height - min(len(one.members), _MEMBERS) - 6, _MIN_LINES)
             action = self._asked(self._drawn(index, digests), room)
             if action in "sc":
@@ -85,8 +87,8 @@ class Session:
 
     def progress(self) -> str:
         """How many clusters are decided, in words."""
-        decided = sum(map(self._verdicts.of_cluster, self._clusters))
-        return f"{decided:,} of {len(self._clusters):,} clusters decided"
+        decided = sum(map(self._verdicts.of_cluster, self.clusters))
+        return f"{decided:,} of {len(self.clusters):,} clusters decided"
 
     def _open_pair(self, one: Cluster) -> tuple[str, str] | None:
         """The next two undecided documents of a cluster, the kept one first."""
@@ -103,17 +105,17 @@ class Session:
         """Store what a key says about the two that are shown, or all that are left."""
         documents = dict(digests)
         if action == "a" and next(iter(digests)) == one.keep:
-            members = listing.described(one, self._verdicts, self._threshold)["members"]
+            members = listing.described(one, self._verdicts, self.threshold)["members"]
             left = [each["key"] for each in members if each["left"]]
-            for key, found in self._database.store.known(left).items():
+            for key, found in self.database.store.known(left).items():
                 documents.setdefault(key, found.digest.hex())
         self._review.decide(_BUTTONS[action], list(documents.items()))
-        now = self._database.store.known(list(digests))
+        now = self.database.store.known(list(digests))
         if any(key not in now or now[key].digest.hex() != digests[key] for key in digests):
             self._say("a document has changed since it was shown: it is asked about again")
 
     def _undo(self) -> None:
-        last = self._review.form(self._database)["last"]
+        last = self._review.form(self.database)["last"]
         try:
             undone = self._review.undo(last[0].decided) if last else []
         except KeyNotFound:  # somebody else was faster
@@ -125,10 +127,10 @@ class Session:
 
     def _drawn(self, index: int, digests: Mapping[str, str]) -> Iterator[Text]:
         """Show a cluster; return the lines that show how two of its documents differ."""
-        a, b = (self._database.get(key).content for key in digests)
-        one = listing.described(self._clusters[index], self._verdicts, self._threshold)
+        a, b = (self.database.get(key).content for key in digests)
+        one = listing.described(self.clusters[index], self._verdicts, self.threshold)
         self._console.rule(
-            f"Cluster {index + 1:,} of {len(self._clusters):,}, {self.progress()}", align="left"
+            f"Cluster {index + 1:,} of {len(self.clusters):,}, {self.progress()}", align="left"
         )
         prefix, count = one["prefix"], one["documents"]
         self._say(f"{count:,} documents" + (f" in {prefix}" if prefix else ""))
@@ -144,7 +146,7 @@ class Session:
             self._console.print(f"  and {count - _MEMBERS:,} more", style="dim")
         self._console.print()
         identical = len(set(digests.values())) == 1
-        programs = self._database.settings.shingling.of_programs
+        programs = self.database.settings.shingling.of_programs
         return drawn_differences(self._console, a, b, identical=identical, programs=programs)
 
     def _asked(self, lines: Iterator[Text], room: int) -> str:

@@ -98,53 +98,46 @@ def checked_format(path: str, default: str) -> str:
     return format
 
 
+@dataclass(eq=False)
 class KeptRows:
     """Writes kept rows to one file, or one per table. Use as a context manager.
 
     The files get their names at the end, if nothing failed.
+
+    Attributes:
+        tables: the source of the rows.
+        output: the file for all rows, or one for each table.
+        reader: of the tables.
+        beside: the directory of a temporary file; None for the system's.
+        keep, warn: as for Output.
+
+    Raises:
+        UsageError, InputError: these rows cannot go there.
     """
 
-    def __init__(
-        self,
-        tables: Sequence[Table],
-        output: str | Sequence[str],
-        reader: readers.Reader,
-        beside: Path | None = None,
-        *,
-        keep: bool = False,
-        warn: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        """Look at the heads of the tables; nothing is written yet.
+    tables: Sequence[Table]
+    output: str | Sequence[str]
+    reader: readers.Reader
+    beside: Path | None = None
+    keep: bool = False
+    warn: Callable[[str], None] = lambda _: None
 
-        Args:
-            tables: the source of the rows.
-            output: the file for all rows, or one for each table.
-            reader: of the tables.
-            beside: the directory of a temporary file; None for the system's.
-            keep, warn: as for Output.
-
-        Raises:
-            UsageError, InputError: these rows cannot go there.
-        """
-        self._tables = tables
-        self._is_one = isinstance(output, str)
-        self._outputs = [output] if isinstance(output, str) else output
-        self._reader = reader
-        self._beside = beside
-        self._keep = keep
-        self._opened = partial(outputs.Output, keep=keep, warn=warn)
+    def __post_init__(self) -> None:
+        self._is_one = isinstance(self.output, str)
+        self._outputs = [self.output] if isinstance(self.output, str) else self.output
+        self._opened = partial(outputs.Output, keep=self.keep, warn=self.warn)
         self._files, self._open = ExitStack(), ExitStack()
-        self._numbers = {printable_path(table.path): i for i, table in enumerate(tables)}
+        self._numbers = {printable_path(table.path): i for i, table in enumerate(self.tables)}
         self._now = -1  # the output that is open
         self._output: outputs.Output
         self._rows: sinks.Sink
         self._formats = [
-            checked_format(path, reader.format_of(table.path))
-            for path, table in zip(self._outputs, tables, strict=False)
+            checked_format(path, self.reader.format_of(table.path))
+            for path, table in zip(self._outputs, self.tables, strict=False)
         ]
         # Also reads the heads for a directory: a wrong table is refused before anything is written.
-        paths = [table.path for table in tables]
-        self._head = reader.common_head(paths, self._formats[0] if self._is_one else "jsonl")
+        paths = [table.path for table in self.tables]
+        self._head = self.reader.common_head(paths, self._formats[0] if self._is_one else "jsonl")
 
     def __enter__(self) -> Self:
         self._go_to(0)
@@ -171,17 +164,17 @@ class KeptRows:
                 self._begin(self._now)
 
     def _begin(self, number: int) -> None:
-        path, table = self._outputs[number], self._tables[number]
+        path, table = self._outputs[number], self.tables[number]
         head = self._head
         if not self._is_one:
             if os.path.isfile(table.path):
-                head = self._reader.head(table.path)
+                head = self.reader.head(table.path)
             os.makedirs(os.path.dirname(path), exist_ok=True)
         self._output = self._files.enter_context(self._opened(path))
-        target = sinks.Target(self._output, self._formats[number], beside=self._beside)
-        of_lines = formats.KIND[self._reader.format_of(table.path)] == "json"
+        target = sinks.Target(self._output, self._formats[number], beside=self.beside)
+        of_lines = formats.KIND[self.reader.format_of(table.path)] == "json"
         # What a database already has stays, with its end.
-        rows = formats.sink(target, head, of_lines=of_lines, keep=self._keep)
+        rows = formats.sink(target, head, of_lines=of_lines, keep=self.keep)
         self._rows = self._open.enter_context(rows)
 
     def __exit__(self, *error: Any) -> None:

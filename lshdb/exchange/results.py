@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import partial
 from itertools import islice
 from operator import attrgetter
@@ -198,6 +198,7 @@ def match_row(match: Match, columns: Iterable[str]) -> tuple[Any, ...]:
     return *own, *(match.metadata or {}).values()
 
 
+@dataclass(eq=False, repr=False)
 class Results(Tabular, Iterator[T], Generic[T]):
     """Pairs or clusters as they are found: an iterator, and a table.
 
@@ -207,25 +208,13 @@ class Results(Tabular, Iterator[T], Generic[T]):
         columns: those of the table, with their types.
     """
 
-    def __init__(
-        self,
-        name: str,
-        columns: Columns,
-        find: Callable[[], Iterator[T]],
-        rows: Callable[[], Iterator[Sequence[Any]]],
-        shown: tuple[Sequence[str], Callable[[T], Sequence[Any]]] | None = None,
-    ) -> None:
-        """Prepare; nothing is read before the first item is requested.
+    _name: str
+    columns: Columns
+    _find: Callable[[], Iterator[T]]
+    _rows: Callable[[], Iterator[Sequence[Any]]]
+    _shown: tuple[Sequence[str], Callable[[T], Sequence[Any]]] | None = None
 
-        Args:
-            name: of the items.
-            columns: of the table.
-            find: starts finding the items.
-            rows: starts finding the rows of the table.
-            shown: the columns that a notebook shows, and their values; None for the table's.
-        """
-        self.columns: Columns = columns
-        self._name, self._find, self._rows, self._shown = name, find, rows, shown
+    def __post_init__(self) -> None:
         self._found: Iterator[T] | None = None
 
     def __next__(self) -> T:

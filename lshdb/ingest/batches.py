@@ -64,6 +64,7 @@ class Job:
     numbered: bool = False
 
 
+@dataclass(eq=False)
 class Stream:
     """The batches of a stream of documents: iterators of signed parts, to be taken in order.
 
@@ -75,32 +76,31 @@ class Stream:
     earlier documents can be written; it is then in `error`.
 
     Attributes:
+        job: how documents are read and signed.
+        items: what is read.
+        pool: signs the documents.
+        settings: by which they are signed.
         sign: whether parts are signed as they are read. Otherwise they are only digested, as
             they are probably stored already.
     """
 
-    def __init__(
-        self,
-        job: Job,
-        items: Iterable[Item],
-        pool: Workers[Part, Signatures],
-        settings: Settings,
-    ) -> None:
-        """Read items, to be signed by `pool` by these settings; see `signed`."""
-        store = job.store
+    job: Job
+    items: Iterable[Item]
+    pool: Workers[Part, Signatures]
+    settings: Settings
+
+    def __post_init__(self) -> None:
+        store = self.job.store
         self.error: BaseException | None = None
         self.sign = True
-        self._pool = pool
-        self._job = job
-        self._settings = settings
         self._stored = store.last_doc_id()
         self._limits = limits = store.limits
         half = max(2, limits.batch_bytes // 2)
-        self._longest = _LONGEST * limits.batch_bytes if job.local else half
-        self._band_rows = _BAND_ROW * store.settings.construction.bands if job.local else 0
-        self._batches = 2 if pool.count else 1  # one is written while the other is signed
-        self._room = (half // 2 if job.local else half) * self._batches
-        self._source = _batches(items, settings, limits)
+        self._longest = _LONGEST * limits.batch_bytes if self.job.local else half
+        self._band_rows = _BAND_ROW * store.settings.construction.bands if self.job.local else 0
+        self._batches = 2 if self.pool.count else 1  # one is written while the other is signed
+        self._room = (half // 2 if self.job.local else half) * self._batches
+        self._source = _batches(self.items, self.settings, limits)
         self._ahead: deque[tuple[Batch, Pending[Part, Signatures]]] = deque()
         self._ahead_size = self._ahead_documents = 0
         self._over = False
@@ -135,17 +135,17 @@ class Stream:
             documents += batch.count
             size += batch.size + batch.count * self._band_rows
             self._stored += batch.count
-            if self._job.on_failure is not None:
+            if self.job.on_failure is not None:
                 for _, failure in batch.failures:
-                    self._job.on_failure(failure)
-            yield self._signed(batch, self._pool.result(pending))
+                    self.job.on_failure(failure)
+            yield self._signed(batch, self.pool.result(pending))
             del batch, pending  # a line may have a hundred megabytes
-            while self._job.local and self._read():
+            while self.job.local and self._read():
                 pass
 
     def _signed(self, batch: Batch, made: Signatures) -> SignedPart:
         """A batch with its signatures."""
-        stored, settings = made.stored, self._settings
+        stored, settings = made.stored, self.settings
         if not settings.shingling.of_sets and (settings.content or made.signed is None):
             stored = cast("Sequence[str]", batch.contents)
         return SignedPart(replace(batch, contents=()), stored, made.digests, made.signed)
@@ -169,7 +169,7 @@ class Stream:
                 return False
             pending: Pending[Part, Signatures] = Pending(None, done=(Signatures((), None),))
             if batch.keys:
-                pending = self._pool.submit(Part(batch.contents, self.sign))
+                pending = self.pool.submit(Part(batch.contents, self.sign))
             self._ahead.append((batch, pending))
             self._ahead_size += batch.size
             self._ahead_documents += batch.count

@@ -134,12 +134,17 @@ def decided(
             warn_of_limit(reference_cut(unsure, store.limits.dedup_listed))
 
 
+@dataclass(eq=False)
 class Places:
-    """Where documents are from, by their doc_ids: 8 bytes for each of a run."""
+    """Where documents are from, by their doc_ids: 8 bytes for each of a run.
 
-    def __init__(self, first: int) -> None:
-        """None yet; `first` is the first doc_id of the run."""
-        self._first = first
+    Attributes:
+        first: the first doc_id of the run.
+    """
+
+    first: int
+
+    def __post_init__(self) -> None:
         self._files: dict[str | None, int] = {None: 0}
         self._names: list[str | None] = [None]
         self._new = array("q")
@@ -155,15 +160,15 @@ class Places:
                 self._files[file] = len(self._names)
                 self._names.append(file)
             place = self._files[file] << _LINE_BITS | line
-        if doc_id < self._first:
+        if doc_id < self.first:
             self._replaced[doc_id] = place
             return
-        self._new.extend([0] * (doc_id - self._first - len(self._new)))  # added by others
+        self._new.extend([0] * (doc_id - self.first - len(self._new)))  # added by others
         self._new.append(place)
 
     def where(self, doc_id: int, key: str) -> Where:
         """Where a document is from; without a file and a line if it is not of this run."""
-        index = doc_id - self._first
+        index = doc_id - self.first
         place = self._replaced.get(doc_id, 0)
         if 0 <= index < len(self._new):
             place = self._new[index]
@@ -173,25 +178,25 @@ class Places:
         return self._names[place >> _LINE_BITS], line or None
 
 
+@dataclass(eq=False)
 class _Deciding:
     """Writes the kept documents of one batch after the other.
 
     Attributes:
+        store: to which they are added.
+        rule: which are kept.
+        numbered: whether keys may be repeated: they are stored with a number before them. The file
+            must then be used by this process only.
         cut: how many were kept so far although compared with only a part of a bucket.
     """
 
-    def __init__(self, store: Store, rule: Rule, *, numbered: bool) -> None:
-        """Begin.
+    store: Store
+    rule: Rule
+    numbered: bool
 
-        Args:
-            store: to which they are added.
-            rule: which are kept.
-            numbered: whether keys may be repeated: they are stored with a number before them. The
-                file must then be used by this process only.
-        """
-        self._store, self._rule, self._numbered = store, rule, numbered
+    def __post_init__(self) -> None:
         self._count = 0
-        self._places = Places(store.last_doc_id() + 1)
+        self._places = Places(self.store.last_doc_id() + 1)
         self.cut = 0
 
     def write(
@@ -205,12 +210,12 @@ class _Deciding:
             The report, and for each document None if it is kept, else why not; for itself, if the
             database has it already.
         """
-        store, documents = self._store, asked_about(parts, self._store.settings)
+        store, documents = self.store, asked_about(parts, self.store.settings)
         keys = [*chain.from_iterable(part.keys for part in parts)]
         metadata = [*chain.from_iterable(part.batch.all_metadata() for part in parts)]
         where = [*chain.from_iterable(part.batch.where() for part in parts)]
         known: dict[str, KnownDocument] = {}
-        if self._numbered:
+        if self.numbered:
             keys = numbered_keys(keys, self._count)
             self._count += len(keys)
         else:
@@ -218,8 +223,8 @@ class _Deciding:
         dropped = list(screened)
         own = [known[key].doc_id if key in known else -1 for key in keys]
         undecided = np.array([one is None for one in dropped], dtype=np.bool_)
-        kept = _Kept(store, documents, self._rule, own, undecided)
-        if not self._numbered and store.last_decision():
+        kept = _Kept(store, documents, self.rule, own, undecided)
+        if not self.numbered and store.last_decision():
             kept.part([*zip(keys, documents.digests, strict=True)])
         versions = dict(known)
         written: list[int] = []
@@ -271,10 +276,10 @@ class _Deciding:
         where: Sequence[Where],
     ) -> Iterator[tuple[int, DroppedRow]]:
         """The rows of a batch that are dropped, when the kept ones are written."""
-        fields, of_key = self._rule.fields, without_number if self._numbered else str
+        fields, of_key = self.rule.fields, without_number if self.numbered else str
         doc_ids = np.unique(np.array([one.doc_id for _, one in similar], dtype=np.int64))
-        names = dict(zip(doc_ids.tolist(), map(of_key, self._store.keys_of(doc_ids)), strict=True))
-        stored = self._store.metadata_of(doc_ids) if fields else repeat(None)
+        names = dict(zip(doc_ids.tolist(), map(of_key, self.store.keys_of(doc_ids)), strict=True))
+        stored = self.store.metadata_of(doc_ids) if fields else repeat(None)
         of_kept = dict(zip(names, stored, strict=False))
         for row, one in similar:
             name, version = names[one.doc_id], one.version
@@ -312,45 +317,41 @@ class _Reason:
     version: KnownDocument | None = None
 
 
+@dataclass(eq=False)
 class _Kept:
     """The kept documents, in the buckets that n new ones share with them or with each other.
 
     Numbers 0 to n - 1 are the new documents in their order, the others are stored.
+
+    Attributes:
+        store: has the stored ones.
+        documents: the new ones.
+        rule: which are kept.
+        own: doc_ids of those with the keys of the new, or -1.
+        undecided: bool[n], which of the new are compared.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        documents: QueryBatch,
-        rule: Rule,
-        own: list[int],
-        undecided: npt.NDArray[np.bool_],
-    ) -> None:
-        """Look up the stored ones.
+    store: Store
+    documents: QueryBatch
+    rule: Rule
+    own: list[int]
+    undecided: npt.NDArray[np.bool_]
 
-        Args:
-            store: has them.
-            documents: the new ones.
-            rule: which are kept.
-            own: doc_ids of those with the keys of the new, or -1.
-            undecided: bool[n], which of the new are compared.
-        """
-        n = len(own)
-        self._store = store
-        self._own = own
-        self._listed = store.limits.dedup_listed
-        most = self._listed + 1 + sum(doc_id >= 0 for doc_id in own)  # left after updates
+    def __post_init__(self) -> None:
+        n = len(self.own)
+        self._listed = self.store.limits.dedup_listed
+        most = self._listed + 1 + sum(doc_id >= 0 for doc_id in self.own)  # left after updates
         self._members: list[list[int]] = []  # of each bucket, in the order of their doc_ids
         self._buckets: list[list[int]] = [[] for _ in range(n)]  # of each document
-        filled = np.flatnonzero(undecided & (documents.signed.shingles > 0))
-        bucket_keys = documents.signed.bucket_keys[filled]
+        filled = np.flatnonzero(self.undecided & (self.documents.signed.shingles > 0))
+        bucket_keys = self.documents.signed.bucket_keys[filled]
         bands = bucket_keys.shape[1]
         codes, code_of, count = np.unique(
             bucket_codes(np.arange(bands), bucket_keys).ravel(),
             return_inverse=True,
             return_counts=True,
         )
-        owner, doc_ids = store.members(codes, most)
+        owner, doc_ids = self.store.members(codes, most)
         shared = count > 1
         shared[owner] = True
         bucket = np.cumsum(shared) - 1
@@ -366,8 +367,8 @@ class _Kept:
         for its, number in zip(bucket[owner].tolist(), (place + n).tolist(), strict=True):
             self._members[its].append(number)
             self._buckets[number].append(its)
-        shingles, digests = store.sizes(doc_ids)
-        own_digests = np.frombuffer(b"".join(documents.digests), dtype=digests.dtype)
+        shingles, digests = self.store.sizes(doc_ids)
+        own_digests = np.frombuffer(b"".join(self.documents.digests), dtype=digests.dtype)
         self._canonical = canonical_ids(np.concatenate([own_digests, digests]))
         self._same = self._canonical.tolist()
         self._different: dict[int, set[int]] = {}
@@ -375,14 +376,14 @@ class _Kept:
         self._until = 0  # where the next block begins
         self._compared: dict[int, set[int]] = {}
         self._similar: dict[int, dict[int, float]] = {}
-        self._least = rule.least(store.settings)
-        self._exact = store.settings.content and not rule.estimate
-        contents, signatures = _sources(store, documents, doc_ids)
-        self._estimates = Estimates(signatures, self._canonical, store)
+        self._least = self.rule.least(self.store.settings)
+        self._exact = self.store.settings.content and not self.rule.estimate
+        contents, signatures = _sources(self.store, self.documents, doc_ids)
+        self._estimates = Estimates(signatures, self._canonical, self.store)
         self._scorer: Scorer = self._estimates
         if self._exact:
-            sizes = np.concatenate([documents.signed.shingles, shingles])
-            self._scorer = Exact(contents, self._canonical, sizes, store)
+            sizes = np.concatenate([self.documents.signed.shingles, shingles])
+            self._scorer = Exact(contents, self._canonical, sizes, self.store)
 
     def most_similar(self, number: int, own: int) -> _Reason | None:
         """The kept document that a new one is dropped for; None to keep the new one.
@@ -426,7 +427,7 @@ class _Kept:
         numbers: defaultdict[tuple[str, bytes], list[int]] = defaultdict(list)
         for number, document in enumerate(documents):
             numbers[document].append(number)
-        for document, other, doc_id in self._store.different_from([*dict(documents)]):
+        for document, other, doc_id in self.store.different_from([*dict(documents)]):
             others = {*numbers.get(other, ()), self._number.get(doc_id, -1)}
             for number in numbers.get(document, ()):
                 self._different.setdefault(number, set()).update(others)
@@ -461,9 +462,9 @@ class _Kept:
         self._similar = {}
         block: defaultdict[int, list[int]] = defaultdict(list)
         self._compared = wanted = dict[int, set[int]]()
-        limits = self._store.limits
+        limits = self.store.limits
         pairs = 0
-        self._until = last = min(first + limits.dedup_documents, len(self._own))
+        self._until = last = min(first + limits.dedup_documents, len(self.own))
         for number in range(first, last):
             same = self._same[number]
             if same in wanted or not self._buckets[number]:
@@ -476,7 +477,7 @@ class _Kept:
                 found.update(block[its])
                 if len(self._members[its]) + len(block[its]) < self._listed:
                     block[its].append(number)
-            found.discard(self._number.get(self._own[number], -1))
+            found.discard(self._number.get(self.own[number], -1))
             wanted[same] = found
             pairs += len(found)
             if pairs >= limits.dedup_pairs:
@@ -491,7 +492,7 @@ class _Kept:
         other = np.fromiter(chain.from_iterable(wanted.values()), np.int64, sum(counts))
         scores = self._scorer.scores(one, self._canonical[other], self._least)
         similar = np.flatnonzero(scores >= self._least)
-        if self._store.settings.construction.higher:
+        if self.store.settings.construction.higher:
             # In a cascade, sharing one bucket is not enough for a candidate.
             share = self._estimates.share_bucket(one[similar], other[similar])
             similar = similar[share]

@@ -24,7 +24,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Generic, Self, TypeVar, cast
 
 T = TypeVar("T")
@@ -85,32 +84,25 @@ class Pending(Generic[T, R]):
     done: tuple[R] | None = None
 
 
+@dataclass(eq=False)
 class Workers(Generic[T, R]):
     """Does the items of a job, in worker processes once there is enough to do.
 
     Use as a context manager; the processes end with it.
 
     Attributes:
+        job: what to do.
+        wanted: how many processes.
+        alone: items done here before processes are started.
         count: how many processes; 0 does all in this one.
     """
 
-    def __init__(
-        self,
-        job: Job[T, R],
-        count: int,
-        *,
-        alone: int = _ALONE,
-    ) -> None:
-        """Prepare; no process is started yet.
+    job: Job[T, R]
+    wanted: int
+    alone: int = _ALONE
 
-        Args:
-            job: what to do.
-            count: how many processes.
-            alone: items done here before processes are started.
-        """
-        self.count = count if _can_start() else 0
-        self._job = job
-        self._alone = alone
+    def __post_init__(self) -> None:
+        self.count = self.wanted if _can_start() else 0
         self._submitted = 0
         self._threads: ThreadPoolExecutor | None = None
         self._own = threading.local()
@@ -121,12 +113,7 @@ class Workers(Generic[T, R]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._closed = True
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
@@ -140,7 +127,7 @@ class Workers(Generic[T, R]):
         """Submit an item; without workers it is done at once."""
         self._submitted += 1
         pending: Pending[T, R] = Pending(item)
-        if not self.count or self._submitted <= self._alone:
+        if not self.count or self._submitted <= self.alone:
             self._do(pending)
             return pending
         if self._threads is None:
@@ -178,7 +165,7 @@ class Workers(Generic[T, R]):
 
     def _do(self, pending: Pending[T, R]) -> None:
         """Do an item here."""
-        pending.done = (self._job.run(cast(T, pending.item)),)
+        pending.done = (self.job.run(cast(T, pending.item)),)
         pending.item = pending.future = None
 
     def results(self, items: Iterable[T], ahead: int) -> Iterator[R]:
@@ -233,7 +220,7 @@ class Workers(Generic[T, R]):
         )
         self._processes.append(process)
         assert process.stdin is not None
-        pickle.dump(self._job, process.stdin, 5)
+        pickle.dump(self.job, process.stdin, 5)
         return process
 
 

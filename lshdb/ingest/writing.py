@@ -1,6 +1,7 @@
 """Writing signed documents, within the caller's transaction."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, count
 
 import numpy as np
@@ -20,6 +21,7 @@ _DELETED = 2_000
 _DIGITS = 12
 
 
+@dataclass(eq=False)
 class Writer:
     """Writes the parts of a batch.
 
@@ -28,11 +30,12 @@ class Writer:
         signed: how many needed a signature; the others were stored with the same content.
     """
 
-    def __init__(self, store: Store) -> None:
+    store: Store
+
+    def __post_init__(self) -> None:
         self.report = AddReport()
         self.signed = 0
-        self._store = store
-        self._next_id = store.last_doc_id() + 1
+        self._next_id = self.store.last_doc_id() + 1
         self._first_id = self._next_id
         self._updated: set[int] = set()
         self._doc_ids: list[npt.NDArray[np.int64]] = []
@@ -45,7 +48,7 @@ class Writer:
 
         Those of the keys that are `known` to be stored are looked up if they are not given.
         """
-        store = self._store
+        store = self.store
         part_keys = list(part.keys)
         latest = {key: place for place, key in enumerate(part_keys)}
         known = store.known(list(latest)) if known is None else known
@@ -94,13 +97,13 @@ class Writer:
     def finish(self) -> None:
         """Write the band rows and fingerprints."""
         if self._doc_ids:
-            self._store.index.insert_bands(np.concatenate(self._doc_ids), self._bucket_keys)
+            self.store.index.insert_bands(np.concatenate(self._doc_ids), self._bucket_keys)
             self._doc_ids, self._bucket_keys = [], []
         self._write_fingerprints()
 
     def _write_fingerprints(self) -> None:
         if self._fingerprints:
-            self._store.index.insert(FINGERPRINTS, winnowing.joined(self._fingerprints))
+            self.store.index.insert(FINGERPRINTS, winnowing.joined(self._fingerprints))
             self._fingerprints, self._held = [], 0
 
     def _index(self, ids: npt.NDArray[np.int64], signed: signing.Signed) -> None:
@@ -108,12 +111,12 @@ class Writer:
         if not signed.shingles.all():
             filled = np.flatnonzero(signed.shingles)
             ids, signed = ids[filled], signed.take(filled)
-        self._store.index.insert_signatures(ids, signed.signatures)
+        self.store.index.insert_signatures(ids, signed.signatures)
         self._doc_ids.append(ids)
         if len(signed.fingerprints):
             self._fingerprints.append(signed.fingerprints.rows(ids))
             self._held += len(signed.fingerprints)
-            if self._held > self._store.limits.fingerprints:
+            if self._held > self.store.limits.fingerprints:
                 self._write_fingerprints()
         # Copied, as a slice would keep the whole message; the keys of a band lie together, as
         # they are read by band.

@@ -7,6 +7,7 @@ tables that follow from these, each compared by checksums.
 import secrets
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -33,6 +34,7 @@ _DERIVED = ("content", "shingles", "signature", "signature-missing")
 """Problems of values that can be derived from a content with the right digest."""
 
 
+@dataclass(eq=False)
 class Comparison:
     """Compares the rows of a table with those that it should have, without holding either.
 
@@ -45,9 +47,11 @@ class Comparison:
         found: the number that it has.
     """
 
-    def __init__(self, table: IndexTable) -> None:
+    table: IndexTable
+
+    def __post_init__(self) -> None:
         self.expected = self.found = 0
-        self._document = table.document
+        self._document = self.table.document
         self._factors = [np.uint64(secrets.randbits(64) | 1) for _ in range(4)]
         self._sums = np.zeros(SLOTS, dtype=np.uint64)
 
@@ -77,10 +81,14 @@ class Comparison:
         return mixed
 
 
+@dataclass(eq=False)
 class Examination:
     """One examination of a whole file.
 
     Attributes:
+        audit: reads the file.
+        deep: whether contents are shingled and signed again.
+        progress: called with the documents that were read.
         repairable: whether the file can be written safely: SQLite finds no damage, and its schema
             and settings are lshdb's, except parts that can be created.
         settings: those of the file; None if they are invalid.
@@ -91,7 +99,11 @@ class Examination:
         complete: whether all of them were read.
     """
 
-    def __init__(self, audit: Auditor, deep: bool, progress: Progress) -> None:
+    audit: Auditor
+    deep: bool
+    progress: Progress
+
+    def __post_init__(self) -> None:
         self.repairable = self.complete = True
         self.settings: Settings | None = None
         self.documents = 0
@@ -100,9 +112,6 @@ class Examination:
         self.tables = {table: Comparison(table) for table in (BANDS, FINGERPRINTS)}
         self._found: Counter[str] = Counter()
         self._examples: defaultdict[str, list[str]] = defaultdict(list)
-        self._audit = audit
-        self._deep = deep
-        self._progress = progress
         self._attempt("the file's structure", self._structure)
         self._attempt("the schema", self._schema)
         self._attempt("the settings", self._read_settings)
@@ -140,22 +149,22 @@ class Examination:
         return False
 
     def _structure(self) -> None:
-        self._progress(0, None, "pages")
-        problems = self._audit.problems()
+        self.progress(0, None, "pages")
+        problems = self.audit.problems()
         self._add("damaged", problems)
         self.repairable &= not problems
 
     def _schema(self) -> None:
-        faults = self._audit.schema_faults()
+        faults = self.audit.schema_faults()
         self._add("schema", [fault.what for fault in faults])
         self.repairable &= all(fault.creatable for fault in faults)
-        for table, row, *_ in self._audit.rows(sql.BROKEN_REFERENCES):
+        for table, row, *_ in self.audit.rows(sql.BROKEN_REFERENCES):
             if table != "signatures":  # those are reported as signatures without a document
                 self._add("foreign-key", [f"table {table}, row {row or 0}"])
 
     def _read_settings(self) -> None:
         try:
-            self.settings = self._audit.settings()
+            self.settings = self.audit.settings()
         except DamagedFile as error:
             self._add("settings", [str(error)])
             self.repairable = False
@@ -172,10 +181,10 @@ class Examination:
         self._attempt("decisions", self._decisions)
 
     def _documents(self, settings: Settings) -> None:
-        contents = self._deep or settings.shingling.of_sets or settings.passages
-        ((total,),) = self._audit.rows(sql.COUNT_DOCUMENTS)
-        for batch in self._audit.documents(contents=bool(settings.content and contents)):
-            checked = CheckedBatch(batch, settings, self._deep)
+        contents = self.deep or settings.shingling.of_sets or settings.passages
+        ((total,),) = self.audit.rows(sql.COUNT_DOCUMENTS)
+        for batch in self.audit.documents(contents=bool(settings.content and contents)):
+            checked = CheckedBatch(batch, settings, self.deep)
             for kind, places in checked.faults.items():
                 self._add(kind, [_printable(batch[at].key) for at in sorted(places)])
             self.derivable.update(batch[at].doc_id % SLOTS for at in checked.derivable())
@@ -183,41 +192,46 @@ class Examination:
             if settings.passages:
                 self.tables[FINGERPRINTS].expect(checked.fingerprints())
             self.documents += len(batch)
-            self._progress(self.documents, total, "documents")
+            self.progress(self.documents, total, "documents")
 
     def _orphan_signatures(self) -> None:
-        self.orphans = [doc_id for (doc_id,) in self._audit.rows(sql.ORPHAN_SIGNATURES)]
+        self.orphans = [doc_id for (doc_id,) in self.audit.rows(sql.ORPHAN_SIGNATURES)]
         self._add("signature-orphan", [f"doc_id {one}" for one in self.orphans])
 
     def _index(self) -> None:
         for table, compared in self.tables.items():
-            for rows in self._audit.index.rows(table):
+            for rows in self.audit.index.rows(table):
                 compared.find(rows)
-                self._progress(compared.found, compared.expected, f"rows of {table.name}")
+                self.progress(compared.found, compared.expected, f"rows of {table.name}")
 
     def _decisions(self) -> None:
-        for number, rows in groupby(self._audit.decisions(), key=itemgetter(0)):
+        for number, rows in groupby(self.audit.decisions(), key=itemgetter(0)):
             if not _can_be(number, list(rows)):
                 self._add("decision", [f"decision {number}"])
 
 
+@dataclass(eq=False)
 class CheckedBatch:
     """Some documents, and what is wrong with them.
 
     Attributes:
+        batch: the documents.
+        settings: those of the file.
+        deep: whether contents are shingled and signed again.
         faults: for each kind of problem, the places of documents in the batch.
         contents: by place, those that were read; None for what is not readable.
     """
 
-    def __init__(self, batch: Sequence[StoredDocument], settings: Settings, deep: bool) -> None:
-        """With `deep`, contents are shingled and signed again."""
+    batch: Sequence[StoredDocument]
+    settings: Settings
+    deep: bool
+
+    def __post_init__(self) -> None:
         self.faults: defaultdict[str, set[int]] = defaultdict(set)
         self.contents: dict[int, shingling.Content | None] = {}
-        self._batch = batch
-        self._settings = settings
-        for at, one in enumerate(batch):
+        for at, one in enumerate(self.batch):
             self._check(at, one)
-        if deep and settings.content:
+        if self.deep and self.settings.content:
             self._compare()
 
     def derivable(self) -> set[int]:
@@ -228,14 +242,14 @@ class CheckedBatch:
     def fingerprints(self) -> IndexRows:
         """The rows of fingerprints of the texts that are readable."""
         texts = {at: text for at, text in self.contents.items() if isinstance(text, str)}
-        settings = self._settings
+        settings = self.settings
         found = fingerprints(
             list(texts.values()), settings.shingling, settings.passages, settings.seed
         )
-        return found.rows(np.array([self._batch[at].doc_id for at in texts], dtype=np.int64))
+        return found.rows(np.array([self.batch[at].doc_id for at in texts], dtype=np.int64))
 
     def _check(self, at: int, one: StoredDocument) -> None:
-        settings, signature = self._settings, one.signature
+        settings, signature = self.settings, one.signature
         wrong = {
             "doc-id": one.doc_id < 1,
             "key": not _is_key(one.key),
@@ -260,10 +274,10 @@ class CheckedBatch:
 
     def _compare(self) -> None:
         readable = {at: content for at, content in self.contents.items() if content is not None}
-        signed = signing.sign(list(readable.values()), self._settings)
+        signed = signing.sign(list(readable.values()), self.settings)
         lanes = signed.signatures.astype("<u4")
         for at, count, own in zip(readable, signed.shingles.tolist(), lanes, strict=True):
-            one = self._batch[at]
+            one = self.batch[at]
             if count != one.shingles:
                 self.faults["shingles"].add(at)
             if one.signature != (own.tobytes() if count else None):

@@ -132,28 +132,35 @@ def _alone(a: Line | None, b: Line | None) -> Row:
     return Row("changed" if some else "only", a, b)
 
 
+@dataclass(eq=False)
 class _Side:
     """One of two texts.
 
     Attributes:
         text: the text.
+        moved: what stands elsewhere in the other.
+        blanks: whether different blanks count.
+        programs: whether programs are compared, by their tokens.
         lines: the start, end and number of each.
         same: what the other has too, by offset, ascending.
     """
 
-    def __init__(self, text: str, moved: Iterable[Span], blanks: bool, programs: bool) -> None:
-        self.text = text
-        self.lines = list(segments(text))
+    text: str
+    moved: Iterable[Span]
+    blanks: bool
+    programs: bool
+
+    def __post_init__(self) -> None:
+        self.lines = list(segments(self.text))
         self.same: list[Span] = []
-        self._moved = joined_spans(moved)
-        self._blanks = blanks and not programs
-        self._programs = programs
-        self._compared = tokens.masked(text) if programs else text
+        self._moved = joined_spans(self.moved)
+        self._blanks = self.blanks and not self.programs
+        self._compared = tokens.masked(self.text) if self.programs else self.text
 
     def contents(self) -> list[str]:
         """The lines, as they are compared."""
         every = (self._compared[start:end] for start, end, _ in self.lines)
-        if self._programs:
+        if self.programs:
             return [tokens.unmasked(each) for each in every]
         return [each.rstrip() if self._blanks else " ".join(each.split()) for each in every]
 
@@ -167,7 +174,7 @@ class _Side:
 
     def value(self, word: str) -> str:
         """What is compared of a word."""
-        return tokens.unmasked(word) if self._programs else word
+        return tokens.unmasked(word) if self.programs else word
 
     def line(self, at: int, *, alone: bool = False) -> Line:
         """A line in pieces, when what is the same in the other text is known.

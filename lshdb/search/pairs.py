@@ -1,6 +1,7 @@
 """All similar pairs of a database, and their clusters."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain, islice, repeat, starmap
 from typing import Any
 
@@ -30,10 +31,16 @@ _COMPARED = "documents compared"
 _STAR = Limit(whole=0, first=1, others=0)
 
 
+@dataclass(eq=False)
 class _Join:
     """One reading of the documents that share buckets, or of those that match a condition.
 
     Attributes:
+        reader: the database.
+        request: the options of the join.
+        condition: what documents match, or None for all.
+        own: if given, only the candidates of this document are read, itself one of them.
+        progress: told how many bands are read.
         settings: those of the index that is read.
         limits: the reader's.
         doc_ids: int64[m], ascending; a document's number is its index here.
@@ -48,47 +55,46 @@ class _Join:
         prefix_filtered: whether there are fewer candidates than the buckets have.
     """
 
-    def __init__(
-        self,
-        reader: lookups.StoreReader,
-        request: PairsOptions | ClustersOptions,
-        condition: conditions.Condition | None,
-        own: lookups.DocumentRow | None = None,
-        progress: Progress = silent,
-    ) -> None:
-        """Read the buckets; with `own` only the candidates of this document, itself one of them."""
-        self._reader = reader
-        self.progress = progress
-        self._fields = request.fields
-        self.settings, self.limits = reader.settings, reader.limits
+    reader: lookups.StoreReader
+    request: PairsOptions | ClustersOptions
+    condition: conditions.Condition | None
+    own: lookups.DocumentRow | None = None
+    progress: Progress = silent
+
+    def __post_init__(self) -> None:
+        self._fields = self.request.fields
+        self.settings, self.limits = self.reader.settings, self.reader.limits
         minimum = self.settings.threshold
-        self.threshold = minimum if request.threshold is None else request.threshold
+        self.threshold = minimum if self.request.threshold is None else self.request.threshold
         self.prefix_filtered = False
-        self.exact = self.settings.content and not request.estimate
-        self.doc_ids, self.buckets = SharedBuckets.collect(self._rows() if own is None else ())
-        if own is not None and own.signature is not None:
-            self.doc_ids = candidate_ids(reader, own.signature)
-        if condition is not None:
-            chosen = condition.matching(self.doc_ids)
+        self.exact = self.settings.content and not self.request.estimate
+        self.doc_ids, self.buckets = SharedBuckets.collect(self._rows() if self.own is None else ())
+        if self.own is not None and self.own.signature is not None:
+            self.doc_ids = candidate_ids(self.reader, self.own.signature)
+        if self.condition is not None:
+            chosen = self.condition.matching(self.doc_ids)
             kept, numbers = self.buckets.only(chosen), (np.cumsum(chosen) - 1).astype(np.int32)
             self.buckets = SharedBuckets(numbers[kept.members], kept.offsets)
             self.doc_ids = self.doc_ids[chosen]
-        self._shingles, digests = reader.sizes(self.doc_ids)
+        self._shingles, digests = self.reader.sizes(self.doc_ids)
         self.same = canonical_ids(digests)
         del digests
         nothing = np.empty((0, 3), dtype=np.int64)
-        decided = nothing if request.ignore_decisions else reader.decided()
+        decided = nothing if self.request.ignore_decisions else self.reader.decided()
         self.decided = decisions.Decided(self.doc_ids, decided)
         apart = np.isin(self.same, self.same[self.decided.different])
         self.merged = np.where(apart, np.arange(len(self)), self.same)
         doc_ids = self.doc_ids
         self.estimates = Estimates(
-            lambda numbers: reader.signatures_of(doc_ids[numbers]), self.same, reader
+            lambda numbers: self.reader.signatures_of(doc_ids[numbers]), self.same, self.reader
         )
         self.scorer: Scorer = self.estimates
         if self.exact:
             self.scorer = Exact(
-                lambda numbers: reader.contents(doc_ids[numbers]), self.same, self._shingles, reader
+                lambda numbers: self.reader.contents(doc_ids[numbers]),
+                self.same,
+                self._shingles,
+                self.reader,
             )
 
     def __len__(self) -> int:
@@ -99,7 +105,7 @@ class _Join:
         bands = self.settings.construction.bands
         for band in range(bands):
             self.progress(band, bands, "bands of the index read")
-            yield from self._reader.shared_buckets(band)
+            yield from self.reader.shared_buckets(band)
 
     def thin(self, buckets: SharedBuckets, labels: IntArray) -> SharedBuckets:
         """Fewer candidates instead of those of hot buckets, if similarities are exact."""
@@ -143,10 +149,10 @@ class _Join:
     def described(self, documents: IntArray) -> tuple[list[str], list[dict[str, Any]]]:
         """The keys of documents int64[n], and the requested fields, if there are any."""
         some, inverse = np.unique(documents, return_inverse=True)
-        keys = self._reader.keys_of(self.doc_ids[some])
+        keys = self.reader.keys_of(self.doc_ids[some])
         metadata = list[dict[str, Any]]()
         if self._fields:
-            stored = self._reader.metadata_of(self.doc_ids[some], self._fields)
+            stored = self.reader.metadata_of(self.doc_ids[some], self._fields)
             found = [picked(one, self._fields) for one in stored]
             metadata = [found[i] for i in inverse.tolist()]
         return [keys[i] for i in inverse.tolist()], metadata
@@ -159,7 +165,7 @@ class _Join:
         elif keep == "longest":
             # The number of elements of a set, not the characters of its JSON.
             of_sets = self.settings.shingling.of_sets
-            lengths = self._shingles if of_sets else self._reader.lengths(self.doc_ids)
+            lengths = self._shingles if of_sets else self.reader.lengths(self.doc_ids)
             order = np.argsort(-lengths, kind="stable")
         rank = np.zeros(len(self))
         for document, verdict in self.decided.of_key.items():
@@ -351,6 +357,7 @@ def _warn(
         warn_of_limit(clusters_cut(cut, limit))
 
 
+@dataclass(eq=False)
 class Components:
     """A partition of the numbers 0 to n - 1 that grows coarser with every edge.
 
@@ -364,11 +371,14 @@ class Components:
     [0, 1, 1, 1]
 
     Attributes:
+        count: n.
         labels: int64[n], the smallest number of each one's component.
     """
 
-    def __init__(self, count: int) -> None:
-        self.labels = np.arange(count)
+    count: int
+
+    def __post_init__(self) -> None:
+        self.labels = np.arange(self.count)
 
     def join(self, one: npt.NDArray[np.int64], other: npt.NDArray[np.int64]) -> None:
         """Join the components of one[i] and other[i], int64[c], for each i."""

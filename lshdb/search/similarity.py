@@ -13,6 +13,7 @@ order of their documents, so that most of the next ones were just read.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -295,6 +296,7 @@ def max_shared(sizes: IntArray, table: Parities, one: IntArray, other: IntArray)
 # pairs of a join
 
 
+@dataclass(eq=False)
 class Exact:
     """Exact similarities, of documents whose contents are kept.
 
@@ -302,39 +304,32 @@ class Exact:
     parities (see `max_shared`); sets are compared only if a pair may reach `min_similarity`.
 
     Attributes:
+        contents: gives the stored contents of documents, by ascending numbers int64[n].
+        same: int64[m], one number for equal documents.
+        shingles: int64[m], how many shingles each has, repetitions counted.
+        store: the database, whose settings and limits count.
+        pairs: how many pairs are compared, None if that is unknown. Bounds cost more than they
+            save if there are fewer pairs than documents.
         sizes: int64[m], how many distinct shingles each document has, or an upper bound before it
             was read.
     """
 
-    def __init__(
-        self,
-        contents: Callable[[IntArray], Iterable[str]],
-        same: IntArray,
-        shingles: IntArray,
-        store: StoreReader,
-        pairs: int | None = None,
-    ) -> None:
-        """Prepare to compare m documents.
+    contents: Callable[[IntArray], Iterable[str]]
+    same: IntArray
+    shingles: IntArray
+    store: StoreReader
+    pairs: int | None = None
 
-        Args:
-            contents: gives the stored contents of documents, by ascending numbers int64[n].
-            same: int64[m], one number for equal documents.
-            shingles: int64[m], how many shingles each has, repetitions counted.
-            store: the database, whose settings and limits count.
-            pairs: how many pairs are compared, None if that is unknown. Bounds cost more than they
-                save if there are fewer pairs than documents.
-        """
-        self.limits = limits = store.limits
-        self._contents = contents
-        self._same = same
-        self._settings = store.settings
-        self.sizes = shingles.copy()
-        self._read = np.zeros(len(same), dtype=np.bool_)
-        words = _words(shingles) if pairs is None or pairs > len(same) else 0
-        self._parities = np.zeros((len(same), words), dtype=np.uint64)
+    def __post_init__(self) -> None:
+        self.limits = limits = self.store.limits
+        self._settings = self.store.settings
+        self.sizes = self.shingles.copy()
+        self._read = np.zeros(len(self.same), dtype=np.bool_)
+        words = _words(self.shingles) if self.pairs is None or self.pairs > len(self.same) else 0
+        self._parities = np.zeros((len(self.same), words), dtype=np.uint64)
         # Memory is used as it is filled.
-        self._hashes = np.empty(min(limits.join_hashes, int(shingles.sum())), dtype=np.uint64)
-        self._starts = np.full(len(same), -1)
+        self._hashes = np.empty(min(limits.join_hashes, int(self.shingles.sum())), dtype=np.uint64)
+        self._starts = np.full(len(self.same), -1)
         self._used = 0
 
     def scores(self, one: IntArray, other: IntArray, min_similarity: float) -> Shares:
@@ -354,18 +349,18 @@ class Exact:
         to the true one.
         """
         found = np.zeros(len(one))
-        found[self._same[one] == self._same[other]] = 1.0
+        found[self.same[one] == self.same[other]] = 1.0
         contained = found.copy()
         (different,) = (found == 0).nonzero()
-        a, b = self._same[one[different]], self._same[other[different]]
+        a, b = self.same[one[different]], self.same[other[different]]
         if self._parities.size:
-            self._read_unread(_marked(a, b, len(self._same)))
+            self._read_unread(_marked(a, b, len(self.same)))
             bound = max_shared(self.sizes, self._parities, a, b)
             wanted = np.broadcast_to(min_similarity, len(one))[different]
             chosen = jaccard(bound, self.sizes[a], self.sizes[b]) >= wanted
             different, a, b = different[chosen], a[chosen], b[chosen]
         for part in chunks_of(self.sizes[a] + self.sizes[b], self.limits.join_hashes):
-            self._keep(_marked(a[part], b[part], len(self._same)))
+            self._keep(_marked(a[part], b[part], len(self.same)))
             both = shared_by_pairs(self._hashes, self._starts, self.sizes, a[part], b[part])
             found[different[part]] = jaccard(both, self.sizes[a[part]], self.sizes[b[part]])
             contained[different[part]] = containment(both, self.sizes[a[part]])
@@ -373,7 +368,7 @@ class Exact:
 
     def distinct(self, documents: IntArray) -> IntArray:
         """How many distinct shingles documents int64[n] have, int64[n]; reads them."""
-        documents = self._same[documents]
+        documents = self.same[documents]
         self._read_unread(np.unique(documents))
         return self.sizes[documents]
 
@@ -433,34 +428,31 @@ class Exact:
 
     def _shingled(self, documents: IntArray, seed: int) -> Shingles:
         shingling = self._settings.shingling
-        stored = self._contents(documents)
+        stored = self.contents(documents)
         contents = [from_stored(one, shingling) for one in stored]
         return distinct_shingles(contents, shingling, seed)
 
 
+@dataclass(eq=False)
 class Estimates:
-    """Estimated similarities, from signatures."""
+    """Estimated similarities, from signatures.
 
-    def __init__(
-        self,
-        signatures: Callable[[IntArray], Signatures],
-        same: IntArray,
-        store: StoreReader,
-    ) -> None:
-        """Prepare to compare m documents.
+    Attributes:
+        signatures: gives the signatures uint32[n, lanes] of documents, by numbers int64[n].
+        same: int64[m], one number for equal documents, whose signatures are equal.
+        store: the database, whose settings and limits count.
+    """
 
-        Args:
-            signatures: gives the signatures uint32[n, lanes] of documents, by numbers int64[n].
-            same: int64[m], one number for equal documents, whose signatures are equal.
-            store: the database, whose settings and limits count.
-        """
-        self._read = signatures
-        self._construction = store.settings.construction
-        self._same = same
-        self._rows = np.full(len(same), -1)
-        lanes = store.settings.permutations
-        max_rows = max(2, store.limits.join_signatures // (4 * lanes))
-        self._signatures = np.empty((min(len(same), max_rows), lanes), dtype=np.uint32)
+    signatures: Callable[[IntArray], Signatures]
+    same: IntArray
+    store: StoreReader
+
+    def __post_init__(self) -> None:
+        self._construction = self.store.settings.construction
+        self._rows = np.full(len(self.same), -1)
+        lanes = self.store.settings.permutations
+        max_rows = max(2, self.store.limits.join_signatures // (4 * lanes))
+        self._signatures = np.empty((min(len(self.same), max_rows), lanes), dtype=np.uint32)
         self._pairs = min(_PAIRS, max_rows // 2)  # the signatures of this many fit
         self._used = 0
 
@@ -485,7 +477,7 @@ class Estimates:
         self, one: IntArray, other: IntArray
     ) -> Iterator[tuple[IntArray, Signatures, Signatures]]:
         """The signatures uint32[p, k] of pairs at indices int64[p], except equal ones."""
-        different = np.flatnonzero(self._same[one] != self._same[other])
+        different = np.flatnonzero(self.same[one] != self.same[other])
         for part in chunks(len(different), self._pairs):
             indices = different[part]
             a, b = one[indices], other[indices]
@@ -500,7 +492,7 @@ class Estimates:
         if not len(missing):
             return
         rows = np.arange(self._used, self._used + len(missing))
-        self._signatures[rows] = self._read(missing)
+        self._signatures[rows] = self.signatures(missing)
         self._rows[missing] = rows
         self._used += len(missing)
 

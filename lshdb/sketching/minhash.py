@@ -15,6 +15,7 @@ callers keep it out of comparisons.
 
 import functools
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +37,7 @@ AT_ONCE = 1 << 15
 """Hashes computed in one numpy call: their arrays fit in the processor's cache."""
 
 
+@dataclass(eq=False)
 class FastSketch:
     """Fast similarity sketching.
 
@@ -49,12 +51,17 @@ class FastSketch:
     Lane, order and value all come from g_i(x).
     """
 
-    def __init__(self, lanes: int, seed: int, at_once: int = AT_ONCE) -> None:
-        self.lanes, self._at_once = lanes, at_once
-        drawn = constants(seed, "fast first round", 4)
+    lanes: int
+    seed: int
+    at_once: int = AT_ONCE
+
+    def __post_init__(self) -> None:
+        drawn = constants(self.seed, "fast first round", 4)
         self._first_constant, self._wide = drawn[0], drawn[1:]
-        self._rounds = (constants(seed, "fast rounds", 2 * lanes) >> _32).astype(np.uint32)
-        self._narrow = constants(seed, "fast multipliers", 2).astype(np.uint32)
+        self._rounds = (constants(self.seed, "fast rounds", 2 * self.lanes) >> _32).astype(
+            np.uint32
+        )
+        self._narrow = constants(self.seed, "fast multipliers", 2).astype(np.uint32)
 
     def signatures(self, shingles: Shingles) -> Signatures:
         """The signatures of n documents, uint32[n, lanes]."""
@@ -90,7 +97,7 @@ class FastSketch:
         """Throw n documents' hashes, in order, into table uint64[n, k], in place."""
         flat = table.ravel()
         row = np.repeat(np.arange(len(counts)) * self.lanes, counts)
-        for part in chunks(len(hashes), self._at_once):
+        for part in chunks(len(hashes), self.at_once):
             h = hashes[part] ^ self._first_constant
             h *= self._wide[0]
             h ^= h >> _32
@@ -121,7 +128,7 @@ class FastSketch:
             shingles = distinct_in_each(shingles)
         y = ((shingles.hashes * self._wide[2]) >> _32).astype(np.uint32)
         counts = sizes_of(shingles.offsets)
-        for part in chunks_of(counts + self.lanes, self._at_once):
+        for part in chunks_of(counts + self.lanes, self.at_once):
             begin, end = shingles.offsets[part.start], shingles.offsets[part.stop]
             self._fill(table[part], y[begin:end], counts[part])
 
@@ -168,6 +175,7 @@ class FastSketch:
             later[empty[:, lane], lane] = np.minimum.reduceat(g, starts)[empty[:, lane]]
 
 
+@dataclass(eq=False)
 class MinHashSketch:
     """The textbook's MinHash.
 
@@ -175,11 +183,14 @@ class MinHashSketch:
     et al. 1997), exact in 64-bit arithmetic.
     """
 
-    def __init__(self, lanes: int, seed: int, at_once: int = AT_ONCE) -> None:
-        self.lanes, self._at_once = lanes, at_once
-        self._factors = constants(seed, "minhash factors", lanes)
-        self._terms = constants(seed, "minhash terms", lanes)
-        self._multipliers = constants(seed, "minhash multipliers", 2)
+    lanes: int
+    seed: int
+    at_once: int = AT_ONCE
+
+    def __post_init__(self) -> None:
+        self._factors = constants(self.seed, "minhash factors", self.lanes)
+        self._terms = constants(self.seed, "minhash terms", self.lanes)
+        self._multipliers = constants(self.seed, "minhash multipliers", 2)
 
     def signatures(self, shingles: Shingles) -> Signatures:
         """The signatures of n documents, uint32[n, lanes]."""
@@ -188,7 +199,7 @@ class MinHashSketch:
         filled = np.flatnonzero(counts)
         # For an empty segment reduceat returns its first element: leave those documents out.
         starts, sizes = shingles.offsets[filled], counts[filled]
-        for part in chunks_of(sizes, self._at_once):
+        for part in chunks_of(sizes, self.at_once):
             begin, end = starts[part][0], starts[part][-1] + sizes[part][-1]
             mixed = self._mix(shingles.hashes[begin:end])
             minimum = np.empty((part.stop - part.start, self.lanes), dtype=np.uint64)

@@ -7,6 +7,7 @@ pyarrow, the extra `arrow`.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from itertools import chain, islice, pairwise
 from typing import Any
 
@@ -37,17 +38,17 @@ _BATCH = 10_000
 """Rows of a record batch."""
 
 
+@dataclass(eq=False)
 class ArrowRows:
     """Rows of a record batch as they were read.
 
     Attributes:
         schema: the head of their table.
+        batch: the rows, with all columns; None if there are none.
     """
 
-    def __init__(self, schema: TableSchema, batch: pa.RecordBatch | None = None) -> None:
-        """Take rows with all columns; None if there are none."""
-        self.schema = schema
-        self._batch = batch
+    schema: TableSchema
+    batch: pa.RecordBatch | None = None
 
     def records(self, indices: Sequence[int]) -> Iterator[Record]:
         """Some rows, ascending, as Python's values."""
@@ -55,7 +56,7 @@ class ArrowRows:
 
     def taken(self, indices: Sequence[int]) -> list[pa.RecordBatch]:
         """Some rows, ascending, as record batches."""
-        batch = self._batch
+        batch = self.batch
         if batch is None or not indices:
             return []
         if len(indices) == batch.num_rows:
@@ -68,12 +69,15 @@ class ArrowRows:
             return [batch.slice(indices[low], high - low) for low, high in runs]
 
 
+@dataclass(eq=False)
 class ArrowFile:
-    """Files of Parquet and Arrow, and streams of Arrow."""
+    """Files of Parquet and Arrow, and streams of Arrow.
 
-    def __init__(self, format: str) -> None:
-        """Take the name of the format: `parquet`, `arrow` or `arrows`."""
-        self._format = format
+    Attributes:
+        format: `parquet`, `arrow` or `arrows`.
+    """
+
+    format: str
 
     def read(self, source: inputs.Input) -> Iterator[Batch]:
         """The documents of a file.
@@ -123,14 +127,14 @@ class ArrowFile:
 
     @property
     def _unreadable(self) -> str:
-        return f"not {self._format.capitalize()}, or damaged"
+        return f"not {self.format.capitalize()}, or damaged"
 
     def _opened(self, source: inputs.Input) -> Any:
         """A reader of Parquet, or of an Arrow file or stream, to be closed."""
         file = source.file
         if compression_of(source.name):
-            raise InputError(f"a compressed {self._format} file: unpack it first")
-        if self._format == "parquet":
+            raise InputError(f"a compressed {self.format} file: unpack it first")
+        if self.format == "parquet":
             if not file.seekable():
                 raise InputError("Parquet is read from its end, so it cannot come from a pipe")
             return pa.parquet.ParquetFile(file, buffer_size=_BLOCK, pre_buffer=False)

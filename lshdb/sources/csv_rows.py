@@ -11,6 +11,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from types import NoneType
 from typing import cast
 
@@ -32,6 +33,7 @@ _PLAIN = frozenset((int, float, NoneType))
 """Types that the module csv writes well."""
 
 
+@dataclass(eq=False)
 class CsvRows:
     """Rows of CSV as they are in the file.
 
@@ -40,8 +42,9 @@ class CsvRows:
         texts: the rows in UTF-8, each with its newline, if it has one.
     """
 
-    def __init__(self, schema: TableSchema) -> None:
-        self.schema = schema
+    schema: TableSchema
+
+    def __post_init__(self) -> None:
         self.texts: list[bytes] = []
 
     def records(self, indices: Sequence[int]) -> Iterator[Record]:
@@ -52,12 +55,15 @@ class CsvRows:
             yield dict(zip(self.schema.columns, row, strict=True))
 
 
+@dataclass(eq=False)
 class Csv:
-    """Rows of fields between delimiters."""
+    """Rows of fields between delimiters.
 
-    def __init__(self, format: str) -> None:
-        """Take the name of the format: `csv` or `tsv`."""
-        self._format = format
+    Attributes:
+        format: `csv` or `tsv`.
+    """
+
+    format: str
 
     def read(self, source: inputs.Input) -> Iterator[Batch]:
         """The documents of a file, in batches of the rows that end in a chunk of it.
@@ -135,28 +141,30 @@ class Csv:
 
     def _reason(self, error: csv.Error) -> str:
         # Without its advice for programmers; it has the delimiter, which may be a tab.
-        return f"not {self._format.upper()}: {paths.escaped(str(error).partition(' - ')[0])}"
+        return f"not {self.format.upper()}: {paths.escaped(str(error).partition(' - ')[0])}"
 
     def _delimiter(self, first: str) -> str:
         """The delimiter of fields, from the first line."""
         unquoted = _QUOTED.sub("", first)
-        usual = _DELIMITERS[self._format]
-        if self._format != "csv" or usual in unquoted:
+        usual = _DELIMITERS[self.format]
+        if self.format != "csv" or usual in unquoted:
             return usual
         return max(usual + _OTHER_DELIMITERS, key=unquoted.count)
 
     def sink(self, target: sinks.Target, head: TableSchema | None) -> sinks.Sink:
         """A writer of rows."""
-        delimiter = _DELIMITERS[self._format]
-        if self._format == "csv" and head is not None and head.delimiter == ";":
+        delimiter = _DELIMITERS[self.format]
+        if self.format == "csv" and head is not None and head.delimiter == ";":
             delimiter = head.delimiter
         return _CsvSink(target, head, delimiter)
 
 
+@dataclass(eq=False)
 class _TextLines:
     """An iterator over the lines of a text.
 
     Attributes:
+        source: the file.
         number: of the next line, from 1.
         waiting: the lines that were read but not taken, the last one first; None for one that is
             too long.
@@ -167,14 +175,16 @@ class _TextLines:
         largest: bytes of a line, and characters of a record.
     """
 
-    def __init__(self, source: inputs.Input) -> None:
+    source: inputs.Input
+
+    def __post_init__(self) -> None:
         self.number = 1
         self.waiting: list[str | None] = []
         self.characters = 0
         self.is_torn = False
         self.bom = b""
-        self.largest = source.options.limits.largest_row
-        self._blocks = json_rows.line_blocks(_with_newlines(source.text), self.largest)
+        self.largest = self.source.options.limits.largest_row
+        self._blocks = json_rows.line_blocks(_with_newlines(self.source.text), self.largest)
         self._record: list[str] = []
         self._first, self.length = 1, 0  # the first line of the record
 

@@ -4,6 +4,7 @@ import codecs
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from json.encoder import encode_basestring_ascii
 from tempfile import TemporaryFile
@@ -42,29 +43,36 @@ class NotAnArray(InputError):
     """JSON of another kind, such as a program's settings; in a directory such files are skipped."""
 
 
+@dataclass(eq=False)
 class JsonRows:
-    """Lines of JSON as they were read."""
+    """Lines of JSON as they were read.
+
+    Attributes:
+        data: whole lines, each with its newline, except perhaps the last.
+        count: how many.
+    """
+
+    data: bytes
+    count: int
 
     schema: TableSchema | None = None
 
-    def __init__(self, data: bytes, count: int) -> None:
-        """Take whole lines, each with its newline, except perhaps the last."""
-        self._data, self._count = data, count
+    def __post_init__(self) -> None:
         self._file: IO[bytes] | None = None
-        if len(data) >= _LARGE:
+        if len(self.data) >= _LARGE:
             self._file = TemporaryFile(buffering=0)  # noqa: SIM115  # closed when it is freed
-            self._file.write(data)
-            self._data = b""
+            self._file.write(self.data)
+            self.data = b""
 
     def lines(self, indices: Sequence[int]) -> list[bytes]:
         """Some lines, ascending, byte for byte."""
         if not indices:
             return []
-        data = self._data
+        data = self.data
         if self._file is not None:
             self._file.seek(0)
             data = self._file.read()
-        if self._count == 1:  # it may have a hundred megabytes
+        if self.count == 1:  # it may have a hundred megabytes
             return [data]
         lines = data.split(b"\n")
         last = len(lines) - 1

@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
+from dataclasses import dataclass
 from typing import BinaryIO, Self
 
 from lshdb.sources.compression import check_available, compression_of, packed
@@ -13,6 +13,7 @@ from lshdb.store.partial_files import PartialFile, left_over
 STDOUT = "-"
 
 
+@dataclass(eq=False)
 class Output:
     """A file to be written, compressed by its suffix, or standard output. A context manager.
 
@@ -20,42 +21,37 @@ class Output:
     job leaves no file that looks complete. A device or a pipe is written directly.
 
     Attributes:
+        path: the file's path, or `-`.
+        keep: whether the other file stays if the job fails and it is `filled`, because a
+            database has the documents, so that another run would drop them.
+        warn: called with a line about each partial file that stays.
         filled: whether there is anything in it worth keeping.
     """
 
-    def __init__(
-        self, path: str, *, keep: bool = False, warn: Callable[[str], None] = lambda _: None
-    ) -> None:
-        """Open it.
+    path: str
+    keep: bool = False
+    warn: Callable[[str], None] = lambda _: None
 
-        Args:
-            path: the file's path, or `-`.
-            keep: whether the other file stays if the job fails and it is `filled`, because a
-                database has the documents, so that another run would drop them.
-            warn: called with a line about each partial file that stays.
-        """
-        self._path = path
-        self._keep = keep
-        self._warn = warn
+    def __post_init__(self) -> None:
         self._partial: PartialFile | None = None
         self.filled = False
-        suffix = compression_of(path)
+        suffix = compression_of(self.path)
         if suffix is not None:
             check_available(suffix)  # before the file is written
-        if path == STDOUT:
+        if self.path == STDOUT:
             sys.stdout.flush()  # what was printed before comes first
             self._raw: BinaryIO = sys.stdout.buffer
             if sys.stdout.isatty():  # a person sees each row as it is found
                 self._raw = open(sys.stdout.fileno(), "wb", 0, closefd=False)  # noqa: SIM115
-        elif os.path.exists(path) and not os.path.isfile(path):
-            self._raw = open(path, "wb")  # noqa: SIM115  # closed by close
+        elif os.path.exists(self.path) and not os.path.isfile(self.path):
+            self._raw = open(self.path, "wb")  # noqa: SIM115  # closed by close
         else:
-            if os.path.exists(path) and not os.access(path, os.W_OK):
-                raise PermissionError(13, "permission denied", path)
-            for left in left_over(os.path.realpath(path)):
-                warn(f"{left} was left by a killed run; delete it if its lines are not needed")
+            if os.path.exists(self.path) and not os.access(self.path, os.W_OK):
+                raise PermissionError(13, "permission denied", self.path)
+            for left in left_over(os.path.realpath(self.path)):
+                self.warn(f"{left} was left by a killed run; delete it if its lines are not needed")
             with self._named():
-                self._partial = PartialFile(path)
+                self._partial = PartialFile(self.path)
             self._raw = self._partial.file
         self._file = self._raw if suffix is None else packed(self._raw, suffix)
 
@@ -90,17 +86,12 @@ class Output:
         with self._named():
             if self._file is not self._raw:
                 self._file.close()
-            if self._path == STDOUT:
+            if self.path == STDOUT:
                 self._raw.flush()
             else:
                 self._raw.close()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         try:
             self.close()
             with self._named():
@@ -117,8 +108,8 @@ class Output:
     def _discard(self) -> None:
         if self._partial is None:
             return
-        if self._keep and self.filled:
-            self._warn(f"the lines kept so far, now in the database: {self._partial.path}")
+        if self.keep and self.filled:
+            self.warn(f"the lines kept so far, now in the database: {self._partial.path}")
         else:
             self._partial.discard()
 
@@ -132,5 +123,5 @@ class Output:
             raise
 
     def _name(self, error: OSError) -> None:
-        if self._path != STDOUT:
-            error.filename = self._path
+        if self.path != STDOUT:
+            error.filename = self.path

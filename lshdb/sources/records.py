@@ -240,11 +240,14 @@ class RecordOptions:
         return {name: record[name] for name in kept} if kept else None
 
 
+@dataclass(eq=False)
 class Collector:
     """Collects the documents and failures of rows in a batch."""
 
-    def __init__(self, options: RecordOptions, origin: Origin) -> None:
-        self._options, self._origin = options, origin
+    options: RecordOptions
+    origin: Origin
+
+    def __post_init__(self) -> None:
         self._keys: list[str] = []
         self._contents: list[Content] = []
         self._metadata: list[str | None] = []
@@ -260,8 +263,8 @@ class Collector:
             record: the row.
             is_torn: whether U+FFFD replaces what is not Unicode in it.
         """
-        options = self._options
-        where = self._origin.where(index) if options.auto_key else ""
+        options = self.options
+        where = self.origin.where(index) if options.auto_key else ""
         try:
             key, content, metadata, replaced = options.document(record, where)
             if is_torn and _REPLACEMENT in key:
@@ -281,14 +284,14 @@ class Collector:
         """The same for a row that may have lone surrogates for bytes that are not UTF-8."""
         clean = {name: _repaired(value) for name, value in record.items()}
         differ = [name for name, value in record.items() if clean[name] is not value]
-        if differ and self._options.strict:
+        if differ and self.options.strict:
             self.fail(index, f"not UTF-8 in field {differ[0]!r}")
         else:
             self.take(index, clean, is_torn=bool(differ))
 
     def fail(self, index: int, reason: str) -> None:
         """Add a row that gives no document."""
-        self._failures.append((index, Failure(self._origin.where(index), reason)))
+        self._failures.append((index, Failure(self.origin.where(index), reason)))
 
     def batch(self, size: int = 0) -> Batch:
         """The batch of all rows, of about this many bytes."""
@@ -296,7 +299,7 @@ class Collector:
             self._keys,
             self._contents,
             self._metadata if any(self._metadata) else (),
-            self._origin,
+            self.origin,
             self._indices,
             failures=self._failures,
             replaced=self._replaced,

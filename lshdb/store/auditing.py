@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -70,19 +71,23 @@ def audited(path: Path, timeout: float, *, write: bool) -> Iterator[Auditor]:
         connection.close()
 
 
+@dataclass(eq=False)
 class Auditor:
     """Checks and repairs a file, in a transaction.
 
     Attributes:
+        path: the file.
+        connection: to it.
         index: the rows of the index.
         rows: runs a statement of statements, and returns its rows.
     """
 
-    def __init__(self, path: Path, connection: guard.Connection) -> None:
-        self.index = index.Index(connection)
-        self._path = path
-        self._connection = connection
-        self.rows = connection.rows
+    path: Path
+    connection: guard.Connection
+
+    def __post_init__(self) -> None:
+        self.index = index.Index(self.connection)
+        self.rows = self.connection.rows
 
     def commit(self) -> None:
         """Commit the changes."""
@@ -101,15 +106,15 @@ class Auditor:
 
     def schema_faults(self) -> list[schema.Fault]:
         """How tables, indexes, views and triggers differ from those of the format."""
-        with sqlite_errors.translated_errors(self._path):
-            return list(schema.faults(self._connection))
+        with sqlite_errors.translated_errors(self.path):
+            return list(schema.faults(self.connection))
 
     def settings(self) -> Settings:
         """The settings; DamagedFile unless there is exactly one valid row."""
         rows = self.rows(sql.SELECT_SETTINGS)
         if len(rows) != 1:
-            raise DamagedFile(f"{self._path} has {len(rows)} rows of settings instead of one")
-        return settings_of(rows[0], self._path)
+            raise DamagedFile(f"{self.path} has {len(rows)} rows of settings instead of one")
+        return settings_of(rows[0], self.path)
 
     def documents(
         self, *, contents: bool, slots: Collection[int] | None = None
@@ -119,7 +124,7 @@ class Auditor:
         Those that were read may be changed meanwhile.
         """
         some = None if slots is None else dumps(list(slots))
-        rows = self._connection.each(sql.ALL_AS_STORED, contents, some)
+        rows = self.connection.each(sql.ALL_AS_STORED, contents, some)
         documents = (StoredDocument(*typed(row, *_TYPES)) for row in rows)
         return bounded(documents, _size, _BYTES_AT_ONCE)
 
@@ -131,13 +136,13 @@ class Auditor:
 
     def make_missing(self) -> int:
         """Create missing tables, indexes and views; return how many."""
-        with sqlite_errors.translated_errors(self._path):
-            return schema.make_missing(self._connection)
+        with sqlite_errors.translated_errors(self.path):
+            return schema.make_missing(self.connection)
 
     def derive(self, doc_ids: Sequence[int], stored: Sequence[str], signed: Signed) -> None:
         """Write the values derived from the stored forms of n documents, newly signed."""
         counts = signed.shingles.tolist()
-        self._connection.run_many(sql.UPDATE_DERIVED, zip(doc_ids, counts, stored, strict=True))
+        self.connection.run_many(sql.UPDATE_DERIVED, zip(doc_ids, counts, stored, strict=True))
         self.index.delete_signatures(doc_ids)
         filled = np.flatnonzero(signed.shingles)
         self.index.insert_signatures(np.array(doc_ids)[filled], signed.signatures[filled])

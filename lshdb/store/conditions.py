@@ -6,6 +6,7 @@ It runs like `lshdb sql`, on a connection that can only read, and in the transac
 that it belongs to.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -32,27 +33,33 @@ _AT_ONCE = 10_000
 _COLUMNS = "doc_id, key, shingles, digest, metadata and content"
 
 
+@dataclass(eq=False)
 class Condition:
-    """Finds the documents that match an expression."""
+    """Finds the documents that match an expression.
 
-    def __init__(
-        self, connection: guard.Connection, path: Path, expression: str, parameters: Parameters
-    ) -> None:
-        """Prepare to evaluate it on a sealed connection.
+    Attributes:
+        connection: a sealed one.
+        path: of the file, for messages.
+        expression: SQL about a document.
+        parameters: the values for its parameters.
 
-        Raises:
-            QueryError: it is not one expression, or would do more than read.
-        """
-        if not expression.strip():
+    Raises:
+        QueryError: it is not one expression, or would do more than read.
+    """
+
+    connection: guard.Connection
+    path: Path
+    expression: str
+    parameters: Parameters
+
+    def __post_init__(self) -> None:
+        if not self.expression.strip():
             raise QueryError("where: an expression is needed, such as key = 'a'")
-        self._path = path
-        self._parameters = parameters
-        self._statement = _MATCHING.format(expression=expression)
+        self._statement = _MATCHING.format(expression=self.expression)
         self._candidates = "[]"
-        self._connection = connection
-        connection.create_function("lshdb_candidates", 0, lambda: self._candidates)
+        self.connection.create_function("lshdb_candidates", 0, lambda: self._candidates)
         self._rows(self._statement)
-        self._rows(_ALONE.format(expression=expression))
+        self._rows(_ALONE.format(expression=self.expression))
 
     def matching(self, doc_ids: IntArray) -> npt.NDArray[np.bool_]:
         """Which of the documents int64[n] match, bool[n]; QueryError if it fails."""
@@ -64,5 +71,5 @@ class Condition:
         return found
 
     def _rows(self, statement: str) -> list[tuple[SqlValue, ...]]:
-        with readonly_sql.user_errors(self._path, "where", f"; the columns are {_COLUMNS}"):
-            return self._connection.execute(statement, self._parameters).fetchall()
+        with readonly_sql.user_errors(self.path, "where", f"; the columns are {_COLUMNS}"):
+            return self.connection.execute(statement, self.parameters).fetchall()

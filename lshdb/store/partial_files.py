@@ -11,6 +11,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -27,22 +28,26 @@ _PREFIX = ".lshdb-dedup-"
 _BUFFER = 1 << 20
 
 
+@dataclass(eq=False)
 class PartialFile:
     """A new file NAME.N.partial beside NAME, which takes that name when it is complete.
 
     It is locked until it is closed: others see that it is in use.
 
     Attributes:
+        private: only its owner may read it yet.
         target: the final name. A link stays, and leads to the new file.
         path: the name until then.
         file: for writing.
     """
 
-    def __init__(self, target: str | Path, *, private: bool = False) -> None:
-        """Make the file; with `private`, only its owner may read it yet."""
-        self.target = os.path.realpath(target)
+    _target: str | Path
+    private: bool = False
+
+    def __post_init__(self) -> None:
+        self.target = os.path.realpath(self._target)
         self.path = f"{self.target}.{os.getpid()}{PARTIAL}"
-        mode = 0o600 if private else 0o666
+        mode = 0o600 if self.private else 0o666
         self.file: BinaryIO = open(  # noqa: SIM115
             self.path, "xb", _BUFFER, opener=lambda path, flags: os.open(path, flags, mode)
         )

@@ -5,6 +5,7 @@ import random
 import sqlite3
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
 
 from lshdb.errors import StoreError, UsageError
@@ -19,6 +20,7 @@ _LONG = 0.25
 """Seconds that make a transaction long: it leaves others a moment to begin theirs."""
 
 
+@dataclass(eq=False)
 class Transaction:
     """All or nothing: commits at the end, rolls back on any error, even one of COMMIT itself.
 
@@ -31,13 +33,11 @@ class Transaction:
         StoreError: SQLite's errors at the start and the end, as lshdb's.
     """
 
-    def __init__(
-        self, connection: Connection, kind: Kind, begun: Callable[[], object] | None = None
-    ) -> None:
-        """`begun` is called first in the transaction, unless it is part of another."""
-        self._connection = connection
-        self._kind = kind
-        self._begun = begun
+    _connection: Connection
+    _kind: Kind
+    _begun: Callable[[], object] | None = None
+
+    def __post_init__(self) -> None:
         self._outermost = self._waited = False
         self._since = 0.0
 

@@ -6,6 +6,7 @@ In a file, not in memory: there may be any number of them.
 import sqlite3
 from collections.abc import Container, Generator, Iterable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -16,14 +17,16 @@ from lshdb.store import connection, sqlite_errors
 from lshdb.store import statements as sql
 
 
+@dataclass(eq=False)
 class WaitingDocuments:
     """Numbered documents in a new, private file, which need not survive a crash."""
 
-    def __init__(self, path: Path, limits: Limits) -> None:
-        self.limits = limits
-        self._path = path
+    path: Path
+    limits: Limits
+
+    def __post_init__(self) -> None:
         with self._errors():
-            self._connection = sqlite3.connect(path, isolation_level=None)
+            self._connection = sqlite3.connect(self.path, isolation_level=None)
             self._connection.executescript(
                 "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
                 f"PRAGMA cache_size = -{connection.CACHE_KIB}; " + sql.WAITING_TABLES
@@ -92,4 +95,4 @@ class WaitingDocuments:
             self._connection.execute("COMMIT")
 
     def _errors(self) -> AbstractContextManager[None]:
-        return sqlite_errors.translated_errors(self._path)
+        return sqlite_errors.translated_errors(self.path)

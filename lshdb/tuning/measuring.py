@@ -171,20 +171,24 @@ def _candidates(
         yield slice(start, start := start + len(found)), found
 
 
+@dataclass(eq=False)
 class _Counts:
     """Counts of pairs of a query and another document."""
 
-    def __init__(self, store: Store, threshold: float, queries: Ids) -> None:
-        settings = store.settings
-        self._store, self._threshold, self._queries = store, threshold, queries
-        self._bounds = np.linspace(threshold, 1, PARTS + 1)
+    store: Store
+    threshold: float
+    queries: Ids
+
+    def __post_init__(self) -> None:
+        settings = self.store.settings
+        self._bounds = np.linspace(self.threshold, 1, PARTS + 1)
         self._agree = np.zeros(settings.permutations + 1, dtype=np.int64)
-        minimum = float(similarity.min_estimate(threshold, settings.permutations))
+        minimum = float(similarity.min_estimate(self.threshold, settings.permutations))
         if not settings.content:
-            minimum = threshold
+            minimum = self.threshold
         # An estimate is a whole number of lanes; rounding must not lose the last one.
         self._least_agree = max(0, math.ceil(minimum * settings.permutations - 1e-9))
-        self._similar, self._found = np.zeros((2, PARTS, len(queries)), dtype=np.int64)
+        self._similar, self._found = np.zeros((2, PARTS, len(self.queries)), dtype=np.int64)
         self._expected = np.zeros(PARTS)
         self._candidates = self._similar_candidates = 0
         self._expected_similar = 0.0
@@ -198,7 +202,7 @@ class _Counts:
         others: Signatures,
     ) -> None:
         """Compare q queries uint32[q, k] with documents uint32[n, k]."""
-        queries = self._queries[part]
+        queries = self.queries[part]
         agree = sampling.agreeing(signatures, others)
         self._agree += np.bincount(agree.ravel(), minlength=len(self._agree))
         is_candidate = np.zeros(agree.shape, dtype=np.bool_)
@@ -211,27 +215,27 @@ class _Counts:
         row, column = row[other], column[other]
         if not len(row):
             return
-        scores = agree[row, column] / self._store.settings.permutations
-        if self._store.settings.content:
+        scores = agree[row, column] / self.store.settings.permutations
+        if self.store.settings.content:
             both = np.concatenate([queries[row], doc_ids[column]])
             documents, indices = np.unique(both, return_inverse=True)
-            shingles, digests = self._store.sizes(documents)
+            shingles, digests = self.store.sizes(documents)
             exact = similarity.Exact(
-                lambda numbers: self._store.contents(documents[numbers]),
+                lambda numbers: self.store.contents(documents[numbers]),
                 similarity.canonical_ids(digests),
                 shingles,
-                self._store,
+                self.store,
             )
-            scores = exact.scores(indices[: len(row)], indices[len(row) :], self._threshold)
-        similar = scores >= self._threshold
+            scores = exact.scores(indices[: len(row)], indices[len(row) :], self.threshold)
+        similar = scores >= self.threshold
         row, column, scores = row[similar], column[similar], scores[similar]
         found = is_candidate[row, column]
-        p = analysis.curve(scores, self._store.settings.construction)
+        p = analysis.curve(scores, self.store.settings.construction)
         self._similar_candidates += int(found.sum())
         self._expected_similar += float(p.sum())
         # In a pair of two queries, each finds the other or neither does: it counts once.
-        index, query = np.searchsorted(self._queries, doc_ids[column]), row + part.start
-        is_query = self._queries.take(index, mode="clip") == doc_ids[column]
+        index, query = np.searchsorted(self.queries, doc_ids[column]), row + part.start
+        is_query = self.queries.take(index, mode="clip") == doc_ids[column]
         once = ~(is_query & (index < query))
         range_no = np.searchsorted(self._bounds[1:-1], scores[once], side="right")
         np.add.at(self._similar, (range_no, query[once]), 1)
@@ -240,8 +244,8 @@ class _Counts:
 
     def result(self, documents: int) -> Measured:
         """The result of all counts."""
-        settings = self._store.settings
-        sample, construction = len(self._queries), settings.construction
+        settings = self.store.settings
+        sample, construction = len(self.queries), settings.construction
         agree = self._agree.copy()
         agree[-1] -= sample  # each query with itself
         weights = agree / max(1, agree.sum())
@@ -256,11 +260,11 @@ class _Counts:
         bounds = self._bounds.tolist()
         return Measured(
             construction=construction,
-            threshold=self._threshold,
+            threshold=self.threshold,
             documents=documents,
             sample=sample,
             exact=settings.content,
-            recall=self._recall(self._threshold, 1.0, slice(None)),
+            recall=self._recall(self.threshold, 1.0, slice(None)),
             parts=tuple(
                 self._recall(bounds[i], bounds[i + 1], slice(i, i + 1)) for i in range(PARTS)
             ),

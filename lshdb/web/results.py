@@ -91,15 +91,20 @@ class _Job:
     stage: Stage
 
 
+@dataclass(eq=False)
 class Results:
     """Keeps the last results by name, and computes a new one when the state changes.
 
     One thread makes all results, one after another, as a join may have some 300 MB in memory. It
     stays: the memory that a thread frees goes to the next one that starts only in part.
+
+    Attributes:
+        kept: how many results.
     """
 
-    def __init__(self, kept: int = KEPT) -> None:
-        self._kept = kept
+    kept: int = KEPT
+
+    def __post_init__(self) -> None:
         self._lock = threading.Lock()
         self._waiting: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -157,5 +162,5 @@ class Results:
             if job.future.exception() is None:
                 self._made.pop(name, None)
                 self._made[name] = job.future.result()
-                if len(self._made) > self._kept:
+                if len(self._made) > self.kept:
                     del self._made[next(iter(self._made))]

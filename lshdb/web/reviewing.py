@@ -10,6 +10,7 @@ import secrets
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ class Forbidden(UsageError):
     """A form that is not from a page of this review."""
 
 
+@dataclass(eq=False)
 class Review:
     """The review of a file.
 
@@ -44,10 +46,12 @@ class Review:
         token: carried by forms.
     """
 
-    def __init__(self, path: Path, who: str) -> None:
-        self.path = path.absolute()
+    _path: Path
+    who: str
+
+    def __post_init__(self) -> None:
+        self.path = self._path.absolute()
         self.token = secrets.token_urlsafe(24)
-        self._who = who
         self._one_form = threading.Lock()
         self._taken: dict[str, Next] = {}
         self._carried: tuple[Hashable, Hashable] | None = None
@@ -84,7 +88,7 @@ class Review:
         Also the documents about which these reverse an earlier decision.
         """
         made = database.decisions()
-        own = [one for one in made if one.who == self._who]
+        own = [one for one in made if one.who == self.who]
         decided = max((one.decided for one in own), default="")
         last = [one for one in own if one.decided == decided]
         before = {
@@ -116,7 +120,7 @@ class Review:
             add_decisions(
                 database,
                 [
-                    Decision(0, verdict, keys, digests, why, self._who, decided)
+                    Decision(0, verdict, keys, digests, why, self.who, decided)
                     for verdict, some in new
                     for keys, digests in [zip(*some, strict=True)]
                 ],
@@ -134,7 +138,7 @@ class Review:
                 one
                 for one in database.decisions()
                 if one.decided == decided
-                and (str(one.decision) == number if number else one.who == self._who)
+                and (str(one.decision) == number if number else one.who == self.who)
             ]
             if not made:
                 raise KeyNotFound("that decision no longer exists: it was undone")

@@ -38,7 +38,8 @@ def lines() -> Iterator[str]:
 
 def _members(kind: type) -> Iterator[str]:
     if is_dataclass(kind):
-        yield from (f"    {one.name}: {_type(one.type)}" for one in fields(kind))
+        own = [one for one in fields(kind) if one.name[0] != "_"]
+        yield from (f"    {one.name}: {_type(one.type)}" for one in own)
     for name, member in sorted(vars(kind).items()):
         if name.startswith("_"):
             continue
