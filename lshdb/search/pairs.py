@@ -40,7 +40,7 @@ class _Join:
         request: the options of the join.
         condition: what documents match, or None for all.
         own: if given, only the candidates of this document are read, itself one of them.
-        progress: told how many bands are read.
+        progress: counts the bands that are read.
         settings: those of the index that is read.
         limits: the reader's.
         doc_ids: int64[m], ascending; a document's number is its index here.

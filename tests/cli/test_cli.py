@@ -252,44 +252,10 @@ def test_add_again_counts_what_changed(command: Command) -> None:
     assert command.rows("SELECT content FROM documents WHERE key = 'new'") == [("second",)]
 
 
-def test_add_reads_other_fields_formats_and_lines_without_key(command: Command) -> None:
-    command.write("lines", '{"name": "n", "body": "text of n"}\n')
-    command.done("add", "--format", "jsonl", "--key-field", "name", "--text-field", "body", "lines")
-    command.done("add", "--format", "text", "lines")
-    command.done("add", "--auto-key", "-", stdin='\n{"text": "two"}\n{"id": 3, "text": "three"}\n')
-    assert command.keys() == ["-:2", "3", "lines", "n"]
-    assert command.done("query", "--text", "text of n").lines == ["1.000000\tidentical\tn"]
-
-
 def test_add_one_text_from_standard_input(command: Command) -> None:
     text = '{"id": "no"}\nnot JSON lines but a text\n'
     command.done("add", "--key", "note", "-", stdin=text)
     assert command.rows("SELECT key, content FROM documents") == [("note", text)]
-
-
-def test_sets(command: Command) -> None:
-    with lshdb.open(command.path("lsh.db"), shingle="set", threshold=0.5):
-        pass
-    lines = '{"id": "x", "tags": ["a", "b", 3]}\n{"id": "y", "tags": ["c"]}\n'
-    command.done("add", "--set-field", "tags", "-", stdin=lines)
-    for query in ('["b", "a", 3]', '{"set": [3, "b", "a", "a"]}'):
-        result = command.done("query", "--text", query, says="")
-        assert result.lines == ["1.000000\tidentical\tx"]
-    # "3" and 3 are two elements: two of four are shared.
-    (match,) = command.done("query", "--json", "--exhaustive", "-", stdin='["a", "b", "3"]').records
-    assert (match["key"], match["similarity"]) == ("x", 0.5)
-    assert command.done("show", "x").lines[2] == "elements:          3"
-
-
-def test_without_content_similarities_are_estimates(command: Command) -> None:
-    command.done("init", "--no-content")
-    database_of(command.path("lsh.db"), FABLES).close()
-    match = command.done("query", "--json", "--text", FABLES["fox"]).records[1]
-    assert (match["key"], match["exact"]) == ("fox2", False)
-    assert match["similarity"] == match["estimate"]
-    assert command.done("query", "--key", "fox").out.split("\t")[1:] == ["estimate", "fox2\n"]
-    assert "content:      no\n" in command.done("info").out
-    assert command.rows("SELECT DISTINCT content FROM documents") == [(None,)]
 
 
 # remove, show, buckets

@@ -20,46 +20,12 @@ SETS = {
     "f": [*range(50, 60)],
 }
 """A chain a b c d of similarity 9/11 from one to the next, and twins."""
-NEXT, SECOND, THIRD = 9 / 11, 8 / 12, 7 / 13
 
 
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
     database_of(tmp_path / "lsh.db", SETS, threshold=0.8, shingle="set", recall=0.9999).close()
     return Command(tmp_path)
-
-
-def test_pairs_for_programs(command: Command) -> None:
-    c = "c [red]\x1b[31m"
-    found = command.done("pairs", "--json", says="").records
-    assert [record["identical"] for record in found] == [False, False, False, True]
-    assert [(r["a"], r["b"], r["similarity"], r["exact"]) for r in found] == [
-        ("a", "b", NEXT, True),
-        ("b", c, NEXT, True),
-        (c, "d", NEXT, True),
-        ("e", "f", 1.0, True),
-    ]
-    lines = command.done("pairs", says="").lines
-    assert lines[1] == "0.818182\texact\tb\tc [red]\\x1b[31m"
-    estimates = command.done("pairs", "--estimate", "--threshold", "1").out
-    assert estimates == "1.000000\tidentical\te\tf\n"
-
-
-def test_clusters_for_programs(command: Command) -> None:
-    c = "c [red]\x1b[31m"
-    members = command.done("clusters", "--json", says="").records
-    assert members == [
-        {"cluster": n, "key": key, "keep": keep, "role": role, "similarity": s, "exact": True}
-        | {"identical": s == 1}
-        for n, key, keep, role, s in (
-            (1, "a", "a", "keep", 1.0),
-            (1, "b", "a", "member", NEXT),
-            (1, c, "a", "below", SECOND),
-            (1, "d", "a", "below", THIRD),
-            (2, "e", "e", "keep", 1.0),
-            (2, "f", "e", "member", 1.0),
-        )
-    ]
 
 
 def test_some_of_them(command: Command) -> None:
@@ -99,14 +65,6 @@ def test_below_the_index_it_works_and_warns(command: Command, name: str) -> None
         done.err,
     )
     assert command.done(name, "--threshold", "0.9").err == ""
-
-
-@pytest.mark.parametrize("name", ["pairs", "clusters"])
-def test_nothing_similar_is_reported(command: Command, name: str) -> None:
-    command.done("remove", "b", "f", "d")
-    done = command.done(name)
-    assert done.out == ""
-    assert re.fullmatch(r"no (pair|two documents) with similarity 0\.8 or more\n", done.err)
 
 
 def test_a_long_stream_begins_at_once_and_can_be_stopped(tmp_path: Path) -> None:

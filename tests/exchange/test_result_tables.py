@@ -184,13 +184,6 @@ def test_every_public_object_has_a_repr_of_its_own() -> None:
     assert [one.__name__ for one in classes if one.__repr__ is object.__repr__] == []
 
 
-def test_a_repr_of_many_signatures_is_short(path: Path) -> None:
-    with database_of(path, ((f"{n}", TEXT) for n in range(2_000))) as db:
-        assert repr(lshdb.signatures(db)) == (
-            "<SignatureSet of 2,000 documents: shingle word:3, 128 lanes, sketch fast, seed 1>"
-        )
-
-
 @pytest.mark.parametrize(
     ("module", "advice", "times"),
     [

@@ -135,24 +135,6 @@ def test_metadata_of_tables_is_chosen(path: Path) -> None:
             db.add_table(frame, metadata=False, metadata_fields=["more"])
 
 
-def encoded(column: pa.Array, kind: str) -> pa.Array:
-    if kind == "dictionary":
-        return column.dictionary_encode()
-    if kind == "run-end":
-        return pc.run_end_encode(column)
-    return column.cast({"large": pa.large_string(), "view": pa.string_view()}[kind])
-
-
-@pytest.mark.parametrize("kind", ["large", "view", "dictionary", "run-end"])
-def test_strings_in_every_encoding(kind: str, path: Path) -> None:
-    keys = encoded(pa.array(["x", "a", "b", "c"]), kind)[1:]  # with an offset
-    texts = encoded(pa.array(["x", TEXTS[0], None, TEXTS[2]]), kind)[1:]
-    with lshdb.open(path) as db:
-        assert db.add_table(pa.table({"id": keys, "text": texts})).failed == 1
-        assert len(db) == 2
-        assert [db.get(key).content for key in "ac"] == [TEXTS[0], TEXTS[2]]
-
-
 LISTS = {
     "list": pa.list_(pa.string()),
     "large": pa.large_list(pa.large_string()),
