@@ -118,11 +118,11 @@ class Stream:
 
     def _batch(self) -> Iterator[SignedPart]:
         """The parts of a batch, each when it is signed."""
-        most, begun = self._most(), time.monotonic()
+        max_documents, begun = self._max_documents(), time.monotonic()
         documents = size = 0
         while self._ahead:
             full = (
-                documents >= most
+                documents >= max_documents
                 or size >= self._longest
                 or (size and time.monotonic() - begun > self._limits.batch_seconds)
             )
@@ -150,7 +150,7 @@ class Stream:
             stored = cast("Sequence[str]", batch.contents)
         return SignedPart(replace(batch, contents=()), stored, made.digests, made.signed)
 
-    def _most(self) -> int:
+    def _max_documents(self) -> int:
         """Documents of a batch."""
         return self._limits.batch_documents * max(1, self._stored // _LARGE_FILE)
 
@@ -159,7 +159,7 @@ class Stream:
         if (
             self._over
             or self._ahead_size >= self._room
-            or self._ahead_documents >= self._most() * self._batches
+            or self._ahead_documents >= self._max_documents() * self._batches
         ):
             return False
         try:

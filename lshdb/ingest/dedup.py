@@ -66,7 +66,7 @@ class Rule:
     estimate: bool = False
     fields: Sequence[str] = ()
 
-    def least(self, settings: Settings) -> float:
+    def min_similarity(self, settings: Settings) -> float:
         """The minimum similarity to drop a document in a database of these settings."""
         return settings.threshold if self.threshold is None else self.threshold
 
@@ -340,7 +340,9 @@ class _Kept:
     def __post_init__(self) -> None:
         n = len(self.own)
         self._listed = self.store.limits.dedup_listed
-        most = self._listed + 1 + sum(doc_id >= 0 for doc_id in self.own)  # left after updates
+        max_members = (
+            self._listed + 1 + sum(doc_id >= 0 for doc_id in self.own)
+        )  # left after updates
         self._members: list[list[int]] = []  # of each bucket, in the order of their doc_ids
         self._buckets: list[list[int]] = [[] for _ in range(n)]  # of each document
         filled = np.flatnonzero(self.undecided & (self.documents.signed.shingles > 0))
@@ -351,7 +353,7 @@ class _Kept:
             return_inverse=True,
             return_counts=True,
         )
-        owner, doc_ids = self.store.members(codes, most)
+        owner, doc_ids = self.store.members(codes, max_members)
         shared = count > 1
         shared[owner] = True
         bucket = np.cumsum(shared) - 1
@@ -376,7 +378,7 @@ class _Kept:
         self._until = 0  # where the next block begins
         self._compared: dict[int, set[int]] = {}
         self._similar: dict[int, dict[int, float]] = {}
-        self._least = self.rule.least(self.store.settings)
+        self._min_similarity = self.rule.min_similarity(self.store.settings)
         self._exact = self.store.settings.content and not self.rule.estimate
         contents, signatures = _sources(self.store, self.documents, doc_ids)
         self._estimates = Estimates(signatures, self._canonical, self.store)
@@ -490,8 +492,8 @@ class _Kept:
         counts = [len(others) for others in wanted.values()]
         one = np.repeat(np.array([*wanted], dtype=np.int64), counts)
         other = np.fromiter(chain.from_iterable(wanted.values()), np.int64, sum(counts))
-        scores = self._scorer.scores(one, self._canonical[other], self._least)
-        similar = np.flatnonzero(scores >= self._least)
+        scores = self._scorer.scores(one, self._canonical[other], self._min_similarity)
+        similar = np.flatnonzero(scores >= self._min_similarity)
         if self.store.settings.construction.higher:
             # In a cascade, sharing one bucket is not enough for a candidate.
             share = self._estimates.share_bucket(one[similar], other[similar])

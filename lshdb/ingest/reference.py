@@ -62,8 +62,8 @@ class Reference:
             rule: which documents are similar.
             parts: the documents.
         """
-        fields, least = tuple(rule.fields), rule.least(settings)
-        query = RankingOptions(threshold=least, estimate=rule.estimate, fields=fields)
+        fields, minimum = tuple(rule.fields), rule.min_similarity(settings)
+        query = RankingOptions(threshold=minimum, estimate=rule.estimate, fields=fields)
         found: list[DroppedRow | None] = []
         unsure = 0
         with snapshot(self.store, None, ()) as (reader, _):
@@ -76,8 +76,8 @@ class Reference:
             passed = [set[str]()] * len(keys)
             if self.without is not None:
                 passed = self.without(keys, asked.digests)
-            most = replace(query, top=1 + max(map(len, passed)))
-            matched = answers(reader, most, asked, None, listed)
+            several = replace(query, top=1 + max(map(len, passed)))
+            matched = answers(reader, several, asked, None, listed)
             rows = zip(keys, where, own, passed, matched, strict=True)
             for key, here, its, names, (matches, cuts) in rows:
                 best = next((one for one in matches if one.key not in names), None)

@@ -393,9 +393,11 @@ def _cut(batch: pa.RecordBatch, largest: int) -> Iterator[pa.RecordBatch]:
         some = batch.slice(start, _MAX_ROWS)
         columns = [_plain(column) for column in some.columns]
         some = pa.RecordBatch.from_arrays(columns, names=some.schema.names)
-        most = 1 if some.nbytes > largest else max(1, some.num_rows * _BLOCK // (some.nbytes + 1))
-        for row in range(0, some.num_rows, most):
-            yield some.slice(row, most)
+        max_rows = (
+            1 if some.nbytes > largest else max(1, some.num_rows * _BLOCK // (some.nbytes + 1))
+        )
+        for row in range(0, some.num_rows, max_rows):
+            yield some.slice(row, max_rows)
 
 
 def bytes_of(batch: pa.RecordBatch) -> int:

@@ -44,18 +44,20 @@ def clusters(pairs: DataFrame) -> DataFrame:
 
 def _large_star(edges: DataFrame) -> DataFrame:
     both = edges.unionByName(edges.select(F.col("v").alias("u"), F.col("u").alias("v")))
-    least = F.least("u", F.min("v").over(Window.partitionBy("u")))
-    linked = both.select("u", "v", least.alias("least")).where("v > u")
+    smallest = F.least("u", F.min("v").over(Window.partitionBy("u")))
+    linked = both.select("u", "v", smallest.alias("smallest")).where("v > u")
     # The next step drops repeated edges.
-    return linked.select(F.col("v").alias("u"), F.col("least").alias("v"))
+    return linked.select(F.col("v").alias("u"), F.col("smallest").alias("v"))
 
 
 def _small_star(edges: DataFrame) -> DataFrame:
     # All edges go from the larger key to the smaller, so neighbours that are smaller are all `v`.
-    least = F.min("v").over(Window.partitionBy("u"))
-    linked = edges.select("u", "v", least.alias("least"))
-    lower = linked.where("v <> least").select(F.col("v").alias("u"), F.col("least").alias("v"))
-    own = linked.select("u", F.col("least").alias("v"))
+    smallest = F.min("v").over(Window.partitionBy("u"))
+    linked = edges.select("u", "v", smallest.alias("smallest"))
+    lower = linked.where("v <> smallest").select(
+        F.col("v").alias("u"), F.col("smallest").alias("v")
+    )
+    own = linked.select("u", F.col("smallest").alias("v"))
     return own.unionByName(lower).dropDuplicates()
 
 

@@ -55,14 +55,14 @@ def similar(signatures: DataFrame, documents: DataFrame, options: SparkPairsOpti
     """`pairs` of documents that are checked and signed."""
     # Not the options: they may have a DataFrame, which cannot be sent to the tasks.
     settings = options.settings
-    least = options.threshold or settings.threshold
+    minimum = options.threshold or settings.threshold
     exact = settings.content and not options.estimate
 
     def compare(
         rows: pa.RecordBatch, contents: list[Content], indices: arrays.IntArray
     ) -> pa.RecordBatch:
         similarity = (_jaccard if exact else _estimates)(contents, indices, settings)
-        chosen = np.flatnonzero(similarity >= least)
+        chosen = np.flatnonzero(similarity >= minimum)
         indices, similarity = indices[:, chosen], similarity[chosen]
         values = [
             *(rows.column(side).take(pa.array(chosen)) for side in "ab"),

@@ -139,7 +139,7 @@ class StoreReader:
         return self._settings
 
     def members(
-        self, buckets: npt.NDArray[np.int64], first: int | None = None, most: int | None = None
+        self, buckets: npt.NDArray[np.int64], first: int | None = None, max_rows: int | None = None
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """The documents in some buckets; see lshdb.search.buckets, which looks them up.
 
@@ -148,24 +148,24 @@ class StoreReader:
         Args:
             buckets: int64[n], as lshdb.sketching.banding.bucket_codes gives them.
             first: how many documents of each bucket are read, those added first; None for all.
-            most: how many rows are read; None for all.
+            max_rows: how many rows are read; None for all.
 
         Returns:
             int64[r], the places of the buckets, and int64[r], doc_ids; ordered by both.
         """
-        limit = -1 if most is None else most
+        limit = -1 if max_rows is None else max_rows
         places, doc_ids = self._of_values(sql.MEMBERS, buckets, first, limit)
-        return places[:most], doc_ids[:most]
+        return places[:max_rows], doc_ids[:max_rows]
 
     def documents_of_fingerprints(
-        self, values: npt.NDArray[np.int64], most: int
+        self, values: npt.NDArray[np.int64], max_rows: int
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The first documents that have some fingerprints int64[n], at most `most` of each.
+        """The first documents that have some fingerprints int64[n], at most `max_rows` of each.
 
         Returns:
             int64[r], the places of the fingerprints, and int64[r], doc_ids; ordered by both.
         """
-        return self._of_values(sql.FIRST_OF_FINGERPRINTS, values, most)
+        return self._of_values(sql.FIRST_OF_FINGERPRINTS, values, max_rows)
 
     def _of_values(
         self, statement: str, values: npt.NDArray[np.int64], *parameters: SqlValue
@@ -283,20 +283,20 @@ class StoreReader:
             table = integers(rows).reshape(-1, 2)
             yield table[:, 0], table[:, 1]
 
-    def shared_fingerprints(self, most: int) -> tuple[IntArray, IntArray]:
-        """The fingerprints that several documents have, and those that more than `most` have.
+    def shared_fingerprints(self, max_rows: int) -> tuple[IntArray, IntArray]:
+        """The fingerprints that several documents have, and those that more than `max_rows` have.
 
         Returns:
             int64[any] both, in order.
         """
-        values = self._integers(sql.SHARED_FINGERPRINTS, most)
+        values = self._integers(sql.SHARED_FINGERPRINTS, max_rows)
         return np.maximum(values, ~values), ~values[values < 0]
 
     def all_signatures(
-        self, most: int | None = None
+        self, max_rows: int | None = None
     ) -> Iterator[tuple[IntArray, npt.NDArray[np.uint32]]]:
-        """All signatures by doc_id, some thousands or `most` at a time: int64[n], uint32[n, k]."""
-        size = most or self.limits.documents_read
+        """All signatures by doc_id, some thousands or `max_rows` a time: int64[n], uint32[n, k]."""
+        size = max_rows or self.limits.documents_read
         for rows in self._connection.parts(sql.ALL_SIGNATURES, size=size):
             yield self._signature_matrix(rows)
 
@@ -338,9 +338,9 @@ class StoreReader:
             yield doc_ids, [key for _, key in found]
             last = found[-1][0]
 
-    def keys_from(self, first: str, most: int) -> list[str]:
-        """Up to `most` keys from this text on, in the order of their UTF-8 bytes."""
-        return [checked(key, str) for (key,) in self._rows(sql.KEYS_FROM, first, most)]
+    def keys_from(self, first: str, max_rows: int) -> list[str]:
+        """Up to `max_rows` keys from this text on, in the order of their UTF-8 bytes."""
+        return [checked(key, str) for (key,) in self._rows(sql.KEYS_FROM, first, max_rows)]
 
     def not_found(self, key: str) -> KeyNotFound:
         """The error for a missing key; it names up to three keys that may be meant.
@@ -361,11 +361,11 @@ class StoreReader:
             holding[:3] or difflib.get_close_matches(wanted, short, 3, 0.5),
         )
 
-    def keys_containing(self, part: str, most: int, seconds: float) -> list[str]:
+    def keys_containing(self, part: str, max_rows: int, seconds: float) -> list[str]:
         """Keys that contain a text, whatever the case of ASCII: as many as are found in time."""
         found: list[str] = []
         with sqlite_errors.translated_errors(self.path), self._connection.limited(seconds):
-            for (key,) in self._connection.execute(sql.KEYS_CONTAINING, (part.lower(), most)):
+            for (key,) in self._connection.execute(sql.KEYS_CONTAINING, (part.lower(), max_rows)):
                 found.append(checked(key, str))
         return found
 
@@ -396,11 +396,11 @@ class StoreReader:
         return [(row[:2], row[2:4], row[4]) for row in found]
 
     def documents_with(
-        self, words: Sequence[str], after: int, most: int, seconds: float
+        self, words: Sequence[str], after: int, max_rows: int, seconds: float
     ) -> tuple[list[tuple[str, str]], int | None]:
         """Documents whose contents have all of some words, whatever their case, in order.
 
-        A scan after the doc_id `after`, until `most` are found or the time is over.
+        A scan after the doc_id `after`, until `max_rows` are found or the time is over.
 
         Returns:
             Keys and contents, and the doc_id after which to go on; None at the end.
@@ -415,7 +415,7 @@ class StoreReader:
                     folded = checked(content, str).casefold()
                     if all(word in folded for word in wanted):
                         found.append((checked(key, str), content))
-                if len(found) == most or time.monotonic() > end:
+                if len(found) == max_rows or time.monotonic() > end:
                     cursor.close()
                     return found, checked(doc_id, int)
         return found, None

@@ -19,8 +19,8 @@ class Filters(Options):
     """Which clusters or pairs a list has, and in which order."""
 
     sort: _Text = ""
-    least: _Similarity = None
-    most: _Similarity = None
+    min_similarity: _Similarity = None
+    max_similarity: _Similarity = None
     smallest: _Number = None
     largest: _Number = None
     part: _Text = ""  # of a key

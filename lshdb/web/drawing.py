@@ -34,13 +34,13 @@ def columns(counts: Sequence[int]) -> list[dict[str, float]]:
     >>> [(column["low"], column["pairs"], column["height"]) for column in columns([0, 0, 4, 8])]
     [(0.5, 4, 0.5), (0.75, 8, 1.0)]
     """
-    step, most = 1 / max(len(counts), 1), max(counts, default=0)
+    step, largest = 1 / max(len(counts), 1), max(counts, default=0)
     return [
         {
             "low": round(at * step, 4),
             "high": round((at + 1) * step, 4),
             "pairs": count,
-            "height": max(round(count / most, 4), _LOWEST),
+            "height": max(round(count / largest, 4), _LOWEST),
         }
         for at, count in enumerate(counts)
         if count

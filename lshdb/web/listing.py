@@ -36,7 +36,10 @@ def chosen(survey: Survey[Any], asked: Filters) -> list[int]:
     sorts = SORTS["pairs" if survey.histogram else "clusters"]
     if asked.sort and asked.sort not in sorts:
         raise UsageError(f"sort {asked.sort!r:.50} is not {', '.join(sorts)}")
-    low, high = asked.least or 0.0, 1.0 if asked.most is None else asked.most
+    low, high = (
+        asked.min_similarity or 0.0,
+        1.0 if asked.max_similarity is None else asked.max_similarity,
+    )
     smallest, largest = asked.smallest or 0, asked.largest or sys.maxsize
     part = asked.part.strip().casefold()
     valued = set(survey.facets.get(asked.field, {}).get(asked.value, ()))

@@ -72,8 +72,8 @@ def report(
     store = Store.open(path, "read", timeout)
     with Database(store) as database, limits_noted() as notes:
         settings, info = database.settings, database.info()
-        least = asked.threshold or settings.threshold
-        request = regrouped(asked, ClustersOptions, threshold=least)
+        minimum = asked.threshold or settings.threshold
+        request = regrouped(asked, ClustersOptions, threshold=minimum)
         found = surveys.survey_pairs(store, request, progress)
         survey = surveys.survey_clusters(store, request, progress)
         same = [pair for pair in found.items if pair.identical]
@@ -104,14 +104,14 @@ def report(
             style_hash=digest,
             info=info,
             asked=asked,
-            threshold=least,
-            curve=drawing.s_curve(settings.construction, least),
+            threshold=minimum,
+            curve=drawing.s_curve(settings.construction, minimum),
             found=found,
             columns=drawing.columns(found.histogram),
             identical=len(same),
             copies=copies,
             clusters=[
-                listing.described(survey.items[at], decided, least, _MEMBERS) for at in largest
+                listing.described(survey.items[at], decided, minimum, _MEMBERS) for at in largest
             ],
             survey=survey,
             listed=[*((0, pair) for pair in copies), *enumerate(shown[: len(parts)], 1)],

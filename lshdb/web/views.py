@@ -258,17 +258,17 @@ def _matches(
         containment=asked.containment,
         exhaustive=asked.exhaustive,
     )
-    least = asked.threshold or settings.threshold
+    minimum = asked.threshold or settings.threshold
     return {
         "matches": found[(page - 1) * _MATCHES : page * _MATCHES],
         "page": page,
         "first": (page - 1) * _MATCHES + 1,
         "more": len(found) > page * _MATCHES,
-        "threshold": least,
+        "threshold": minimum,
         "own_threshold": settings.threshold,
         "exhaustive": asked.exhaustive,
         "containment": asked.containment,
-        "recall": candidate_probability(least, settings.construction) or 0.0,
+        "recall": candidate_probability(minimum, settings.construction) or 0.0,
     }
 
 
@@ -293,7 +293,7 @@ def find(visit: Visit) -> Page:
         "further": further,
         "after": after,
         "contents": contents,
-        "most": _FOUND,
+        "max_found": _FOUND,
     }
     return Page("find", f"Find in {visit.name}", data)
 

@@ -47,7 +47,7 @@ class Picture:
 
 PICTURES: Final = (
     Picture("overview", "", {}),
-    Picture("clusters", "clusters", {"least": "0.6"}),
+    Picture("clusters", "clusters", {"min_similarity": "0.6"}),
     Picture(
         "compare",
         "compare",

@@ -191,11 +191,6 @@ def test_init_makes_what_is_asked_for_and_info_shows_it(command: Command) -> Non
     assert again == command.done("init").err == line.replace("made", "exists already") + "\n"
 
 
-def test_init_for_a_purpose(command: Command) -> None:
-    made = command.done("init", "--for", "baskets")
-    assert "shingle set, threshold 0.2," in made.err
-
-
 def test_an_index_that_finds_too_little_is_warned_of(command: Command) -> None:
     few = ["--bands", "50", "--rows", "50"]
     warning = "lshdb: this index finds 0.07% of the pairs at similarity 0.8: take more bands or"

@@ -57,10 +57,12 @@ LANGUAGES = {
     "perl": "# ~\nmy $a = 1; # ~\nsub b { return $a; }\n",
     "php": "<?php\n// ~\n$a = 'x'; /* ~ */\n",
     "python": "# ~\ndef a(b):\n    return b // 2  # ~\n",
+    "r": "# ~\na <- function(b) b + 1 # ~\n",
     "ruby": '# ~\ndef a(b)\n  b + "#{b}" # ~\nend\n',
     "rust": "// ~\nfn a(b: u8) -> u8 { b + 1 } /* ~ */\n",
     "shell": '#!/bin/sh\n# ~\nif [ $# = 1 ]; then\n  a "$1" # ~\nfi\n',
     "sql": "-- ~\nSELECT a FROM b /* ~ */ WHERE c = 'x' -- ~\n",
+    "tex": "% ~\n\\begin{a}\n5\\% b % ~\n\\end{a}\n",
 }
 
 
@@ -98,3 +100,8 @@ def test_programs_in_batches_and_pieces(texts: list[str], size: int, block: int)
 def test_the_hash_of_a_shingle_is_that_of_its_tokens_as_characters() -> None:
     hashes = shingle(["a = 1;"], Shingling("code", 3), 1).hashes.tolist()
     assert hashes == [oracles.shingle_hash(some, "char", 1) for some in ("W=N", "=N;")]
+
+
+def test_a_line_of_a_megabyte_is_read_in_pieces() -> None:
+    text = "f(a,'b');" * 200_000
+    assert len(shingle([text], Shingling("code", 6), 1).hashes) == 7 * 200_000 - 5

@@ -307,7 +307,12 @@ def is_near(rows: list[Row]) -> Any:
     [
         ("clusters", {}, None, lambda rows: -len(rows)),
         ("clusters", {"sort": "lowest"}, None, lowest),
-        ("clusters", {"sort": "highest", "least": "0.8"}, is_near, lambda rows: -lowest(rows)),
+        (
+            "clusters",
+            {"sort": "highest", "min_similarity": "0.8"},
+            is_near,
+            lambda rows: -lowest(rows),
+        ),
         (
             "clusters",
             {"sort": "first", "smallest": "3", "largest": "4"},
@@ -325,16 +330,21 @@ def is_near(rows: list[Row]) -> Any:
         ("clusters", {"sort": "first", "decided": "yes"}, is_decided, None),
         (
             "clusters",
-            {"sort": "first", "decided": "no", "most": "0.8"},
+            {"sort": "first", "decided": "no", "max_similarity": "0.8"},
             lambda rows: lowest(rows) <= 0.8 and not is_decided(rows),
             None,
         ),
         ("pairs", {}, None, None),
         ("pairs", {"sort": "lowest"}, None, lowest),
-        ("pairs", {"sort": "key", "least": "0.8"}, is_near, lambda rows: [*rows[0].values()][:2]),
         (
             "pairs",
-            {"most": "0.8", "part": "/1"},
+            {"sort": "key", "min_similarity": "0.8"},
+            is_near,
+            lambda rows: [*rows[0].values()][:2],
+        ),
+        (
+            "pairs",
+            {"max_similarity": "0.8", "part": "/1"},
             lambda rows: lowest(rows) <= 0.8 and "/1" in first_key(rows) + rows[0]["b"],
             None,
         ),
@@ -496,10 +506,10 @@ def test_forms_that_make_no_sense_are_refused(
         ("/cluster?key=ant", 404),
         ("/cluster", 400),
         ("/clusters?sort=none", 400),
-        ("/clusters?least=2", 400),
+        ("/clusters?min_similarity=2", 400),
         ("/clusters?format=xml", 400),
         ("/find?q=text&after=x", 400),
-        ("/pairs?most=nan", 400),
+        ("/pairs?max_similarity=nan", 400),
         ("/compare?pasted=none&b=fox", 404),
         ("/clusters?page=0", 400),
         ("/document?key=fox&page=1000001", 400),
@@ -832,7 +842,7 @@ def test_json_of_an_error_has_its_reason(site: Site) -> None:
         ("/document.json?key=none", 404),
         ("/document.json", 400),
         ("/none.json", 404),
-        ("/clusters.json?least=2", 400),
+        ("/clusters.json?min_similarity=2", 400),
     ):
         answer = site.ask(path)
         assert answer.status == status

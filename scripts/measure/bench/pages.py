@@ -133,7 +133,10 @@ def _pages(server: Server, corpus: Path) -> Iterator[tuple[str, Ask]]:
     yield "clusters", partial(server.text, "clusters")
     yield "clusters, by part of a key", partial(server.text, "clusters", part="99", sort="key")
     yield "pairs", partial(server.text, "pairs")
-    yield "pairs, undecided, from 0.9 on", partial(server.text, "pairs", least=0.9, decided="no")
+    yield (
+        "pairs, undecided, from 0.9 on",
+        partial(server.text, "pairs", min_similarity=0.9, decided="no"),
+    )
     pair = _first(server.text("pairs", format="jsonl"))
     a, b = pair["a"], pair["b"]
     yield "a cluster", partial(server.text, "cluster", key=a)
