@@ -109,16 +109,8 @@ def test_a_mistyped_database_is_never_made(arguments: list[str], command: Comman
         assert sorted(os.listdir(command.directory)) == before
 
 
-def test_version_also_of_the_module(command: Command) -> None:
-    module = subprocess.run(
-        [sys.executable, "-m", "lshdb", "--version"],
-        cwd=command.directory,
-        env=environment(command.directory),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert module.stdout == f"lshdb {lshdb.__version__}\n"
+def test_version(command: Command) -> None:
+    assert command.done("--version").out == f"lshdb {lshdb.__version__}\n"
 
 
 def test_the_file_is_the_options_else_the_variables_else_lsh_db(tmp_path: Path) -> None:

@@ -57,12 +57,10 @@ LANGUAGES = {
     "perl": "# ~\nmy $a = 1; # ~\nsub b { return $a; }\n",
     "php": "<?php\n// ~\n$a = 'x'; /* ~ */\n",
     "python": "# ~\ndef a(b):\n    return b // 2  # ~\n",
-    "r": "# ~\na <- function(b) b + 1 # ~\n",
     "ruby": '# ~\ndef a(b)\n  b + "#{b}" # ~\nend\n',
     "rust": "// ~\nfn a(b: u8) -> u8 { b + 1 } /* ~ */\n",
     "shell": '#!/bin/sh\n# ~\nif [ $# = 1 ]; then\n  a "$1" # ~\nfi\n',
     "sql": "-- ~\nSELECT a FROM b /* ~ */ WHERE c = 'x' -- ~\n",
-    "tex": "% ~\n\\begin{a}\n5\\% b % ~\n\\end{a}\n",
 }
 
 

@@ -118,7 +118,7 @@ def stored(signed: DataFrame) -> list[tuple[Any, ...]]:
     "given",
     [
         {"threshold": 0.6},
-        {"threshold": 0.5, "construction": "and 2, or 4, and 4, or 4", "shingle": "char:5"},
+        {"threshold": 0.5, "construction": "and 2, or 4, and 4, or 4", "shingle": "code:5"},
         {"threshold": 0.6, "content": False, "sketch": "minhash", "permutations": 64},
     ],
 )
@@ -126,6 +126,8 @@ def test_texts_are_found_as_in_a_file(
     spark: SparkSession, path: Path, given: dict[str, Any]
 ) -> None:
     texts = {**STRANGE, **text_families(5, families=50, copies=5, words=40, most_edits=10)}
+    # Without signs, all words would be the same token.
+    texts = {key: text.translate(str.maketrans("eirst", "()=;.")) for key, text in texts.items()}
     usable = sorted((key, text) for key, text in texts.items() if key and "\0" not in key)
     database_of(path, usable, **given).close()
     settings, expected = of_file(path)
@@ -135,7 +137,8 @@ def test_texts_are_found_as_in_a_file(
     counts = lshdb.spark.Counts(spark)
     signed = lshdb.spark.signatures(df, settings, counts=counts)
     assert stored(signed) == sorted(expected["signatures"])
-    assert (counts["bad_keys"], counts["bad_documents"], counts["empty"]) == (3, 1, 1)
+    empty = sum(signature is None for _, _, signature, _ in expected["signatures"])
+    assert (counts["bad_keys"], counts["bad_documents"], counts["empty"]) == (3, 1, empty)
     assert bands_of(signed) == sorted(expected["bands"])
     assert rows(lshdb.spark.pairs(df, settings, limit=None)) == sorted(expected["pairs"])
 
