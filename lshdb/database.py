@@ -592,7 +592,8 @@ class Database:
         """Settings, numbers of documents, size of the file."""
         with self.store.reading():
             documents, empty = self.store.count()
-            return Info(self.store.settings, documents, empty, self.store.bytes())
+            unindexed = self.store.unindexed()
+            return Info(self.store.settings, documents, empty, unindexed, self.store.bytes())
 
     @checked
     def buckets(self, key: str | None = None, *, top: int = 10) -> list[Bucket]:

@@ -69,6 +69,9 @@ class Limits:
     band rows."""
     batch_seconds: float = 5.0
     """Seconds to read a batch: a document of a slow stream waits no longer for others."""
+    late_from: int = 100_000
+    """Documents of an addition after which band rows are written later, sorted. Up to then the
+    table of bands of a new file has 30 MB, which stay in memory; and a commit ends sooner."""
     fingerprints: int = 3_000_000
     """Fingerprints held before they are sorted and written: 24 bytes each, and 56 more to sort
     them. More of them put more rows into a page at once: 40 in a file of a million documents of

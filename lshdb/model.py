@@ -469,12 +469,15 @@ class Info:
         settings: what it was made with.
         documents: how many it holds.
         empty: how many of them have no shingle.
+        unindexed: how many are not in all of their buckets yet, while a large addition goes on or
+            was killed; queries find them by their signatures.
         bytes: the size of the file with its write-ahead log.
     """
 
     settings: Settings
     documents: int
     empty: int
+    unindexed: int
     bytes: int
 
 

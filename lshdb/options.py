@@ -298,6 +298,13 @@ class AddManyOptions(WritingOptions):
             "skip leaves out similar documents. [default: keep]", metavar="keep|skip", shown=False
         ),
     ] = "keep"
+    index: Annotated[
+        Literal["auto", "now"],
+        Option(
+            "Write band rows with each batch (now), or those of many documents at the end, sorted.",
+            metavar="auto|now",
+        ),
+    ] = "auto"
     on_skip: Annotated[
         "Callable[[DroppedRow], None] | None",
         argument("Called with each document left out, when its batch is in the file."),

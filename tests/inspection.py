@@ -19,7 +19,7 @@ from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.constructions import Construction
 
 Row = tuple[Any, ...]
-TABLES = ("settings", "documents", "signatures", "bands", "fingerprints", "decisions")
+TABLES = ("settings", "indexed", "documents", "signatures", "bands", "fingerprints", "decisions")
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def check(path: Path) -> None:
     ((_, _, _, shingle, lanes, construction, sketch, seed, content, run, *later),) = rows(
         path, "SELECT * FROM settings"
     )
-    assert later == [None, None]
+    assert later == [None, None, None]
     assert rows(path, "SELECT * FROM base_texts") == []
     assert rows(path, "PRAGMA integrity_check") == [("ok",)]
     assert rows(path, "PRAGMA foreign_key_check") == []

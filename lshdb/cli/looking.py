@@ -148,6 +148,7 @@ def info(*, at: DatabaseFile, form: Form) -> None:
     record = {
         "documents": info.documents,
         "empty": info.empty,
+        "unindexed": info.unindexed,
         **settings_record(info.settings),
         "bytes": info.bytes,
     }

@@ -22,11 +22,15 @@ from lshdb.progress import Progress, shown, silent
 from lshdb.shingling.arrays import chunks
 from lshdb.sources.paths import STDIN
 from lshdb.sources.readers import reader_of
+from lshdb.store import late
 from lshdb.store.store import Store
 
 
 def added(
-    job: Job, items: Iterable[Item], places: dedup.Places | None = None
+    job: Job,
+    items: Iterable[Item],
+    places: dedup.Places | None = None,
+    progress: Progress = silent,
 ) -> Iterator[AddReport]:
     """Add documents, or blocks of them, in batches.
 
@@ -34,15 +38,19 @@ def added(
         job: how they are read.
         items: documents, or blocks of them.
         places: notes where numbered documents are from.
+        progress: called with the band rows that are written later.
 
     Yields:
         The report of each batch when it is in the file.
     """
     documents = 0
+    store = job.store
+    late.complete(store, progress)  # what a killed process left
     with signed(job, items) as stream:
         for batch in stream:
-            with job.store.writing():
-                writer = writing.Writer(job.store)
+            with store.writing():
+                is_large = documents >= store.limits.late_from
+                writer = writing.Writer(store, late=job.late and is_large)
                 # The first parts are written while the last ones are still being signed.
                 for part in batch:
                     if job.numbered:
@@ -57,6 +65,7 @@ def added(
                 writer.finish()
             documents += writer.report.documents
             yield writer.report
+    late.complete(store, progress)
 
 
 def add_documents(
@@ -71,9 +80,13 @@ def add_documents(
     """Add documents in batches; see Database.add_many and `Job`."""
     total = AddReport()
     count = len(items) if isinstance(items, Sized) else None
-    job = Job(store, options.workers, on_failure, local)
-    skips = options.on_similar == "skip"
-    for report in _selected(job, items, options) if skips else added(job, items):
+    job = Job(store, options.workers, on_failure, local, late=options.index == "auto")
+    reports = (
+        _selected(job, items, options)
+        if options.on_similar == "skip"
+        else added(job, items, progress=progress)
+    )
+    for report in reports:
         total += report
         progress(total.documents + total.failed, count, "documents")
         if options.on_batch is not None:

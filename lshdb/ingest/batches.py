@@ -53,6 +53,7 @@ class Job:
         on_failure: called with each line, row or file that gives no document.
         local: whether reading items never blocks, so that a batch may be read while it is written.
             Otherwise all of it is read before, into memory.
+        late: whether the band rows of a large addition may be written later, all at once.
         numbered: whether keys may be repeated: they are stored with a number before them, in a
             file that only this process uses.
     """
@@ -62,6 +63,7 @@ class Job:
     on_failure: Callable[[Failure], object] | None = None
     local: bool = False
     numbered: bool = False
+    late: bool = False
 
 
 @dataclass(eq=False)

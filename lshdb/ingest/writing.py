@@ -26,16 +26,24 @@ class Writer:
     """Writes the parts of a batch.
 
     Attributes:
+        late: whether band rows of new documents are left to lshdb.store.late, if they can be.
         report: the counts of documents so far.
         signed: how many needed a signature; the others were stored with the same content.
     """
 
     store: Store
+    late: bool = False
 
     def __post_init__(self) -> None:
         self.report = AddReport()
         self.signed = 0
-        self._next_id = self.store.last_doc_id() + 1
+        last = self.store.last_doc_id()
+        if self.late:
+            if self.store.indexed_to is None:
+                self.store.set_indexed(last, None)
+            # What is added while the rows are being written would be missed.
+            self.late = self.store.indexed_bucket is None
+        self._next_id = last + 1
         self._first_id = self._next_id
         self._updated: set[int] = set()
         self._doc_ids: list[npt.NDArray[np.int64]] = []
@@ -84,7 +92,7 @@ class Writer:
         )
         store.update([row for row in rows if row[1] in known])
         store.insert([row for row in rows if row[1] not in known])
-        self._index(np.array(doc_ids, dtype=np.int64), signed)
+        self._index(np.array(doc_ids, dtype=np.int64), signed, old)
         self._updated.update(old)
         self.signed += len(places)
         empty = len(places) - int(np.count_nonzero(signed.shingles))
@@ -106,21 +114,31 @@ class Writer:
             self.store.index.insert(FINGERPRINTS, winnowing.joined(self._fingerprints))
             self._fingerprints, self._held = [], 0
 
-    def _index(self, ids: npt.NDArray[np.int64], signed: signing.Signed) -> None:
-        """Write the signatures of documents int64[n], and keep their bucket keys for `finish`."""
+    def _index(
+        self, ids: npt.NDArray[np.int64], signed: signing.Signed, old: Sequence[int]
+    ) -> None:
+        """Write the signatures of documents int64[n], and keep their bucket keys for `finish`.
+
+        `old` are those that were stored before.
+        """
         if not signed.shingles.all():
             filled = np.flatnonzero(signed.shingles)
             ids, signed = ids[filled], signed.take(filled)
         self.store.index.insert_signatures(ids, signed.signatures)
-        self._doc_ids.append(ids)
         if len(signed.fingerprints):
             self._fingerprints.append(signed.fingerprints.rows(ids))
             self._held += len(signed.fingerprints)
             if self._held > self.store.limits.fingerprints:
                 self._write_fingerprints()
+        keys = signed.bucket_keys
+        if self.late:
+            at_once = np.isin(ids, old)
+            ids, keys = ids[at_once], keys[at_once]
+        self.store.note_indexed(ids.tolist())
+        self._doc_ids.append(ids)
         # Copied, as a slice would keep the whole message; the keys of a band lie together, as
         # they are read by band.
-        self._bucket_keys.append(np.array(signed.bucket_keys, order="F"))
+        self._bucket_keys.append(np.array(keys, order="F"))
 
 
 def numbered_keys(keys: Sequence[str], first: int) -> list[str]:
@@ -192,6 +210,7 @@ def unindex(store: Store, doc_ids: Sequence[int]) -> None:
     if not doc_ids:
         return
     store.forget_files(doc_ids)
+    store.note_indexed(doc_ids)
     ids = np.array(doc_ids, dtype=np.int64)
     with_signature, signatures = store.signatures(ids)
     settings = store.settings

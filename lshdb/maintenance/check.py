@@ -5,6 +5,7 @@ steps, after each of which the file is examined again.
 """
 
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 from lshdb.errors import DamagedFile
@@ -12,7 +13,8 @@ from lshdb.groups import takes_only
 from lshdb.maintenance import examining, findings, repairing
 from lshdb.options import CheckOptions
 from lshdb.progress import Progress, shown
-from lshdb.store import auditing, index
+from lshdb.store import auditing, index, late
+from lshdb.store.store import Store
 
 
 @takes_only(CheckOptions)
@@ -26,7 +28,8 @@ def check(options: CheckOptions) -> findings.CheckReport:
     `repair` writes, in one transaction, missing tables, indexes and views; counts of shingles and
     signatures from contents whose digests are right; band rows from signatures and fingerprints
     from contents: single rows where those of few documents differ, otherwise the whole table.
-    Signatures without a document are removed. Other problems stay, and are in
+    Signatures without a document are removed. Band rows that a killed addition left to be written
+    are written, if the file is whole then. Other problems stay, and are in
     `CheckReport.remaining`. A file that SQLite finds damaged, or whose triggers and the like would
     run, is not changed.
 
@@ -43,10 +46,15 @@ def check(options: CheckOptions) -> findings.CheckReport:
     try:
         opened = auditing.audited(Path(options.path), options.timeout, write=options.repair)
         with shown(options.progress, "checking") as progress, opened as audit:
-            return _report(audit, options, progress)
+            report = _report(audit, options, progress)
     except DamagedFile as error:
         damage = (findings.Problem("damaged", 1, (str(error),)),)
         return findings.CheckReport(0, 0, options.deep, damage, (), damage)
+    if options.repair and report.ok:
+        store = Store.open(Path(options.path), "write", options.timeout)
+        with closing(store), shown(options.progress, "indexing") as progress:
+            late.complete(store, progress)
+    return report
 
 
 def _report(

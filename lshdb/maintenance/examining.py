@@ -188,7 +188,7 @@ class Examination:
             for kind, places in checked.faults.items():
                 self._add(kind, [_printable(batch[at].key) for at in sorted(places)])
             self.derivable.update(batch[at].doc_id % SLOTS for at in checked.derivable())
-            self.tables[BANDS].expect(bands_of(batch, settings))
+            self.tables[BANDS].expect(self.audit.written(bands_of(batch, settings)))
             if settings.passages:
                 self.tables[FINGERPRINTS].expect(checked.fingerprints())
             self.documents += len(batch)

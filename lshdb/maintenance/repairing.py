@@ -64,6 +64,7 @@ def repair_index(audit: Auditor, found: examining.Examination, progress: Progres
             expected = _expected(audit, table, settings, slots)
             done[f"{table.name}-repaired"] = _write_differing(index, table, slots, expected)
         elif table is BANDS:
+            audit.all_indexed()
             batches = audit.documents(contents=False)
             signatures = (examining.whole_signatures(batch, settings) for batch in batches)
             documents = found.documents
@@ -85,7 +86,7 @@ def _expected(
         return
     for batch in audit.documents(contents=table is FINGERPRINTS, slots=slots):
         if table is BANDS:
-            yield examining.bands_of(batch, settings)
+            yield audit.written(examining.bands_of(batch, settings))
         else:
             yield examining.CheckedBatch(batch, settings, deep=False).fingerprints()
 

@@ -68,7 +68,9 @@ class _Join:
         self.threshold = minimum if self.request.threshold is None else self.request.threshold
         self.prefix_filtered = False
         self.exact = self.settings.content and not self.request.estimate
-        self.doc_ids, self.buckets = SharedBuckets.collect(self._rows() if self.own is None else ())
+        self.doc_ids, self.buckets = SharedBuckets.collect(
+            self.reader.shared_buckets(self.progress) if self.own is None else ()
+        )
         if self.own is not None and self.own.signature is not None:
             self.doc_ids = candidate_ids(self.reader, self.own.signature)
         if self.condition is not None:
@@ -99,13 +101,6 @@ class _Join:
 
     def __len__(self) -> int:
         return len(self.doc_ids)
-
-    def _rows(self) -> Iterator[tuple[IntArray, IntArray]]:
-        """The rows of all buckets of two or more documents, as StoreReader.shared_buckets."""
-        bands = self.settings.construction.bands
-        for band in range(bands):
-            self.progress(band, bands, "bands of the index read")
-            yield from self.reader.shared_buckets(band)
 
     def thin(self, buckets: SharedBuckets, labels: IntArray) -> SharedBuckets:
         """Fewer candidates instead of those of hot buckets, if similarities are exact."""

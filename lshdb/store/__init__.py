@@ -12,6 +12,7 @@ COMMIT, and what is made of a user's text (conditions, readonly_sql).
     rows           what SQLite gives, as the type that it must have; the row of settings
     store          writes documents, decisions and the settings; lookups reads everything
     index          writes signatures, bands and fingerprints, and reads them for `check`
+    late           the band rows of a large addition, written when its documents are
     conditions     a user's condition on documents
     readonly_sql   runs a user's own SELECT; restricts any connection to reading
     functions      SQL functions such as lsh_similarity, for any connection
@@ -19,6 +20,6 @@ COMMIT, and what is made of a user's text (conditions, readonly_sql).
     waiting        documents in a temporary file, until it is their turn to be decided on
     partial_files  files that take their names when complete; what killed runs left of them
 
-Doors: auditing, backup, conditions, connection, functions, guard, index, lookups, partial_files,
-readonly_sql, rows, statements, store, waiting.
+Doors: auditing, backup, conditions, connection, functions, guard, index, late, lookups,
+partial_files, readonly_sql, rows, statements, store, waiting.
 """

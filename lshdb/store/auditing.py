@@ -22,7 +22,7 @@ from lshdb.sketching.signing import Signed
 from lshdb.store import guard, index, lookups, schema, sqlite_errors, transactions
 from lshdb.store import statements as sql
 from lshdb.store.connection import connect
-from lshdb.store.rows import settings_of, typed
+from lshdb.store.rows import integers, settings_of, typed
 
 _BYTES_AT_ONCE = 8_000_000
 """Bytes of signatures and contents read at once."""
@@ -116,6 +116,14 @@ class Auditor:
             raise DamagedFile(f"{self.path} has {len(rows)} rows of settings instead of one")
         return settings_of(rows[0], self.path)
 
+    def written(self, rows: index.IndexRows) -> index.IndexRows:
+        """Those of band rows that should be in the table already."""
+        ((*_, indexed_to, bucket),) = self.rows(sql.SELECT_SETTINGS)
+        if indexed_to is None:
+            return rows
+        indexed = integers(self.rows(sql.INDEXED))
+        return rows[:, index.is_written(rows, indexed_to, bucket, indexed)]
+
     def documents(
         self, *, contents: bool, slots: Collection[int] | None = None
     ) -> Iterator[list[StoredDocument]]:
@@ -138,6 +146,11 @@ class Auditor:
         """Create missing tables, indexes and views; return how many."""
         with sqlite_errors.translated_errors(self.path):
             return schema.make_missing(self.connection)
+
+    def all_indexed(self) -> None:
+        """Note that no band row is left to be written later."""
+        self.rows(sql.SET_INDEXED, None, None)
+        self.rows(sql.DELETE_INDEXED)
 
     def derive(self, doc_ids: Sequence[int], stored: Sequence[str], signed: Signed) -> None:
         """Write the values derived from the stored forms of n documents, newly signed."""

@@ -1,20 +1,30 @@
 """The index: signatures, and the rows of bands and fingerprints that follow from documents."""
 
+import tempfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.json_text import dumps
+from lshdb.limits import Limits
 from lshdb.shingling.arrays import IntArray, chunks
+from lshdb.sketching import banding
+from lshdb.sketching.settings import Settings
 from lshdb.store import statements as sql
 from lshdb.store.guard import Connection
+from lshdb.store.partial_files import temporary_file_errors
 from lshdb.store.rows import integers
 
 IndexRows = IntArray
 """Rows of a table, as the columns int64[3, n] in the table's order."""
 
+BandRows = tuple[int, IntArray, IntArray]
+"""A band, and rows of it in order: bucket keys int64[n] and doc_ids int64[n]."""
+BEFORE_ALL = -(1 << 48)
+"""settings.indexed_bucket before the first bucket."""
 SLOTS = sql.SLOTS
 _ROWS = 100_000
 """Rows that are Python's objects at once."""
@@ -66,6 +76,56 @@ def band_rows(doc_ids: IntArray, bucket_keys: IntArray) -> IndexRows:
     bands = np.arange(bucket_keys.shape[1])
     columns = np.broadcast_arrays(bands, bucket_keys, doc_ids[:, np.newaxis])
     return np.stack(columns).reshape(3, -1)
+
+
+def is_written(rows: IndexRows, indexed_to: int, bucket: int | None, indexed: IntArray) -> IntArray:
+    """Which rows of bands, int64[3, n], are in the table by the state of the settings: bool[n]."""
+    known: IntArray = (rows[2] <= indexed_to) | np.isin(rows[2], indexed)
+    return known if bucket is None else known | (positions(rows) <= bucket)
+
+
+def positions(rows: IndexRows) -> IntArray:
+    """Where buckets stand in the table's order, as settings.indexed_bucket says it."""
+    positions: IntArray = (rows[0] << 48) + rows[1]
+    return positions
+
+
+def sorted_bands(
+    signatures: Iterable[tuple[IntArray, npt.NDArray[np.uint32]]],
+    settings: Settings,
+    limits: Limits,
+) -> Iterator[BandRows]:
+    """The band rows of documents, a band at a time, in the table's order.
+
+    All signatures are read before the first band comes; `limits.reindex_bytes` of bucket keys
+    are in memory, more in a temporary file, and 30 bytes a document for the band being sorted.
+
+    Args:
+        signatures: some at a time, in the order of their ids: int64[n], uint32[n, k].
+        settings: by which they are cut into bands.
+        limits: how much is in memory.
+    """
+    blocks: list[IntArray] = []
+    bands = settings.construction.bands
+    with tempfile.SpooledTemporaryFile(limits.reindex_bytes, prefix="lshdb-") as file:
+        for block, some in signatures:
+            blocks.append(block)
+            keys = banding.bucket_keys(some, settings.construction, settings.seed)
+            with temporary_file_errors():  # the keys of a block: int64[b, m]
+                file.write(keys.T.tobytes())
+        ends = np.cumsum([0, *map(len, blocks)]).tolist()
+        doc_ids = np.concatenate([np.empty(0, dtype=np.int64), *blocks])
+        blocks.clear()
+        keys = np.empty_like(doc_ids)
+        for band in range(bands):
+            for start, end in pairwise(ends):
+                with temporary_file_errors():
+                    file.seek(8 * (bands * start + band * (end - start)))
+                    data = file.read(8 * (end - start))
+                keys[start:end] = np.frombuffer(data, dtype=np.int64)
+            # Documents are in the order of their ids; a stable sort keeps it in each bucket.
+            order = np.argsort(keys, kind="stable")
+            yield band, keys[order], doc_ids[order]
 
 
 class Index:

@@ -20,10 +20,12 @@ from lshdb.errors import DamagedFile, KeyNotFound
 from lshdb.json_text import dumps
 from lshdb.model import Bucket
 from lshdb.options import Parameters, SqlValue
+from lshdb.progress import Progress
 from lshdb.shingling.arrays import IntArray, chunks
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST
+from lshdb.sketching import banding
 from lshdb.sketching.settings import Settings
-from lshdb.store import conditions, guard, readonly_sql, sqlite_errors
+from lshdb.store import conditions, guard, index, readonly_sql, sqlite_errors
 from lshdb.store import statements as sql
 from lshdb.store.connection import file_size
 from lshdb.store.rows import FileState, checked, integers, settings_of, typed
@@ -80,7 +82,15 @@ class StoredFile:
 
 
 class StoreReader:
-    """Reads an open database file; values are typed, and errors are lshdb's."""
+    """Reads an open database file; values are typed, and errors are lshdb's.
+
+    Attributes:
+        indexed_to, indexed_bucket: as in the settings, see schema.sql; None if all band rows are
+            written.
+    """
+
+    indexed_to: int | None
+    indexed_bucket: int | None
 
     def __init__(self, connection: guard.Connection) -> None:
         self.path = connection.path
@@ -102,6 +112,7 @@ class StoreReader:
         row = self._connection.execute(sql.SELECT_SETTINGS).fetchone()
         if row != self._settings_row:
             self._settings = settings_of(row, self.path)
+            self.indexed_to, self.indexed_bucket = typed(row[-2:], int | None, int | None)
             self._settings_row = row
 
     @contextmanager
@@ -155,6 +166,14 @@ class StoreReader:
         """
         limit = -1 if max_rows is None else max_rows
         places, doc_ids = self._of_values(sql.MEMBERS, buckets, first, limit)
+        if self.indexed_to is not None and len(buckets):
+            others, other_ids = self._unindexed_members(buckets)
+            places, doc_ids = np.append(places, others), np.append(doc_ids, other_ids)
+            order = np.lexsort((doc_ids, places))
+            places, doc_ids = places[order], doc_ids[order]
+            if first is not None:
+                ranks = np.arange(len(places)) - places.searchsorted(places)
+                places, doc_ids = places[ranks < first], doc_ids[ranks < first]
         return places[:max_rows], doc_ids[:max_rows]
 
     def documents_of_fingerprints(
@@ -271,17 +290,57 @@ class StoreReader:
         self._check_number(len(found), doc_ids)
         return signatures
 
-    def shared_buckets(self, band: int) -> Iterator[tuple[IntArray, IntArray]]:
-        """The rows of the buckets of a band with two documents or more, some thousands at a time.
+    def shared_buckets(self, progress: Progress) -> Iterator[tuple[IntArray, IntArray]]:
+        """The rows of the buckets of two documents or more, by band, some thousands at a time.
 
         Buckets come one after another, the documents of each in the order of addition.
 
         Yields:
             int64[n], how many documents the bucket of each row has, and int64[n], their doc_ids.
         """
-        for rows in self._connection.parts(sql.SHARED_BUCKETS, band, size=_ROWS_AT_ONCE):
-            table = integers(rows).reshape(-1, 2)
-            yield table[:, 0], table[:, 1]
+        if self.indexed_to is not None:
+            yield from self._shared_with_unindexed()
+            return
+        bands = self.settings.construction.bands
+        for band in range(bands):
+            progress(band, bands, "bands of the index read")
+            for rows in self._connection.parts(sql.SHARED_BUCKETS, band, size=_ROWS_AT_ONCE):
+                table = integers(rows).reshape(-1, 2)
+                yield table[:, 0], table[:, 1]
+
+    def _shared_with_unindexed(self) -> Iterator[tuple[IntArray, IntArray]]:
+        """The same with the band rows that are not in the table yet."""
+        waiting = index.sorted_bands(self.unindexed_signatures(), self.settings, self.limits)
+        for band, keys, doc_ids in waiting:
+            first = keys.searchsorted(self._indexed_bucket() - (band << 48), "right")
+            written = self._integers(sql.ROWS_OF_BAND, band).reshape(-1, 2).T
+            keys = np.append(written[0], keys[first:])
+            doc_ids = np.append(written[1], doc_ids[first:])
+            order = np.lexsort((doc_ids, keys))
+            _, inverse, sizes = np.unique(keys[order], return_inverse=True, return_counts=True)
+            shared = sizes[inverse] > 1
+            yield sizes[inverse][shared], doc_ids[order][shared]
+
+    def _unindexed_members(self, buckets: IntArray) -> tuple[IntArray, IntArray]:
+        """The rows of `members` that are not in the table yet, in any order.
+
+        All signatures of the documents are read: of a million in two seconds.
+        """
+        settings, order = self.settings, np.argsort(buckets)
+        wanted = buckets[order]
+        places, found = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+        for doc_ids, signatures in self.unindexed_signatures():
+            keys = banding.bucket_keys(signatures, settings.construction, settings.seed)
+            rows = index.band_rows(doc_ids, keys)
+            codes = banding.bucket_codes(rows[0], rows[1])
+            at = np.minimum(wanted.searchsorted(codes), len(wanted) - 1)
+            some = (wanted[at] == codes) & (index.positions(rows) > self._indexed_bucket())
+            places.append(order[at[some]])
+            found.append(rows[2][some])
+        return np.concatenate(places), np.concatenate(found)
+
+    def _indexed_bucket(self) -> int:
+        return index.BEFORE_ALL if self.indexed_bucket is None else self.indexed_bucket
 
     def shared_fingerprints(self, max_rows: int) -> tuple[IntArray, IntArray]:
         """The fingerprints that several documents have, and those that more than `max_rows` have.
@@ -293,12 +352,30 @@ class StoreReader:
         return np.maximum(values, ~values), ~values[values < 0]
 
     def all_signatures(
-        self, max_rows: int | None = None
+        self, max_rows: int | None = None, after: int = 0
     ) -> Iterator[tuple[IntArray, npt.NDArray[np.uint32]]]:
-        """All signatures by doc_id, some thousands or `max_rows` a time: int64[n], uint32[n, k]."""
+        """All signatures by doc_id, some thousands or `max_rows` a time: int64[n], uint32[n, k].
+
+        Only those of the documents after the one with the id `after`.
+        """
         size = max_rows or self.limits.documents_read
-        for rows in self._connection.parts(sql.ALL_SIGNATURES, size=size):
+        for rows in self._connection.parts(sql.ALL_SIGNATURES, after, size=size):
             yield self._signature_matrix(rows)
+
+    def indexed(self) -> IntArray:
+        """The documents after `indexed_to` whose band rows are written, or that are gone."""
+        return self._integers(sql.INDEXED)
+
+    def unindexed(self) -> int:
+        """How many documents wait for some of their band rows."""
+        return self._number(sql.COUNT_UNINDEXED)
+
+    def unindexed_signatures(self) -> Iterator[tuple[IntArray, npt.NDArray[np.uint32]]]:
+        """The signatures of the documents that wait for band rows, as `all_signatures`."""
+        indexed = self.indexed()
+        for doc_ids, signatures in self.all_signatures(after=self.indexed_to or 0):
+            waiting = ~np.isin(doc_ids, indexed)
+            yield doc_ids[waiting], signatures[waiting]
 
     def bucket_sizes(self, bucket_keys: IntArray) -> list[Bucket]:
         """The buckets int64[b], one per band, with their numbers of documents."""

@@ -158,6 +158,23 @@ def _lock(descriptor: int) -> bool:
     return True
 
 
+@contextlib.contextmanager
+def alone(path: str) -> Iterator[bool]:
+    """Whether nobody else is within such a block for the same file, until it ends.
+
+    Always true where there are no such locks, as on Windows, or no such file.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        yield True
+        return
+    try:
+        yield fcntl is None or _lock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _in_use(path: Path) -> bool:
     """Whether a running process has a file or directory locked, or perhaps has."""
     try:

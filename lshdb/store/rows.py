@@ -72,7 +72,7 @@ def _other(expected: Any, value: SqlValue) -> DamagedFile:
 
 
 def settings_of(row: Sequence[Any], path: Path) -> Settings:
-    """The settings of a row; its texts may come as bytes.
+    """The settings in a row of SELECT_SETTINGS; its texts may come as bytes.
 
     Raises:
         DamagedFile: it is missing or invalid.
@@ -80,7 +80,7 @@ def settings_of(row: Sequence[Any], path: Path) -> Settings:
     """
     try:
         values: list[Any] = [v.decode() if isinstance(v, bytes) else v for v in row]
-        *own, later = values
+        *own, later, _, _ = values
         if later:
             raise OtherFormat(f"{path} uses what this lshdb does not know: upgrade lshdb")
         threshold, recall, shingle, lanes, construction, sketch, seed, content, passages = own

@@ -3,22 +3,30 @@
 -- Comments stand between statements, where SQLite does not keep them. Every statement ends with a
 -- semicolon at the end of a line; lshdb.store runs them one by one.
 
--- One row. tokenizer and indexed_to are reserved: for the name and version of the tokenizer whose
--- tokens are shingled in place of words, and for the last document whose band rows are written,
--- while others follow. They are NULL; an lshdb that does not know them refuses a file that has one.
+-- One row. tokenizer is reserved, and NULL: for the name and version of the tokenizer whose tokens
+-- are shingled in place of words; an lshdb that does not know it refuses the file. indexed_to and
+-- indexed_bucket are NULL if all band rows are written. While those of a large addition follow,
+-- documents up to indexed_to have all of theirs, later ones those up to indexed_bucket, which is
+-- band_no * 2^48 + bucket_key (NULL: none), and those in the table indexed have theirs, too.
 CREATE TABLE settings (
-    id           INTEGER PRIMARY KEY CHECK (id = 1),
-    threshold    REAL    NOT NULL CHECK (threshold > 0 AND threshold <= 1),
-    recall       REAL    NOT NULL CHECK (recall > 0 AND recall <= 1),
-    shingle      TEXT    NOT NULL,
-    permutations INTEGER NOT NULL CHECK (permutations BETWEEN 16 AND 4096),
-    construction TEXT    NOT NULL,
-    sketch       TEXT    NOT NULL CHECK (sketch IN ('fast', 'minhash')),
-    seed         INTEGER NOT NULL CHECK (seed >= 0),
-    content      INTEGER NOT NULL CHECK (content IN (0, 1)),
-    passages     INTEGER NOT NULL CHECK (passages = 0 OR passages BETWEEN 3 AND 1000),
-    tokenizer    TEXT,
-    indexed_to   INTEGER CHECK (indexed_to >= 0)
+    id             INTEGER PRIMARY KEY CHECK (id = 1),
+    threshold      REAL    NOT NULL CHECK (threshold > 0 AND threshold <= 1),
+    recall         REAL    NOT NULL CHECK (recall > 0 AND recall <= 1),
+    shingle        TEXT    NOT NULL,
+    permutations   INTEGER NOT NULL CHECK (permutations BETWEEN 16 AND 4096),
+    construction   TEXT    NOT NULL,
+    sketch         TEXT    NOT NULL CHECK (sketch IN ('fast', 'minhash')),
+    seed           INTEGER NOT NULL CHECK (seed >= 0),
+    content        INTEGER NOT NULL CHECK (content IN (0, 1)),
+    passages       INTEGER NOT NULL CHECK (passages = 0 OR passages BETWEEN 3 AND 1000),
+    tokenizer      TEXT,
+    indexed_to     INTEGER CHECK (indexed_to >= 0),
+    indexed_bucket INTEGER
+) STRICT;
+
+-- Documents above settings.indexed_to whose band rows were written at once, or that were removed.
+CREATE TABLE indexed (
+    doc_id INTEGER PRIMARY KEY
 ) STRICT;
 
 -- Reserved for texts, such as a template, that documents may share without being similar.

@@ -6,7 +6,7 @@ number of them.
 
 SELECT_SETTINGS = """
     SELECT threshold, recall, shingle, permutations, construction, sketch, seed, content, passages,
-        tokenizer IS NOT NULL OR indexed_to IS NOT NULL OR EXISTS (SELECT 1 FROM main.base_texts)
+        tokenizer IS NOT NULL OR EXISTS (SELECT 1 FROM main.base_texts), indexed_to, indexed_bucket
     FROM main.settings"""
 WHOLE_SETTINGS = "SELECT * FROM settings"
 WRITE_SETTINGS = """
@@ -18,7 +18,20 @@ WRITE_SETTINGS = """
 APPLICATION_ID = "PRAGMA main.application_id"
 USER_VERSION = "PRAGMA main.user_version"
 
-LAST_DOC_ID = "SELECT coalesce(max(doc_id), 0) FROM documents"
+# Also of documents that were removed before their band rows were written.
+LAST_DOC_ID = """
+    SELECT max(coalesce((SELECT max(doc_id) FROM documents), 0),
+        coalesce((SELECT max(doc_id) FROM indexed), 0),
+        coalesce((SELECT indexed_to FROM settings WHERE id = 1), 0))"""
+SET_INDEXED = "UPDATE settings SET indexed_to = ?, indexed_bucket = ? WHERE id = 1"
+NOTE_INDEXED = """
+    INSERT OR IGNORE INTO indexed SELECT ?1 FROM settings WHERE id = 1 AND indexed_to < ?1"""
+INDEXED = "SELECT doc_id FROM indexed ORDER BY doc_id"
+DELETE_INDEXED = "DELETE FROM indexed"
+COUNT_UNINDEXED = """
+    SELECT count(*) FROM documents
+    WHERE doc_id > (SELECT indexed_to FROM settings WHERE id = 1) AND shingles > 0
+        AND doc_id NOT IN (SELECT doc_id FROM indexed)"""
 KNOWN_DOCUMENTS = """
     SELECT d.key, d.doc_id, d.digest, d.metadata
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.key = wanted.value"""
@@ -123,7 +136,7 @@ METADATA_AND_TEXT_OF = """
 SIGNATURES = """
     SELECT s.doc_id, s.signature
     FROM json_each(?) AS wanted CROSS JOIN signatures AS s ON s.doc_id = wanted.value"""
-ALL_SIGNATURES = "SELECT doc_id, signature FROM signatures ORDER BY doc_id"
+ALL_SIGNATURES = "SELECT doc_id, signature FROM signatures WHERE doc_id > ? ORDER BY doc_id"
 KEYS_AFTER = """
     SELECT doc_id, key FROM documents WHERE doc_id > ? ORDER BY doc_id LIMIT ?"""
 KEYS_FROM = "SELECT key FROM documents WHERE key >= ? ORDER BY key LIMIT ?"
@@ -141,6 +154,7 @@ SHARED_BUCKETS = """
     FROM (SELECT bucket_key, count(*) AS documents FROM bands WHERE band_no = ?1
           GROUP BY bucket_key HAVING count(*) > 1) AS shared
     CROSS JOIN bands AS b ON b.band_no = ?1 AND b.bucket_key = shared.bucket_key"""
+ROWS_OF_BAND = "SELECT bucket_key, doc_id FROM bands WHERE band_no = ?"
 BYTES = """
     SELECT coalesce(length(CAST(d.content AS BLOB)), 0)
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
@@ -258,6 +272,9 @@ ORDER BY documents.number
 
 WRITES = (
     WRITE_SETTINGS,
+    SET_INDEXED,
+    NOTE_INDEXED,
+    DELETE_INDEXED,
     INSERT_DOCUMENT,
     UPDATE_DOCUMENT,
     UPDATE_METADATA,

@@ -203,6 +203,18 @@ class Store(lookups.StoreReader):
         """Delete the rows of a decision."""
         self._run_many(sql.DELETE_DECISION, [(decision,)])
 
+    def set_indexed(self, to: int | None, bucket: int | None) -> None:
+        """Note which band rows are written, see schema.sql; None for all."""
+        self._run_many(sql.SET_INDEXED, [(to, bucket)])
+        if to is None:
+            self._rows(sql.DELETE_INDEXED)
+        self._read_settings()
+
+    def note_indexed(self, doc_ids: Iterable[int]) -> None:
+        """Note that documents need no late band rows: they have them, or are removed."""
+        if self.indexed_to is not None:
+            self._run_many(sql.NOTE_INDEXED, ((doc_id,) for doc_id in doc_ids))
+
     def set_index(self, settings: Settings) -> None:
         """Write the threshold, recall and construction of the index."""
         with sqlite_errors.translated_errors(self.path):

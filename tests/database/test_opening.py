@@ -55,7 +55,6 @@ REFUSED: dict[str, tuple[bytes | list[str], type[StoreError], str]] = {
         ["PRAGMA user_version = 3"], OtherFormat, "format 3, .* 4: add the documents to a new file"
     ),
     "tokens": (["UPDATE settings SET tokenizer = 'code 1'"], OtherFormat, "upgrade lshdb"),
-    "an index not complete": (["UPDATE settings SET indexed_to = 0"], OtherFormat, "upgrade lshdb"),
     "base texts": (
         ["INSERT INTO base_texts VALUES ('a', x'', 'b')"], OtherFormat, "upgrade lshdb"
     ),

@@ -50,7 +50,7 @@ SCANS_ON_PURPOSE = {
     "BAND_ROWS",
     "FINGERPRINT_ROWS",
     "ALL_AS_STORED",
-    "ALL_SIGNATURES",
+    "INDEXED",
     # Each document of a temporary file.
     "WAITING_LONGEST",
     "WAITING_LAST",
@@ -93,7 +93,7 @@ def plan(connection: sqlite3.Connection, sql: str) -> list[str]:
 
 def scans(details: list[str]) -> list[str]:
     """Those lines of a plan that read the whole of a table of the file."""
-    harmless = ("VIRTUAL TABLE", "CONSTANT ROWS", *(f"SCAN {view}" for view in VIEWS))
+    harmless = ("VIRTUAL TABLE", "CONSTANT ROW", *(f"SCAN {view}" for view in VIEWS))
     return [
         line
         for line in details

@@ -263,6 +263,9 @@ class Sweep:
         threshold = self._check(path, where, deep=bench is self._small)
         if contents(path) != bench.after[operation.name]:
             self._wrong(f"{where}: doing it again did not complete it")
+        with lshdb.open(path, mode="read") as db:
+            if db.info().unindexed:
+                self._wrong(f"{where}: doing it again left band rows to be written")
         if threshold != (LOWER if operation.name == "reindex" else THRESHOLD):
             self._wrong(f"{where}: threshold {threshold} in the end")
 

@@ -18,8 +18,10 @@ from lshdb.errors import KeyNotFound
 THRESHOLD: Final = 0.7
 LOWER: Final = 0.5
 """The thresholds of a file, and after reindexing."""
-SMALL: Final = lshdb.Limits(batch_documents=15, documents_read=20, reindex_bytes=4_000)
-"""Small batches, so that there are many moments between them."""
+SMALL: Final = lshdb.Limits(
+    batch_documents=15, documents_read=20, reindex_bytes=4_000, reindex_rows=10, late_from=15
+)
+"""Small batches, so that there are many moments between them; most band rows come late."""
 
 Elements: TypeAlias = frozenset[int]
 State: TypeAlias = dict[str, Elements]

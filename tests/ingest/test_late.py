@@ -1,0 +1,168 @@
+"""Band rows that are written after all documents: the same as if written at once, at any moment."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import helpers
+import inspection
+import pytest
+
+import lshdb
+from lshdb.errors import StoreError
+from lshdb.store import late
+
+LIMITS = lshdb.Limits(batch_documents=50, late_from=50, reindex_rows=20, documents_read=30)
+DOCUMENTS = [
+    (f"d{i}", f"the {i // 3} fox and the {i // 3 + 1} grapes hung {i % 3}") for i in range(300)
+]
+Open = Callable[..., lshdb.Database]
+
+
+class Killed(Exception):
+    pass
+
+
+@pytest.fixture
+def stopped(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Stop the pass after some of its transactions, as a kill does; never with 0."""
+
+    def stop(steps: int) -> None:
+        own, left = late._some_rows, itertools.count(steps - 1, -1)
+
+        def some_rows(*arguments: Any) -> int:
+            if not next(left):
+                raise Killed
+            return own(*arguments)
+
+        monkeypatch.setattr(late, "_some_rows", some_rows)
+        monkeypatch.setattr(late, "_SECONDS", 0.0)
+
+    return stop
+
+
+def added(path: Path, **options: Any) -> lshdb.Database:
+    return helpers.database_of(path, (), shingle="word:2", passages=4, **options)
+
+
+def at_once(path: Path) -> lshdb.Database:
+    database = added(path)
+    database.add_many(DOCUMENTS, index="now", workers=0)
+    return database
+
+
+def test_a_large_addition_gives_the_same_file(tmp_path: Path) -> None:
+    seen: list[int] = []
+    with added(tmp_path / "late.db", limits=LIMITS) as database, at_once(tmp_path / "now.db"):
+        database.add_many(
+            DOCUMENTS, workers=0, on_batch=lambda _: seen.append(database.info().unindexed)
+        )
+    assert seen == [0, 50, 100, 150, 200, 250]
+    assert inspection.contents(tmp_path / "late.db") == inspection.contents(tmp_path / "now.db")
+
+
+@pytest.mark.parametrize("steps", [1, 8, 200])
+def test_a_stopped_pass_is_seen_by_nobody_and_completed(
+    tmp_path: Path, stopped: Callable[[int], None], steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        added(tmp_path / "late.db", limits=LIMITS) as database,
+        at_once(tmp_path / "now.db") as now,
+    ):
+        stopped(steps)
+        with pytest.raises(Killed):
+            database.add_many(DOCUMENTS, workers=0)
+        monkeypatch.undo()
+        assert database.info().unindexed == 250
+        assert lshdb.check(database.path, deep=True).ok
+        for ask in (
+            lambda db: [*db.pairs()],
+            lambda db: [*db.clusters()],
+            lambda db: [*db.passage_pairs()],
+            lambda db: [db.query(text, top=2) for _, text in DOCUMENTS[::29]],
+            lambda db: [*db.query_many(DOCUMENTS[::7])],
+            lambda db: [*db.query_many(DOCUMENTS[::7], threshold=0.4)],
+        ):
+            assert ask(database) == ask(now)
+        assert lshdb.check(database.path, repair=True).ok
+    assert inspection.contents(tmp_path / "late.db") == inspection.contents(tmp_path / "now.db")
+
+
+@pytest.mark.parametrize("steps", [0, 1, 30])
+def test_writers_beside_the_pass(
+    tmp_path: Path, stopped: Callable[[int], None], steps: int
+) -> None:
+    """Another connection changes, removes and adds documents before, amid and after the pass."""
+    changes = [(key, text.replace("fox", "crow")) for key, text in DOCUMENTS[3::17]]
+
+    def change(database: lshdb.Database, number: int) -> None:
+        database.add_many(changes[number : number + 1], workers=0)
+        database.remove(DOCUMENTS[number + 100][0])
+        database.remove(DOCUMENTS[number + 285][0])
+        database.add(f"new{number}", f"sour grapes {number} and the fox")
+
+    numbers: Iterator[int] = iter(range(10))
+    with (
+        added(tmp_path / "late.db", limits=LIMITS) as database,
+        lshdb.open(tmp_path / "late.db") as beside,
+        at_once(tmp_path / "now.db") as now,
+    ):
+        if steps:
+            stopped(10_000)
+
+        def progress(done: int, total: int | None, unit: str) -> None:
+            if unit == "rows of the index" and done >= 20 * steps:
+                for number in itertools.islice(numbers, 1):
+                    change(beside, number)
+
+        database.add_many(DOCUMENTS, workers=0, progress=progress)
+        done = 10 - len([*numbers])
+        assert done == 10
+        for number in range(done):
+            change(now, number)
+        assert lshdb.check(database.path, deep=True).ok
+        assert database.info().unindexed == 0
+    late_rows, rows = (inspection.contents(tmp_path / f"{one}.db") for one in ("late", "now"))
+    assert late_rows == rows
+
+
+def test_reindex_ends_the_pass(tmp_path: Path) -> None:
+    with added(tmp_path / "late.db", limits=LIMITS) as database:
+        with lshdb.open(tmp_path / "late.db") as beside:
+
+            def progress(done: int, total: int | None, unit: str) -> None:
+                if unit == "rows of the index" and beside.settings.threshold != 0.5:
+                    beside.reindex(threshold=0.5)
+
+            database.add_many(DOCUMENTS, workers=0, progress=progress)
+        assert database.info().unindexed == 0
+    inspection.check(tmp_path / "late.db")
+
+
+def test_ids_of_removed_documents_do_not_come_back(tmp_path: Path, stopped: Any) -> None:
+    with added(tmp_path / "late.db", limits=LIMITS) as database:
+        stopped(1)
+        with pytest.raises(Killed):
+            database.add_many(DOCUMENTS, workers=0)
+        last = database.store.last_doc_id()
+        database.remove(DOCUMENTS[-1][0])
+        assert database.store.last_doc_id() == last
+
+
+def test_a_full_disk_says_that_documents_are_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise StoreError("the disk is full")
+
+    with added(tmp_path / "late.db", limits=LIMITS) as database:
+        monkeypatch.setattr(late, "_some_rows", full)
+        with pytest.raises(StoreError, match="full; the documents are all stored"):
+            database.add_many(DOCUMENTS, workers=0)
+        monkeypatch.undo()
+        database.add("one", "more")
+        assert (len(database), database.info().unindexed) == (301, 0)
+    inspection.check(tmp_path / "late.db")
