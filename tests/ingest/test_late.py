@@ -113,7 +113,7 @@ def test_writers_beside_the_pass(
         if steps:
             stopped(10_000)
 
-        def progress(done: int, total: int | None, unit: str) -> None:
+        def progress(done: int, _: int | None, unit: str) -> None:
             if unit == "rows of the index" and done >= 20 * steps:
                 for number in itertools.islice(numbers, 1):
                     change(beside, number)
@@ -133,7 +133,7 @@ def test_reindex_ends_the_pass(tmp_path: Path) -> None:
     with added(tmp_path / "late.db", limits=LIMITS) as database:
         with lshdb.open(tmp_path / "late.db") as beside:
 
-            def progress(done: int, total: int | None, unit: str) -> None:
+            def progress(_: int, __: int | None, unit: str) -> None:
                 if unit == "rows of the index" and beside.settings.threshold != 0.5:
                     beside.reindex(threshold=0.5)
 
