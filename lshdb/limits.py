@@ -43,11 +43,12 @@ class Limits:
     """Documents or buckets per statement, whose JSON then has some 100 KB; and signatures in memory
     when all are read, 5 MB of 128 lanes."""
 
-    reindex_bytes: int = 160_000_000
-    """Bytes of bucket keys in memory while an index is rebuilt: a million documents in 20 bands
-    need no file."""
-    reindex_rows: int = 50_000
-    """Band rows inserted at once."""
+    reindex_bytes: int = 32_000_000
+    """Bytes of band rows in memory, 12 each, while an index is rebuilt or written late; more are in
+    a temporary file."""
+    reindex_rows: int = 1_000_000
+    """Band rows sorted and inserted at once, 50 MB: those written late in a transaction of a
+    second."""
 
     # reading
 

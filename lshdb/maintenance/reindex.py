@@ -129,10 +129,8 @@ def rebuild_bands(
             progress(documents, total, "rows")
 
     index.clear(BANDS)
-    for band, keys, doc_ids in sorted_bands(read(), settings, index.limits):
-        for part in arrays.chunks(len(keys), index.limits.reindex_rows):
-            columns = np.broadcast_to(band, len(keys[part])), keys[part], doc_ids[part]
-            index.insert(BANDS, np.stack(columns))
-            rows += len(keys[part])
-            progress(documents + rows, total, "rows")
+    for some in sorted_bands(read(), settings, index.limits):
+        index.insert_band(some)
+        rows += len(some.keys)
+        progress(documents + rows, total, "rows")
     return rows

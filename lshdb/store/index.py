@@ -3,14 +3,14 @@
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.json_text import dumps
 from lshdb.limits import Limits
-from lshdb.shingling.arrays import IntArray, chunks
+from lshdb.shingling.arrays import IntArray, chunks, chunks_of
 from lshdb.sketching import banding
 from lshdb.sketching.settings import Settings
 from lshdb.store import statements as sql
@@ -21,13 +21,27 @@ from lshdb.store.rows import integers
 IndexRows = IntArray
 """Rows of a table, as the columns int64[3, n] in the table's order."""
 
-BandRows = tuple[int, IntArray, IntArray]
-"""A band, and rows of it in order: bucket keys int64[n] and doc_ids int64[n]."""
+_EDGES = np.arange(-32, 33) << 42
+"""Where parts of a band's bucket keys, which have 48 bits and a sign, begin and end."""
 BEFORE_ALL = -(1 << 48)
 """settings.indexed_bucket before the first bucket."""
 SLOTS = sql.SLOTS
 _ROWS = 100_000
 """Rows that are Python's objects at once."""
+
+
+class BandRows(NamedTuple):
+    """All rows of a band with bucket keys from `low` to below `high`.
+
+    Attributes:
+        keys, doc_ids: int64[n] both, in order.
+    """
+
+    band: int
+    low: int
+    high: int
+    keys: IntArray
+    doc_ids: IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,37 +109,53 @@ def sorted_bands(
     settings: Settings,
     limits: Limits,
 ) -> Iterator[BandRows]:
-    """The band rows of documents, a band at a time, in the table's order.
+    """The band rows of documents in the table's order, some at a time (`limits.reindex_rows`).
 
-    All signatures are read before the first band comes; `limits.reindex_bytes` of bucket keys
-    are in memory, more in a temporary file, and 30 bytes a document for the band being sorted.
+    All signatures are read before the first rows come. Those of each block are sorted and kept, in
+    a temporary file beyond `limits.reindex_bytes`; then the blocks' parts are sorted together.
 
     Args:
-        signatures: some at a time, in the order of their ids: int64[n], uint32[n, k].
+        signatures: blocks of them, in the order of their ids: int64[n], uint32[n, k].
         settings: by which they are cut into bands.
         limits: how much is in memory.
     """
-    blocks: list[IntArray] = []
     bands = settings.construction.bands
+    blocks: list[tuple[int, int, type[np.generic], int]] = []
+    offsets = [np.zeros((bands, len(_EDGES)), dtype=np.int64)]
     with tempfile.SpooledTemporaryFile(limits.reindex_bytes, prefix="lshdb-") as file:
-        for block, some in signatures:
-            blocks.append(block)
-            keys = banding.bucket_keys(some, settings.construction, settings.seed)
-            with temporary_file_errors():  # the keys of a block: int64[b, m]
-                file.write(keys.T.tobytes())
-        ends = np.cumsum([0, *map(len, blocks)]).tolist()
-        doc_ids = np.concatenate([np.empty(0, dtype=np.int64), *blocks])
-        blocks.clear()
-        keys = np.empty_like(doc_ids)
+        for doc_ids, some in signatures:
+            if not len(doc_ids):
+                continue
+            keys = banding.bucket_keys(some, settings.construction, settings.seed).T
+            order = np.argsort(keys, axis=1)
+            keys = np.take_along_axis(keys, order, axis=1)
+            offsets.append(np.stack([band.searchsorted(_EDGES) for band in keys]))
+            first, last = doc_ids[[0, -1]].tolist()
+            small = np.uint32 if last - first < 1 << 32 else np.int64
+            with temporary_file_errors():
+                blocks.append((file.tell(), len(doc_ids), small, first))
+                file.write(keys.tobytes())
+                file.write((doc_ids - first).astype(small)[order].tobytes())
+        sizes = np.diff(np.sum(offsets, axis=0))
         for band in range(bands):
-            for start, end in pairwise(ends):
-                with temporary_file_errors():
-                    file.seek(8 * (bands * start + band * (end - start)))
-                    data = file.read(8 * (end - start))
-                keys[start:end] = np.frombuffer(data, dtype=np.int64)
-            # Documents are in the order of their ids; a stable sort keeps it in each bucket.
-            order = np.argsort(keys, kind="stable")
-            yield band, keys[order], doc_ids[order]
+            for part in chunks_of(sizes[band], limits.reindex_rows):
+                low, high = part.start, min(part.stop, len(_EDGES) - 1)
+                all_keys = [np.empty(0, dtype=np.int64)]
+                all_ids = [np.empty(0, dtype=np.int64)]
+                for (place, count, kind, first), ends in zip(blocks, offsets[1:], strict=True):
+                    begin, end = ends[band, [low, high]].tolist()
+                    width = np.dtype(kind).itemsize
+                    with temporary_file_errors():
+                        file.seek(place + 8 * (count * band + begin))
+                        keys_data = file.read(8 * (end - begin))
+                        file.seek(place + 8 * count * bands + width * (count * band + begin))
+                        ids_data = file.read(width * (end - begin))
+                    all_keys.append(np.frombuffer(keys_data, dtype=np.int64))
+                    all_ids.append(np.frombuffer(ids_data, dtype=kind).astype(np.int64) + first)
+                keys, doc_ids = np.concatenate(all_keys), np.concatenate(all_ids)
+                order = np.lexsort((doc_ids, keys))
+                low, high = int(_EDGES[low]), int(_EDGES[high])
+                yield BandRows(band, low, high, keys[order], doc_ids[order])
 
 
 class Index:
@@ -172,6 +202,11 @@ class Index:
     def delete_signatures(self, doc_ids: Iterable[int]) -> None:
         """Delete the signatures of documents, if they exist."""
         self._connection.run_many(sql.DELETE_SIGNATURE, ((doc_id,) for doc_id in doc_ids))
+
+    def insert_band(self, rows: BandRows, which: IntArray | slice = slice(None)) -> None:
+        """Insert rows of a band, all or those at int64[m]."""
+        keys, doc_ids = rows.keys[which], rows.doc_ids[which]
+        self.insert(BANDS, np.stack((np.broadcast_to(rows.band, len(keys)), keys, doc_ids)))
 
     def insert_bands(self, doc_ids: IntArray, bucket_keys: Sequence[IntArray]) -> None:
         """Insert the band rows of documents int64[n].

@@ -10,19 +10,15 @@ is in the settings (see schema.sql), so that after a kill the next writer goes o
 
 from __future__ import annotations
 
-import time
 from itertools import chain
 
 import numpy as np
 
 from lshdb.errors import StoreError
 from lshdb.progress import Progress, silent
-from lshdb.store.index import BANDS, BEFORE_ALL, BandRows, sorted_bands
+from lshdb.store.index import BEFORE_ALL, sorted_bands
 from lshdb.store.partial_files import alone
 from lshdb.store.store import Store
-
-_SECONDS = 1.0
-"""Of a transaction of the pass: other writers wait no longer."""
 
 
 def complete(store: Store, progress: Progress = silent) -> None:
@@ -58,33 +54,19 @@ def _complete(store: Store, progress: Progress) -> None:
     with store.reading():
         rows = sorted_bands(store.unindexed_signatures(), store.settings, store.limits)
         rows = chain([next(rows)], rows)  # reads all signatures now
-    bands = store.settings.construction.bands
-    for band, keys, doc_ids in rows:
-        start = int(keys.searchsorted(state[1] - (band << 48), "right"))
-        while start < len(keys):
-            with store.writing():
-                if (store.indexed_to, store.indexed_bucket) != state:
-                    return  # another process has rebuilt the index
-                start = _some_rows(store, (band, keys, doc_ids), start)
-                state = state[0], (band << 48) + int(keys[start - 1])
-                store.set_indexed(*state)
-            progress(band * len(keys) + start, bands * len(keys), "rows of the index")
+    done, total = 0, store.unindexed() * store.settings.construction.bands
+    for some in rows:
+        end = (some.band << 48) + some.high - 1
+        start = int(some.keys.searchsorted(state[1] - (some.band << 48), "right"))
+        with store.writing():
+            if (store.indexed_to, store.indexed_bucket) != state:
+                return  # another process has rebuilt the index
+            missing = start + np.flatnonzero(~np.isin(some.doc_ids[start:], store.indexed()))
+            store.index.insert_band(some, missing)
+            state = state[0], max(state[1], end)
+            store.set_indexed(*state)
+        done += len(some.keys)
+        progress(done, total, "rows of the index")
     with store.writing():
         if (store.indexed_to, store.indexed_bucket) == state:
             store.set_indexed(None, None)
-
-
-def _some_rows(store: Store, rows: BandRows, start: int) -> int:
-    """Write rows of whole buckets from `start` on, for a second; return where the next begin."""
-    band, keys, doc_ids = rows
-    indexed = store.indexed()
-    end_time = time.monotonic() + _SECONDS
-    while True:
-        last = min(start + store.limits.reindex_rows, len(keys)) - 1
-        end = int(keys.searchsorted(keys[last], "right"))
-        some = start + np.flatnonzero(~np.isin(doc_ids[start:end], indexed))
-        columns = np.broadcast_to(band, len(some)), keys[some], doc_ids[some]
-        store.index.insert(BANDS, np.stack(columns))
-        if end == len(keys) or time.monotonic() > end_time:
-            return end
-        start = end

@@ -311,11 +311,12 @@ class StoreReader:
     def _shared_with_unindexed(self) -> Iterator[tuple[IntArray, IntArray]]:
         """The same with the band rows that are not in the table yet."""
         waiting = index.sorted_bands(self.unindexed_signatures(), self.settings, self.limits)
-        for band, keys, doc_ids in waiting:
-            first = keys.searchsorted(self._indexed_bucket() - (band << 48), "right")
-            written = self._integers(sql.ROWS_OF_BAND, band).reshape(-1, 2).T
-            keys = np.append(written[0], keys[first:])
-            doc_ids = np.append(written[1], doc_ids[first:])
+        for some in waiting:
+            first = some.keys.searchsorted(self._indexed_bucket() - (some.band << 48), "right")
+            found = self._integers(sql.ROWS_OF_BAND, some.band, some.low, some.high)
+            written = found.reshape(-1, 2).T
+            keys = np.append(written[0], some.keys[first:])
+            doc_ids = np.append(written[1], some.doc_ids[first:])
             order = np.lexsort((doc_ids, keys))
             _, inverse, sizes = np.unique(keys[order], return_inverse=True, return_counts=True)
             shared = sizes[inverse] > 1

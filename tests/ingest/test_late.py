@@ -13,7 +13,7 @@ import pytest
 
 import lshdb
 from lshdb.errors import StoreError
-from lshdb.store import late
+from lshdb.store.index import Index
 
 LIMITS = lshdb.Limits(batch_documents=50, late_from=50, reindex_rows=20, documents_read=30)
 DOCUMENTS = [
@@ -31,15 +31,14 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Stop the pass after some of its transactions, as a kill does; never with 0."""
 
     def stop(steps: int) -> None:
-        own, left = late._some_rows, itertools.count(steps - 1, -1)
+        own, left = Index.insert_band, itertools.count(steps - 1, -1)
 
-        def some_rows(*arguments: Any) -> int:
+        def insert_band(*arguments: Any) -> None:
             if not next(left):
                 raise Killed
-            return own(*arguments)
+            own(*arguments)
 
-        monkeypatch.setattr(late, "_some_rows", some_rows)
-        monkeypatch.setattr(late, "_SECONDS", 0.0)
+        monkeypatch.setattr(Index, "insert_band", insert_band)
 
     return stop
 
@@ -92,9 +91,7 @@ def test_a_stopped_pass_is_seen_by_nobody_and_completed(
 
 
 @pytest.mark.parametrize("steps", [0, 1, 30])
-def test_writers_beside_the_pass(
-    tmp_path: Path, stopped: Callable[[int], None], steps: int
-) -> None:
+def test_writers_beside_the_pass(tmp_path: Path, steps: int) -> None:
     """Another connection changes, removes and adds documents before, amid and after the pass."""
     changes = [(key, text.replace("fox", "crow")) for key, text in DOCUMENTS[3::17]]
 
@@ -110,8 +107,6 @@ def test_writers_beside_the_pass(
         lshdb.open(tmp_path / "late.db") as beside,
         at_once(tmp_path / "now.db") as now,
     ):
-        if steps:
-            stopped(10_000)
 
         def progress(done: int, _: int | None, unit: str) -> None:
             if unit == "rows of the index" and done >= 20 * steps:
@@ -155,11 +150,11 @@ def test_ids_of_removed_documents_do_not_come_back(tmp_path: Path, stopped: Any)
 def test_a_full_disk_says_that_documents_are_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> int:
+    def full(*_: object) -> None:
         raise StoreError("the disk is full")
 
     with added(tmp_path / "late.db", limits=LIMITS) as database:
-        monkeypatch.setattr(late, "_some_rows", full)
+        monkeypatch.setattr(Index, "insert_band", full)
         with pytest.raises(StoreError, match="full; the documents are all stored"):
             database.add_many(DOCUMENTS, workers=0)
         monkeypatch.undo()
