@@ -46,7 +46,6 @@ def test_a_benchmark_writes_its_figures(
         monkeypatch.setattr(module, "measure", run_here)
     out = tmp_path / "out.json"
     options = ["--quick", "--shingle", "word:3", "--documents", "40", "--json", str(out)]
-    options += ["--sets", "200"] if benchmark == "scale" else []
     # Peers are other projects' affair, except that those installed take the same documents.
     used = [name for name in engines.NAMES if engines.installed(name) is not None]
     used = used if benchmark == "kernels" else ["lshdb"]

@@ -149,29 +149,15 @@ def _parser() -> argparse.ArgumentParser:
         own = commands.add_parser(
             name, parents=[common], help=_first_line(module), description=module.__doc__
         )
-        if name == "scale":
-            _add_sets(own)
         if (peers := ALONE.get(f"{name} --peers")) is not None:
             own.add_argument("--peers", action="store_true", help=_first_line(peers))
         if name == "against":
             own.add_argument("revision", metavar="REV", help="the earlier version, for git")
-    _add_sets(commands.add_parser("all", parents=[common], help="every benchmark"))
+    commands.add_parser("all", parents=[common], help="every benchmark")
     table = commands.add_parser("table", help="print the table of the documentation from JSON")
     table.add_argument("results", type=Path, metavar="RESULTS.json", nargs="+")
     table.add_argument("--brief", action="store_true", help="only the rows of the README's")
     return parser
-
-
-def _add_sets(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--sets",
-        type=_count,
-        nargs="?",
-        const=0,
-        metavar="N",
-        help=f"also add N sets (default {scale.SETS_FULL:,}; "
-        f"quick: {scale.SETS_QUICK:,}); `all` always does",
-    )
 
 
 def _first_line(module: ModuleType) -> str:
@@ -198,9 +184,6 @@ def _options(given: argparse.Namespace) -> Options:
     missing = [name for name in wanted if installed(name) is None]
     for name in missing if given.command in (*WITH_PEERS, "all") else ():
         print(f"scripts/bench: {name} is not installed and left out", file=sys.stderr)
-    sets = getattr(given, "sets", None)
-    if sets == 0 or (sets is None and given.command == "all"):
-        sets = given.documents or (scale.SETS_QUICK if given.quick else scale.SETS_FULL)
     return Options(
         engines=tuple(name for name in wanted if name not in missing),
         quick=given.quick,
@@ -208,7 +191,6 @@ def _options(given: argparse.Namespace) -> Options:
         size=given.size,
         shingle=given.shingle,
         input=given.input,
-        sets=sets or 0,
         repeat=given.repeat or (1 if given.quick else 3),
         against=getattr(given, "revision", ""),
         directory=given.directory,

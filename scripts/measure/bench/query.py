@@ -49,7 +49,12 @@ def _queries(lab: Lab, case: str, corpus: Corpus, names: Any) -> None:
 
 
 def ask(
-    lab: Lab, corpus: Corpus, queries: Path, database: Path | None, engine: str = OWN
+    lab: Lab,
+    corpus: Corpus,
+    queries: Path,
+    database: Path | None,
+    engine: str = OWN,
+    group: Path | None = None,
 ) -> Values:
     """Ask an engine for all queries; lshdb has indexed the documents in a file."""
     done = lab.task(
@@ -60,6 +65,7 @@ def ask(
         limit=corpus.documents,
         queries=queries,
         database=database if engine == OWN else None,
+        group=group,
     )
     return with_peak(done.result, done.measured)
 

@@ -9,7 +9,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -19,6 +20,11 @@ MEMORY_METHOD: Final = (
     "the sum of the resident sets of the process and all its descendants, from /proc every 50 ms, "
     "shared pages counted in each"
 )
+_GROUPS: Final = {
+    Path("/sys/fs/cgroup"): "memory.max",
+    Path("/sys/fs/cgroup/memory"): "memory.limit_in_bytes",
+}
+"""Where control groups are made, in version 2 and 1, and the file of the limit."""
 _INTERVAL: Final = 0.05
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _METER: Final = Path(__file__).with_name("meter.py")
@@ -60,8 +66,12 @@ def measure(
     sample: bool = True,
     variables: Mapping[str, str] | None = None,
     directory: Path | None = None,
+    group: Path | None = None,
 ) -> Measured:
-    """Run a command to its end, in this directory or another; CommandFailed if it fails."""
+    """Run a command to its end, in this directory or another; CommandFailed if it fails.
+
+    `group` is the control group that it runs in, see memory_group.
+    """
     begun = time.perf_counter()
     reading, writing = os.pipe()
     meter = [sys.executable, "-I", "-S", str(_METER), str(writing)]
@@ -70,7 +80,7 @@ def measure(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**os.environ, **(variables or {})},
+        env={**os.environ, **(variables or {}), **({"GROUP": str(group)} if group else {})},
         encoding="utf-8",
         cwd=directory,
         pass_fds=(writing,),
@@ -145,9 +155,32 @@ def lshdb_command() -> list[str | Path]:
     return [script] if script.exists() else [sys.executable, "-m", "lshdb"]
 
 
-def lshdb(*arguments: str | Path, sample: bool = True) -> Measured:
+def lshdb(*arguments: str | Path, sample: bool = True, group: Path | None = None) -> Measured:
     """Run and measure a command of lshdb."""
-    return measure([*lshdb_command(), *arguments], sample=sample)
+    return measure([*lshdb_command(), *arguments], sample=sample, group=group)
+
+
+@contextmanager
+def memory_group(limit: int) -> Iterator[Path | None]:
+    """A control group of Linux with a limit of memory in bytes, page cache included.
+
+    None without a limit, or where none can be made: only root can, and not everywhere.
+    """
+    for root, file in _GROUPS.items():
+        group = root / f"lshdb-{os.getpid()}"
+        try:
+            if not limit or not (root / "cgroup.procs").exists():
+                continue
+            group.mkdir()
+            (group / file).write_text(str(limit))
+        except OSError:
+            continue
+        try:
+            yield group
+        finally:
+            group.rmdir()
+        return
+    yield None
 
 
 def own_script(name: str, *arguments: str) -> list[str | Path]:

@@ -59,17 +59,6 @@ def texts(
             yield str(start + row), " ".join([words[word] for word in own])
 
 
-def sets(count: int, size: int, *, seed: int = 1) -> Iterator[tuple[str, list[int]]]:
-    """Keys and sets of `size` integers; every tenth is an earlier one with some changed."""
-    rng = np.random.default_rng(seed)
-    for start in range(0, count, _CHUNK):
-        chunk = rng.integers(0, 1 << 40, (_CHUNK, size))
-        for row in range(9, _CHUNK, 10):
-            chunk[row, size // 20 + 1 :] = chunk[row - 1, size // 20 + 1 :]
-        for row in range(min(_CHUNK, count - start)):
-            yield str(start + row), chunk[row].tolist()
-
-
 @functools.lru_cache(maxsize=4)
 def _vocabulary(seed: int) -> tuple[list[str], dict[str, Any]]:
     """Distinct words of 2 to 12 letters, the frequent ones short; and the generator's state."""

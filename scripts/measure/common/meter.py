@@ -15,6 +15,9 @@ import time
 def main() -> None:
     descriptor, command = int(sys.argv[1]), sys.argv[2:]
     os.set_inheritable(descriptor, False)
+    if group := os.environ.pop("GROUP", None):
+        with open(f"{group}/cgroup.procs", "w") as processes:
+            processes.write(str(os.getpid()))
     begun = time.perf_counter()
     pid = os.posix_spawnp(command[0], command, os.environ)
     _, status, usage = os.wait4(pid, 0)

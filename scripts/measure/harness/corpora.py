@@ -6,6 +6,7 @@ numbered, so that all engines name a document by its position.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import os
@@ -13,11 +14,11 @@ import random
 import re
 import sysconfig
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from measure.common.generate import sets, texts
+from measure.common.generate import texts
 
 SIMILARITY: Final = 0.9
 """About the Jaccard similarity, by words, of a query to the document it was made from."""
@@ -174,16 +175,15 @@ def _renamed(source: str, number: int) -> str:
     return re.sub(r"[A-Za-z_]\w{3,}", lambda name: f"{name[0]}{number}", source)
 
 
-def write_sets(path: Path, documents: int, size: int) -> Corpus:
-    """Write generated sets of `size` integers."""
-    total = 0
-    with path.open("w", encoding="utf-8") as file:
-        for key, elements in sets(documents, size):
-            content = str(elements)  # a list of integers is its own JSON
-            total += len(content)
-            file.write(f'{{"id": "{key}", "set": {content}}}\n')
+def with_random_keys(path: Path, corpus: Corpus) -> Corpus:
+    """Write the same documents with other keys, in random order."""
+    with corpus.path.open("rb") as file, path.open("wb") as out:
+        for line in file:
+            number = line.split(b'"', 4)[3]
+            key = hashlib.blake2b(number, digest_size=8).hexdigest().encode()
+            out.write(line.replace(number, key, 1))
     flush(path)
-    return Corpus(path, documents, total)
+    return replace(corpus, path=path)
 
 
 def read_texts(path: Path, limit: int | None = None) -> list[str]:

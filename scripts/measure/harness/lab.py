@@ -37,7 +37,6 @@ class Options:
         engines: those that are installed.
         documents, size, shingle: of the corpus.
         input: the user's own documents.
-        sets: how many sets `scale` adds; 0 for none.
         against: the revision that `against` compares with.
         directory: where files are made; None for a temporary directory.
     """
@@ -48,7 +47,6 @@ class Options:
     size: int | None = None
     shingle: str | None = None
     input: Path | None = None
-    sets: int = 0
     repeat: int = 3
     against: str = ""
     directory: Path | None = None
@@ -165,10 +163,17 @@ class Lab:
         """Show the user what is being done."""
         print(message, file=sys.stderr, flush=True)
 
-    def task(self, name: str, *, variables: Mapping[str, str] | None = None, **given: Any) -> Run:
-        """Run a function of tasks.py in a separate process."""
+    def task(
+        self,
+        name: str,
+        *,
+        variables: Mapping[str, str] | None = None,
+        group: Path | None = None,
+        **given: Any,
+    ) -> Run:
+        """Run a function of tasks.py in a separate process, in a control group or not."""
         spec = json.dumps({"task": name, **given}, default=str)
-        measured = measure(own_script("harness.tasks", spec), variables=variables)
+        measured = measure(own_script("harness.tasks", spec), variables=variables, group=group)
         return Run(json.loads(measured.out.splitlines()[-1]), measured)
 
     def measure(self, jobs: Sequence[Job], repeat: int | None = None) -> None:
