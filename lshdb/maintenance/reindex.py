@@ -19,7 +19,7 @@ from lshdb.progress import Progress, shown
 from lshdb.search.similarity import batches_of_text
 from lshdb.shingling import arrays, winnowing
 from lshdb.sketching.settings import Settings
-from lshdb.store.index import BANDS, FINGERPRINTS, Index, IndexRows, sorted_bands
+from lshdb.store.index import BANDS, FINGERPRINTS, Index, IndexRows, rows_of, sorted_bands
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import reindexed
 
@@ -129,8 +129,8 @@ def rebuild_bands(
             progress(documents, total, "rows")
 
     index.clear(BANDS)
-    for some in sorted_bands(read(), settings, index.limits):
-        index.insert_band(some)
-        rows += len(some.keys)
+    for _, codes, doc_ids in sorted_bands(read(), settings, index.limits):
+        index.insert(BANDS, rows_of(codes, doc_ids))
+        rows += len(codes)
         progress(documents + rows, total, "rows")
     return rows

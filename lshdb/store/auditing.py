@@ -121,8 +121,8 @@ class Auditor:
         ((*_, indexed_to, bucket),) = self.rows(sql.SELECT_SETTINGS)
         if indexed_to is None:
             return rows
-        indexed = integers(self.rows(sql.INDEXED))
-        return rows[:, index.is_written(rows, indexed_to, bucket, indexed)]
+        late = (rows[2] > indexed_to) & ~np.isin(rows[2], integers(self.rows(sql.INDEXED)))
+        return rows[:, ~late | (index.codes_of(rows) <= (bucket or index.BEFORE_ALL))]
 
     def documents(
         self, *, contents: bool, slots: Collection[int] | None = None

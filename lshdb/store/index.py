@@ -3,14 +3,13 @@
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from lshdb.json_text import dumps
 from lshdb.limits import Limits
-from lshdb.shingling.arrays import IntArray, chunks, chunks_of
+from lshdb.shingling.arrays import IntArray, chunks, chunks_of, sizes_of
 from lshdb.sketching import banding
 from lshdb.sketching.settings import Settings
 from lshdb.store import statements as sql
@@ -21,27 +20,11 @@ from lshdb.store.rows import integers
 IndexRows = IntArray
 """Rows of a table, as the columns int64[3, n] in the table's order."""
 
-_EDGES = np.arange(-32, 33) << 42
-"""Where parts of a band's bucket keys, which have 48 bits and a sign, begin and end."""
 BEFORE_ALL = -(1 << 48)
 """settings.indexed_bucket before the first bucket."""
 SLOTS = sql.SLOTS
 _ROWS = 100_000
 """Rows that are Python's objects at once."""
-
-
-class BandRows(NamedTuple):
-    """All rows of a band with bucket keys from `low` to below `high`.
-
-    Attributes:
-        keys, doc_ids: int64[n] both, in order.
-    """
-
-    band: int
-    low: int
-    high: int
-    keys: IntArray
-    doc_ids: IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,23 +75,23 @@ def band_rows(doc_ids: IntArray, bucket_keys: IntArray) -> IndexRows:
     return np.stack(columns).reshape(3, -1)
 
 
-def is_written(rows: IndexRows, indexed_to: int, bucket: int | None, indexed: IntArray) -> IntArray:
-    """Which rows of bands, int64[3, n], are in the table by the state of the settings: bool[n]."""
-    known: IntArray = (rows[2] <= indexed_to) | np.isin(rows[2], indexed)
-    return known if bucket is None else known | (positions(rows) <= bucket)
+def codes_of(rows: IndexRows) -> IntArray:
+    """A number for the bucket of each row of bands, in the table's order: int64[n]."""
+    codes: IntArray = (rows[0] << 48) + rows[1]
+    return codes
 
 
-def positions(rows: IndexRows) -> IntArray:
-    """Where buckets stand in the table's order, as settings.indexed_bucket says it."""
-    positions: IntArray = (rows[0] << 48) + rows[1]
-    return positions
+def rows_of(codes: IntArray, doc_ids: IntArray) -> IndexRows:
+    """The rows of bands of documents int64[n] with the buckets of these codes int64[n]."""
+    bands = (codes + (1 << 47)) >> 48
+    return np.stack((bands, codes - (bands << 48), doc_ids))
 
 
 def sorted_bands(
     signatures: Iterable[tuple[IntArray, npt.NDArray[np.uint32]]],
     settings: Settings,
     limits: Limits,
-) -> Iterator[BandRows]:
+) -> Iterator[tuple[int, IntArray, IntArray]]:
     """The band rows of documents in the table's order, some at a time (`limits.reindex_rows`).
 
     All signatures are read before the first rows come. Those of each block are sorted and kept, in
@@ -118,46 +101,38 @@ def sorted_bands(
         signatures: blocks of them, in the order of their ids: int64[n], uint32[n, k].
         settings: by which they are cut into bands.
         limits: how much is in memory.
+
+    Yields:
+        A code that is above all that came, and the codes and doc_ids of rows: int64[r] both.
     """
-    bands = settings.construction.bands
-    blocks: list[tuple[int, int, type[np.generic], int]] = []
-    offsets = [np.zeros((bands, len(_EDGES)), dtype=np.int64)]
+    # Bucket keys have 48 bits and a sign; a band has 64 parts.
+    edges = np.arange(64 * settings.construction.bands + 1) - 32 << 42
+    blocks: list[IntArray] = []
+    sizes = np.zeros(len(edges) - 1, dtype=np.int64)
     with tempfile.SpooledTemporaryFile(limits.reindex_bytes, prefix="lshdb-") as file:
         for doc_ids, some in signatures:
-            if not len(doc_ids):
-                continue
-            keys = banding.bucket_keys(some, settings.construction, settings.seed).T
-            order = np.argsort(keys, axis=1, kind="stable")
-            keys = np.take_along_axis(keys, order, axis=1)
-            offsets.append(np.stack([band.searchsorted(_EDGES) for band in keys]))
-            first, last = doc_ids[[0, -1]].tolist()
-            small = np.uint32 if last - first < 1 << 32 else np.int64
+            keys = banding.bucket_keys(some, settings.construction, settings.seed)
+            rows = band_rows(doc_ids, keys)
+            codes = codes_of(rows)
+            order = codes.argsort(kind="stable")
+            blocks.append(codes[order].searchsorted(edges))
+            sizes += sizes_of(blocks[-1])
             with temporary_file_errors():
-                blocks.append((file.tell(), len(doc_ids), small, first))
-                file.write(keys.tobytes())
-                file.write((doc_ids - first).astype(small)[order].tobytes())
-        sizes = np.diff(np.sum(offsets, axis=0))
-        for band in range(bands):
-            for part in chunks_of(sizes[band], limits.reindex_rows):
-                low, high = part.start, min(part.stop, len(_EDGES) - 1)
-                all_keys = [np.empty(0, dtype=np.int64)]
-                all_ids = [np.empty(0, dtype=np.int64)]
-                for (place, count, kind, first), ends in zip(blocks, offsets[1:], strict=True):
-                    begin, end = ends[band, [low, high]].tolist()
-                    width = np.dtype(kind).itemsize
-                    with temporary_file_errors():
-                        file.seek(place + 8 * (count * band + begin))
-                        keys_data = file.read(8 * (end - begin))
-                        file.seek(place + 8 * count * bands + width * (count * band + begin))
-                        ids_data = file.read(width * (end - begin))
-                    all_keys.append(np.frombuffer(keys_data, dtype=np.int64))
-                    all_ids.append(np.frombuffer(ids_data, dtype=kind).astype(np.int64) + first)
-                keys, doc_ids = np.concatenate(all_keys), np.concatenate(all_ids)
-                # Blocks come in the order of ids, which a stable sort keeps in each bucket; and it
-                # is fast on what is sorted in parts.
-                order = np.argsort(keys, kind="stable")
-                low, high = int(_EDGES[low]), int(_EDGES[high])
-                yield BandRows(band, low, high, keys[order], doc_ids[order])
+                file.write(np.stack((codes[order], rows[2][order]), axis=1).tobytes())
+        for part in chunks_of(sizes, limits.reindex_rows):
+            begin, end = part.start, min(part.stop, len(sizes))
+            table = np.empty((sizes[begin:end].sum(), 2), dtype=np.int64)
+            place = count = 0
+            for ends in blocks:
+                size = int(ends[end] - ends[begin])
+                with temporary_file_errors():
+                    file.seek(16 * (place + int(ends[begin])))
+                    file.readinto(table[count : count + size].data)
+                place, count = place + int(ends[-1]), count + size
+            # Blocks come in the order of ids, which a stable sort keeps in each bucket; and it is
+            # fast on what is sorted in parts.
+            codes, doc_ids = table[table[:, 0].argsort(kind="stable")].T
+            yield int(edges[end]), codes, doc_ids
 
 
 class Index:
@@ -204,11 +179,6 @@ class Index:
     def delete_signatures(self, doc_ids: Iterable[int]) -> None:
         """Delete the signatures of documents, if they exist."""
         self._connection.run_many(sql.DELETE_SIGNATURE, ((doc_id,) for doc_id in doc_ids))
-
-    def insert_band(self, rows: BandRows, which: IntArray | slice = slice(None)) -> None:
-        """Insert rows of a band, all or those at int64[m]."""
-        keys, doc_ids = rows.keys[which], rows.doc_ids[which]
-        self.insert(BANDS, np.stack((np.broadcast_to(rows.band, len(keys)), keys, doc_ids)))
 
     def insert_bands(self, doc_ids: IntArray, bucket_keys: Sequence[IntArray]) -> None:
         """Insert the band rows of documents int64[n].

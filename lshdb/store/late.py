@@ -16,7 +16,7 @@ import numpy as np
 
 from lshdb.errors import StoreError
 from lshdb.progress import Progress, silent
-from lshdb.store.index import BEFORE_ALL, sorted_bands
+from lshdb.store.index import BANDS, BEFORE_ALL, rows_of, sorted_bands
 from lshdb.store.partial_files import alone
 from lshdb.store.store import Store
 
@@ -55,17 +55,15 @@ def _complete(store: Store, progress: Progress) -> None:
         rows = sorted_bands(store.unindexed_signatures(), store.settings, store.limits)
         rows = chain([next(rows)], rows)  # reads all signatures now
     done, total = 0, store.unindexed() * store.settings.construction.bands
-    for some in rows:
-        end = (some.band << 48) + some.high - 1
-        start = int(some.keys.searchsorted(state[1] - (some.band << 48), "right"))
+    for end, codes, doc_ids in rows:
         with store.writing():
             if (store.indexed_to, store.indexed_bucket) != state:
                 return  # another process has rebuilt the index
-            missing = start + np.flatnonzero(~np.isin(some.doc_ids[start:], store.indexed()))
-            store.index.insert_band(some, missing)
-            state = state[0], max(state[1], end)
+            missing = (codes > state[1]) & ~np.isin(doc_ids, store.indexed())
+            store.index.insert(BANDS, rows_of(codes[missing], doc_ids[missing]))
+            state = state[0], max(state[1], end - 1)
             store.set_indexed(*state)
-        done += len(some.keys)
+        done += len(codes)
         progress(done, total, "rows of the index")
     with store.writing():
         if (store.indexed_to, store.indexed_bucket) == state:

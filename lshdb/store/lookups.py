@@ -310,17 +310,19 @@ class StoreReader:
 
     def _shared_with_unindexed(self) -> Iterator[tuple[IntArray, IntArray]]:
         """The same with the band rows that are not in the table yet."""
+        begin = index.BEFORE_ALL
         waiting = index.sorted_bands(self.unindexed_signatures(), self.settings, self.limits)
-        for some in waiting:
-            first = some.keys.searchsorted(self._indexed_bucket() - (some.band << 48), "right")
-            found = self._integers(sql.ROWS_OF_BAND, some.band, some.low, some.high)
-            written = found.reshape(-1, 2).T
-            keys = np.append(written[0], some.keys[first:])
-            doc_ids = np.append(written[1], some.doc_ids[first:])
-            order = np.lexsort((doc_ids, keys))
-            _, inverse, sizes = np.unique(keys[order], return_inverse=True, return_counts=True)
+        for end, codes, doc_ids in waiting:
+            found = self._integers(sql.BANDS_BETWEEN, *_row(begin), *_row(end))
+            written = found.reshape(-1, 3).T
+            missing = codes > self._indexed_bucket()
+            codes = np.append(index.codes_of(written), codes[missing])
+            doc_ids = np.append(written[2], doc_ids[missing])
+            order = np.lexsort((doc_ids, codes))
+            _, inverse, sizes = np.unique(codes[order], return_inverse=True, return_counts=True)
             shared = sizes[inverse] > 1
             yield sizes[inverse][shared], doc_ids[order][shared]
+            begin = end
 
     def _unindexed_members(self, buckets: IntArray) -> tuple[IntArray, IntArray]:
         """The rows of `members` that are not in the table yet, in any order.
@@ -335,7 +337,7 @@ class StoreReader:
             rows = index.band_rows(doc_ids, keys)
             codes = banding.bucket_codes(rows[0], rows[1])
             at = np.minimum(wanted.searchsorted(codes), len(wanted) - 1)
-            some = (wanted[at] == codes) & (index.positions(rows) > self._indexed_bucket())
+            some = (wanted[at] == codes) & (index.codes_of(rows) > self._indexed_bucket())
             places.append(order[at[some]])
             found.append(rows[2][some])
         return np.concatenate(places), np.concatenate(found)
@@ -560,6 +562,12 @@ class StoreReader:
                 f"{self.path}: a {what} does not have {width} bytes; restore the file from a copy"
             )
         return bytearray().join(blobs)
+
+
+def _row(code: int) -> tuple[int, int]:
+    """The band and bucket key of a code of index.codes_of."""
+    band, key, _ = index.rows_of(np.array([code]), np.array([0]))[:, 0].tolist()
+    return band, key
 
 
 def _stored_file(row: tuple[SqlValue, ...]) -> StoredFile:

@@ -154,9 +154,9 @@ SHARED_BUCKETS = """
     FROM (SELECT bucket_key, count(*) AS documents FROM bands WHERE band_no = ?1
           GROUP BY bucket_key HAVING count(*) > 1) AS shared
     CROSS JOIN bands AS b ON b.band_no = ?1 AND b.bucket_key = shared.bucket_key"""
-ROWS_OF_BAND = """
-    SELECT bucket_key, doc_id FROM bands
-    WHERE band_no = ? AND bucket_key >= ? AND bucket_key < ?"""
+BANDS_BETWEEN = """
+    SELECT band_no, bucket_key, doc_id FROM bands
+    WHERE (band_no, bucket_key) >= (?, ?) AND (band_no, bucket_key) < (?, ?)"""
 BYTES = """
     SELECT coalesce(length(CAST(d.content AS BLOB)), 0)
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""

@@ -13,7 +13,7 @@ import pytest
 
 import lshdb
 from lshdb.errors import StoreError
-from lshdb.store.index import Index
+from lshdb.store import late
 
 LIMITS = lshdb.Limits(batch_documents=50, late_from=50, reindex_rows=20, documents_read=30)
 DOCUMENTS = [
@@ -31,14 +31,14 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Stop the pass after some of its transactions, as a kill does; never with 0."""
 
     def stop(steps: int) -> None:
-        own, left = Index.insert_band, itertools.count(steps - 1, -1)
+        own, left = late.rows_of, itertools.count(steps - 1, -1)
 
-        def insert_band(*arguments: Any) -> None:
+        def rows_of(*arguments: Any) -> Any:
             if not next(left):
                 raise Killed
-            own(*arguments)
+            return own(*arguments)
 
-        monkeypatch.setattr(Index, "insert_band", insert_band)
+        monkeypatch.setattr(late, "rows_of", rows_of)
 
     return stop
 
@@ -154,7 +154,7 @@ def test_a_full_disk_says_that_documents_are_stored(
         raise StoreError("the disk is full")
 
     with added(tmp_path / "late.db", limits=LIMITS) as database:
-        monkeypatch.setattr(Index, "insert_band", full)
+        monkeypatch.setattr(late, "rows_of", full)
         with pytest.raises(StoreError, match="full; the documents are all stored"):
             database.add_many(DOCUMENTS, workers=0)
         monkeypatch.undo()
