@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple
 from typing import Annotated, get_args
 
@@ -22,15 +22,11 @@ from lshdb.exchange.results import columns_of
 from lshdb.formatting import counted, listed
 from lshdb.groups import Option, regrouped
 from lshdb.ingest import deciding, sync
-from lshdb.model import Cluster, Decision, Verdict
+from lshdb.model import Decision, Verdict
 from lshdb.options import ClusteringOptions, ClustersOptions, ConditionOptions, RemoveOptions
 
 _SHOWN = ("decision", "verdict", "keys", "state", "who", "decided", "note")
-_SORTS: dict[str, Callable[[Cluster], float]] = {
-    "size": lambda one: -len(one.members),
-    "highest": lambda one: -one.lowest,
-    "lowest": lambda one: one.lowest,
-}
+_ORDERS = ("size", "highest", "lowest", "informative")
 _ASKED_ABOVE = 1_000
 """Documents that a person may remove without confirmation."""
 
@@ -254,9 +250,12 @@ def review(
     *,
     at: DatabaseFile,
     asked: ClusteringOptions,
-    sort: Annotated[
+    order: Annotated[
         str,
-        Option("Largest first, or by similarity.", metavar="size|highest|lowest"),
+        Option(
+            "Largest first, by similarity, or first what is nearest the threshold.",
+            metavar="|".join(_ORDERS),
+        ),
     ] = "size",
     who: Who = None,
 ) -> None:
@@ -272,9 +271,10 @@ def review(
 
     Example: lshdb review -d code.db --threshold 0.9
     """
-    if sort not in _SORTS:
-        raise UsageError(f"--sort {sort} is not {', '.join(_SORTS)}")
+    if order not in _ORDERS:
+        raise UsageError(f"--order {order} is not {', '.join(_ORDERS)}")
     from lshdb.cli.review_terminal import Session
+    from lshdb.web.listing import ORDERS
 
     with at.open("write") as database:
         # Without decisions, so that clusters keep their places from one run to the next.
@@ -282,8 +282,8 @@ def review(
         if not found:
             message("no two documents are similar: nothing to review")
             return
-        found.sort(key=_SORTS[sort])
         minimum = asked.threshold or database.settings.threshold
+        found.sort(key=ORDERS.get(order, lambda one: abs(one.lowest - minimum)))
         work = Session(database, found, minimum, deciding.user() if who is None else who)
         try:
             work.run()

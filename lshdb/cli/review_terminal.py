@@ -88,7 +88,11 @@ class Session:
     def progress(self) -> str:
         """How many clusters are decided, in words."""
         decided = sum(map(self._verdicts.of_cluster, self.clusters))
-        return f"{decided:,} of {len(self.clusters):,} clusters decided"
+        done = f"{decided:,} of {len(self.clusters):,} clusters decided"
+        if found := listing.learned(self.clusters, self._verdicts):
+            at = share(found["similarity"])
+            done += f"; at {at} and above you agreed in {found['duplicates']} of {found['answers']}"
+        return done
 
     def _open_pair(self, one: Cluster) -> tuple[str, str] | None:
         """The next two undecided documents of a cluster, the kept one first."""

@@ -3,6 +3,8 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from os.path import commonprefix
 from typing import Any
 
@@ -17,16 +19,20 @@ SORTS: Mapping[str, Mapping[str, str]] = {
         "size": "most documents",
         "lowest": "lowest similarity",
         "highest": "highest similarity",
+        "informative": "nearest the threshold",
         "first": "first added",
         "key": "key",
     },
     "pairs": {
         "highest": "highest similarity",
         "lowest": "lowest similarity",
+        "informative": "nearest the threshold",
         "key": "key",
     },
 }
 """The orders of each list and how pages call them; the first is the usual one."""
+LEARNED = 30
+"""Answers from which they say something about the threshold."""
 _WORTH = 8
 """Characters of a path that helps."""
 
@@ -54,15 +60,18 @@ def chosen(survey: Survey[Any], asked: Filters) -> list[int]:
         )
 
     found = [at for at, one in enumerate(survey.items) if fits(at, one)]
-    order = _ORDERS.get(asked.sort or next(iter(sorts)))
-    return found if order is None else sorted(found, key=lambda at: order(survey.items[at]))
+    items, sort = survey.items, asked.sort or next(iter(sorts))
+    if sort == "informative":  # their answers say most about where duplicates begin
+        return sorted(found, key=lambda at: abs(_lowest(items[at]) - survey.threshold))
+    order = ORDERS.get(sort)
+    return found if order is None else sorted(found, key=lambda at: order(items[at]))
 
 
 def _lowest(one: Cluster | Pair) -> float:
     return one.lowest if isinstance(one, Cluster) else one.similarity
 
 
-_ORDERS: dict[str, Callable[[Any], Any]] = {
+ORDERS: dict[str, Callable[[Any], Any]] = {
     "size": lambda one: -len(one.members),
     "lowest": _lowest,
     "highest": lambda one: -_lowest(one),
@@ -82,6 +91,50 @@ def decided(survey: Survey[Any], verdicts: Verdicts) -> set[int]:
         return verdicts.of_pair(one.a, one.b)
 
     return {at for at, one in enumerate(survey.items) if some and is_decided(one)}
+
+
+def learned(items: Sequence[Cluster | Pair], verdicts: Verdicts) -> dict[str, Any] | None:
+    """Where a reviewer's duplicates begin, from LEARNED answers on; None before.
+
+    An answer is a pair, or a member of a cluster with the kept one, that is decided: a document of
+    it is dropped, or both stay. `similarity` is the lowest t that maximizes the number of answers
+    that it explains, duplicates from t on and others below it.
+
+    Returns:
+        None also if no answer says duplicate; otherwise similarity, and of all `answers` at it or
+        above, how many were `duplicates`.
+    """
+    answers = []
+    for one in items:
+        pairs = (
+            [(one.a, one.b, one.similarity)]
+            if isinstance(one, Pair)
+            else [
+                (one.keep, key, score)
+                for key, score in zip(one.members, one.similarities, strict=True)
+                if key != one.keep
+            ]
+        )
+        answers += [
+            (score, "drop" in (verdicts.of_key.get(a), verdicts.of_key.get(b)))
+            for a, b, score in pairs
+            if verdicts.of_pair(a, b)
+        ]
+    if len(answers) < LEARNED:
+        return None
+    answers.sort(reverse=True)
+    best = explained = 0
+    chosen = None
+    duplicates = count = 0
+    for score, some in groupby(answers, key=itemgetter(0)):
+        same = [is_duplicate for _, is_duplicate in some]
+        count += len(same)
+        duplicates += sum(same)
+        explained = 2 * duplicates - count
+        if explained >= best:
+            best, chosen = explained, (score, duplicates, count)
+    names = "similarity", "duplicates", "answers"
+    return None if chosen is None else dict(zip(names, chosen, strict=True))
 
 
 def decided_or_not(order: Sequence[int], done: set[int], asked: Filters) -> list[int]:

@@ -67,12 +67,14 @@ class Survey(Generic[Item]):
         items: clusters in the order of their first members; pairs, the most similar first.
         facets: by field.
         totals: how many there are.
+        threshold: the similarity from which documents are similar.
         histogram: how many pairs have which similarity, from 0 to 1 in bins of 0.05.
     """
 
     items: list[Item]
     facets: Facets
     totals: Totals
+    threshold: float
     histogram: tuple[int, ...] = ()
 
 
@@ -94,7 +96,7 @@ def survey_clusters(store: Store, request: ClustersOptions, progress: Progress) 
     facets, size = _documents(store, items, gone, progress)
     members = sum(len(one.members) for one in items)
     totals = Totals(len(items), members, redundant=len(gone), redundant_bytes=size)
-    return Survey(items, facets, totals)
+    return Survey(items, facets, totals, threshold)
 
 
 def survey_pairs(store: Store, request: ClustersOptions, progress: Progress) -> Survey[Pair]:
@@ -115,7 +117,8 @@ def survey_pairs(store: Store, request: ClustersOptions, progress: Progress) -> 
     items = [Pair(*row) for row in _best(rows)]
     facets, _ = _documents(store, items, set(), progress)
     totals = Totals(len(items), 2 * len(items), found, cut)
-    return Survey(items, facets, totals, tuple(counts.tolist()))
+    threshold = request.threshold or store.settings.threshold
+    return Survey(items, facets, totals, threshold, tuple(counts.tolist()))
 
 
 def _best(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

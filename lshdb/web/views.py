@@ -401,6 +401,7 @@ def _list(
     some, paging = _some(visit, numbered, size)
     data = _counts(survey, done) | {
         "facets": listing.facets(survey),
+        "learned": listing.learned(survey.items, verdicts),
         "paging": paging,
         kind: [{"number": number, **shown(one, verdicts)} for number, one in some],
     }

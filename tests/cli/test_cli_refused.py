@@ -68,7 +68,7 @@ COMMANDS = [
     ("passages -d passages.db in.txt --base missing.txt", 1, "missing.txt"),
     ("passages in.txt", 2, "no index of passages"),
     ("reindex --passages 2", 2, "3 to 1000"),
-    ("review --sort none", 2, "--sort"),
+    ("review --order none", 2, "--order"),
     ("tune --threshold 0", 2, "threshold 0"),
     ("tune --threshold 0.01", 2, "cannot be reached"),
     ("tune -d missing.db", 1, "missing.db"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import random
 import re
 import select
 import signal
@@ -12,12 +13,14 @@ import struct
 import termios
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 from helpers import TIMEOUT, Command, database_of, finish
 
 import lshdb
+from lshdb.formatting import share
 
 WORDS = "The quick brown fox jumps over the lazy dog while the band plays in the old square"
 TEXT = "\n".join(f"{n}. {WORDS} of town {n}." for n in range(9))
@@ -144,7 +147,7 @@ def test_long_lists_are_cut(command: Command) -> None:
 
 
 def test_which_clusters_are_reviewed(command: Command) -> None:
-    assert "b/one" in command("review", "--sort", "highest", stdin="").out.partition(PROMPT)[0]
+    assert "b/one" in command("review", "--order", "highest", stdin="").out.partition(PROMPT)[0]
     assert "1 of 1" in command("review", "--key", "b/one", stdin="").lines[0]
     some = command("review", "--where", "key LIKE ?", "-p", "essays/%", "--keep", "last", stdin="")
     assert re.search(r"kept +essays/cora", some.out)
@@ -156,7 +159,38 @@ def test_which_clusters_are_reviewed(command: Command) -> None:
         "key > 'c'",
         says=("no two documents are similar: nothing to review\n"),
     )
-    assert "--sort" in command.fails("review", "--sort", "none", status=2)
+    assert "--order" in command.fails("review", "--order", "none", status=2)
+
+
+def test_answers_say_where_duplicates_begin(command: Command) -> None:
+    texts = {
+        f"{n:02} {side}": " ".join(
+            f"w{n}{'x' if side and w % 40 < n % 20 else 'y'}{w}" for w in range(400)
+        )
+        for n in range(40)
+        for side in (0, 1)
+    }
+    ask = partial(command, "review", "-d", "many.db", "--threshold", "0.45", stdin="")
+    chance = random.Random(3)
+    answers = []
+    with database_of(command.path("many.db"), texts, shingle="word:1", threshold=0.3) as db:
+        found = list(db.pairs(threshold=0.45))
+        nearest = min(found, key=lambda pair: pair.similarity)
+        assert nearest.a in ask("--order", "informative").out
+        for pair in found:
+            if len(answers) in (29, 30):
+                assert ("agreed" in ask().err) == (len(answers) == 30)
+            duplicate = pair.similarity + chance.uniform(-0.1, 0.1) > 0.6
+            db.decide("drop", [pair.b]) if duplicate else db.decide("different", [pair.a, pair.b])
+            answers.append((pair.similarity, duplicate))
+
+    def explained(start: float) -> int:
+        return sum(is_duplicate == (score >= start) for score, is_duplicate in answers)
+
+    start = min({score for score, _ in answers}, key=lambda score: (-explained(score), score))
+    above = [is_duplicate for score, is_duplicate in answers if score >= start]
+    said = f"at {share(start)} and above you agreed in {sum(above)} of {len(above)}"
+    assert said in ask().err
 
 
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {"TERM": "xterm"}])
