@@ -23,6 +23,7 @@ _ACTIONS = {
     "x": "keep the shown one, drop the kept one",
     "n": "they are not duplicates of each other",
     "a": "drop all that are left, but for those below the threshold",
+    "i": "drop all copies that are identical to a kept document, in all clusters",
     "s": "ask about the shown one another time",
     "c": "ask about the whole cluster another time",
     "m": "show more of the differences",
@@ -82,6 +83,8 @@ class Session:
                 self._skipped.update(pair[1:] if action == "s" else one.members)
             elif action == "u":
                 self._undo()
+            elif action == "i":
+                self._drop_copies()
             elif action in _BUTTONS:
                 self._decide(action, one, digests)
 
@@ -117,6 +120,12 @@ class Session:
         now = self.database.store.known(list(digests))
         if any(key not in now or now[key].digest.hex() != digests[key] for key in digests):
             self._say("a document has changed since it was shown: it is asked about again")
+
+    def _drop_copies(self) -> None:
+        documents, kept = reviewing.copies_of(self.database, self.clusters, self._verdicts)
+        self._say(f"{len(documents) - len(kept):,} identical copies are to be dropped")
+        if kept:
+            self._review.decide(" ".join(["copies", *map(str, kept)]), documents)
 
     def _undo(self) -> None:
         last = self._review.form(self.database)["last"]

@@ -8,7 +8,7 @@ only, and no documents. A form is taken once: a key that is pressed twice decide
 import hmac
 import secrets
 import threading
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from lshdb.database import Database
 from lshdb.errors import InputError, KeyNotFound, UsageError
 from lshdb.ingest.deciding import add_decisions, now, undo_decision
 from lshdb.json_text import loads
-from lshdb.model import Decision, Verdict
+from lshdb.model import Cluster, Decision, Verdict
 from lshdb.opening import open_database
 from lshdb.search.decisions import Verdicts
 from lshdb.web.results import stat_of, state_of
@@ -157,6 +157,34 @@ class Review:
         self._carried = (stat_of(self.path), before) if alone else None
 
 
+def copies_of(
+    database: Database, clusters: Iterable[Cluster], verdicts: Verdicts
+) -> tuple[list[tuple[str, str]], list[int]]:
+    """The undecided copies of the kept documents of clusters, that have the same content.
+
+    Returns:
+        Keys and digests of kept documents and copies, as many as a form takes, and which of them
+        are kept.
+    """
+    documents: list[tuple[str, str]] = []
+    kept: list[int] = []
+    for one in clusters:
+        if len(documents) + 1 >= MAX_MEMBERS:
+            break
+        some = [key for key, same in zip(one.members, one.identical, strict=True) if same]
+        some = [key for key in some if not verdicts.of_member(key, one.keep)]
+        if verdicts.of_key.get(one.keep) == "drop" or set(some) <= {one.keep}:
+            continue
+        known = database.store.known([one.keep, *some])
+        digests = {key: each.digest.hex() for key, each in known.items()}
+        first = digests.pop(one.keep, None)
+        same = [(key, digest) for key, digest in digests.items() if digest == first]
+        if first and same and len(documents) + len(same) < MAX_MEMBERS:
+            kept.append(len(documents))
+            documents += [(one.keep, first), *same]
+    return documents, kept
+
+
 def documents_of(field: str) -> list[tuple[str, str]]:
     """The keys and digests in a field of a form."""
     try:
@@ -173,9 +201,10 @@ def documents_of(field: str) -> list[tuple[str, str]]:
 def verdicts_of(
     action: str, documents: list[tuple[str, str]]
 ) -> list[tuple[Verdict, list[tuple[str, str]]]]:
-    """The verdicts of a button: `keep 3`, `drop 3`, `only 3`, `both` or `different`.
+    """The verdicts of a button: `keep 3`, `drop 3`, `only 3`, `both`, `different` or `copies 0 5`.
 
-    `only 3 1 2` keeps document 3 and drops 1 and 2; `only 3` drops all others.
+    `only 3 1 2` keeps document 3 and drops 1 and 2; `only 3` drops all others. `copies 0 5` keeps
+    documents 0 and 5 and drops all others.
     """
     if action == "different":
         return [("different", documents)]
@@ -184,13 +213,16 @@ def verdicts_of(
     numbered = {str(number): each for number, each in enumerate(documents)}
     name, *numbers = action.split(" ")
     if (
-        name not in ("keep", "drop", "only")
+        name not in ("keep", "drop", "only", "copies")
         or not numbers
         or not numbered.keys() >= set(numbers)
-        or (name != "only" and len(numbers) > 1)
+        or (name in ("keep", "drop") and len(numbers) > 1)
     ):
         raise UsageError(f"{action!r:.50} is not a decision about the form's documents")
     first, *others = (numbered[each] for each in numbers)
+    if name == "copies":
+        kept = [first, *others]
+        return [("keep" if each in kept else "drop", [each]) for each in documents]
     if name == "only":
         gone = [each for each in others or documents if each != first]
         return [("keep", [first]), *(("drop", [each]) for each in gone)]

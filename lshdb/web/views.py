@@ -405,7 +405,10 @@ def _list(
         "paging": paging,
         kind: [{"number": number, **shown(one, verdicts)} for number, one in some],
     }
-    view = {"sorts": listing.SORTS[kind]}
+    view: dict[str, Any] = {"sorts": listing.SORTS[kind]}
+    if kind == "clusters" and visit.review is not None:
+        copies, kept = reviewing.copies_of(visit.database, survey.items, verdicts)
+        view |= {"documents": dumps(copies), "copies": len(copies) - len(kept), "kept": kept}
     return Page(kind, f"{kind.capitalize()} of {visit.name}", data, view)
 
 
@@ -649,5 +652,5 @@ PAGES: Mapping[str, Callable[[Visit], Page]] = {
     "": overview,
     **{view.__name__: view for view in _VIEWS},
 }
-_FORMS = frozenset(["cluster", "compare", "document", "decisions"])
+_FORMS = frozenset(["cluster", "clusters", "compare", "document", "decisions"])
 """Pages that have forms to decide."""

@@ -98,6 +98,12 @@ def test_all_that_are_similar_go_at_once_but_not_those_below(command: Command) -
     assert made == {("a",): "keep", ("b",): "drop", ("c",): "drop"}
 
 
+def test_all_identical_copies_go_at_once(command: Command) -> None:
+    assert "1 identical copies are to be dropped" in command("review", stdin="i\ni\n").out
+    assert verdicts(command) == [("keep", "b/one"), ("drop", HOSTILE)]
+    assert "0 identical copies" in command("review", stdin="i\n").out
+
+
 def test_a_document_that_changes_meanwhile_is_asked_about_again(command: Command) -> None:
     with session(command, "review") as one:
         one.wait()

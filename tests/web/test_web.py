@@ -949,6 +949,24 @@ def test_a_review_of_all_clusters(reviewed: tuple[Path, Reviewer]) -> None:
     assert f"{len(of_pairs)} of {len(of_pairs)} decided." in reviewer.go("pairs").text
 
 
+def test_all_identical_copies_go_at_once(reviewed: tuple[Path, Reviewer]) -> None:
+    path, reviewer = reviewed
+    assert "identical cop" not in reviewer.go("clusters").text
+    with lshdb.open(path) as db:
+        db.add_many((f"copy {key}", str(db[key].content)) for key in ("a0", "b0", "alone"))
+    answer = check(reviewer.go("clusters"), review=True)
+    (button,) = answer.page.values("value", name="action")
+    answer = check(reviewer.press(answer, button), review=True)
+    assert {made[:2] for made in decided(path)} == {
+        *(("keep", (key,)) for key in ("a0", "b0", "alone")),
+        *(("drop", (f"copy {key}",)) for key in ("a0", "b0", "alone")),
+    }
+    assert not answer.page.values("value", name="action")
+    (undo,) = answer.page.values("value", name="undo")
+    reviewer.press(answer, undo, name="undo")
+    assert not decided(path)
+
+
 def test_a_decision_is_undone_and_the_page_before_is_back(
     reviewed: tuple[Path, Reviewer],
 ) -> None:
