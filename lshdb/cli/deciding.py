@@ -13,6 +13,7 @@ from lshdb.cli.options import (
     DatabaseFile,
     Form,
     Null,
+    Own,
     Who,
     key_argument,
 )
@@ -24,6 +25,7 @@ from lshdb.groups import Option, regrouped
 from lshdb.ingest import deciding, sync
 from lshdb.model import Decision, Verdict
 from lshdb.options import ClusteringOptions, ClustersOptions, ConditionOptions, RemoveOptions
+from lshdb.search.decisions import Disagreement, agreements
 
 _SHOWN = ("decision", "verdict", "keys", "state", "who", "decided", "note")
 _ORDERS = ("size", "highest", "lowest", "informative")
@@ -122,6 +124,9 @@ def decisions(
         bool,
         Option("With --drop: print the files of the documents, if they are unchanged."),
     ] = False,
+    disagreements: Annotated[
+        bool, Option("Documents that one reviewer drops, and another one does not.")
+    ] = False,
     null: Null = False,
     root: Annotated[
         str | None,
@@ -142,6 +147,8 @@ def decisions(
 
     Example: lshdb decisions -d code.db --drop --files -0 | xargs -0 rm --
     """
+    if disagreements and (drop or files):
+        raise UsageError("--disagreements goes without --drop and --files")
     if files and not (drop and form.is_text):
         raise UsageError("--files goes with --drop, and prints paths only")
     if (null or root is not None) and not files:
@@ -151,6 +158,16 @@ def decisions(
             results.print_names(sync.dropped_files(database, root), null=null)
             return
         made = database.decisions()
+        if disagreements:
+            agreed, apart = agreements(made)
+            results.write_results(dict.fromkeys(Disagreement._fields, str), apart, form)
+            for one in agreed:
+                kappa = "" if one.kappa is None else f"; Cohen's kappa is {one.kappa:.2f}"
+                message(
+                    f"{one.a} and {one.b} agree about {one.agreed:,} of "
+                    f"{counted(one.documents, 'document')}{kappa}"
+                )
+            return
         results.write_results(
             columns_of(Decision),
             map(astuple, (one for one in made if one.verdict == "drop" or not drop)),
@@ -258,6 +275,7 @@ def review(
         ),
     ] = "size",
     who: Who = None,
+    own: Own = False,
 ) -> None:
     """Review the clusters at a terminal, and decide which documents stay.
 
@@ -284,7 +302,7 @@ def review(
             return
         minimum = asked.threshold or database.settings.threshold
         found.sort(key=ORDERS.get(order, lambda one: abs(one.lowest - minimum)))
-        work = Session(database, found, minimum, deciding.user() if who is None else who)
+        work = Session(database, found, minimum, deciding.user() if who is None else who, own)
         try:
             work.run()
         finally:

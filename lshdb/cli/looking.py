@@ -12,6 +12,7 @@ from lshdb.cli import conditions, files, messages, results, running
 from lshdb.cli.options import (
     DatabaseFile,
     Form,
+    Own,
     Who,
     key_argument,
 )
@@ -172,6 +173,7 @@ def serve(
         Option("With buttons to decide: keep, drop, different (see lshdb decide)."),
     ] = False,
     who: Who = None,
+    own: Own = False,
 ) -> None:
     """Show the database in a browser: documents with their near duplicates, clusters, pairs.
 
@@ -185,15 +187,15 @@ def serve(
 
     Example: lshdb serve -d code.db --review --open
     """
-    if who is not None and not review:
-        raise UsageError("--who goes with --review")
+    if (who is not None or own) and not review:
+        raise UsageError("--who and --own go with --review")
     reviewer = (who if who is not None else user()) if review else None
     if reviewer is not None and (wrong := word_fault("who", reviewer)):
         raise UsageError(wrong)
     # First reports problems with the file.
     at.open("write" if review else "read").close()
     with _web_installed("lshdb serve needs Starlette and jinja2"):
-        from lshdb.web import serving
+        from lshdb.web import reviewing, serving
 
     def ready(address: str) -> None:
         print(escaped(address), flush=True)
@@ -203,7 +205,8 @@ def serve(
 
             webbrowser.open(address)
 
-    serving.serve(at.db, port, ready, reviewer)
+    reviewed = None if reviewer is None else reviewing.Review(at.db, reviewer, own)
+    serving.serve(at.db, port, ready, reviewed)
 
 
 def report(

@@ -23,6 +23,7 @@ key_argument = partial(
 )
 """An argument of keys of stored documents."""
 Who = Annotated[str | None, Option("Who decides. [default: your user name]", metavar="NAME")]
+Own = Annotated[bool, Option("Ask also about what only others decided.")]
 Null = Annotated[
     bool, Option("The listed keys or paths end with NUL bytes.", flags=("--null", "-0"))
 ]

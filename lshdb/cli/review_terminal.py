@@ -13,7 +13,6 @@ from lshdb.database import Database
 from lshdb.errors import KeyNotFound
 from lshdb.formatting import share
 from lshdb.model import Cluster
-from lshdb.search.decisions import Verdicts
 from lshdb.sources.paths import escaped
 from lshdb.web import listing, reviewing
 
@@ -48,19 +47,20 @@ class Session:
     clusters: list[Cluster]
     threshold: float
     who: str
+    own: bool = False
 
     def __post_init__(self) -> None:
-        self._review = reviewing.Review(self.database.path, self.who)
+        self._review = reviewing.Review(self.database.path, self.who, self.own)
         self._console = terminal()
         self._pressed = _pressed()
         self._skipped: set[str] = set()
-        self._verdicts = Verdicts(self.database.decisions())
+        self._verdicts = self._review.verdicts(self.database)
 
     def run(self) -> None:
         """Ask about one pair after another, until the user ends it or all are decided."""
         action = ""
         while action != "q":
-            self._verdicts = Verdicts(self.database.decisions())
+            self._verdicts = self._review.verdicts(self.database)
             numbered = enumerate(map(self._open_pair, self.clusters))
             index, pair = next((each for each in numbered if each[1]), (0, None))
             if pair is None:

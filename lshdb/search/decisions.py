@@ -1,8 +1,8 @@
 """Decisions about documents: all of them, those that hold by key, and those for a join."""
 
 from collections.abc import Iterable, Sequence
-from itertools import groupby
-from typing import Generic, TypeVar, cast
+from itertools import combinations, groupby
+from typing import Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -98,12 +98,21 @@ def _in_force(rows: Iterable[DecisionRow]) -> _InForce[tuple[str, bytes]]:
 
 
 class Verdicts(_InForce[str]):
-    """The decisions that hold, by documents."""
+    """The decisions that hold, by documents; of one reviewer, those that others do not overrule."""
 
-    def __init__(self, decisions: list[Decision]) -> None:
+    def __init__(self, decisions: Iterable[Decision], who: str | None = None) -> None:
         ordered = sorted(decisions, key=lambda each: (each.decided, each.decision))
-        held = (one for one in ordered if one.state == "holds")
+        held = (
+            one
+            for one in ordered
+            if one.state == "holds" or (one.state == "overruled" and one.who == who)
+            if who in (None, one.who)
+        )
         super().__init__((one.decision, one.verdict, key) for one in held for key in one.keys)
+
+    def of_document(self, key: str) -> Verdict | None:
+        """The decision about a document."""
+        return self.of_key.get(key) or ("different" if key in self._groups else None)
 
     def of_pair(self, a: str, b: str) -> bool:
         """Whether nothing is left to decide about a pair."""
@@ -120,6 +129,59 @@ class Verdicts(_InForce[str]):
             return True
         left = [key for key in one.members if self.of_key.get(key) != "drop"]
         return all(self.apart(key, other) for key in open_ for other in left if other != key)
+
+
+class Disagreement(NamedTuple):
+    """A document that one reviewer drops, and that stays by another's decision."""
+
+    key: str
+    a: str
+    a_verdict: Verdict
+    b: str
+    b_verdict: Verdict
+
+
+class Agreement(NamedTuple):
+    """How far two reviewers agree whether documents go or stay.
+
+    Attributes:
+        a, b: the reviewers.
+        documents: how many both decided about.
+        agreed: about how many of them they agree.
+        kappa: (p - e) / (1 - e) for the share p of these and the share e that two would agree on by
+            chance who drop as many each (Cohen, Educational and Psychological Measurement 20,
+            1960); None if e is 1.
+    """
+
+    a: str
+    b: str
+    documents: int
+    agreed: int
+    kappa: float | None
+
+
+def agreements(decisions: Sequence[Decision]) -> tuple[list[Agreement], list[Disagreement]]:
+    """How far each two reviewers agree, and the documents about which they do not."""
+    of = {who: Verdicts(decisions, who) for who in sorted({one.who for one in decisions})}
+    found: list[Agreement] = []
+    apart: list[Disagreement] = []
+    for a, b in combinations(of, 2):
+        both = sorted(of[a].decided() & of[b].decided())
+        verdicts = [(key, of[a].of_document(key), of[b].of_document(key)) for key in both]
+        pairs = [(one == "drop", other == "drop") for _, one, other in verdicts]
+        if not pairs:
+            continue
+        agreed = sum(one == other for one, other in pairs)
+        p, (one, other) = agreed / len(pairs), np.mean(pairs, axis=0).tolist()
+        chance = one * other + (1 - one) * (1 - other)
+        kappa = None if chance == 1 else (p - chance) / (1 - chance)
+        found.append(Agreement(a, b, len(pairs), agreed, kappa))
+        apart += [
+            Disagreement(key, a, cast(Verdict, one), b, cast(Verdict, other))
+            for key, one, other in verdicts
+            if (one == "drop") != (other == "drop")
+        ]
+    return found, apart
 
 
 class Decided(_InForce[int]):

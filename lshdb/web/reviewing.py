@@ -42,12 +42,15 @@ class Review:
     """The review of a file.
 
     Attributes:
+        who: the reviewer.
+        own: whether only this reviewer's decisions count as made.
         path: the file.
         token: carried by forms.
     """
 
     _path: Path
     who: str
+    own: bool = False
 
     def __post_init__(self) -> None:
         self.path = self._path.absolute()
@@ -55,6 +58,10 @@ class Review:
         self._one_form = threading.Lock()
         self._taken: dict[str, Next] = {}
         self._carried: tuple[Hashable, Hashable] | None = None
+
+    def verdicts(self, database: Database) -> Verdicts:
+        """The decisions that hold, of all or of this reviewer."""
+        return Verdicts(database.decisions(), self.who if self.own else None)
 
     def check(self, posted: Mapping[str, str]) -> None:
         """Forbidden unless a form is from a page of this review."""
@@ -115,7 +122,7 @@ class Review:
         asked = verdicts_of(action, documents)
         decided, why = now(), " ".join(note.split()) or None
         with self._writing() as database:
-            held = Verdicts(database.decisions()).of_key
+            held = self.verdicts(database).of_key
             new = [each for each in asked if held.get(each[1][0][0]) != each[0]] or asked
             add_decisions(
                 database,

@@ -16,21 +16,22 @@ from lshdb.web import app, guarding, reviewing
 HOST = "127.0.0.1"
 
 
-def serve(path: Path, port: int, ready: Callable[[str], None], reviewer: str | None = None) -> None:
+def serve(
+    path: Path, port: int, ready: Callable[[str], None], review: reviewing.Review | None = None
+) -> None:
     """Serve a file's pages until the process is interrupted or ended.
 
     Args:
         path: an lshdb file.
         port: of 127.0.0.1; 0 for any free one.
         ready: called with the address of the overview as soon as it is served.
-        reviewer: the name of the person who decides on the pages, which then write decisions; None
-            for pages that only read.
+        review: of the person who decides on the pages, which then write decisions; None for pages
+            that only read.
 
     Raises:
         LshdbError: the port cannot be opened.
     """
     path = path.absolute()
-    review = None if reviewer is None else reviewing.Review(path, reviewer)
     config = uvicorn.Config(
         guarding.guarded(app.pages(path, path.stem, review)),
         log_level="error",

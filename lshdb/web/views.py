@@ -26,6 +26,7 @@ from lshdb.model import Cluster, Comparison, Decision, Document, Pair
 from lshdb.options import ClustersOptions
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
+from lshdb.search.decisions import agreements as agreements_of
 from lshdb.search.differences import shown_rows
 from lshdb.shingling.shingling import Content
 from lshdb.sketching.constructions import candidate_probability
@@ -115,7 +116,9 @@ class Visit:
         self.asked = parsed(Address, self.arguments)
 
     def verdicts(self) -> Verdicts:
-        """The decisions that hold now."""
+        """The decisions that hold now; those of the reviewer, if only these count."""
+        if self.review is not None:
+            return self.review.verdicts(self.database)
         return Verdicts(self.database.decisions())
 
     def required(self, name: str) -> str:
@@ -561,8 +564,11 @@ def decisions(visit: Visit) -> Page:
     made = visit.database.decisions()[::-1]
     dropped = sorted(one.keys[0] for one in made if one.verdict == "drop" and one.state == "holds")
     some, paging = _some(visit, made, _DECISIONS)
+    agreements, disagreements = agreements_of(made)
     data = {
         "decisions": some,
+        "agreements": [one._asdict() for one in agreements],
+        "disagreements": [one._asdict() for one in disagreements[:_DROPPED]],
         "paging": paging,
         "drop": len(dropped),
         "dropped": dropped[:_DROPPED],

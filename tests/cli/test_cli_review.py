@@ -98,6 +98,21 @@ def test_all_that_are_similar_go_at_once_but_not_those_below(command: Command) -
     assert made == {("a",): "keep", ("b",): "drop", ("c",): "drop"}
 
 
+def test_several_reviewers_have_their_own_queues(command: Command) -> None:
+    for who, keys in (("ann", "dnk"), ("ben", "ddk")):
+        command.done("review", "--who", who, "--own", stdin="\n".join(keys))
+    assert "2 of 2 clusters decided" in command("review", "--who", "cleo", stdin="").err
+    own = command("review", "--who", "cleo", "--own", stdin="")
+    assert "0 of 2 clusters decided" in own.err
+    apart = command("decisions", "--disagreements", "--csv")
+    assert apart.lines == ["key,a,a_verdict,b,b_verdict", "essays/cora,ann,different,ben,drop"]
+    # They agree about anna, ben and two copies; of five, ann drops one and ben two.
+    kappa = (4 / 5 - 14 / 25) / (1 - 14 / 25)
+    assert f"ann and ben agree about 4 of 5 documents; Cohen's kappa is {kappa:.2f}" in apart.err
+    command.fails("decisions", "--disagreements", "--drop", status=2)
+    command.fails("serve", "--own", status=2)
+
+
 def test_all_identical_copies_go_at_once(command: Command) -> None:
     assert "1 identical copies are to be dropped" in command("review", stdin="i\ni\n").out
     assert verdicts(command) == [("keep", "b/one"), ("drop", HOSTILE)]

@@ -949,6 +949,18 @@ def test_a_review_of_all_clusters(reviewed: tuple[Path, Reviewer]) -> None:
     assert f"{len(of_pairs)} of {len(of_pairs)} decided." in reviewer.go("pairs").text
 
 
+def test_what_reviewers_disagree_about_is_listed(reviewed: tuple[Path, Reviewer]) -> None:
+    path, reviewer = reviewed
+    with lshdb.open(path) as db:
+        for who, verdict in (("ann", "keep"), ("ben", "drop")):
+            db.decide(verdict, ["a0"], who=who)
+            db.decide("drop", ["a1"], who=who)
+    page = check(reviewer.go("decisions"), review=True).page
+    said = "ann and ben agree about 1 of 2 documents; Cohen's kappa is 0.00."
+    assert said in page.texts("p")
+    assert page.texts("li")[-1].split() == ["a0", "ann:", "keep,", "ben:", "drop"]
+
+
 def test_all_identical_copies_go_at_once(reviewed: tuple[Path, Reviewer]) -> None:
     path, reviewer = reviewed
     assert "identical cop" not in reviewer.go("clusters").text
