@@ -1,6 +1,6 @@
-"""The numbers behind the pictures: the S-curve and a histogram."""
+"""The numbers behind the pictures: the S-curve, a histogram, what connects a cluster."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,42 @@ def s_curve(construction: Construction, threshold: float) -> dict[str, Any]:
         "points": np.column_stack([similarities, curve(similarities, construction)]).tolist(),
         "probability": float(curve(np.array([threshold]), construction)[0]),
         "table": np.column_stack([levels, curve(levels, construction)]).tolist(),
+    }
+
+
+def connections(keys: Sequence[str], edges: Iterable[tuple[float, str, str]]) -> dict[str, Any]:
+    """Which pairs connect a cluster, and where it holds together least.
+
+    The weakest is the last edge of a spanning tree that takes the most similar pairs first
+    (Kruskal, Proceedings of the AMS 7, 1956): without pairs as similar as that or less, there are
+    two parts.
+
+    Args:
+        keys: of the cluster's documents.
+        edges: its pairs: similarity, and both keys.
+
+    Returns:
+        points: of each document, on a circle around (0, 0); lines: similarity and both points of
+        each pair; weakest: the edge; split: the pairs of keys that connect the two parts.
+    """
+    ordered = sorted(edges, reverse=True)
+    parts = {key: {key} for key in keys}
+    weakest, part = ordered[0], set[str]()
+    for edge in ordered:
+        _, a, b = edge
+        if parts[a] is not parts[b]:
+            weakest, part = edge, set(parts[a])
+            joined = parts[a] | parts[b]
+            parts.update(dict.fromkeys(joined, joined))
+    angles = np.arange(len(keys)) * 2 * np.pi / len(keys)
+    circle = np.column_stack([np.sin(angles), -np.cos(angles)]).round(4).tolist()
+    points = dict(zip(keys, circle, strict=True))
+    return {
+        "points": circle,
+        "lines": [(score, *points[a], *points[b]) for score, a, b in reversed(ordered)],
+        "weakest": weakest,
+        "line": (*points[weakest[1]], *points[weakest[2]]),
+        "split": [(a, b) for _, a, b in ordered if (a in part) != (b in part)],
     }
 
 

@@ -211,7 +211,7 @@ def verdicts_of(
     """The verdicts of a button: `keep 3`, `drop 3`, `only 3`, `both`, `different` or `copies 0 5`.
 
     `only 3 1 2` keeps document 3 and drops 1 and 2; `only 3` drops all others. `copies 0 5` keeps
-    documents 0 and 5 and drops all others.
+    documents 0 and 5 and drops all others. `apart 0-1 2-5` marks two pairs as different.
     """
     if action == "different":
         return [("different", documents)]
@@ -219,6 +219,12 @@ def verdicts_of(
         return [("keep", [each]) for each in documents]
     numbered = {str(number): each for number, each in enumerate(documents)}
     name, *numbers = action.split(" ")
+    if name == "apart":
+        pairs = [number.split("-") for number in numbers]
+        if pairs and all(
+            len(pair) == len({*pair}) == 2 and {*pair} <= numbered.keys() for pair in pairs
+        ):
+            return [("different", [numbered[one] for one in pair]) for pair in pairs]
     if (
         name not in ("keep", "drop", "only", "copies")
         or not numbers

@@ -476,7 +476,19 @@ def cluster(visit: Visit) -> Page:
     if visit.review is not None:
         view |= _form(visit, [member["key"] for member in members[: reviewing.MAX_MEMBERS]])
         left = (member["key"] for member in one["members"] if member["left"])
-        view["left"] = [view["places"][key] for key in left if key in view["places"]]
+        places = view["places"]
+        view["left"] = [places[key] for key in left if key in places]
+    one["connections"] = None
+    if 2 < len(found.members) <= _CONNECTED:
+        within = set(found.members)
+        edges = {
+            (pair.similarity, *sorted((pair.a, pair.b)))
+            for key in found.members
+            for pair in visit.database.pairs(key=key, threshold=threshold)
+            if {pair.a, pair.b} <= within
+        }
+        if edges:
+            one["connections"] = drawing.connections(found.members, edges)  # type: ignore[arg-type]
     data = {"cluster": one, "list": near, "paging": paging}
     return Page("cluster", f"A cluster of {visit.name}", data, view)
 
@@ -658,5 +670,7 @@ PAGES: Mapping[str, Callable[[Visit], Page]] = {
     "": overview,
     **{view.__name__: view for view in _VIEWS},
 }
+_CONNECTED = 60
+"""Maximum documents of a cluster whose connections are drawn."""
 _FORMS = frozenset(["cluster", "clusters", "compare", "document", "decisions"])
 """Pages that have forms to decide."""

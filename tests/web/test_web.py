@@ -40,7 +40,7 @@ import lshdb
 from lshdb.cli import review_terminal
 from lshdb.progress import Progress
 from lshdb.sketching.constructions import Construction, candidate_probability
-from lshdb.web import views
+from lshdb.web import reviewing, views
 from lshdb.web.results import Results
 
 ENDLESS = "with recursive c(x) as (select 1 union all select x from c) select count(*) from c"
@@ -947,6 +947,31 @@ def test_a_review_of_all_clusters(reviewed: tuple[Path, Reviewer]) -> None:
     with lshdb.open(path, mode="read") as db:
         of_pairs = list(db.pairs(ignore_decisions=True))
     assert f"{len(of_pairs)} of {len(of_pairs)} decided." in reviewer.go("pairs").text
+
+
+def test_a_cluster_is_split_where_it_holds_together_least(
+    reviewed: tuple[Path, Reviewer],
+) -> None:
+    path, reviewer = reviewed
+    words = [f"word{n}" for n in range(60)]
+    texts = {f"s{n}": " ".join(words[n // 3 * 12 :][: 40 + n % 3]) for n in range(6)}
+    with lshdb.open(path) as db:
+        db.add_many(texts.items())
+        pairs = {(pair.a, pair.b): pair.similarity for pair in db.pairs() if pair.a in texts}
+    crossing = {pair for pair in pairs if {pair[0] < "s3", pair[1] < "s3"} == {True, False}}
+    assert crossing
+    assert max(map(pairs.get, crossing)) < min(pairs[pair] for pair in pairs.keys() - crossing)
+    answer = check(reviewer.go("cluster", key="s0"), review=True)
+    assert f"{len(pairs)} pairs of similarity 0.5 or more connect them." in answer.text
+    (button,) = [one for one in answer.page.values("value", name="action") if "apart" in one]
+    check(reviewer.press(answer, button), review=True)
+    assert {keys for verdict, keys, *_ in decided(path) if verdict == "different"} == crossing
+    with lshdb.open(path) as db:
+        assert [one.members for one in db.clusters(key="s0")] == [("s0", "s1", "s2")]
+    fields = [("a", "x"), ("b", "y")]
+    for wrong in ("apart", "apart 0-0", "apart 0-7", "apart 0", "apart 0-1-1"):
+        with pytest.raises(lshdb.UsageError):
+            reviewing.verdicts_of(wrong, fields)
 
 
 def test_what_reviewers_disagree_about_is_listed(reviewed: tuple[Path, Reviewer]) -> None:
