@@ -155,9 +155,9 @@ def lshdb_command() -> list[str | Path]:
     return [script] if script.exists() else [sys.executable, "-m", "lshdb"]
 
 
-def lshdb(*arguments: str | Path, sample: bool = True, group: Path | None = None) -> Measured:
+def lshdb(*arguments: str | Path, sample: bool = True) -> Measured:
     """Run and measure a command of lshdb."""
-    return measure([*lshdb_command(), *arguments], sample=sample, group=group)
+    return measure([*lshdb_command(), *arguments], sample=sample)
 
 
 @contextmanager
