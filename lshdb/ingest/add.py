@@ -46,10 +46,12 @@ def added(
     documents = 0
     store = job.store
     late.complete(store, progress)  # what a killed process left
+    asked = store.asked
     with signed(job, items) as stream:
         for batch in stream:
             with store.writing():
-                is_large = documents >= store.limits.late_from
+                # A stream that asks the file it goes to needs its buckets.
+                is_large = documents >= store.limits.late_from and asked == store.asked
                 writer = writing.Writer(store, late=job.late and is_large)
                 # The first parts are written while the last ones are still being signed.
                 for part in batch:

@@ -87,6 +87,7 @@ class StoreReader:
     Attributes:
         indexed_to, indexed_bucket: as in the settings, see schema.sql; None if all band rows are
             written.
+        asked: how often buckets were looked up.
     """
 
     indexed_to: int | None
@@ -98,6 +99,7 @@ class StoreReader:
         self._connection = connection
         self._rows = connection.rows
         self._settings_row: Any = ()
+        self.asked = 0
         with sqlite_errors.translated_errors(self.path):
             self._read_settings()
         connection.check_unchanged()
@@ -164,6 +166,7 @@ class StoreReader:
         Returns:
             int64[r], the places of the buckets, and int64[r], doc_ids; ordered by both.
         """
+        self.asked += 1
         limit = -1 if max_rows is None else max_rows
         places, doc_ids = self._of_values(sql.MEMBERS, buckets, first, limit)
         if self.indexed_to is not None and len(buckets):

@@ -63,6 +63,15 @@ def test_a_large_addition_gives_the_same_file(tmp_path: Path) -> None:
     assert inspection.contents(tmp_path / "late.db") == inspection.contents(tmp_path / "now.db")
 
 
+def test_a_stream_that_asks_finds_what_it_added_in_buckets(tmp_path: Path) -> None:
+    seen: list[int] = []
+    with added(tmp_path / "late.db", limits=LIMITS) as database:
+        new = (one for one in DOCUMENTS if not database.query(one[1], threshold=0.99))
+        database.add_many(new, workers=0, on_batch=lambda _: seen.append(database.info().unindexed))
+    assert len(seen) > 2
+    assert not any(seen)
+
+
 @pytest.mark.parametrize("steps", [1, 8, 200])
 def test_a_stopped_pass_is_seen_by_nobody_and_completed(
     tmp_path: Path, stopped: Callable[[int], None], steps: int, monkeypatch: pytest.MonkeyPatch

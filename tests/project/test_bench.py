@@ -16,7 +16,7 @@ from typing import Any
 import measure
 import pytest
 from helpers import Command
-from measure.bench import command, dedup_peers, pages
+from measure.bench import command, dedup_peers, pages, scale
 from measure.common import commands
 from measure.harness import engines, figures, lab, report, tasks
 
@@ -71,6 +71,11 @@ def results(*paths: Path) -> list[dict[str, Any]]:
             "README.md",
             "table",
             lambda: report.markdown(results(*RESULTS.glob("*.json")), brief=True),
+        ),
+        (
+            "docs/figures.md",
+            "scale",
+            lambda: scale.markdown(*results(*RESULTS.glob("scale/*.json"))),
         ),
         ("docs/figures.md", "pages", lambda: pages.markdown(*results(RESULTS / "pages.json"))),
         *(

@@ -13,18 +13,22 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from measure.bench.query import ask
 from measure.common.commands import lshdb, memory_group
 from measure.harness import corpora
 from measure.harness.corpora import Corpus
-from measure.harness.figures import CPU, P50, P99, RATE, SECONDS, Values
+from measure.harness.figures import CPU, P50, P99, PEAK, RATE, SECONDS, Values
 from measure.harness.lab import Lab, Run, bytes_on_disk, with_peak
+from measure.harness.report import number
 
 KEPT: Final = "last tenth / first tenth"
 LATE: Final = "s, from the last transaction of documents until closed"
 BYTES: Final = "disk bytes/document beyond its content"
+PAIRS: Final = "all pairs, seconds"
+HOURS: Final = "hours, at the last tenth's rate", "hours, slowing as it slowed"
+DISK: Final = "disk GB"
 _PROJECTED: Final = 100_000_000
 _SIZE: Final = 310
 _GROUP: Final = 700_000_000
@@ -63,7 +67,7 @@ def _case(lab: Lab, case: str, corpus: Corpus, memory: int, *, whole: bool) -> N
             values |= {name: asked[name] for name in (P50, P99)}
             if not memory:  # of ten million documents they take more
                 out = lab.fresh(".csv")
-                values[f"all pairs, {SECONDS}"] = lshdb("pairs", "-d", database, "-o", out).seconds
+                values[PAIRS] = lshdb("pairs", "-d", database, "-o", out).seconds
                 out.unlink()
     lab.keep(case, corpus.documents, [values])
     if whole:
@@ -118,7 +122,33 @@ def _projected(added: Run, values: Values) -> Values:
     middle = (_PROJECTED - done) / 2 + done / 4
     growing = closed + (_PROJECTED - done) * (second + slope * middle)
     return {
-        "hours, at the last tenth's rate": steady / 3600,
-        "hours, slowing as it slowed": growing / 3600,
-        "disk GB": (values[BYTES] + _SIZE) * _PROJECTED / 1e9,
+        HOURS[0]: steady / 3600,
+        HOURS[1]: growing / 3600,
+        DISK: (values[BYTES] + _SIZE) * _PROJECTED / 1e9,
     }
+
+
+def markdown(*runs: dict[str, Any]) -> str:
+    """The table of the documentation, and the projection from the largest run."""
+    lines = [
+        "| documents, keys, memory | documents/s | first tenth | last tenth | CPU s | peak MB | "
+        "bytes a document | query, ms | 99th percentile | all pairs, s |",
+        "|---|" + "---:|" * 9,
+    ]
+    measures = (RATE, f"{RATE}, tenth 1", f"{RATE}, tenth 10", CPU, PEAK, BYTES, P50, P99, PAIRS)
+    projected = ""
+    for run in sorted(runs, key=lambda run: int(run["options"]["documents"])):
+        found = {(one["case"], one["measure"]): one["median"] for one in run["figures"]}
+        for case in dict.fromkeys(case for case, _ in found):
+            if case.startswith("projection"):
+                hours = [number(found[case, measure]) for measure in HOURS]
+                projected = (
+                    f"{_PROJECTED:,} such documents, projected from {case.partition(': ')[2]}: "
+                    f"{hours[0]} hours at the rate of the last tenth, {hours[1]} slowing down as "
+                    f"it slowed; {number(found[case, DISK])} GB."
+                )
+                continue
+            cells = (found.get((case, measure)) for measure in measures)
+            shown = ("" if cell is None else number(cell) for cell in cells)
+            lines.append(f"| {case.partition(' B, ')[2]} | " + " | ".join(shown) + " |")
+    return "\n".join([*lines, "", projected])

@@ -22,11 +22,6 @@ _ROWS: Final = (
     ("query", P99, "query, 99th percentile, ms: {case}"),
     ("join", SECONDS, "all pairs, s: {case}"),
     ("pairs", SECONDS, "{case}, s"),
-    ("scale", RATE, "`lshdb add`, documents/s: {case}"),
-    ("scale", PEAK, "peak memory of that, MB: {case}"),
-    ("scale", P50, "query, median, ms: {case}"),
-    ("scale", "hours, slowing as it slowed", "{case}, hours"),
-    ("scale", "disk GB", "{case}, GB on disk"),
     ("startup", SECONDS, "`{case}`, s"),
 )
 """The rows of the table: benchmark, measure, what it is called."""
