@@ -293,6 +293,7 @@ def review(
         raise UsageError(f"--order {order} is not {', '.join(_ORDERS)}")
     from lshdb.cli.review_terminal import Session
     from lshdb.web.listing import ORDERS
+    from lshdb.web.reviewing import Review
 
     with at.open("write") as database:
         # Without decisions, so that clusters keep their places from one run to the next.
@@ -302,7 +303,8 @@ def review(
             return
         minimum = asked.threshold or database.settings.threshold
         found.sort(key=ORDERS.get(order, lambda one: abs(one.lowest - minimum)))
-        work = Session(database, found, minimum, deciding.user() if who is None else who, own)
+        by = Review(database.path, deciding.user() if who is None else who, own)
+        work = Session(database, found, minimum, by)
         try:
             work.run()
         finally:

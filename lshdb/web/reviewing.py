@@ -94,14 +94,11 @@ class Review:
 
         Also the documents about which these reverse an earlier decision.
         """
-        made = database.decisions()
-        own = [one for one in made if one.who == self.who]
-        decided = max((one.decided for one in own), default="")
-        last = [one for one in own if one.decided == decided]
+        last = self.last(database)
         before = {
             key
-            for one in made
-            if one.state == "overruled" and one.decided < decided
+            for one in database.decisions()
+            if last and one.state == "overruled" and one.decided < last[0].decided
             for key in one.keys
         }
         return {
@@ -109,6 +106,12 @@ class Review:
             "last": last,
             "reverses": [key for one in last for key in one.keys if key in before],
         }
+
+    def last(self, database: Database) -> list[Decision]:
+        """The decisions that this reviewer stored last, at once."""
+        own = [one for one in database.decisions() if one.who == self.who]
+        decided = max((one.decided for one in own), default="")
+        return [one for one in own if one.decided == decided]
 
     def decide(self, action: str, documents: list[tuple[str, str]], note: str = "") -> None:
         """Store the decisions of a button or key, in one transaction; those that hold stay as made.
@@ -182,14 +185,20 @@ def copies_of(
         some = [key for key in some if not verdicts.of_member(key, one.keep)]
         if verdicts.of_key.get(one.keep) == "drop" or set(some) <= {one.keep}:
             continue
-        known = database.store.known([one.keep, *some])
-        digests = {key: each.digest.hex() for key, each in known.items()}
+        digests = dict(as_stored(database, [one.keep, *some]))
         first = digests.pop(one.keep, None)
         same = [(key, digest) for key, digest in digests.items() if digest == first]
         if first and same and len(documents) + len(same) < MAX_MEMBERS:
             kept.append(len(documents))
             documents += [(one.keep, first), *same]
     return documents, kept
+
+
+def as_stored(database: Database, keys: Iterable[str]) -> list[tuple[str, str]]:
+    """The keys and digests of documents as they are now, without those that are gone."""
+    keys = list(keys)
+    known = database.store.known(keys)
+    return [(key, known[key].digest.hex()) for key in keys if key in known]
 
 
 def documents_of(field: str) -> list[tuple[str, str]]:

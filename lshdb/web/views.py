@@ -516,8 +516,7 @@ def _form(visit: Visit, keys: Sequence[str]) -> dict[str, Any]:
     """In a review, the documents of a page's form as they are now."""
     if visit.review is None:
         return {}
-    known = visit.database.store.known(keys)
-    documents = [(each, known[each].digest.hex()) for each in keys if each in known]
+    documents = reviewing.as_stored(visit.database, keys)
     return {
         "documents": dumps(documents),
         "places": {each: place for place, (each, _) in enumerate(documents)},

@@ -114,7 +114,7 @@ def test_several_reviewers_have_their_own_queues(command: Command) -> None:
 
 
 def test_all_identical_copies_go_at_once(command: Command) -> None:
-    assert "1 identical copies are to be dropped" in command("review", stdin="i\ni\n").out
+    assert "1 identical copies are dropped" in command("review", stdin="i\ni\n").out
     assert verdicts(command) == [("keep", "b/one"), ("drop", HOSTILE)]
     assert "0 identical copies" in command("review", stdin="i\n").out
 
@@ -126,8 +126,7 @@ def test_a_document_that_changes_meanwhile_is_asked_about_again(command: Command
             command.path("lsh.db"), {"essays/ben": TEXT.replace("brown fox", "grey hen", 1)}
         ).close()
         one.type("d")
-        assert "has changed since it was shown" in one.shown
-        assert "grey hen" in one.shown.rpartition("has changed")[2]
+        assert one.shown.count("grey hen") == 1
         one.type("d")
         one.type("q")
     with lshdb.open(command.path("lsh.db")) as db:
@@ -158,7 +157,7 @@ def test_long_lists_are_cut(command: Command) -> None:
         database_of(
             command.path(name), [*copies, *texts.items()], content=kept, threshold=0.7
         ).close()
-    done = command("review", "-d", "long.db", stdin="c\nm\nq\n")
+    done = command("review", "-d", "long.db", stdin="c\nm\nm\nq\n")
     assert re.search(r"  and \d+ more", done.out.partition(PROMPT)[0])
     pages = [re.findall(r"- (\d+)\. ", page) for page in done.out.split("more [m]")]
     assert [int(number) for page in pages for number in page] == [5, 15, 25, 35, 45]
@@ -193,7 +192,7 @@ def test_answers_say_where_duplicates_begin(command: Command) -> None:
     }
     ask = partial(command, "review", "-d", "many.db", "--threshold", "0.45", stdin="")
     chance = random.Random(3)
-    answers = []
+    answers: list[tuple[float, bool]] = []
     with database_of(command.path("many.db"), texts, shingle="word:1", threshold=0.3) as db:
         found = list(db.pairs(threshold=0.45))
         nearest = min(found, key=lambda pair: pair.similarity)
