@@ -1,6 +1,6 @@
 """All similar pairs of a database, and their clusters."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, repeat, starmap
 from typing import Any
@@ -39,7 +39,7 @@ class _Join:
         reader: the database.
         request: the options of the join.
         condition: what documents match, or None for all.
-        own: if given, only the candidates of this document are read, itself one of them.
+        only: int64[m], ascending: if given, only these documents are read, and no buckets.
         progress: counts the bands that are read.
         settings: those of the index that is read.
         limits: the reader's.
@@ -58,7 +58,7 @@ class _Join:
     reader: lookups.StoreReader
     request: PairsOptions | ClustersOptions
     condition: conditions.Condition | None
-    own: lookups.DocumentRow | None = None
+    only: IntArray | None = None
     progress: Progress = silent
 
     def __post_init__(self) -> None:
@@ -69,10 +69,10 @@ class _Join:
         self.prefix_filtered = False
         self.exact = self.settings.content and not self.request.estimate
         self.doc_ids, self.buckets = SharedBuckets.collect(
-            self.reader.shared_buckets(self.progress) if self.own is None else ()
+            self.reader.shared_buckets(self.progress) if self.only is None else ()
         )
-        if self.own is not None and self.own.signature is not None:
-            self.doc_ids = candidate_ids(self.reader, self.own.signature)
+        if self.only is not None:
+            self.doc_ids = self.only
         if self.condition is not None:
             chosen = self.condition.matching(self.doc_ids)
             kept, numbers = self.buckets.only(chosen), (np.cumsum(chosen) - 1).astype(np.int32)
@@ -181,7 +181,10 @@ def pair_blocks(
     """The fields of the same pairs, some thousands at a time, with the requested metadata."""
     with query.snapshot(store, request.where, request.parameters) as (reader, condition):
         own = None if request.key is None else query.row_of_key(reader, request.key)
-        join = _Join(reader, request, condition, own, progress)
+        only = None if own is None else np.empty(0, dtype=np.int64)
+        if own is not None and own.signature is not None:
+            only = candidate_ids(reader, own.signature)
+        join = _Join(reader, request, condition, only, progress)
         candidates = _candidates(join) if own is None else _candidates_with(join, own.doc_id)
         if request.top is None:
             found: Iterable[Scored] = (join.similar(a, b, join.threshold) for a, b in candidates)
@@ -190,6 +193,17 @@ def pair_blocks(
         for a, b, scores in found:
             for part in chunks(len(a), join.limits.pairs_rows):
                 yield join.rows(a[part], b[part], scores[part])
+
+
+def pairs_within(store: Store, keys: Sequence[str], request: PairsOptions) -> list[Pair]:
+    """The similar pairs of candidates among some documents, each of which is read once."""
+    with query.snapshot(store, None, ()) as (reader, _):
+        rows = filter(None, map(reader.document, keys))
+        doc_ids = np.array(sorted(row.doc_id for row in rows), dtype=np.int64)
+        join = _Join(reader, request, None, doc_ids)
+        one, other, scores = join.similar(*np.triu_indices(len(join), 1), join.threshold)
+        shared = join.estimates.share_bucket(one, other)
+        return [*starmap(Pair, join.rows(one[shared], other[shared], scores[shared]))]
 
 
 def _candidates(join: _Join) -> Iterator[tuple[IntArray, IntArray]]:

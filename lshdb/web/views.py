@@ -23,11 +23,12 @@ from lshdb.errors import limits_noted
 from lshdb.exchange.results import PAIR
 from lshdb.json_text import dumps, encode
 from lshdb.model import Cluster, Comparison, Decision, Document, Pair
-from lshdb.options import ClustersOptions
+from lshdb.options import ClustersOptions, PairsOptions
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
 from lshdb.search.decisions import agreements as agreements_of
 from lshdb.search.differences import shown_rows
+from lshdb.search.pairs import pairs_within
 from lshdb.shingling.shingling import Content
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.sketching.settings import settings_record
@@ -462,7 +463,8 @@ def cluster(visit: Visit) -> Page:
             f"{key!r:.100} is in no cluster: no document is similar enough to it"
         )
     threshold = asked.threshold or visit.database.settings.threshold
-    one = listing.described(found, visit.verdicts(), threshold)
+    verdicts = visit.verdicts()
+    one = listing.described(found, verdicts, threshold)
     members = one["members"]
     one["members"], paging = _some(visit, members, _MEMBERS)
     known = visit.database.store.known([member["key"] for member in one["members"]])
@@ -480,15 +482,11 @@ def cluster(visit: Visit) -> Page:
         view["left"] = [places[key] for key in left if key in places]
     one["connections"] = None
     if 2 < len(found.members) <= _CONNECTED:
-        within = set(found.members)
-        edges = {
-            (pair.similarity, *sorted((pair.a, pair.b)))
-            for key in found.members
-            for pair in visit.database.pairs(key=key, threshold=threshold)
-            if {pair.a, pair.b} <= within
-        }
-        if edges:
-            one["connections"] = drawing.connections(found.members, edges)  # type: ignore[arg-type]
+        request = PairsOptions(threshold=threshold, ignore_decisions=True)
+        pairs = pairs_within(visit.database.store, found.members, request)
+        edges = [(pair.similarity, pair.a, pair.b) for pair in pairs]
+        if edges := [edge for edge in edges if not verdicts.apart(*edge[1:])]:
+            one["connections"] = drawing.connections(found.members, edges)
     data = {"cluster": one, "list": near, "paging": paging}
     return Page("cluster", f"A cluster of {visit.name}", data, view)
 
