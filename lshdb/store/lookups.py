@@ -330,7 +330,7 @@ class StoreReader:
     def _unindexed_members(self, buckets: IntArray) -> tuple[IntArray, IntArray]:
         """The rows of `members` that are not in the table yet, in any order.
 
-        All signatures of the documents are read: of a million in two seconds.
+        All signatures of the documents are read: of a million in a second.
         """
         settings, order = self.settings, np.argsort(buckets)
         wanted = buckets[order]
