@@ -302,7 +302,7 @@ def review(
             message("no two documents are similar: nothing to review")
             return
         minimum = asked.threshold or database.settings.threshold
-        found.sort(key=ORDERS.get(order, lambda one: abs(one.lowest - minimum)))
+        found.sort(key=lambda one: ORDERS[order][1](one, minimum))
         by = Review(database.path, deciding.user() if who is None else who, own)
         work = Session(database, found, minimum, by)
         try:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 import typer
 from rich.text import Text
@@ -69,7 +69,11 @@ class Session:
                 continue
             key = self._asked(self._drawn(one, dict(documents)) if pair else iter(()))
             if key == "u":
-                self._undo()
+                last = self.review.last(self.database)
+                undone = self.review.undo(last[0].decided) if last else []
+                says = [f"undone: {made.verdict} {', '.join(made.keys)}" for made in undone]
+                for line in says or ["there is nothing to undo"]:
+                    self._say(line)
             elif key in "sc":
                 self._skipped.update(pair[1:] if key == "s" else one.members)
             elif action := _KEYS[key][1]:
@@ -106,13 +110,6 @@ class Session:
         pairs = ((kept, other) for kept in left for other in open_ if other != kept)
         return next((pair for pair in pairs if not self._verdicts.apart(*pair)), ())
 
-    def _undo(self) -> None:
-        last = self.review.last(self.database)
-        for one in self.review.undo(last[0].decided) if last else ():
-            self._say(f"undone: {one.verdict} {', '.join(one.keys)}")
-        if not last:
-            self._say("there is nothing to undo")
-
     def _drawn(self, one: Cluster, digests: Mapping[str, str]) -> Iterator[Text]:
         """Show a cluster; return the lines that show how two of its documents differ."""
         a, b = (self.database.get(key).content for key in digests)
@@ -136,24 +133,22 @@ class Session:
 
     def _asked(self, lines: Iterator[Text]) -> str:
         """Print lines, as many at once as half of the screen has, and take a key."""
-        room = self._console.height // 2
-        key = "m"
-        while key in "m?":
-            if key == "?":
-                for name, (what, _) in _KEYS.items():
-                    self._say(f"{name}  {what}")
-            else:
-                some = list(islice(lines, room))
-                for line in some:
-                    show(self._console, line)
-                if len(some) == room:
-                    self._say("more [m]")
+        room = max(self._console.height // 2, len(_KEYS))
+        while True:
+            some = list(islice(lines, room))
+            for line in some:
+                show(self._console, line)
+            if len(some) == room:
+                self._say("more [m]")
             self._console.print(_PROMPT, style="bold", end="")
             self._console.file.flush()
             key = next(self._pressed, "q")
             self._say(key[:20])
-            key = key if key in _KEYS else "?"
-        return key
+            if key in _KEYS.keys() - {"m", "?"}:
+                return key
+            if key != "m":
+                names = (Text(f"{name}  {what}") for name, (what, _) in _KEYS.items())
+                lines = chain(names, lines)
 
     def _say(self, text: str) -> None:
         self._console.print(escaped(text), soft_wrap=True)

@@ -3,10 +3,11 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
+from itertools import repeat
 from os.path import commonprefix
 from typing import Any
+
+import numpy as np
 
 from lshdb.errors import UsageError
 from lshdb.model import Cluster, Pair
@@ -14,34 +15,34 @@ from lshdb.search.decisions import Verdicts
 from lshdb.web.address import Filters
 from lshdb.web.surveys import Survey, keys_of
 
-SORTS: Mapping[str, Mapping[str, str]] = {
-    "clusters": {
-        "size": "most documents",
-        "lowest": "lowest similarity",
-        "highest": "highest similarity",
-        "informative": "nearest the threshold",
-        "first": "first added",
-        "key": "key",
-    },
-    "pairs": {
-        "highest": "highest similarity",
-        "lowest": "lowest similarity",
-        "informative": "nearest the threshold",
-        "key": "key",
-    },
+ORDERS: Mapping[str, tuple[str, Callable[[Any, float], Any]]] = {
+    "size": ("most documents", lambda one, _: -len(one.members)),
+    "highest": ("highest similarity", lambda one, _: -_lowest(one)),
+    "lowest": ("lowest similarity", lambda one, _: _lowest(one)),
+    # Their answers say most about where duplicates begin.
+    "informative": ("nearest the threshold", lambda one, threshold: abs(_lowest(one) - threshold)),
+    "first": ("first added", lambda one, _: one.cluster),
+    "key": ("key", lambda one, _: one.keep if isinstance(one, Cluster) else (one.a, one.b)),
 }
-"""The orders of each list and how pages call them; the first is the usual one."""
+"""The orders of lists: how pages call them, and what sorts an item, given the threshold."""
 LEARNED = 30
 """Answers from which they say something about the threshold."""
 _WORTH = 8
 """Characters of a path that helps."""
 
 
+def sorts(survey: Survey[Any]) -> dict[str, str]:
+    """The orders of a list and how pages call them; the first is the usual one."""
+    of_clusters = () if not survey.histogram else ("size", "first")
+    return {name: label for name, (label, _) in ORDERS.items() if name not in of_clusters}
+
+
 def chosen(survey: Survey[Any], asked: Filters) -> list[int]:
     """The indices of the items that match the filters, in the requested order, decided or not."""
-    sorts = SORTS["pairs" if survey.histogram else "clusters"]
-    if asked.sort and asked.sort not in sorts:
-        raise UsageError(f"sort {asked.sort!r:.50} is not {', '.join(sorts)}")
+    names = sorts(survey)
+    sort = asked.sort or next(iter(names))
+    if sort not in names:
+        raise UsageError(f"sort {sort!r:.50} is not {', '.join(names)}")
     low, high = (
         asked.min_similarity or 0.0,
         1.0 if asked.max_similarity is None else asked.max_similarity,
@@ -60,23 +61,12 @@ def chosen(survey: Survey[Any], asked: Filters) -> list[int]:
         )
 
     found = [at for at, one in enumerate(survey.items) if fits(at, one)]
-    items, sort = survey.items, asked.sort or next(iter(sorts))
-    if sort == "informative":  # their answers say most about where duplicates begin
-        return sorted(found, key=lambda at: abs(_lowest(items[at]) - survey.threshold))
-    order = ORDERS.get(sort)
-    return found if order is None else sorted(found, key=lambda at: order(items[at]))
+    _, order = ORDERS[sort]
+    return sorted(found, key=lambda at: order(survey.items[at], survey.threshold))
 
 
 def _lowest(one: Cluster | Pair) -> float:
     return one.lowest if isinstance(one, Cluster) else one.similarity
-
-
-ORDERS: dict[str, Callable[[Any], Any]] = {
-    "size": lambda one: -len(one.members),
-    "lowest": _lowest,
-    "highest": lambda one: -_lowest(one),
-    "key": lambda one: one.keep if isinstance(one, Cluster) else (one.a, one.b),
-}
 
 
 def decided(survey: Survey[Any], verdicts: Verdicts) -> set[int]:
@@ -104,37 +94,28 @@ def learned(items: Sequence[Cluster | Pair], verdicts: Verdicts) -> dict[str, An
         None also if no answer says duplicate; otherwise similarity, and of all `answers` at it or
         above, how many were `duplicates`.
     """
-    answers = []
-    for one in items:
-        pairs = (
+    known = verdicts.decided()
+    answers = [
+        (score, "drop" in (verdicts.of_key.get(a), verdicts.of_key.get(b)))
+        for one in items
+        if not known.isdisjoint(keys_of(one))
+        for a, b, score in (
             [(one.a, one.b, one.similarity)]
             if isinstance(one, Pair)
-            else [
-                (one.keep, key, score)
-                for key, score in zip(one.members, one.similarities, strict=True)
-                if key != one.keep
-            ]
+            else zip(repeat(one.keep), one.members, one.similarities)
         )
-        answers += [
-            (score, "drop" in (verdicts.of_key.get(a), verdicts.of_key.get(b)))
-            for a, b, score in pairs
-            if verdicts.of_pair(a, b)
-        ]
+        if a != b and verdicts.of_pair(a, b)
+    ]
     if len(answers) < LEARNED:
         return None
-    answers.sort(reverse=True)
-    best = explained = 0
-    chosen = None
-    duplicates = count = 0
-    for score, some in groupby(answers, key=itemgetter(0)):
-        same = [is_duplicate for _, is_duplicate in some]
-        count += len(same)
-        duplicates += sum(same)
-        explained = 2 * duplicates - count
-        if explained >= best:
-            best, chosen = explained, (score, duplicates, count)
-    names = "similarity", "duplicates", "answers"
-    return None if chosen is None else dict(zip(names, chosen, strict=True))
+    scores, gone = np.array(sorted(answers, reverse=True)).T
+    ends = np.flatnonzero(np.diff(scores, append=-1))[::-1]  # the lowest similarity first
+    explained = np.cumsum(2 * gone - 1)[ends]
+    count = int(ends[explained.argmax()]) + 1
+    if explained.max() < 0:
+        return None
+    at = float(scores[count - 1])
+    return {"similarity": at, "duplicates": int(gone[:count].sum()), "answers": count}
 
 
 def decided_or_not(order: Sequence[int], done: set[int], asked: Filters) -> list[int]:

@@ -409,7 +409,7 @@ def _list(
         "paging": paging,
         kind: [{"number": number, **shown(one, verdicts)} for number, one in some],
     }
-    view: dict[str, Any] = {"sorts": listing.SORTS[kind]}
+    view: dict[str, Any] = {"sorts": listing.sorts(survey)}
     if kind == "clusters" and visit.review is not None:
         copies, kept = reviewing.copies_of(visit.database, survey.items, verdicts)
         view |= {"documents": dumps(copies), "copies": len(copies) - len(kept), "kept": kept}
