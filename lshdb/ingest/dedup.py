@@ -36,6 +36,7 @@ from lshdb.sketching.banding import bucket_codes
 from lshdb.sketching.settings import Settings
 from lshdb.sources.batch import Batch, Origin, Where
 from lshdb.sources.metadata import picked
+from lshdb.store import late
 from lshdb.store.store import KnownDocument, Store
 
 _LINE_BITS = 40
@@ -109,6 +110,7 @@ def decided(
     store, settings = job.store, job.store.settings
     if screens:
         settings = replace(settings, content=True)  # compared there, even if not stored
+    late.complete(store)  # what a killed addition left: buckets are asked for each batch
     deciding, unsure = _Deciding(store, rule, numbered=job.numbered), 0
     with signed(job, items, settings) as stream:
         for batch in stream:
