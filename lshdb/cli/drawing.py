@@ -1,14 +1,16 @@
-"""Two documents at a terminal: how they differ, for `lshdb review` and `lshdb compare`."""
+"""Two documents at a terminal, and their cluster: for `lshdb review` and `lshdb compare`."""
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rich.console import Console
 from rich.text import Text
 
 from lshdb.errors import warn_of_limit
+from lshdb.formatting import share
 from lshdb.limits import DEFAULTS
+from lshdb.model import Cluster
 from lshdb.search.differences import Line, agreement, differences, sets_beside, shown_rows
 from lshdb.search.limits import text_cut
 from lshdb.shingling.shingling import Content
@@ -18,6 +20,8 @@ _BESIDE = 1
 """Equal lines shown on each side of a difference."""
 _BEGINNING = 400
 """Characters shown of texts that are identical."""
+_MEMBERS = 8
+"""Members of a cluster that are listed."""
 _COLOURS = {"-": "yellow", "+": "cyan"}
 _MARKS = {"-": ("[-", "-]"), "+": ("{+", "+}")}
 """Marks of different words without colours, as in git's word diff."""
@@ -38,6 +42,28 @@ def show(console: Console, line: Text) -> None:
 def on_one_line(text: str, style: str = "") -> Text:
     """A text on one line, without control characters."""
     return Text(escaped(text.expandtabs(4)), style)
+
+
+def drawn_members(
+    one: Cluster, prefix: str, marks: Mapping[str, str], decided: Mapping[str, str]
+) -> Iterator[Text]:
+    """The lines about a cluster and its members: marked ones first, then the most similar.
+
+    Args:
+        one: the cluster.
+        prefix: the beginning of all keys, which is not repeated.
+        marks: of the members that are shown side by side.
+        decided: the verdicts, by key.
+    """
+    scores = dict(zip(one.members, one.similarities, strict=True))
+    yield on_one_line(f"{len(scores):,} documents" + (f" in {prefix}" if prefix else ""))
+    for key in sorted(scores, key=lambda key: (key not in marks, -scores[key]))[:_MEMBERS]:
+        score = "kept" if key == one.keep else share(scores[key])
+        line = f"{marks.get(key, ' ')} {score:<7}{decided.get(key, ''):<6}{key[len(prefix) :]}"
+        yield on_one_line(line, "bold" if key in marks else "")
+    if len(scores) > _MEMBERS:
+        yield Text(f"  and {len(scores) - _MEMBERS:,} more", style="dim")
+    yield Text("")
 
 
 def drawn_differences(

@@ -2,19 +2,19 @@
 
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 
 import typer
 from rich.text import Text
 
-from lshdb.cli.drawing import drawn_differences, on_one_line, show, terminal
+from lshdb.cli.drawing import drawn_differences, drawn_members, show, terminal
 from lshdb.database import Database
 from lshdb.formatting import share
 from lshdb.model import Cluster
 from lshdb.sources.paths import escaped
 from lshdb.web import listing, reviewing
-from lshdb.web.reviewing import Review
 
 _KEYS = {
     "k": ("keep both", "both"),
@@ -32,8 +32,6 @@ _KEYS = {
 }
 """What keys do, and the button of the pages that does it."""
 _PROMPT = "keep [k], drop [d], not duplicates [n], skip [s], undo [u], quit [q], ? "
-_MEMBERS = 8
-"""Members of a cluster that are listed."""
 
 
 @dataclass(eq=False)
@@ -43,13 +41,12 @@ class Session:
     database: Database
     clusters: list[Cluster]
     threshold: float
-    review: Review
+    review: reviewing.Review
 
     def __post_init__(self) -> None:
         self._console = terminal()
         self._pressed = _pressed()
         self._skipped: set[str] = set()
-        self._verdicts = self.review.verdicts(self.database)
 
     def run(self) -> None:
         """Ask about one pair after another, until the user ends it or all are decided."""
@@ -78,15 +75,14 @@ class Session:
                 self._skipped.update(pair[1:] if key == "s" else one.members)
             elif action := _KEYS[key][1]:
                 if key == "i":
-                    documents, kept = reviewing.copies_of(
-                        self.database, self.clusters, self._verdicts
-                    )
-                    self._say(f"{len(documents) - len(kept):,} identical copies are dropped")
-                    action = " ".join([action, *map(str, kept)])
+                    given = self.clusters, self._verdicts
+                    documents, copies = reviewing.copies_of(self.database, *given)
+                    self._say(f"{copies:,} identical copies are dropped")
                 elif key == "a" and pair[:1] == (one.keep,):
                     members = listing.described(one, self._verdicts, self.threshold)["members"]
-                    left = [each["key"] for each in members if each["left"]]
-                    documents += reviewing.as_stored(self.database, set(left).difference(pair))
+                    left = (each["key"] for each in members if each["left"])
+                    others = [key for key in left if key not in pair]
+                    documents += reviewing.as_stored(self.database, others)
                 if documents:
                     self.review.decide(action, documents)
 
@@ -115,18 +111,10 @@ class Session:
         a, b = (self.database.get(key).content for key in digests)
         where = f"Cluster {self.clusters.index(one) + 1:,} of {len(self.clusters):,}"
         self._console.rule(f"{where}, {self.progress()}", align="left")
-        count, prefix = len(one.members), listing.common_path(one.members)
-        self._say(f"{count:,} documents" + (f" in {prefix}" if prefix else ""))
         marks = dict(zip(digests, "-+", strict=True))
-        scores = dict(zip(one.members, one.similarities, strict=True))
-        for key in sorted(scores, key=lambda key: (key not in marks, -scores[key]))[:_MEMBERS]:
-            score = "kept" if key == one.keep else share(scores[key])
-            decided = self._verdicts.of_key.get(key, "")
-            line = f"{marks.get(key, ' ')} {score:<7}{decided:<6}{key.removeprefix(prefix)}"
-            show(self._console, on_one_line(line, "bold" if key in marks else ""))
-        if count > _MEMBERS:
-            self._say(f"  and {count - _MEMBERS:,} more")
-        self._say("")
+        prefix = listing.common_path(one.members)
+        for line in drawn_members(one, prefix, marks, self._verdicts.of_key):
+            show(self._console, line)
         same = len(set(digests.values())) == 1
         programs = self.database.settings.shingling.of_programs
         return drawn_differences(self._console, a, b, identical=same, programs=programs)
@@ -159,13 +147,8 @@ def _pressed() -> Iterator[str]:
     if sys.stdin is None or not sys.stdin.isatty():
         yield from map(str.strip, sys.stdin or ())
         return
-    while True:
-        try:
-            pressed = typer.getchar()
-        except EOFError:
-            return
-        if pressed.startswith("\x03"):
-            raise KeyboardInterrupt
-        # A key that sends several characters, such as an arrow, is not ours; nor is pasted text:
-        # a key answers what is on the screen.
-        yield pressed if len(pressed) == 1 else repr(pressed)
+    with suppress(EOFError):
+        while pressed := typer.getchar():
+            # A key that sends several characters, such as an arrow, is not ours; nor is pasted
+            # text: a key answers what is on the screen.
+            yield pressed if len(pressed) == 1 else repr(pressed)

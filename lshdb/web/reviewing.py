@@ -169,15 +169,15 @@ class Review:
 
 def copies_of(
     database: Database, clusters: Iterable[Cluster], verdicts: Verdicts
-) -> tuple[list[tuple[str, str]], list[int]]:
-    """The undecided copies of the kept documents of clusters, that have the same content.
+) -> tuple[list[tuple[str, str]], int]:
+    """The kept documents of clusters and their undecided copies, that have the same content.
 
     Returns:
-        Keys and digests of kept documents and copies, as many as a form takes, and which of them
-        are kept.
+        Keys and digests, each kept document before its copies, as many as a form takes; and how
+        many of them are copies.
     """
     documents: list[tuple[str, str]] = []
-    kept: list[int] = []
+    copies = 0
     for one in clusters:
         if len(documents) + 1 >= MAX_MEMBERS:
             break
@@ -189,9 +189,9 @@ def copies_of(
         first = digests.pop(one.keep, None)
         same = [(key, digest) for key, digest in digests.items() if digest == first]
         if first and same and len(documents) + len(same) < MAX_MEMBERS:
-            kept.append(len(documents))
             documents += [(one.keep, first), *same]
-    return documents, kept
+            copies += len(same)
+    return documents, copies
 
 
 def as_stored(database: Database, keys: Iterable[str]) -> list[tuple[str, str]]:
@@ -217,13 +217,17 @@ def documents_of(field: str) -> list[tuple[str, str]]:
 def verdicts_of(
     action: str, documents: list[tuple[str, str]]
 ) -> list[tuple[Verdict, list[tuple[str, str]]]]:
-    """The verdicts of a button: `keep 3`, `drop 3`, `only 3`, `both`, `different` or `copies 0 5`.
+    """The verdicts of a button: `keep 3`, `drop 3`, `only 3`, `both`, `different` or `copies`.
 
-    `only 3 1 2` keeps document 3 and drops 1 and 2; `only 3` drops all others. `copies 0 5` keeps
-    documents 0 and 5 and drops all others. `apart 0-1 2-5` marks two pairs as different.
+    `only 3 1 2` keeps document 3 and drops 1 and 2; `only 3` drops all others. `copies` keeps
+    the first document of each content and drops all others. `apart 0-1 2-5` marks two pairs as
+    different.
     """
     if action == "different":
         return [("different", documents)]
+    if action == "copies":
+        kept = {digest: key for key, digest in reversed(documents)}
+        return [("keep" if kept[each[1]] == each[0] else "drop", [each]) for each in documents]
     if action == "both" and len(documents) == 2:
         return [("keep", [each]) for each in documents]
     numbered = {str(number): each for number, each in enumerate(documents)}
@@ -235,16 +239,13 @@ def verdicts_of(
         ):
             return [("different", [numbered[one] for one in pair]) for pair in pairs]
     if (
-        name not in ("keep", "drop", "only", "copies")
+        name not in ("keep", "drop", "only")
         or not numbers
         or not numbered.keys() >= set(numbers)
         or (name in ("keep", "drop") and len(numbers) > 1)
     ):
         raise UsageError(f"{action!r:.50} is not a decision about the form's documents")
     first, *others = (numbered[each] for each in numbers)
-    if name == "copies":
-        kept = [first, *others]
-        return [("keep" if each in kept else "drop", [each]) for each in documents]
     if name == "only":
         gone = [each for each in others or documents if each != first]
         return [("keep", [first]), *(("drop", [each]) for each in gone)]

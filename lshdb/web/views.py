@@ -411,8 +411,8 @@ def _list(
     }
     view: dict[str, Any] = {"sorts": listing.sorts(survey)}
     if kind == "clusters" and visit.review is not None:
-        copies, kept = reviewing.copies_of(visit.database, survey.items, verdicts)
-        view |= {"documents": dumps(copies), "copies": len(copies) - len(kept), "kept": kept}
+        documents, copies = reviewing.copies_of(visit.database, survey.items, verdicts)
+        view |= {"documents": dumps(documents), "copies": copies}
     return Page(kind, f"{kind.capitalize()} of {visit.name}", data, view)
 
 
