@@ -17,11 +17,11 @@ from lshdb.sources.paths import escaped
 from lshdb.web import listing, reviewing
 
 _KEYS = {
-    "k": ("keep both", "both"),
-    "d": ("drop the shown one, keep the kept one", "only 0 1"),
-    "x": ("keep the shown one, drop the kept one", "only 1 0"),
-    "n": ("they are not duplicates of each other", "different"),
-    "a": ("drop all that are left, but for those below the threshold", "only 0"),
+    "k": ("keep both", "keep 0 1"),
+    "d": ("drop the shown one, keep the kept one", "keep 0,drop 1"),
+    "x": ("keep the shown one, drop the kept one", "keep 1,drop 0"),
+    "n": ("they are not duplicates of each other", "different *"),
+    "a": ("drop all that are left, but for those below the threshold", "keep 0,drop *"),
     "i": ("drop all copies that are identical to a kept document, in all clusters", "copies"),
     "s": ("ask about the shown one another time", ""),
     "c": ("ask about the whole cluster another time", ""),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
 from lshdb.database import Database
 from lshdb.errors import InputError, KeyNotFound, UsageError
@@ -217,36 +217,26 @@ def documents_of(field: str) -> list[tuple[str, str]]:
 def verdicts_of(
     action: str, documents: list[tuple[str, str]]
 ) -> list[tuple[Verdict, list[tuple[str, str]]]]:
-    """The verdicts of a button: `keep 3`, `drop 3`, `only 3`, `both`, `different` or `copies`.
+    """The verdicts of a button about the documents of its form.
 
-    `only 3 1 2` keeps document 3 and drops 1 and 2; `only 3` drops all others. `copies` keeps
-    the first document of each content and drops all others. `apart 0-1 2-5` marks two pairs as
-    different.
+    `keep 3,drop 1 2` keeps document 3 and drops 1 and 2; `keep 3,drop *` drops all that are not
+    named before. `different *` marks all as different, `different 0 1,different 2 5` two pairs.
+    `copies` keeps the first document of each content, and drops the others.
     """
-    if action == "different":
-        return [("different", documents)]
     if action == "copies":
         kept = {digest: key for key, digest in reversed(documents)}
         return [("keep" if kept[each[1]] == each[0] else "drop", [each]) for each in documents]
-    if action == "both" and len(documents) == 2:
-        return [("keep", [each]) for each in documents]
-    numbered = {str(number): each for number, each in enumerate(documents)}
-    name, *numbers = action.split(" ")
-    if name == "apart":
-        pairs = [number.split("-") for number in numbers]
-        if pairs and all(
-            len(pair) == len({*pair}) == 2 and {*pair} <= numbered.keys() for pair in pairs
-        ):
-            return [("different", [numbered[one] for one in pair]) for pair in pairs]
-    if (
-        name not in ("keep", "drop", "only")
-        or not numbers
-        or not numbered.keys() >= set(numbers)
-        or (name in ("keep", "drop") and len(numbers) > 1)
-    ):
-        raise UsageError(f"{action!r:.50} is not a decision about the form's documents")
-    first, *others = (numbered[each] for each in numbers)
-    if name == "only":
-        gone = [each for each in others or documents if each != first]
-        return [("keep", [first]), *(("drop", [each]) for each in gone)]
-    return [("keep" if name == "keep" else "drop", [first])]
+    left = {str(number): each for number, each in enumerate(documents)}
+    made: list[tuple[Verdict, list[tuple[str, str]]]] = []
+    for clause in action.split(","):
+        verdict, *given = clause.split(" ")
+        names = set(left if given == ["*"] else given)
+        of_pair = verdict == "different"
+        if verdict not in get_args(Verdict) or len(names) < 1 + of_pair or names - left.keys():
+            raise UsageError(f"{action!r:.50} is not a decision about the form's documents")
+        some = [left[name] for name in left if name in names]
+        groups = [some] if of_pair else [[each] for each in some]
+        made += [(cast(Verdict, verdict), group) for group in groups]
+        if given == ["*"] or not of_pair:
+            left = {name: left[name] for name in left if name not in names}
+    return made
