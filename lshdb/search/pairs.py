@@ -199,7 +199,8 @@ def pairs_within(store: Store, keys: Sequence[str], request: PairsOptions) -> li
     """The similar pairs of candidates among some documents, each of which is read once."""
     with query.snapshot(store, None, ()) as (reader, _):
         rows = filter(None, map(reader.document, keys))
-        doc_ids = np.array(sorted(row.doc_id for row in rows), dtype=np.int64)
+        signed = sorted(row.doc_id for row in rows if row.signature is not None)
+        doc_ids = np.array(signed, dtype=np.int64)
         join = _Join(reader, request, None, doc_ids)
         one, other, scores = join.similar(*np.triu_indices(len(join), 1), join.threshold)
         shared = join.estimates.share_bucket(one, other)

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 import lshdb
 from lshdb import Limits
 from lshdb.model import Document, Pair
+from lshdb.options import PairsOptions
+from lshdb.search.pairs import pairs_within
 from lshdb.shingling.shingling import Content
 
 SETS: Mapping[str, Content] = set_families(71, families=14, copies=4, size=30)
@@ -82,6 +84,9 @@ def test_pairs_are_chosen_from_all(
             and (groups is None or {FIELDS[k]["group"] for k in (pair.a, pair.b)} <= groups)
         ]
         assert len(everything) >= 2
+        some = {*KEYS[::2], "empty", "gone"}
+        within = pairs_within(db.store, [*some], PairsOptions(threshold=threshold))
+        assert within == [pair for pair in everything if {pair.a, pair.b} <= some]
     limits = Limits(pairs_chunk=chunk, pairs_rows=2)
     with lshdb.open(filled, mode="read", limits=limits) as db:
         condition = {} if groups is None else of_groups(groups)
