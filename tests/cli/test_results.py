@@ -100,7 +100,8 @@ COMMANDS = {
     "sql": ("sql STATEMENT", "n int, x real, z text, t text, b blob, n:1 int", ""),
     "info": (
         "info",
-        "documents int, empty int, threshold real, recall real, shingle text, permutations int, "
+        "documents int, empty int, unindexed int, threshold real, recall real, shingle text, "
+        "permutations int, "
         "bands int, rows int, construction text, sketch text, seed int, content flag, "
         "passages int, bytes int",
         "",
