@@ -14,6 +14,7 @@ import pytest
 import lshdb
 from lshdb.errors import StoreError
 from lshdb.store import late
+from lshdb.store.index import rows_of
 
 LIMITS = lshdb.Limits(batch_documents=50, late_from=50, reindex_rows=20, documents_read=30)
 DOCUMENTS = [
@@ -31,14 +32,14 @@ def stopped(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Stop the pass after some of its transactions, as a kill does; never with 0."""
 
     def stop(steps: int) -> None:
-        own, left = late.rows_of, itertools.count(steps - 1, -1)
+        own, left = rows_of, itertools.count(steps - 1, -1)
 
-        def rows_of(*arguments: Any) -> Any:
+        def stopping(*arguments: Any) -> Any:
             if not next(left):
                 raise Killed
             return own(*arguments)
 
-        monkeypatch.setattr(late, "rows_of", rows_of)
+        monkeypatch.setattr(late, "rows_of", stopping)
 
     return stop
 
@@ -86,14 +87,15 @@ def test_a_stopped_pass_is_seen_by_nobody_and_completed(
         monkeypatch.undo()
         assert database.info().unindexed == 250
         assert lshdb.check(database.path, deep=True).ok
-        for ask in (
+        asks: list[Callable[[lshdb.Database], Any]] = [
             lambda db: [*db.pairs()],
             lambda db: [*db.clusters()],
             lambda db: [*db.passage_pairs()],
             lambda db: [db.query(text, top=2) for _, text in DOCUMENTS[::29]],
             lambda db: [*db.query_many(DOCUMENTS[::7])],
             lambda db: [*db.query_many(DOCUMENTS[::7], threshold=0.4)],
-        ):
+        ]
+        for ask in asks:
             assert ask(database) == ask(now)
         assert lshdb.check(database.path, repair=True).ok
     assert inspection.contents(tmp_path / "late.db") == inspection.contents(tmp_path / "now.db")
