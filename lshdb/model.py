@@ -493,10 +493,12 @@ class DroppedRow:
         kept: the key of the kept one.
         kept_file, kept_line: likewise, of a row of the same run or of a reference that is not a
             database; None for a document that was stored before.
-        similarity: of the two, exact or estimated, in [0, 1].
+        similarity: of the two, exact or estimated, in [0, 1]; by the rule `copied`, the share of
+            the words of the dropped one in passages of the kept one.
         exact: whether `similarity` is exact.
         identical: whether both have the same content, as for Match.
         metadata, kept_metadata: the fields of each that were asked for, as for Match.
+        passage: the longest run that it copies from the kept one, by the rule `copied`.
     """
 
     key: str
@@ -510,6 +512,7 @@ class DroppedRow:
     identical: bool = False
     metadata: dict[str, Any] | None = field(default=None, repr=False, hash=False)
     kept_metadata: dict[str, Any] | None = field(default=None, repr=False, hash=False)
+    passage: CopiedPassage | None = None
 
 
 @dataclass(frozen=True, slots=True)

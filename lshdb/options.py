@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Keep = Literal["first", "longest", "last"]
 """Which of similar documents is kept."""
+KeepRow = Literal["first", "last", "longest", "newest", "oldest", "shortest-path"]
+"""The same for rows and files, which have paths and times."""
 OnSimilar = Literal["keep", "skip"]
 """What happens to a new document that is similar to a stored one."""
 Format = Literal["auto", "text", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
@@ -527,14 +529,68 @@ class PassagesOptions(PassagePairsOptions):
 # deduplicating
 
 
-class RowsOptions(ReadingOptions, WalkingOptions):
+class RuleOptions(Options):
+    """Which rows are dropped, and which of them stays."""
+
+    rule: Annotated[
+        str,
+        Option(
+            "A dropped row is similar (the default), contained or copied:WORDS.",
+            metavar="RULE",
+            shown=False,
+        ),
+    ] = "similar"
+    keep: Annotated[
+        KeepRow,
+        Option(
+            "What stays: first (default), last, longest, newest, oldest, shortest-path.",
+            metavar="ORDER",
+            shown=False,
+        ),
+    ] = "first"
+    keep_max: Annotated[
+        str | None, Option("Keep the largest value of this field.", metavar="FIELD")
+    ] = None
+    keep_min: Annotated[str | None, Option("Keep the smallest one.", metavar="FIELD")] = None
+    keep_in: Annotated[str | None, Option("Rather keep what is in this.", metavar="DIR")] = None
+    drop_all: Annotated[bool, Option("Keep none of similar rows.")] = False
+    estimate: Estimate = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if re.fullmatch(r"similar|contained|copied:[0-9]{1,6}", self.rule) is None:
+            raise UsageError(f"rule {self.rule!r:.100} is not similar, contained or copied:WORDS")
+        if self.rule != "similar" and self.estimate:
+            raise UsageError(f"rule {self.rule} compares contents: give no estimate")
+        if (self.keep != "first") + len(self.ranked_by) > 1:
+            raise UsageError("give one of keep, keep_max and keep_min")
+        if self.ordered and self.rule == "contained":
+            raise UsageError("rule contained keeps the rows that contain others: give no order")
+        if self.ordered and self.drop_all:
+            raise UsageError("drop_all keeps none of similar rows: give no order")
+
+    @property
+    def ranked_by(self) -> list[str]:
+        """The fields by whose values rows are kept."""
+        return [one for one in (self.keep_max, self.keep_min) if one is not None]
+
+    @property
+    def ordered(self) -> bool:
+        """Whether rows are decided on in another order than that of the input."""
+        return self.keep != "first" or bool(self.ranked_by) or self.keep_in is not None
+
+    @property
+    def read_twice(self) -> bool:
+        """Whether all rows are read before the first one is decided on."""
+        return self.ordered or self.drop_all or self.rule == "contained"
+
+
+class RowsOptions(RuleOptions, ReadingOptions, WalkingOptions):
     """Which rows are kept."""
 
-    keep: KeepOption = "first"
-    estimate: Estimate = False
     against: Annotated[
         str | os.PathLike[str] | None,
-        Option("Also drop rows similar to a document of this.", metavar="DB|FILE"),
+        Option("Also drop what is similar to this.", metavar="DB|FILE"),
     ] = None
     fields: FieldNames = ()
 
@@ -548,11 +604,9 @@ class DedupOptions(WritingOptions, RowsOptions):
     on_failure: OnFailure = None
 
 
-class DataOptions(SettingsOptions, ColumnOptions):
+class DataOptions(RuleOptions, SettingsOptions, ColumnOptions):
     """Options of `lshdb.dedup`."""
 
-    keep: KeepOption = "first"
-    estimate: Estimate = False
     workers: Workers = None
     on_failure: OnFailure = None
     limits: Annotated[Limits, argument("Sizes of batches, see lshdb.Limits.")] = DEFAULTS

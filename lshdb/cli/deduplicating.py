@@ -34,6 +34,7 @@ from lshdb.errors import UsageError
 from lshdb.exchange import kept_rows
 from lshdb.exchange.results import dropped_columns, dropped_row
 from lshdb.groups import Option, regrouped
+from lshdb.ingest.dedup import Rule
 from lshdb.ingest.ordering import deduplicated_files
 from lshdb.ingest.reference import check_there, outermost, reference, temporary_store
 from lshdb.json_text import dumps
@@ -50,6 +51,7 @@ from lshdb.sources import formats, sinks
 from lshdb.sources.compression import compression_of
 from lshdb.sources.paths import expanded, format_of, is_database
 from lshdb.sources.readers import reader_of
+from lshdb.sources.sinks import Columns
 from lshdb.sources.walking import SkippedFiles
 from lshdb.tuning.resolve import as_in, resolve
 
@@ -107,11 +109,14 @@ def dedup(
     against = None if asked.against is None else str(asked.against)
     reference_fields.check(against)
     paths = list(expanded(inputs))
-    if asked.keep != "first" and any(map(_is_read_once, paths)):
+    if asked.read_twice and any(map(_is_read_once, paths)):
         raise UsageError(
-            f"--keep {asked.keep} reads the input twice, and standard input or a pipe can be read "
+            "this order or rule reads the input twice, and standard input or a pipe can be read "
             "only once: save it to a file"
         )
+    if asked.drop_all and db is not None:
+        raise UsageError("--drop-all decides about all rows at once: give no -d")
+    rule = Rule.of(asked, settings.threshold)
     if against is not None:
         if against == STDOUT:
             raise UsageError("--against reads no standard input: save it to a file")
@@ -156,10 +161,13 @@ def dedup(
         # Otherwise contents are kept while the command runs: exact similarities need them.
         if asked.estimate and db is None:
             settings = replace(settings, content=False)
+        if db is not None and rule.copied:
+            settings = replace(settings, passages=settings.passages or rule.copied)
         made = resolve(settings)
         settings = replace(settings, seed=made.seed)  # a random one is chosen once
     failures = documents.Failures(print_all=list_skipped)
     counts = _Counts()
+    read = [*shown, *asked.ranked_by]
     with ExitStack() as stack:
         reader = reader_of(
             asked,
@@ -168,8 +176,8 @@ def dedup(
             fallback="jsonl",
             stdin=stdin(),
             auto_key=asked.auto_key or db is None,
-            metadata=bool(shown) if db is None else asked.metadata,  # else nobody would see it
-            metadata_fields=asked.metadata_fields if db is not None else outermost(shown),
+            metadata=bool(read) if db is None else asked.metadata,  # else nobody would see it
+            metadata_fields=asked.metadata_fields if db is not None else outermost(read),
             rules=rules,
             skip_tables=of_files and asked.format != "text",
             whole=True,
@@ -212,14 +220,15 @@ def dedup(
             progress=messages.shows_progress(),
         )
         screen = None
+        columns = dropped_columns(shown, copied=bool(rule.copied))
         if against is not None:
             screen = stack.enter_context(reference(options, its, made, timeout, DEFAULTS, beside))
         if dropped is not None:
-            removed = stack.enter_context(_dropped_sink(dropped, shown))
+            removed = stack.enter_context(_dropped_sink(dropped, columns))
         if kept is not None:
             stack.enter_context(kept)
         if db is None:
-            store = stack.enter_context(temporary_store(made, DEFAULTS, beside))
+            store = stack.enter_context(temporary_store(rule.temporary(made), DEFAULTS, beside))
         else:
             store = stack.enter_context(at.open(settings=settings)).store
         messages.warn_of_low_recall(made, settings)
@@ -234,7 +243,7 @@ def dedup(
                 counts.kept += len(outcome.keys) - len(found)
                 counts.dropped += len(found)
                 counts.stored += sum(db is not None and one.key == one.kept for one in found)
-                gone = [*map(dropped_row, found)]
+                gone = [dropped_row(one, copied=bool(rule.copied)) for one in found]
                 if kept is not None and outcome.origin is not None:
                     kept.write(outcome.origin, outcome.kept)
                 if removed is not None:
@@ -245,9 +254,9 @@ def dedup(
         if null:
             _print_paths(rows)
         elif of_files:
-            _print_files(rows, Form(as_json=as_json), shown)
+            _print_files(rows, Form(as_json=as_json), columns, shown)
         else:
-            for _ in results.noting_absent(dropped_columns(shown), rows, shown):
+            for _ in results.noting_absent(columns, rows, shown):
                 pass
     documents.report_skipped_files(its.skipped_files.counts(), of=f"{against}: ")
     counts.failed = failures.count
@@ -271,10 +280,12 @@ class _Counts:
     skipped_files: dict[str, int] = field(default_factory=dict)
 
 
-def _print_files(rows: Iterator[Sequence[object]], form: Form, fields: Sequence[str]) -> None:
+def _print_files(
+    rows: Iterator[Sequence[object]], form: Form, columns: Columns, fields: Sequence[str]
+) -> None:
     """Print the files that are similar to an earlier one."""
     results.write_results(
-        dropped_columns(fields),
+        columns,
         rows,
         form,
         shown=("similarity", "exact", "key", "kept"),
@@ -296,10 +307,10 @@ def _print_paths(rows: Iterator[Sequence[object]]) -> None:
 
 
 @contextmanager
-def _dropped_sink(path: str, fields: Sequence[str] = ()) -> Iterator[sinks.Sink]:
-    """A list of dropped rows, with columns for fields of metadata; UsageError for its format."""
+def _dropped_sink(path: str, columns: Columns) -> Iterator[sinks.Sink]:
+    """A list of dropped rows; UsageError for its format."""
     format = kept_rows.checked_format(path, "jsonl")
-    head = formats.table_schema_of(dropped_columns(fields), format)
+    head = formats.table_schema_of(columns, format)
     with (
         output_to(path) as output,
         formats.sink(sinks.Target(output, format, path == STDOUT), head) as rows,

@@ -183,7 +183,8 @@ def dedup(data: object, options: DataOptions) -> Deduplicated:
         options.text or "text",
         options.set or "set",
         auto_key=True,
-        metadata=False,
+        metadata=bool(options.ranked_by),
+        metadata_fields=reference.outermost(options.ranked_by),
         naming="{}=",
         limits=options.limits,
         whole=True,
@@ -205,12 +206,12 @@ def _decided(
 
     masks = [np.zeros(0, dtype=bool)]
     dropped: list[DroppedRow] = []
-    rule = Rule(threshold, options.estimate)
-    with reference.temporary_store(settings, options.limits) as store:
+    rule = Rule.of(options, threshold)
+    with reference.temporary_store(rule.temporary(settings), options.limits) as store:
         job = Job(store, options.workers, fail, numbered=True)
         first, again = source.batches(), source.batches()
         for outcome in ordering.deduplicated(
-            job, first, again, rule, options.keep, nullcontext(silent)
+            job, first, again, rule, ordering.Order(options), nullcontext(silent)
         ):
             if outcome.origin is not None:
                 masks.append(np.zeros(len(outcome.origin.numbers), dtype=bool))

@@ -68,7 +68,18 @@ MEMBER: Columns = {
     "exact": bool,
     "identical": bool,
 }
-DROPPED: Columns = columns_of(DroppedRow)
+DROPPED: Columns = {
+    name: kind for name, kind in columns_of(DroppedRow).items() if name != "passage"
+}
+COPIED: Columns = {
+    "start": int,
+    "end": int,
+    "kept_start": int,
+    "kept_end": int,
+    "words": int,
+    "text": str,
+}
+"""Of the longest passage for which a row is dropped: where it is in both, its words, its text."""
 PASSAGE: Columns = {
     "passage_words" if name == "words" else name: kind
     for name, kind in columns_of(CopiedPassage).items()
@@ -82,6 +93,7 @@ PASSAGE_PAIR: Columns = {
     **PASSAGE,
 }
 _dropped = attrgetter(*DROPPED)
+_copied = attrgetter("start", "end", "stored_start", "stored_end", "words", "text")
 passage_values = attrgetter(*columns_of(CopiedPassage))
 
 
@@ -101,15 +113,21 @@ def with_fields(columns: Columns, fields: Iterable[str], *prefixes: str) -> dict
     return found
 
 
-def dropped_columns(fields: Iterable[str]) -> dict[str, type]:
-    """`DROPPED` with columns for fields of the dropped row, NAME, and of the kept: kept.NAME."""
-    return with_fields(DROPPED, fields, "", "kept.")
+def dropped_columns(fields: Iterable[str], *, copied: bool = False) -> dict[str, type]:
+    """`DROPPED` with columns for fields of the dropped row, NAME, and of the kept: kept.NAME.
+
+    Rows that are dropped because of copied passages have those of `COPIED`, too.
+    """
+    return with_fields({**DROPPED, **(COPIED if copied else {})}, fields, "", "kept.")
 
 
-def dropped_row(one: DroppedRow) -> tuple[Any, ...]:
+def dropped_row(one: DroppedRow, *, copied: bool = False) -> tuple[Any, ...]:
     """The values of `dropped_columns`."""
     own, its = one.metadata or {}, one.kept_metadata or {}
-    return *_dropped(one), *own.values(), *its.values()
+    passage: tuple[Any, ...] = ()
+    if copied:
+        passage = (None,) * len(COPIED) if one.passage is None else _copied(one.passage)
+    return *_dropped(one), *passage, *own.values(), *its.values()
 
 
 class Tabular:

@@ -8,6 +8,10 @@ it is not compared with its old version, which stays if the new one is left out.
 Of each bucket, only the first `dedup_listed` kept documents are compared: in a bucket that a common
 header fills, every document would be a candidate of every other. The result depends only on the
 order of documents, not on how they are cut into batches.
+
+By another rule, documents that share a run of words with a kept one are left out (`copied`): the
+fingerprints that both have take the place of buckets. Those that another one contains are decided
+on in lshdb.ingest.containing.
 """
 
 from __future__ import annotations
@@ -18,17 +22,20 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, repeat
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import warn_of_limit
+from lshdb.errors import UsageError, warn_of_limit
 from lshdb.ingest.batches import Item, Job, signed
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer, asked_about, numbered_keys, without_number
-from lshdb.model import AddReport, DroppedRow
+from lshdb.model import AddReport, CopiedPassage, DroppedRow
+from lshdb.options import RuleOptions
 from lshdb.search.limits import dedup_cut, reference_cut
+from lshdb.search.passages import Copied
 from lshdb.search.query import QueryBatch
 from lshdb.search.similarity import Estimates, Exact, Scorer, Signatures, canonical_ids
 from lshdb.shingling.arrays import IntArray
@@ -37,12 +44,17 @@ from lshdb.sketching.settings import Settings
 from lshdb.sources.batch import Batch, Origin, Where
 from lshdb.sources.metadata import picked
 from lshdb.store import late
+from lshdb.store.lookups import StoreReader
 from lshdb.store.store import KnownDocument, Store
 
 _LINE_BITS = 40
 """Of a place for the number of a line; the others are for that of the file."""
 _OWN_KEY = -1
 """The place of a text file."""
+_ANY_SHARE = 1e-12
+"""Less than the share of its words that a document of any length shares."""
+_USUAL_RUN = 8
+"""Words of the passages of an index that is suggested."""
 
 
 Screen = Callable[[Sequence[SignedPart]], tuple[list[DroppedRow | None], int]]
@@ -61,15 +73,58 @@ class Rule:
         threshold: the minimum similarity to drop a document; None for the database's.
         estimate: whether signatures decide even where contents are kept.
         fields: of metadata, which dropped rows have.
+        contained: whether a document is dropped only if a kept one has all of its shingles.
+        copied: words of the shortest run for which a document is dropped; 0 for another rule.
+        drop_all: whether a document is also dropped because of a later one: then all are added,
+            and only who reads the outcomes knows which are kept.
     """
 
     threshold: float | None = None
     estimate: bool = False
     fields: Sequence[str] = ()
+    contained: bool = False
+    copied: int = 0
+    drop_all: bool = False
+
+    @classmethod
+    def of(cls, options: RuleOptions, threshold: float | None, fields: Sequence[str] = ()) -> Rule:
+        """The rule that options ask for."""
+        _, _, words = options.rule.partition(":")
+        contained = options.rule == "contained"
+        how = contained, int(words or 0), options.drop_all
+        return cls(threshold, options.estimate, tuple(fields), *how)
+
+    @property
+    def of_similar(self) -> bool:
+        """Whether the similarity of two documents decides."""
+        return not (self.contained or self.copied)
 
     def min_similarity(self, settings: Settings) -> float:
         """The minimum similarity to drop a document in a database of these settings."""
+        if self.copied:
+            return _ANY_SHARE
         return settings.threshold if self.threshold is None else self.threshold
+
+    def temporary(self, settings: Settings) -> Settings:
+        """The settings of a temporary file for documents that are to be compared by the rule.
+
+        Raises:
+            SettingsError: there are no passages of such documents.
+        """
+        return replace(settings, passages=self.copied)
+
+    def check(self, settings: Settings, name: str) -> None:
+        """UsageError if a file of these settings, called `name`, lacks what the rule needs."""
+        if not self.of_similar and not settings.content:
+            raise UsageError(
+                f"{name} keeps no contents, which this rule compares: make a file without "
+                "--no-content"
+            )
+        if self.copied and not 0 < settings.passages <= self.copied:
+            raise UsageError(
+                f"{name} has no index of passages of {self.copied} words or fewer, which this rule "
+                f"needs: make it with `lshdb reindex --passages {min(self.copied, _USUAL_RUN)}`"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +155,12 @@ def decided(
     items: Iterable[Item],
     rule: Rule,
     screens: Sequence[Screen] = (),
-) -> Iterator[tuple[AddReport, list[Outcome], list[DroppedRow | None]]]:
+) -> Iterator[tuple[AddReport, list[Outcome], list[DroppedRow | None], list[DroppedRow]]]:
     """Add the documents that are not similar to a kept one, in batches.
 
     Yields:
-        The report of each batch when it is in the file, the outcomes of its parts, and what the
-        screens alone drop of it.
+        The report of each batch when it is in the file, the outcomes of its parts, what the
+        screens alone drop of it, and which earlier documents are dropped because of it.
     """
     store, settings = job.store, job.store.settings
     if screens:
@@ -121,14 +176,14 @@ def decided(
                 screened = [one or other for one, other in zip(screened, found, strict=True)]
                 unsure += some
             with store.writing():
-                report, dropped = deciding.write(parts, screened)
+                report, dropped, earlier = deciding.write(parts, screened)
             rest = iter(dropped)
             outcomes = [
                 Outcome(one.origin, one.keys, one.indices, [*islice(rest, len(one.keys))])
                 for one in (part.batch for part in parts)
             ]
             del parts
-            yield report, outcomes, screened
+            yield report, outcomes, screened, earlier
             del outcomes
         if deciding.cut:
             warn_of_limit(dedup_cut(deciding.cut, store.limits.dedup_listed))
@@ -203,14 +258,14 @@ class _Deciding:
 
     def write(
         self, parts: Sequence[SignedPart], screened: Sequence[DroppedRow | None]
-    ) -> tuple[AddReport, list[DroppedRow | None]]:
+    ) -> tuple[AddReport, list[DroppedRow | None], list[DroppedRow]]:
         """Write the kept documents of a batch, in the transaction of the caller.
 
         Documents that are `screened` out already change nothing here.
 
         Returns:
-            The report, and for each document None if it is kept, else why not; for itself, if the
-            database has it already.
+            The report; for each document None if it is kept, else why not, for itself if the
+            database has it already; and earlier documents that are dropped now.
         """
         store, documents = self.store, asked_about(parts, self.store.settings)
         keys = [*chain.from_iterable(part.keys for part in parts)]
@@ -225,12 +280,13 @@ class _Deciding:
         dropped = list(screened)
         own = [known[key].doc_id if key in known else -1 for key in keys]
         undecided = np.array([one is None for one in dropped], dtype=np.bool_)
-        kept = _Kept(store, documents, self.rule, own, undecided)
+        kept = Kept(store, documents, self.rule, own, undecided)
         if not self.numbered and store.last_decision():
             kept.part([*zip(keys, documents.digests, strict=True)])
         versions = dict(known)
         written: list[int] = []
         similar: list[tuple[int, _Reason]] = []
+        earlier: list[tuple[int, _Reason]] = []
         next_id = store.last_doc_id() + 1
         for row, (key, digest) in enumerate(zip(keys, documents.digests, strict=True)):
             if dropped[row] is not None:
@@ -244,7 +300,9 @@ class _Deciding:
             reason = kept.most_similar(row, -1 if version is None else version.doc_id)
             if reason is not None:
                 similar.append((row, reason))
-                continue
+                if not self.rule.drop_all:
+                    continue
+                earlier += ((row, one) for one in kept.others(row))
             doc_id = next_id if version is None else version.doc_id
             self.cut += kept.keep(row, doc_id, replaces=version is not None)
             self._places.add(doc_id, where[row])
@@ -267,8 +325,17 @@ class _Deciding:
         writer.finish()
         for row, one in self._dropped_rows(similar, keys, metadata, where):
             dropped[row] = one
+        names = store.keys_of(np.array([one.doc_id for _, one in earlier], dtype=np.int64))
+        also = [
+            DroppedRow(
+                *(without_number(name), None, None, without_number(keys[row]), None, None),
+                *(one.similarity, one.exact, one.identical),
+                passage=one.passage,
+            )
+            for name, (row, one) in zip(names, earlier, strict=True)
+        ]
         skipped = len(keys) - len(written)
-        return replace(writer.report, skipped=skipped), dropped
+        return replace(writer.report, skipped=skipped), dropped, also
 
     def _dropped_rows(
         self,
@@ -288,9 +355,9 @@ class _Deciding:
             (file, line), (kept_file, kept_line) = where[row], self._places.where(one.doc_id, name)
             its = of_kept[one.doc_id] if version is None else version.metadata
             how = one.similarity, one.exact, one.identical
-            both = both_fields(fields, metadata[row], its)
+            others = *both_fields(fields, metadata[row], its), one.passage
             key = of_key(keys[row])
-            yield row, DroppedRow(key, file, line, name, kept_file, kept_line, *how, *both)
+            yield row, DroppedRow(key, file, line, name, kept_file, kept_line, *how, *others)
 
 
 def both_fields(
@@ -310,6 +377,7 @@ class _Reason:
         exact: whether the similarity is exact.
         identical: whether both have the same content.
         version: the stored version of its key, if it has the same content; else None.
+        passage: the longest that both share, by the rule `copied`.
     """
 
     doc_id: int
@@ -317,10 +385,11 @@ class _Reason:
     exact: bool
     identical: bool
     version: KnownDocument | None = None
+    passage: CopiedPassage | None = None
 
 
 @dataclass(eq=False)
-class _Kept:
+class Kept:
     """The kept documents, in the buckets that n new ones share with them or with each other.
 
     Numbers 0 to n - 1 are the new documents in their order, the others are stored.
@@ -333,7 +402,7 @@ class _Kept:
         undecided: bool[n], which of the new are compared.
     """
 
-    store: Store
+    store: StoreReader
     documents: QueryBatch
     rule: Rule
     own: list[int]
@@ -347,21 +416,17 @@ class _Kept:
         )  # left after updates
         self._members: list[list[int]] = []  # of each bucket, in the order of their doc_ids
         self._buckets: list[list[int]] = [[] for _ in range(n)]  # of each document
-        filled = np.flatnonzero(self.undecided & (self.documents.signed.shingles > 0))
-        bucket_keys = self.documents.signed.bucket_keys[filled]
-        bands = bucket_keys.shape[1]
-        codes, code_of, count = np.unique(
-            bucket_codes(np.arange(bands), bucket_keys).ravel(),
-            return_inverse=True,
-            return_counts=True,
-        )
-        owner, doc_ids = self.store.members(codes, max_members)
+        its_documents, its_codes = self._codes()
+        codes, code_of, count = np.unique(its_codes, return_inverse=True, return_counts=True)
+        store = self.store
+        found = store.documents_of_fingerprints if self.rule.copied else store.members
+        owner, doc_ids = found(codes, max_members)
         shared = count > 1
         shared[owner] = True
         bucket = np.cumsum(shared) - 1
         self._members += ([] for _ in range(np.count_nonzero(shared)))
         inside = shared[code_of]
-        own_buckets = np.repeat(filled, bands)[inside], bucket[code_of[inside]]
+        own_buckets = its_documents[inside], bucket[code_of[inside]]
         for number, its in zip(*(column.tolist() for column in own_buckets), strict=True):
             self._buckets[number].append(its)
         doc_ids, place = np.unique(doc_ids, return_inverse=True)
@@ -381,13 +446,35 @@ class _Kept:
         self._compared: dict[int, set[int]] = {}
         self._similar: dict[int, dict[int, float]] = {}
         self._min_similarity = self.rule.min_similarity(self.store.settings)
-        self._exact = self.store.settings.content and not self.rule.estimate
+        settings = self.store.settings
+        self._exact = settings.content and not self.rule.estimate
         contents, signatures = _sources(self.store, self.documents, doc_ids)
         self._estimates = Estimates(signatures, self._canonical, self.store)
-        self._scorer: Scorer = self._estimates
-        if self._exact:
+        self._scorer: Scorer | Copied = self._estimates
+        self._copied: Copied | None = None
+        if self.rule.copied:
+            own_lengths = [*map(len, self.documents.stored)]
+            lengths = np.concatenate([own_lengths, self.store.lengths(doc_ids)])
+            copied = Copied(contents, lengths, self.store, self.rule.copied)
+            self._scorer = self._copied = copied
+        elif self._exact:
             sizes = np.concatenate([self.documents.signed.shingles, shingles])
             self._scorer = Exact(contents, self._canonical, sizes, self.store)
+
+    def _codes(self) -> tuple[IntArray, IntArray]:
+        """What the new documents share with candidates, int64[c] each: a document, and a code.
+
+        It is a bucket, or a fingerprint.
+        """
+        signed = self.documents.signed
+        if self.rule.copied:
+            prints = signed.fingerprints
+            compared = self.undecided[prints.documents]
+            return prints.documents[compared], prints.values[compared]
+        filled = np.flatnonzero(self.undecided & (signed.shingles > 0) & self.rule.of_similar)
+        keys = signed.bucket_keys[filled]
+        bands = keys.shape[1]
+        return np.repeat(filled, bands), bucket_codes(np.arange(bands), keys).ravel()
 
     def most_similar(self, number: int, own: int) -> _Reason | None:
         """The kept document that a new one is dropped for; None to keep the new one.
@@ -418,9 +505,39 @@ class _Kept:
             self._equal[same] = other
         return self._reason(number, other, -similarity)
 
+    def others(self, number: int) -> list[_Reason]:
+        """Every kept document that a new one is similar to, and how similar it is to that."""
+        same, different = self._same[number], self._different.get(number, set())
+        similar = self._similar.get(same, {})
+        found = [
+            other
+            for other in sorted(self._candidates(number) - different)
+            if other in similar or self._same[other] == same
+        ]
+        if self._copied is not None:
+            self._compare({self._same[other]: {number} for other in found})
+        of_each = ((other, self._similar.get(self._same[other], {})) for other in found)
+        return [
+            replace(
+                self._reason(other, number, its.get(number, similar.get(other, 1.0))),
+                doc_id=self._doc_id[other],
+            )
+            for other, its in of_each
+        ]
+
     def _reason(self, number: int, other: int, similarity: float) -> _Reason:
-        identical = self._same[number] == self._same[other]
-        return _Reason(self._doc_id[other], similarity, self._exact, identical)
+        same, its = self._same[number], self._same[other]
+        passage = None
+        if self._copied is not None:
+            if (same, its) not in self._copied.passages:  # equal to one that was compared
+                self._compare({same: {other}})
+            passage = max(self._copied.passages[same, its], key=attrgetter("words"))
+        return _Reason(self._doc_id[other], similarity, self._exact, same == its, passage=passage)
+
+    def ignore(self, number: int, doc_ids: Iterable[int]) -> None:
+        """Take some documents for no reason to drop a new one."""
+        others = {self._number.get(doc_id, -1) for doc_id in doc_ids}
+        self._different.setdefault(number, set()).update(others)
 
     def part(self, documents: list[tuple[str, bytes]]) -> None:
         """Respect decisions: documents marked different are not duplicates of each other.
@@ -439,7 +556,7 @@ class _Kept:
     def keep(self, number: int, doc_id: int, *, replaces: bool) -> bool:
         """Keep a document; return whether some earlier ones in its buckets were not compared."""
         buckets = self._buckets[number]
-        cut = any(len(self._members[its]) > self._listed for its in buckets)
+        cut = self.is_cut(number)
         if replaces:
             self._equal.clear()  # whose places in buckets may change
             old = self._number.get(doc_id, number)
@@ -454,6 +571,10 @@ class _Kept:
                 # No earlier document equals it, or it would not be kept.
                 self._equal[self._same[number]] = number
         return cut
+
+    def is_cut(self, number: int) -> bool:
+        """Whether only a part of a new document's buckets is compared."""
+        return any(len(self._members[its]) > self._listed for its in self._buckets[number])
 
     def _candidates(self, number: int) -> set[int]:
         return set().union(*(self._members[its][: self._listed] for its in self._buckets[number]))
@@ -496,7 +617,7 @@ class _Kept:
         other = np.fromiter(chain.from_iterable(wanted.values()), np.int64, sum(counts))
         scores = self._scorer.scores(one, self._canonical[other], self._min_similarity)
         similar = np.flatnonzero(scores >= self._min_similarity)
-        if self.store.settings.construction.higher:
+        if self.store.settings.construction.higher and self.rule.of_similar:
             # In a cascade, sharing one bucket is not enough for a candidate.
             share = self._estimates.share_bucket(one[similar], other[similar])
             similar = similar[share]
@@ -508,11 +629,11 @@ class _Kept:
 
 
 def _sources(
-    store: Store, documents: QueryBatch, doc_ids: IntArray
+    store: StoreReader, documents: QueryBatch, doc_ids: IntArray
 ) -> tuple[Callable[[IntArray], list[str]], Callable[[IntArray], Signatures]]:
     """Read the contents and the signatures of n documents and then stored ones, by their numbers.
 
-    Functions, not methods of `_Kept`: its scorer holds these, and a circle of references would
+    Functions, not methods of `Kept`: its scorer holds these, and a circle of references would
     keep the shingles of one batch, 200 MB, in memory while the next one is compared.
     """
     n = len(documents.digests)

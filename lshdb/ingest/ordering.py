@@ -1,28 +1,33 @@
-"""Deduplicating the rows of an input: which of similar ones are kept, first, longest or last.
+"""Deduplicating the rows of an input, in the order in which similar ones are rather kept.
 
-To keep the longest or the last, the input is read twice. First all documents go into a temporary
+For another order than that of the input, it is read twice. First all documents go into a temporary
 file, from which they are read in the order of decisions; then the input is read again, for the
 kept rows.
 """
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
+import numpy as np
+
 from lshdb.errors import InputError, UsageError
 from lshdb.groups import regrouped
+from lshdb.ingest import containing
 from lshdb.ingest.batches import Job, signed
 from lshdb.ingest.dedup import Outcome, Rule, Screen, both_fields, decided
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.reference import Reference, Without, directory_of, reference, temporary_store
 from lshdb.model import AddReport, Document, DroppedRow
-from lshdb.options import DedupOptions, Keep, WalkingOptions
+from lshdb.options import DedupOptions, RuleOptions, WalkingOptions
 from lshdb.progress import Progress
 from lshdb.shingling.content import from_stored
 from lshdb.sources.batch import Batch
+from lshdb.sources.metadata import picked
 from lshdb.sources.paths import STDIN
 from lshdb.sources.readers import Reader, reader_of
 from lshdb.store.partial_files import temporary_directory
@@ -31,6 +36,65 @@ from lshdb.store.waiting import WaitingDocuments
 
 _NO_REFERENCE = nullcontext()
 _CHANGED = "the input has changed while it was read"
+
+
+@dataclass(frozen=True)
+class Order:
+    """The order in which documents are decided on: those that are rather kept come first.
+
+    Attributes:
+        options: what is kept.
+        root: the directory from which keys of files are paths.
+    """
+
+    options: RuleOptions
+    root: str = ""
+
+    @property
+    def descending(self) -> bool:
+        """Whether the largest ranks come first."""
+        down = ("last", "longest", "newest")
+        chosen = self.options
+        return chosen.keep in down or chosen.keep_max is not None or chosen.rule == "contained"
+
+    def of(
+        self, batch: Batch, numbers: Sequence[int], sizes: Iterable[int]
+    ) -> Iterator[tuple[int, object]]:
+        """The place and the rank of each document; UsageError if it has no file that is needed.
+
+        Args:
+            batch: the documents.
+            numbers: of each.
+            sizes: its length, or how many shingles it has.
+        """
+        of_files = self.options.keep in ("newest", "oldest", "shortest-path")
+        field = next(iter(self.options.ranked_by), None)
+        inside = self.options.keep_in and os.path.join(os.path.abspath(self.options.keep_in), "")
+        columns = numbers, sizes, batch.all_metadata(), batch.where()
+        for number, size, metadata, (file, line) in zip(*columns, strict=True):
+            path = os.path.abspath(os.path.join("" if line else self.root, file or ""))
+            if file is None and (inside or of_files):
+                raise UsageError(f"keep {self.options.keep}: these rows are in no file")
+            rank: object = None
+            if field is not None:
+                rank = _rank_of(picked(metadata, [field])[field])
+            elif self.options.keep in ("newest", "oldest"):
+                rank = os.stat(path).st_mtime_ns
+            elif self.options.keep == "shortest-path":
+                rank = len(file or "")
+            elif self.options.keep == "last":
+                rank = number
+            elif self.options.keep == "longest" or self.options.rule == "contained":
+                rank = size
+            elsewhere = bool(inside) and not path.startswith(str(inside))
+            yield 2 * elsewhere + (field is not None and rank is None), rank
+
+
+def _rank_of(value: object) -> object:
+    """A field's value as SQLite compares it: numbers before texts, None for other values."""
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+        return float(value)
+    return value if isinstance(value, int | float | str) else None
 
 
 def deduplicated_files(
@@ -64,14 +128,17 @@ def deduplicated_files(
             store.limits,
             directory_of(store),
         )
-    if options.keep != "first":
+    rule = Rule.of(options, options.threshold, options.fields)
+    if not options.numbered:
+        rule.check(store.settings, str(store.path))
+    if options.read_twice:
         paths = list(paths)
     return deduplicated(
         Job(store, options.workers, options.on_failure, numbered=options.numbered),
         reader.batches(paths),
         read_again(reader, paths, only_rows=options.numbered),
-        Rule(options.threshold, options.estimate, tuple(options.fields)),
-        options.keep,
+        rule,
+        Order(options, options.root or ""),
         reader.shown(options.progress, "dedup", paths),
         known,
         options.on_batch,
@@ -83,7 +150,7 @@ def deduplicated(
     items: Iterable[Batch],
     again: Iterable[Batch],
     rule: Rule,
-    order: Keep,
+    order: Order,
     progress: AbstractContextManager[Progress],
     against: AbstractContextManager[Reference | None] = _NO_REFERENCE,
     on_batch: Callable[[AddReport], object] | None = None,
@@ -96,7 +163,7 @@ def deduplicated(
         items: documents, or blocks of them.
         again: the same items once more, which are read when all is decided in another order.
         rule: which documents are similar.
-        order: which of similar documents is kept.
+        order: in which they are decided on.
         progress: shown from the first item to the last; its units name the step.
         against: a reference.
         on_batch: called with the results of each batch, when it is decided on or in the file.
@@ -111,13 +178,13 @@ def deduplicated(
             items: Iterable[Batch], screens: Sequence[Screen], unit: str
         ) -> Iterator[Outcome]:
             done = 0
-            for report, outcomes, _ in decided(job, items, rule, screens):
+            for report, outcomes, *_ in decided(job, items, rule, screens):
                 yield from outcomes
                 done += report.documents + report.failed
                 show(done, None, unit)
                 on_batch(report)
 
-        if order == "first":
+        if not order.options.read_twice:
             screens = [partial(one.similar, store.settings, rule) for one in references]
             yield from written(items, screens, "documents")
             return
@@ -126,28 +193,39 @@ def deduplicated(
         spool = stack.enter_context(
             closing(WaitingDocuments(directory / "waiting.db", store.limits))
         )
-        count = _take_in(spool, items, job, show)
+        codes = containing.Codes(store.settings.shingling) if rule.contained else None
+        count, empty = _take_in(spool, items, job, show, order, codes)
+        spool.order(descending=order.descending)
         deciding = store
         if not job.numbered:
             # Those in the store are a reference, as decisions come in another order.
-            made = replace(store.settings, passages=0)
+            made = rule.temporary(store.settings)
             deciding = stack.enter_context(temporary_store(made, store.limits, beside))
             references.append(Reference(store, str(store.path), without=_without(store, spool)))
-        ordered = stack.enter_context(closing(spool.in_order(order)))
-        documents = (
-            Document(str(number), from_stored(content, store.settings.shingling))
-            for number, content in ordered
-        )
-        by_number = Job(deciding, workers=job.workers, numbered=True)
-        screens = [partial(one.similar, deciding.settings, rule) for one in references]
-        done = 0
-        for report, outcomes, screened in decided(by_number, documents, rule, screens):
-            dropped = [one for outcome in outcomes for one in outcome.dropped if one]
-            spool.drop(dropped, for_others={one.key for one in screened if one})
-            if job.numbered:
-                on_batch(report)
-            done += report.documents
-            show(done, None, "documents decided")
+        if codes is not None:
+            codes.finish(count)
+            on_batch(AddReport(empty=empty))
+            for dropped, elsewhere in containing.decisions(
+                spool, codes, references, rule.fields, drop_all=rule.drop_all
+            ):
+                spool.drop(dropped, {one.key for one in dropped} if elsewhere else ())
+                show(int(np.count_nonzero(codes.dropped)), None, "documents dropped")
+        else:
+            ordered = stack.enter_context(closing(spool.in_order()))
+            documents = (
+                Document(str(number), from_stored(content, store.settings.shingling))
+                for number, content in ordered
+            )
+            by_number = Job(deciding, workers=job.workers, numbered=True)
+            screens = [partial(one.similar, deciding.settings, rule) for one in references]
+            done = 0
+            for report, outcomes, screened, earlier in decided(by_number, documents, rule, screens):
+                dropped = [one for outcome in outcomes for one in outcome.dropped if one]
+                spool.drop([*dropped, *earlier], {one.key for one in screened if one})
+                if job.numbered:
+                    on_batch(report)
+                done += report.documents
+                show(done, None, "documents decided")
         if job.numbered:
             yield from _outcomes(spool, again, count, rule.fields, show)
             return
@@ -209,23 +287,38 @@ def _decisions(
 
 
 def _take_in(
-    waiting: WaitingDocuments, items: Iterable[Batch], job: Job, progress: Progress
-) -> int:
-    """Write all documents to the temporary file; return the number of lines, rows and files."""
+    waiting: WaitingDocuments,
+    items: Iterable[Batch],
+    job: Job,
+    progress: Progress,
+    order: Order,
+    codes: containing.Codes | None,
+) -> tuple[int, int]:
+    """Write all documents to the temporary file; return the number of rows, and of empty ones."""
     of_sets, shingling = job.store.settings.shingling.of_sets, job.store.settings.shingling
-    count = 0
+    count = empty = 0
     with signed(replace(job, local=True), items) as stream:
         stream.sign = False
         for part in chain.from_iterable(stream):
             batch, forms = part.batch, part.stored
             places = batch.indices or range(len(batch.keys))
-            lengths = map(len, (from_stored(one, shingling) for one in forms) if of_sets else forms)
             numbers = [count + place for place in places]
-            columns = numbers, batch.keys, lengths, forms, batch.all_metadata(), batch.where()
-            waiting.add((*row, *where) for *row, where in zip(*columns, strict=True))
+            if codes is not None:
+                sizes = codes.add(numbers, forms)
+                empty += sizes.count(0)
+            else:
+                sizes = [
+                    *map(len, (from_stored(one, shingling) for one in forms) if of_sets else forms)
+                ]
+            ranks = order.of(batch, numbers, sizes)
+            columns = numbers, batch.keys, ranks, forms, batch.all_metadata(), batch.where()
+            waiting.add(
+                (number, key, *rank, form, metadata, *where)
+                for number, key, rank, form, metadata, where in zip(*columns, strict=True)
+            )
             count += batch.count
             progress(count, None, "rows read")
-    return count
+    return count, empty
 
 
 def read_again(reader: Reader, paths: Iterable[str], *, only_rows: bool) -> Iterator[Batch]:

@@ -6,16 +6,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from lshdb.errors import InputError, SettingsMismatch
 from lshdb.ingest import add, batches, dedup, writing
 from lshdb.ingest.parts import SignedPart
 from lshdb.limits import Limits
 from lshdb.model import AddReport, DroppedRow
-from lshdb.options import TIMEOUT, DedupOptions, RankingOptions
-from lshdb.search.query import answers, snapshot
+from lshdb.options import TIMEOUT, DedupOptions
+from lshdb.search.query import snapshot
+from lshdb.shingling.arrays import chunks_of
+from lshdb.shingling.content import digest
 from lshdb.sketching.settings import Settings
-from lshdb.sources import batch, metadata, paths, readers
+from lshdb.sources import batch, paths, readers
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
 
@@ -62,36 +67,63 @@ class Reference:
             rule: which documents are similar.
             parts: the documents.
         """
-        fields, minimum = tuple(rule.fields), rule.min_similarity(settings)
-        query = RankingOptions(threshold=minimum, estimate=rule.estimate, fields=fields)
         found: list[DroppedRow | None] = []
         unsure = 0
+        keys = [key for part in parts for key in part.keys]
+        own = [one for part in parts for one in part.batch.all_metadata()]
+        where = [one for part in parts for one in part.batch.where()]
+        rule = replace(rule, threshold=rule.min_similarity(settings))
         with snapshot(self.store, None, ()) as (reader, _):
-            listed = reader.limits.dedup_listed
-            alike = replace(reader.settings, passages=settings.passages)
+            alike = reader.settings
+            if not rule.copied:
+                alike = replace(alike, passages=settings.passages)
             asked = writing.asked_about(parts, alike)
-            keys = [key for part in parts for key in part.keys]
-            own = [one for part in parts for one in part.batch.all_metadata()]
-            where = [one for part in parts for one in part.batch.where()]
-            passed = [set[str]()] * len(keys)
+            every = np.ones(len(keys), dtype=np.bool_)
+            kept = dedup.Kept(reader, asked, rule, [-1] * len(keys), every)
             if self.without is not None:
-                passed = self.without(keys, asked.digests)
-            several = replace(query, top=1 + max(map(len, passed)))
-            matched = answers(reader, several, asked, None, listed)
-            rows = zip(keys, where, own, passed, matched, strict=True)
-            for key, here, its, names, (matches, cuts) in rows:
-                best = next((one for one in matches if one.key not in names), None)
-                one = None
-                if best is not None:
-                    (file, line), (kept, (kept_file, kept_line)) = here, self._kept(best.key)
-                    how = best.similarity, best.exact, best.identical
-                    both = metadata.picked(its, fields) if fields else None, best.metadata
-                    one = DroppedRow(key, file, line, kept, kept_file, kept_line, *how, *both)
-                found.append(one)
-                unsure += bool(cuts) and best is None
+                for number, names in enumerate(self.without(keys, asked.digests)):
+                    there = self.store.known([*names]).values()
+                    kept.ignore(number, [one.doc_id for one in there])
+            for number, (key, here, its) in enumerate(zip(keys, where, own, strict=True)):
+                reason = kept.most_similar(number, -1)
+                if reason is None:
+                    found.append(None)
+                    unsure += kept.is_cut(number)
+                    continue
+                doc_id = np.array([reason.doc_id])
+                (name,), (metadata,) = reader.keys_of(doc_id), reader.metadata_of(doc_id)
+                name, (file, line) = self.kept(name)
+                found.append(
+                    DroppedRow(
+                        *(key, *here, name, file, line),
+                        *(reason.similarity, reason.exact, reason.identical),
+                        *dedup.both_fields(rule.fields, its, metadata),
+                        reason.passage,
+                    )
+                )
         return found, unsure
 
-    def _kept(self, key: str) -> tuple[str, batch.Where]:
+    def documents(
+        self, fields: Sequence[str]
+    ) -> Iterator[tuple[list[str], list[str], list[dict[str, Any] | None]]]:
+        """All documents, some at a time: keys, stored forms, and fields of their metadata."""
+        with snapshot(self.store, None, ()) as (reader, _):
+            for doc_ids, keys in reader.all_keys():
+                lengths = reader.lengths(doc_ids)
+                for part in chunks_of(lengths, reader.limits.text_batch):
+                    some = doc_ids[part]
+                    metadata = [
+                        dedup.both_fields(fields, None, one)[1] for one in reader.metadata_of(some)
+                    ]
+                    yield keys[part], [*reader.contents(some)], metadata
+
+    def ignores(self, number: int, stored: str, key: str) -> bool:
+        """Whether a document of the reference is no reason to drop a waiting one."""
+        if self.without is None:
+            return False
+        return key in self.without([str(number)], [digest(stored.encode())])[0]
+
+    def kept(self, key: str) -> tuple[str, batch.Where]:
         """The key of a document of the reference, and where it is from."""
         if self.places is None:
             return key, (None, None)
@@ -142,6 +174,8 @@ def reference(
     if paths.is_database(name):
         with closing(Store.open(Path(name), "read", timeout, limits=limits)) as known:
             found = Reference(known, name)
+            rule = dedup.Rule.of(options, options.threshold)
+            rule.check(known.settings, name)
             found.check(settings)
             yield found
         return
@@ -158,7 +192,7 @@ def reference(
     )
     reader.skipped_files = skipped_files
     total, places = AddReport(), dedup.Places(1)
-    made = replace(settings, passages=0)
+    made = dedup.Rule.of(options, options.threshold).temporary(settings)
     with temporary_store(made, limits, beside) as known:
         job = batches.Job(known, on_failure=options.on_failure, numbered=True)
         with reader.shown(options.progress, "indexing", [name]) as show:

@@ -4,19 +4,22 @@ The fingerprints of a text (lshdb.shingling.winnowing) name the documents that m
 `Settings.passages` units with it; their contents decide.
 """
 
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 import numpy as np
 
 from lshdb.errors import UsageError
 from lshdb.limits import Limits
-from lshdb.model import Passages, Source
+from lshdb.model import CopiedPassage, Passages, Source
 from lshdb.options import CopiedOptions, PassagesOptions
 from lshdb.search import passage_runs, passage_windows, similarity
 from lshdb.search.query import row_of_key
 from lshdb.shingling import content, winnowing
+from lshdb.shingling.arrays import IntArray, bounded
 from lshdb.sketching.settings import Settings
+from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
 
 
@@ -92,3 +95,47 @@ def _rank(found: tuple[int, int, passage_runs.Shared]) -> tuple[int, ...]:
 def unit_of(settings: Settings) -> str:
     """What a unit is called."""
     return {"word": "word", "code": "token"}.get(settings.shingling.kind, "character")
+
+
+@dataclass(eq=False)
+class Copied:
+    """What texts copy from others: the share of their words that both have in runs.
+
+    Attributes:
+        contents: gives the texts of documents, by ascending numbers int64[n].
+        lengths: int64[m], of the text of each document, by its number.
+        store: their file, whose settings and limits count.
+        min_words: words of the shortest run.
+        passages: those of each pair that has some.
+    """
+
+    contents: Callable[[IntArray], Sequence[str]]
+    lengths: IntArray
+    store: StoreReader
+    min_words: int
+    passages: dict[tuple[int, int], tuple[CopiedPassage, ...]] = field(default_factory=dict)
+
+    def scores(self, one: IntArray, other: IntArray, _minimum: float) -> similarity.Shares:
+        """The share of the words of the one of each pair that are in passages: float64[n].
+
+        Args:
+            one: int64[n], the one of each pair.
+            other: int64[n], the other.
+        """
+        found = np.zeros(len(one))
+        settings = replace(self.store.settings, passages=self.min_words)
+        counting = passage_windows.Counting.of(settings, np.empty(0, dtype=np.int64))
+        run, limits = self.min_words, self.store.limits
+        criteria = passage_runs.Criteria(run, run, 0, limits.passages)
+        sizes = self.lengths[one] + self.lengths[other]
+        order = np.argsort(one, kind="stable").tolist()
+        for some in bounded(order, sizes.__getitem__, limits.passage_windows):
+            pairs = np.array(some)
+            numbers, places = np.unique([one[pairs], other[pairs]], return_inverse=True)
+            texts = counting.windows_of(self.contents(numbers))
+            compared = passage_runs.Pairs(texts, *places.reshape(2, -1))
+            for shared in passage_runs.shared_passages(compared, criteria):
+                pair = pairs[shared.pair]
+                found[pair] = shared.coverage
+                self.passages[int(one[pair]), int(other[pair])] = shared.passages
+        return found

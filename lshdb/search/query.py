@@ -228,7 +228,6 @@ def answers(
     query: RankingOptions,
     batch: QueryBatch,
     keep: Keep | None,
-    listed: int | None = None,
 ) -> Iterator[tuple[list[Match], list[Cut]]]:
     """The matches of each of n documents, in order, best first, and what limits cut of them.
 
@@ -237,16 +236,15 @@ def answers(
         query: the options for each document; its own document does not matter.
         batch: the documents.
         keep: the condition of the query, if it has one.
-        listed: compare with only this many first documents of each bucket, as dedup does.
     """
     if not len(batch):
         return
     alone = len(batch) > 1 and _beyond_buckets(store, query)
-    found = None if alone else _candidates(store, query, batch, keep, listed)
+    found = None if alone else _candidates(store, query, batch, keep)
     if found is None:
         middle = len(batch) // 2
         for some in (batch.part(0, middle), batch.part(middle, len(batch))):
-            yield from answers(store, query, some, keep, listed)
+            yield from answers(store, query, some, keep)
         return
     pairs, cuts = found
     scored = _scored(store, query, batch, pairs)
@@ -268,14 +266,13 @@ def _candidates(
     query: RankingOptions,
     batch: QueryBatch,
     keep: Keep | None,
-    listed: int | None,
 ) -> tuple[_Pairs, dict[int, list[Cut]]] | None:
     """The candidates of all queries, and what limits left out, by the index of the query.
 
     None if the buckets of several queries have too many rows at once.
     """
-    max_documents, limits = listed, store.limits
-    if max_documents is None and query.top is not None and keep is None:
+    max_documents, limits = None, store.limits
+    if query.top is not None and keep is None:
         # The best of those that match a condition may be anywhere in a large bucket. One more, as
         # a stored document is not among its own matches.
         max_documents = max(limits.query_first, min(query.top, _MAX_TOP) + 1)
@@ -301,7 +298,7 @@ def _candidates(
         named, of_row, shared = np.unique(
             one * len(doc_ids) + of_row, return_inverse=True, return_counts=True
         )
-    rest = np.full(len(named), bool(cuts) and listed is None)
+    rest = np.full(len(named), bool(cuts))
     rest[of_row[~large[one, band]]] = False
     one, other = np.divmod(named, max(1, len(doc_ids)))
     # Not all members of a large bucket are known: any document may be in it.

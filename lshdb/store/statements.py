@@ -244,27 +244,32 @@ UPDATE_DERIVED = """
 # Of the temporary file of documents that wait for their turn (waiting).
 WAITING_TABLES = """
 CREATE TABLE documents (
-    number INTEGER PRIMARY KEY, key TEXT NOT NULL, length INTEGER NOT NULL, content TEXT NOT NULL,
-    metadata TEXT, file TEXT, line INTEGER
+    number INTEGER PRIMARY KEY, key TEXT NOT NULL, place INTEGER NOT NULL, rank ANY,
+    content TEXT NOT NULL, metadata TEXT, file TEXT, line INTEGER
 ) STRICT;
-CREATE INDEX by_length ON documents (length DESC);
 CREATE TABLE dropped (
     number INTEGER PRIMARY KEY, similarity REAL NOT NULL, exact INTEGER NOT NULL,
     identical INTEGER NOT NULL, kept INTEGER, kept_key TEXT, kept_metadata TEXT,
-    kept_file TEXT, kept_line INTEGER
+    kept_file TEXT, kept_line INTEGER, passage TEXT
 ) STRICT;
 """
-WAITING_ADD = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)"
-WAITING_DROP = "INSERT INTO dropped VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-WAITING_LONGEST = "SELECT number, content FROM documents ORDER BY length DESC, number"
-WAITING_LAST = "SELECT number, content FROM documents ORDER BY number DESC"
+WAITING_ADD = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+WAITING_DROP = "INSERT OR IGNORE INTO dropped VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+WAITING_UP = "CREATE INDEX in_order ON documents (place, rank)"
+WAITING_DOWN = "CREATE INDEX in_order ON documents (place, rank DESC)"
+WAITING_ASCENDING = "SELECT number, content FROM documents ORDER BY place, rank, number"
+WAITING_DESCENDING = "SELECT number, content FROM documents ORDER BY place, rank DESC, number"
+WAITING_CONTENTS = """
+SELECT content FROM json_each(?) CROSS JOIN documents ON number = value ORDER BY json_each.id
+"""
 WAITING_KEYS = """
 SELECT documents.key FROM json_each(?) CROSS JOIN documents ON number = value ORDER BY json_each.id
 """
 WAITING_DECISIONS = """
 SELECT documents.number, documents.key, documents.file, documents.line,
     coalesce(kept.key, kept_key), coalesce(kept.file, kept_file), coalesce(kept.line, kept_line),
-    similarity, exact, identical, documents.metadata, coalesce(kept.metadata, kept_metadata)
+    similarity, exact, identical, documents.metadata, coalesce(kept.metadata, kept_metadata),
+    passage
 FROM documents
 LEFT JOIN dropped ON dropped.number = documents.number
 LEFT JOIN documents AS kept ON kept.number = dropped.kept

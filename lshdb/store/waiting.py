@@ -4,15 +4,14 @@ In a file, not in memory: there may be any number of them.
 """
 
 import sqlite3
-from collections.abc import Container, Generator, Iterable
+from collections.abc import Container, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
-from typing import Literal
 
-from lshdb.json_text import dumps
+from lshdb.json_text import dumps, loads
 from lshdb.limits import Limits
-from lshdb.model import DroppedRow
+from lshdb.model import CopiedPassage, DroppedRow
 from lshdb.store import connection, sqlite_errors
 from lshdb.store import statements as sql
 
@@ -33,15 +32,28 @@ class WaitingDocuments:
             )
 
     def add(self, documents: Iterable[tuple[object, ...]]) -> None:
-        """Add documents: number, key, length, stored form, metadata, file, line."""
+        """Add documents: number, key, place, rank, stored form, metadata, file, line.
+
+        They are decided on by place, then by rank, which is of any type of SQLite.
+        """
         self._write(sql.WAITING_ADD, documents)
 
-    def in_order(self, order: Literal["longest", "last"]) -> Generator[tuple[int, str]]:
-        """The numbers and stored forms: the longest or the last first, the first of equals."""
+    def order(self, *, descending: bool) -> None:
+        """Order the documents by their ranks, equals by their numbers."""
         with self._errors():
-            yield from self._connection.execute(
-                sql.WAITING_LONGEST if order == "longest" else sql.WAITING_LAST
-            )
+            self._connection.execute(sql.WAITING_DOWN if descending else sql.WAITING_UP)
+        self._ordered = sql.WAITING_DESCENDING if descending else sql.WAITING_ASCENDING
+
+    def in_order(self) -> Generator[tuple[int, str]]:
+        """The numbers and stored forms in the order that was made."""
+        with self._errors():
+            yield from self._connection.execute(self._ordered)
+
+    def contents(self, numbers: Iterable[int]) -> Iterator[str]:
+        """The stored forms of documents, by their numbers."""
+        with self._errors():
+            rows = self._connection.execute(sql.WAITING_CONTENTS, (dumps(list(numbers)),))
+            yield from (content for (content,) in rows)
 
     def keys(self, numbers: Iterable[int]) -> list[str]:
         """The keys of documents, by their numbers."""
@@ -53,16 +65,19 @@ class WaitingDocuments:
         """Record documents that are dropped; their keys are numbers.
 
         So are the keys of the kept ones, except where the dropped one is `for_others`: the kept one
-        is then elsewhere.
+        is then elsewhere. Of several reasons to drop one, the first counts.
         """
         rows: list[tuple[object, ...]] = []
+        there: tuple[object, ...]
         for one in dropped:
             how = int(one.key), one.similarity, one.exact, one.identical
             if one.key in for_others:
                 metadata = None if one.kept_metadata is None else dumps(one.kept_metadata)
-                rows.append((*how, None, one.kept, metadata, one.kept_file, one.kept_line))
+                there = None, one.kept, metadata, one.kept_file, one.kept_line
             else:
-                rows.append((*how, int(one.kept), None, None, None, None))
+                there = int(one.kept), None, None, None, None
+            passage = None if one.passage is None else dumps(astuple(one.passage))
+            rows.append((*how, *there, passage))
         self._write(sql.WAITING_DROP, rows)
 
     def decisions(
@@ -77,10 +92,14 @@ class WaitingDocuments:
         with self._errors():
             rows = self._connection.execute(sql.WAITING_DECISIONS, (first, end)).fetchall()
         found = []
-        for number, *values, exact, identical, own, its in rows:
-            key, _, _, kept, *_ = values
-            flags = map(bool, (exact, identical))
-            one = None if kept is None else DroppedRow(*values, *flags)
+        for number, key, *there, similarity, exact, identical, own, its, passage in rows:
+            file, line, kept, kept_file, kept_line = there
+            one = None
+            if kept is not None:
+                both = key, file, line, kept, kept_file, kept_line
+                one = DroppedRow(*both, similarity, bool(exact), bool(identical))
+            if one is not None and passage is not None:
+                one = replace(one, passage=CopiedPassage(*loads(passage.encode())))
             found.append((number, key, one, own, its))
         return found
 

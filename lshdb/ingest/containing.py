@@ -1,0 +1,199 @@
+"""Documents that another one contains: all of their shingles stand in it, and it is kept.
+
+Containment is transitive, so the documents that stay are those that no other one contains, of equal
+sets the first: no order changes that. A document contains another one only if it has the rarest
+shingle of that. So one shingle of each document is remembered, the rarest by what was read until
+then, and every document, the largest first, is looked through for those of others. No pair is
+missed, however much longer the one is; 20 bytes a document stay in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.ingest.reference import Reference
+from lshdb.model import DroppedRow
+from lshdb.search.similarity import shared_by_pairs
+from lshdb.shingling.arrays import IntArray, bounded, chunks_of, expand_ranges, sizes_of
+from lshdb.shingling.content import from_stored
+from lshdb.shingling.hashing import Hashes, secret_seed
+from lshdb.shingling.shingles import distinct_shingles
+from lshdb.shingling.shingling import Shingles, Shingling
+from lshdb.store.waiting import WaitingDocuments
+
+_CELLS = 20
+"""Bits of a hash that choose the cell in which it is counted: 4 MB."""
+_COMMON = 0xFFFF
+"""Counts above this are equal."""
+_PAIRS = 1 << 18
+"""Pairs that are looked at together, unless one document has more."""
+_SLOTS = 3
+"""Bits more than the number of codes needs: at most one in 8 other hashes is taken for one."""
+
+
+@dataclass(eq=False)
+class Codes:
+    """The rarest shingle of each document, by the number of the document.
+
+    Attributes:
+        shingling: of the documents.
+        dropped: bool[n], which are contained in another one; set by who uses this.
+    """
+
+    shingling: Shingling
+
+    def __post_init__(self) -> None:
+        self._counts = np.zeros(1 << _CELLS, dtype=np.uint32)
+        self._parts: list[tuple[Hashes, IntArray, npt.NDArray[np.int32]]] = []
+
+    def shingles(self, stored: Sequence[str]) -> Shingles:
+        """The distinct shingles of documents in their stored form."""
+        contents = [from_stored(one, self.shingling) for one in stored]
+        return distinct_shingles(contents, self.shingling, secret_seed())
+
+    def add(self, numbers: Sequence[int], stored: Sequence[str]) -> list[int]:
+        """Remember documents; return how many distinct shingles each has."""
+        sets = self.shingles(stored)
+        sizes = sizes_of(sets.offsets)
+        filled = np.flatnonzero(sizes)
+        if len(filled):
+            cells = (sets.hashes >> np.uint64(64 - _CELLS)).view(np.int64)
+            self._counts += np.bincount(cells, minlength=1 << _CELLS).astype(np.uint32)
+            # By how often it was read, then by its hash.
+            rank = np.minimum(self._counts[cells], _COMMON).astype(np.uint64) << np.uint64(48)
+            rank |= sets.hashes >> np.uint64(16)
+            rarest = np.minimum.reduceat(rank, sets.offsets[:-1][filled])
+            chosen = np.flatnonzero(rank == np.repeat(rarest, sizes[filled]))
+            chosen = chosen[np.searchsorted(chosen, sets.offsets[:-1][filled])]
+            its = np.array(numbers)[filled], sizes[filled].astype(np.int32)
+            self._parts.append((sets.hashes[chosen], *its))
+        found: list[int] = sizes.tolist()
+        return found
+
+    def finish(self, count: int) -> None:
+        """Sort what is remembered of documents 0 to `count` - 1, before the first `contained`."""
+        none = np.empty(0, dtype=np.int64)
+        parts = [*self._parts, (none.view(np.uint64), none, none.astype(np.int32))]
+        codes, numbers, sizes = map(np.concatenate, zip(*parts, strict=True))
+        order = np.argsort(codes)
+        self._codes, self._numbers, self._sizes = codes[order], numbers[order], sizes[order]
+        self._parts = []
+        self._mask = np.uint64((1 << (len(codes).bit_length() + _SLOTS)) - 1)
+        self._slots = np.zeros(int(self._mask) + 1, dtype=np.bool_)
+        self._slots[(codes & self._mask).view(np.int64)] = True
+        self.dropped = np.zeros(count, dtype=np.bool_)
+
+    def contained(
+        self, stored: Sequence[str], own: IntArray, waiting: WaitingDocuments, *, all_of: bool
+    ) -> Iterator[tuple[int, int, float, str]]:
+        """The remembered documents that some others contain.
+
+        Args:
+            stored: the others, in their stored form.
+            own: int64[n], their own numbers; -1 for documents that are not remembered.
+            waiting: has the remembered ones.
+            all_of: whether those that `dropped` marks count, too.
+
+        Yields:
+            The index of the other, ascending, the number of the document, the similarity of both,
+            and the stored form of the document.
+        """
+        sets = self.shingles(stored)
+        sizes = sizes_of(sets.offsets)
+        hits = np.flatnonzero(self._slots[(sets.hashes & self._mask).view(np.int64)])
+        found = np.searchsorted(self._codes, sets.hashes[hits])
+        many = np.searchsorted(self._codes, sets.hashes[hits], "right") - found
+        holders = np.searchsorted(sets.offsets, hits, "right") - 1
+        for part in chunks_of(many, _PAIRS):
+            # What a contained document contains is in the other one, too.
+            free = (own[holders[part]] < 0) | ~self.dropped[own[holders[part]]]
+            first, counts = found[part][free], many[part][free]
+            entries, holder = expand_ranges(first, counts), np.repeat(holders[part][free], counts)
+            number = self._numbers[entries]
+            possible = (self._sizes[entries] <= sizes[holder]) & (number != own[holder])
+            if not all_of:
+                possible &= ~self.dropped[number]
+            yield from self._verified(sets, holder[possible], number[possible], waiting)
+
+    def _verified(
+        self, sets: Shingles, holder: IntArray, number: IntArray, waiting: WaitingDocuments
+    ) -> Iterator[tuple[int, int, float, str]]:
+        sizes = sizes_of(sets.offsets)
+        order = np.lexsort((number, holder))
+        pairs = zip(holder[order].tolist(), number[order].tolist(), strict=True)
+        documents = waiting.contents(number[order].tolist())
+        both = ((*pair, content) for pair, content in zip(pairs, documents, strict=True))
+        for some in bounded(both, lambda one: len(one[2]), waiting.limits.text_batch):
+            others, _, texts = zip(*some, strict=True)
+            its = self.shingles(texts)
+            its_sizes = sizes_of(its.offsets)
+            offsets = np.concatenate([sets.offsets[:-1], its.offsets[:-1] + len(sets.hashes)])
+            one = np.array(others)
+            shared = shared_by_pairs(
+                np.concatenate([sets.hashes, its.hashes]),
+                offsets,
+                np.concatenate([sizes, its_sizes]),
+                one,
+                np.arange(len(texts)) + len(sizes),
+            )
+            similarity = shared / np.maximum(sizes[one], 1)
+            for index in np.flatnonzero(shared == its_sizes).tolist():
+                yield some[index][0], some[index][1], float(similarity[index]), texts[index]
+
+
+def decisions(
+    waiting: WaitingDocuments,
+    codes: Codes,
+    references: Iterable[Reference],
+    fields: Sequence[str],
+    *,
+    drop_all: bool,
+) -> Iterator[tuple[list[DroppedRow], bool]]:
+    """The waiting documents that others contain.
+
+    Args:
+        waiting: the documents, in the order of their sizes.
+        codes: what is remembered of them.
+        references: whose documents all stay.
+        fields: of the metadata of these, for dropped ones.
+        drop_all: whether also those are dropped that contain others.
+
+    Yields:
+        Some of them, with numbers as keys, and whether a reference contains them.
+    """
+    for reference in references:
+        for keys, stored, metadata in reference.documents(fields):
+            own = np.full(len(keys), -1)
+            rows = []
+            for index, number, similarity, content in codes.contained(
+                stored, own, waiting, all_of=False
+            ):
+                key = keys[index]
+                if codes.dropped[number] or reference.ignores(number, content, key):
+                    continue
+                codes.dropped[number] = True
+                kept, (file, line) = reference.kept(key)
+                its = metadata[index]
+                identical = content == stored[index]
+                found = str(number), None, None, kept, file, line, similarity, True, identical
+                rows.append(DroppedRow(*found, None, its))
+            yield rows, True
+    for some in bounded(waiting.in_order(), lambda one: len(one[1]), waiting.limits.text_batch):
+        numbers, texts = zip(*some, strict=True)
+        rows = []
+        for index, number, similarity, content in codes.contained(
+            texts, np.array(numbers), waiting, all_of=drop_all
+        ):
+            one, other = str(number), str(numbers[index])
+            how = similarity, True, content == texts[index]
+            if drop_all:
+                rows.append(DroppedRow(other, None, None, one, None, None, *how))
+            elif codes.dropped[numbers[index]] or codes.dropped[number]:
+                continue
+            codes.dropped[number] = True
+            rows.append(DroppedRow(one, None, None, other, None, None, *how))
+        yield rows, False

@@ -1,0 +1,212 @@
+"""What each rule of dedup drops, against sets of Python; and which of similar rows stays."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import oracles
+import pytest
+from helpers import Command, text_families
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lshdb
+from lshdb import Deduplicated, DroppedRow, Limits
+
+SETTINGS: dict[str, Any] = {"shingle": "word:2", "threshold": 0.5, "bands": 128, "rows": 1}
+WORDS = st.sampled_from(["ann", "Bob", "bob", "Étude", "d-e", "7"])
+TABLES = st.lists(st.lists(WORDS, max_size=14).map(" ".join), max_size=12)
+SMALL = st.sampled_from([Limits(), Limits(batch_documents=2, text_batch=20, dedup_documents=2)])
+
+
+def dedup(texts: list[str], limits: Limits, **options: Any) -> Deduplicated:
+    rows = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
+    return lshdb.dedup(rows, **SETTINGS, limits=limits, workers=0, **options)
+
+
+def dropped(result: Deduplicated) -> dict[int, int]:
+    found = {int(row.key): int(row.kept) for row in result.iter_dropped()}
+    assert [not kept for kept in result.mask] == [
+        number in found for number in range(len(result.mask))
+    ]
+    return found
+
+
+def sets_of(texts: list[str]) -> list[set[tuple[str, ...]]]:
+    return [set(oracles.word_shingles(text, 2)) for text in texts]
+
+
+def runs(text: str, size: int) -> set[tuple[str, ...]]:
+    words = oracles.words(text)
+    return {tuple(words[i : i + size]) for i in range(len(words) - size + 1)}
+
+
+@given(TABLES, SMALL)
+def test_a_row_is_dropped_that_a_kept_one_contains(texts: list[str], limits: Limits) -> None:
+    sets = sets_of(texts)
+    within = {
+        one: {
+            other
+            for other in range(len(texts))
+            if sets[one] and (sets[one] < sets[other] or (sets[one] == sets[other] and other < one))
+        }
+        for one in range(len(texts))
+    }
+    result = dedup(texts, limits, rule="contained")
+    found = dropped(result)
+    assert found.keys() == {one for one in within if within[one]}
+    assert all(kept in within[one] and kept not in found for one, kept in found.items())
+    for row in result.iter_dropped():
+        one, kept = int(row.key), int(row.kept)
+        assert row.similarity == oracles.jaccard(sets[one], sets[kept])
+        assert (row.exact, row.identical) == (True, texts[one] == texts[kept])
+    both = {number for one, others in within.items() for number in (one, *others) if others}
+    assert dropped(dedup(texts, limits, rule="contained", drop_all=True)).keys() == both
+
+
+@given(TABLES, SMALL, st.sampled_from([3, 5]))
+def test_a_row_is_dropped_that_copies_from_a_kept_one(
+    texts: list[str], limits: Limits, size: int
+) -> None:
+    has = [runs(text, size) for text in texts]
+    kept: list[int] = []
+    reasons = {}
+    for number, its in enumerate(has):
+        reasons[number] = {other for other in kept if its & has[other]}
+        if not reasons[number]:
+            kept.append(number)
+    result = dedup(texts, limits, rule=f"copied:{size}")
+    found = dropped(result)
+    assert found.keys() == {number for number, others in reasons.items() if others}
+    assert all(other in reasons[number] for number, other in found.items())
+    for row in result.iter_dropped():
+        check_passage(row, texts, size)
+    alone = dropped(dedup(texts, limits, rule=f"copied:{size}", drop_all=True))
+    assert alone.keys() == {
+        one
+        for one in range(len(texts))
+        if any(has[one] & has[other] for other in range(len(texts)) if other != one)
+    }
+    assert all(has[one] & has[other] for one, other in alone.items())
+
+
+def check_passage(row: DroppedRow, texts: list[str], size: int) -> None:
+    """Assert that the passage is where the row says, in both texts, and how much it covers."""
+    one, other, passage = texts[int(row.key)], texts[int(row.kept)], row.passage
+    assert passage is not None
+    assert passage.words >= size
+    assert passage.text == one[passage.start : passage.end]
+    there = other[passage.stored_start : passage.stored_end]
+    assert oracles.words(there) == oracles.words(passage.text)
+    assert len(oracles.words(there)) == passage.words
+    words = oracles.words(one)
+    shared = runs(one, size) & runs(other, size)
+    covered = {
+        at
+        for first in range(len(words))
+        for at in range(first, first + size)
+        if tuple(words[first : first + size]) in shared
+    }
+    assert row.similarity == len(covered) / len(words)
+
+
+@given(TABLES, SMALL)
+def test_all_of_similar_rows_are_dropped(texts: list[str], limits: Limits) -> None:
+    sets = sets_of(texts)
+    found = dropped(dedup(texts, limits, drop_all=True))
+    similar = {
+        one: {
+            other
+            for other in range(len(texts))
+            if other != one and oracles.jaccard(sets[one], sets[other]) >= 0.5
+        }
+        for one in range(len(texts))
+    }
+    assert found.keys() == {one for one, others in similar.items() if others}
+    assert all(other in similar[one] for one, other in found.items())
+
+
+ORDERS: dict[str, Any] = {
+    "keep_max": lambda row: (row["v"] is None, -(row["v"] or 0)),
+    "keep_min": lambda row: (row["v"] is None, row["v"] or 0),
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_value_of_a_field_decides_what_stays(order: str) -> None:
+    texts = [*text_families(3, families=8, copies=6, words=20, most_edits=5).values()]
+    values = [None if n % 7 == 3 else n * 5 % 11 for n in range(len(texts))]
+    rows = [{"id": n, "text": text, "v": values[n]} for n, text in enumerate(texts)]
+    sets = dict(enumerate(sets_of(texts)))
+    by_value = sorted(sets, key=lambda number: ORDERS[order](rows[number]))
+    expected = oracles.deduplicated(sets, by_value, 0.5)
+    options: dict[str, Any] = {**SETTINGS, order: "v"}
+    result = lshdb.dedup(rows, **options)
+    found = dropped(result)
+    assert found == {one: reason[0] for one, reason in expected.items() if reason}
+
+
+def test_files_stay_by_their_times_and_paths(command: Command) -> None:
+    text = "some words that two files have in common"
+    names = ["b/long-name.txt", "a/x.txt", "c/other.txt"]
+    for time, name in zip((3, 2, 1), names, strict=True):
+        command.path(name).parent.mkdir(exist_ok=True)
+        command.write(name, text)
+        os.utime(command.path(name), (time, time))
+    cases: list[tuple[list[str], int]] = [
+        (["--keep", "newest"], 0),
+        (["--keep", "oldest"], 2),
+        (["--keep", "shortest-path"], 1),
+        (["--keep-in", "c"], 2),
+        (["--keep", "newest", "--keep-in", "a/"], 1),
+        (["--keep", "first"], 1),
+        (["--keep", "last"], 2),
+    ]
+    for options, kept in cases:
+        found = command.done("dedup", ".", "--json", *options).records
+        assert {row["kept"] for row in found} == {names[kept]}, options
+        assert len(found) == 2
+
+
+def test_rules_hold_between_runs_and_beside_a_reference(command: Command) -> None:
+    page = "the quick brown fox jumps over the lazy dog and runs home"
+    command.write("seen.jsonl", json.dumps({"id": "seen", "text": f"{page} again today"}) + "\n")
+    rows = [
+        {"id": "part", "text": page},
+        {"id": "own", "text": "what nobody has written before in any of these rows"},
+        {"id": "quote", "text": f"they say that {page} which is true"},
+    ]
+    command.write("new.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    for rule, gone in (("contained", ["part"]), ("copied:6", ["part", "quote"])):
+        for known in (["--against", "seen.jsonl"], ["-d", f"{rule[:4]}.db"]):
+            if known[0] == "-d":
+                command.done("dedup", "seen.jsonl", "-o", "first.jsonl", "--rule", rule, *known)
+            listed = ["-o", "out.jsonl", "--dropped", "gone.jsonl"]
+            command.done("dedup", "new.jsonl", *listed, "--rule", rule, *known)
+            found = [*map(json.loads, command.path("gone.jsonl").read_text().splitlines())]
+            assert [(row["key"], row["kept"]) for row in found] == [(key, "seen") for key in gone]
+            kept = [*map(json.loads, command.path("out.jsonl").read_text().splitlines())]
+            assert kept == [row for row in rows if row["id"] not in gone]
+            if rule != "contained":
+                assert page.startswith(found[0]["text"])
+                assert found[0]["words"] == 12
+
+
+def test_what_a_rule_needs_is_said(command: Command) -> None:
+    command.write("a.jsonl", '{"id": 1, "text": "a"}\n')
+    command.done("init", "-d", "none.db", "--no-content")
+    command.done("init", "-d", "short.db")
+    asked = ["dedup", "a.jsonl", "-o", "o.jsonl"]
+    cases = [
+        (["--rule", "contained", "-d", "none.db"], "keeps no contents"),
+        (["--rule", "copied:5", "-d", "short.db"], "lshdb reindex --passages 5"),
+        (["--rule", "near"], "similar, contained or copied:WORDS"),
+        (["--rule", "contained", "--keep", "last"], "give no order"),
+        (["--keep-max", "v", "--keep-min", "v"], "give one of"),
+        (["--drop-all", "-d", "short.db"], "give no -d"),
+    ]
+    for options, message in cases:
+        assert message in command.fails(*asked, *options, status=2)
+    assert not command.path("o.jsonl").exists()
