@@ -588,11 +588,28 @@ class RuleOptions(Options):
 class RowsOptions(RuleOptions, ReadingOptions, WalkingOptions):
     """Which rows are kept."""
 
+    cut: Annotated[
+        int | None,
+        Option("Cut runs that earlier rows have; drop no row.", min=3, metavar="WORDS"),
+    ] = None
+    min_words: Annotated[
+        int, Option("Drop what has fewer words after that.", min=0, metavar="WORDS", shown=False)
+    ] = 1
+
     against: Annotated[
         str | os.PathLike[str] | None,
         Option("Also drop what is similar to this.", metavar="DB|FILE"),
     ] = None
     fields: FieldNames = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.cut is None:
+            return
+        if self.read_twice or self.rule != "similar" or self.against is not None:
+            raise UsageError("cut takes the rows as they come: give no rule, order or reference")
+        if self.estimate or "," in self.text_field:
+            raise UsageError("texts can be cut in one field only, and with their contents")
 
 
 class DedupOptions(WritingOptions, RowsOptions):

@@ -32,6 +32,7 @@ from lshdb.cli.options import (
 from lshdb.cli.parameters import DATABASE
 from lshdb.errors import UsageError
 from lshdb.exchange import kept_rows
+from lshdb.exchange.cuts import CutList
 from lshdb.exchange.results import dropped_columns, dropped_row
 from lshdb.groups import Option, regrouped
 from lshdb.ingest.dedup import Rule
@@ -75,6 +76,10 @@ def dedup(
         str | None,
         Option("List dropped rows, each with its kept row.", metavar="FILE"),
     ] = None,
+    cuts: Annotated[
+        str | None,
+        Option("List what --cut cuts, for lshdb restore.", metavar="FILE"),
+    ] = None,
     null: Annotated[
         bool,
         Option("Print only paths of duplicates, with NUL bytes.", flags=("--null", "-0")),
@@ -117,6 +122,8 @@ def dedup(
     if asked.drop_all and db is not None:
         raise UsageError("--drop-all decides about all rows at once: give no -d")
     rule = Rule.of(asked, settings.threshold)
+    if cuts is not None and asked.cut is None:
+        raise UsageError("--cuts lists what is cut: give --cut WORDS")
     if against is not None:
         if against == STDOUT:
             raise UsageError("--against reads no standard input: save it to a file")
@@ -138,14 +145,19 @@ def dedup(
     else:
         rules = replace(rules, ignore=False)  # data is often kept out of git
         tables = kept_rows.find_tables(paths, rules, skipped_files)
+        if cuts is not None and len(tables) > 1:
+            raise UsageError("--cuts lists the cuts of one table: give one at a time")
         if output is not None and _is_directory(output, paths):
             outputs = kept_rows.targets(tables, output)
         paths = [table.path for table in tables]
     if dropped == STDOUT and (of_files or outputs == STDOUT):
         raise UsageError("--dropped cannot be standard output, too: name a file")
+    if cuts == STDOUT or (asked.cut is not None and of_files):
+        raise UsageError("--cut is for tables, and --cuts names a file")
     written_to = [outputs] if isinstance(outputs, str) else outputs
     check_distinct(
-        [*paths, *filter(None, [against])], [*written_to, *map(str, filter(None, [dropped, db]))]
+        [*paths, *filter(None, [against])],
+        [*written_to, *map(str, filter(None, [dropped, cuts, db]))],
     )
     threshold, known = settings.threshold, None
     if against is not None and is_database(against):
@@ -193,7 +205,7 @@ def dedup(
         # Temporary files may take as much room as the input: beside the output there is enough.
         first = outputs if isinstance(outputs, str) else outputs[0]
         beside = None if os.environ.get("TMPDIR") else directory_beside(first)
-        kept = removed = None
+        kept = removed = listed = None
         if not of_files:
             kept = kept_rows.KeptRows(
                 tables, outputs, reader, beside, keep=db is not None, warn=warn_of_rest
@@ -227,6 +239,8 @@ def dedup(
             removed = stack.enter_context(_dropped_sink(dropped, columns))
         if kept is not None:
             stack.enter_context(kept)
+        if cuts is not None and kept is not None:
+            listed = CutList(stack.enter_context(output_to(cuts)), kept.same_format)
         if db is None:
             store = stack.enter_context(temporary_store(rule.temporary(made), DEFAULTS, beside))
         else:
@@ -244,6 +258,8 @@ def dedup(
                 counts.dropped += len(found)
                 counts.stored += sum(db is not None and one.key == one.kept for one in found)
                 gone = [dropped_row(one, copied=bool(rule.copied)) for one in found]
+                if listed is not None:
+                    listed.write(outcome)
                 if kept is not None and outcome.origin is not None:
                     kept.write(outcome.origin, outcome.kept)
                 if removed is not None:
@@ -258,6 +274,8 @@ def dedup(
         else:
             for _ in results.noting_absent(columns, rows, shown):
                 pass
+        if listed is not None:
+            listed.finish()
     documents.report_skipped_files(its.skipped_files.counts(), of=f"{against}: ")
     counts.failed = failures.count
     counts.replaced = reader.replaced

@@ -143,6 +143,12 @@ class KeptRows:
         self._go_to(0)
         return self
 
+    @property
+    def same_format(self) -> bool:
+        """Whether rows go out as they came, in lines or rows of CSV."""
+        came = {self.reader.format_of(table.path) for table in self.tables}
+        return len(came) == 1 and came == {*self._formats} <= {"jsonl", "csv", "tsv"}
+
     def write(self, origin: Origin, indices: Sequence[int]) -> None:
         """Write some rows of a table."""
         self._go_to(0 if self._is_one else self._numbers[origin.name])

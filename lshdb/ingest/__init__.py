@@ -10,6 +10,7 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
     queries     read | sign | answer: a stream of documents that are queries only
     dedup       read | sign | decide | write: keeps what is similar to no kept document
     containing  which documents have all of the shingles of another one
+    cutting     cuts out of texts what earlier ones have
     reference   a collection whose near duplicates are dropped from the input
     ordering    deduplicating rows of an input, also in another order than the input's
     deciding    what reviewers decide of documents; removes what they decided to drop

@@ -30,10 +30,11 @@ import numpy.typing as npt
 
 from lshdb.errors import UsageError, warn_of_limit
 from lshdb.ingest.batches import Item, Job, signed
+from lshdb.ingest.cutting import Cutting
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer, asked_about, numbered_keys, without_number
 from lshdb.model import AddReport, CopiedPassage, DroppedRow
-from lshdb.options import RuleOptions
+from lshdb.options import RowsOptions, RuleOptions
 from lshdb.search.limits import dedup_cut, reference_cut
 from lshdb.search.passages import Copied
 from lshdb.search.query import QueryBatch
@@ -43,6 +44,7 @@ from lshdb.sketching.banding import bucket_codes
 from lshdb.sketching.settings import Settings
 from lshdb.sources.batch import Batch, Origin, Where
 from lshdb.sources.metadata import picked
+from lshdb.sources.sinks import rows_of
 from lshdb.store import late
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import KnownDocument, Store
@@ -77,6 +79,7 @@ class Rule:
         copied: words of the shortest run for which a document is dropped; 0 for another rule.
         drop_all: whether a document is also dropped because of a later one: then all are added,
             and only who reads the outcomes knows which are kept.
+        cutting: how passages are cut out of documents, which then are all added; None to drop.
     """
 
     threshold: float | None = None
@@ -85,13 +88,15 @@ class Rule:
     contained: bool = False
     copied: int = 0
     drop_all: bool = False
+    cutting: Cutting | None = None
 
     @classmethod
     def of(cls, options: RuleOptions, threshold: float | None, fields: Sequence[str] = ()) -> Rule:
-        """The rule that options ask for."""
+        """The rule that options ask for; without `cutting`, which needs a reader's field."""
         _, _, words = options.rule.partition(":")
         contained = options.rule == "contained"
-        how = contained, int(words or 0), options.drop_all
+        cut = options.cut if isinstance(options, RowsOptions) else None
+        how = contained, cut or int(words or 0), options.drop_all
         return cls(threshold, options.estimate, tuple(fields), *how)
 
     @property
@@ -136,18 +141,35 @@ class Outcome:
         keys: of the documents.
         places: of their rows, from 0.
         dropped: why each is not kept; None for those that are.
+        cuts: what is cut out of their texts, with the indices of the documents.
+        before: the rows as they came, if texts are cut in those of `origin`.
     """
 
     origin: Origin | None
     keys: Sequence[str]
     places: Sequence[int]
     dropped: Sequence[DroppedRow | None]
+    cuts: Sequence[tuple[int, DroppedRow]] = ()
+    before: Origin | None = None
 
     @property
     def kept(self) -> list[int]:
         """The places of the lines or rows that are kept."""
         of_both = zip(self.places, self.dropped, strict=True)
         return [place for place, dropped in of_both if dropped is None]
+
+    def cut(
+        self, cutting: Cutting, texts: Sequence[str], copied: Iterable[tuple[int, DroppedRow]]
+    ) -> Outcome:
+        """The outcome of rows with shorter texts, from theirs and what is copied in them."""
+        changed, cuts, short = cutting.applied(texts, copied)
+        if self.origin is None or not changed:
+            return self
+        at_places = {self.places[index]: text for index, text in changed.items()}
+        rows = rows_of(self.origin).with_texts(at_places, cutting.field)
+        dropped = [short.get(index, one) for index, one in enumerate(self.dropped)]
+        origin = replace(self.origin, rows=rows)
+        return replace(self, origin=origin, dropped=dropped, cuts=cuts, before=self.origin)
 
 
 def decided(
@@ -176,14 +198,19 @@ def decided(
                 screened = [one or other for one, other in zip(screened, found, strict=True)]
                 unsure += some
             with store.writing():
-                report, dropped, earlier = deciding.write(parts, screened)
-            rest = iter(dropped)
-            outcomes = [
-                Outcome(one.origin, one.keys, one.indices, [*islice(rest, len(one.keys))])
-                for one in (part.batch for part in parts)
-            ]
+                report, dropped, others = deciding.write(parts, screened)
+            rest, first = iter(dropped), 0
+            outcomes = []
+            for part in parts:
+                one, last = part.batch, first + len(part.keys)
+                outcome = Outcome(one.origin, one.keys, one.indices, [*islice(rest, len(one.keys))])
+                if rule.cutting is not None:
+                    copied = [(row - first, one) for row, one in others if first <= row < last]
+                    outcome = outcome.cut(rule.cutting, part.stored, copied)
+                outcomes.append(outcome)
+                first = last
             del parts
-            yield report, outcomes, screened, earlier
+            yield report, outcomes, screened, [one for _, one in others]
             del outcomes
         if deciding.cut:
             warn_of_limit(dedup_cut(deciding.cut, store.limits.dedup_listed))
@@ -258,14 +285,15 @@ class _Deciding:
 
     def write(
         self, parts: Sequence[SignedPart], screened: Sequence[DroppedRow | None]
-    ) -> tuple[AddReport, list[DroppedRow | None], list[DroppedRow]]:
+    ) -> tuple[AddReport, list[DroppedRow | None], list[tuple[int, DroppedRow]]]:
         """Write the kept documents of a batch, in the transaction of the caller.
 
         Documents that are `screened` out already change nothing here.
 
         Returns:
             The report; for each document None if it is kept, else why not, for itself if the
-            database has it already; and earlier documents that are dropped now.
+            database has it already; and with the index of the document that is the reason, earlier
+            ones that are dropped now, or with that of each document what is cut out of it.
         """
         store, documents = self.store, asked_about(parts, self.store.settings)
         keys = [*chain.from_iterable(part.keys for part in parts)]
@@ -287,6 +315,7 @@ class _Deciding:
         written: list[int] = []
         similar: list[tuple[int, _Reason]] = []
         earlier: list[tuple[int, _Reason]] = []
+        cuts: list[tuple[int, _Reason]] = []
         next_id = store.last_doc_id() + 1
         for row, (key, digest) in enumerate(zip(keys, documents.digests, strict=True)):
             if dropped[row] is not None:
@@ -298,7 +327,9 @@ class _Deciding:
                 written.append(row)
                 continue
             reason = kept.most_similar(row, -1 if version is None else version.doc_id)
-            if reason is not None:
+            if reason is not None and self.rule.cutting is not None:
+                cuts += ((row, one) for one in kept.copied(row, reason))
+            elif reason is not None:
                 similar.append((row, reason))
                 if not self.rule.drop_all:
                     continue
@@ -327,13 +358,17 @@ class _Deciding:
             dropped[row] = one
         names = store.keys_of(np.array([one.doc_id for _, one in earlier], dtype=np.int64))
         also = [
-            DroppedRow(
-                *(without_number(name), None, None, without_number(keys[row]), None, None),
-                *(one.similarity, one.exact, one.identical),
-                passage=one.passage,
+            (
+                row,
+                DroppedRow(
+                    *(without_number(name), None, None, without_number(keys[row]), None, None),
+                    *(one.similarity, one.exact, one.identical),
+                    passage=one.passage,
+                ),
             )
             for name, (row, one) in zip(names, earlier, strict=True)
         ]
+        also += self._dropped_rows(cuts, keys, metadata, where)
         skipped = len(keys) - len(written)
         return replace(writer.report, skipped=skipped), dropped, also
 
@@ -524,6 +559,15 @@ class Kept:
             )
             for other, its in of_each
         ]
+
+    def copied(self, number: int, reason: _Reason) -> Iterator[_Reason]:
+        """For each passage that a new document copies a reason, one to drop it being known."""
+        same, copied = self._same[number], self._copied
+        assert copied is not None, "the rule compares passages"
+        others = {*self._candidates(number)} - self._different.get(number, set())
+        for other in sorted({*others, self._number[reason.doc_id]}, key=self._doc_id.__getitem__):
+            for passage in copied.passages.get((same, self._same[other]), ()):
+                yield replace(reason, doc_id=self._doc_id[other], passage=passage)
 
     def _reason(self, number: int, other: int, similarity: float) -> _Reason:
         same, its = self._same[number], self._same[other]

@@ -19,6 +19,7 @@ from lshdb.errors import InputError, UsageError
 from lshdb.groups import regrouped
 from lshdb.ingest import containing
 from lshdb.ingest.batches import Job, signed
+from lshdb.ingest.cutting import Cutting
 from lshdb.ingest.dedup import Outcome, Rule, Screen, both_fields, decided
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.reference import Reference, Without, directory_of, reference, temporary_store
@@ -129,6 +130,10 @@ def deduplicated_files(
             directory_of(store),
         )
     rule = Rule.of(options, options.threshold, options.fields)
+    if options.cut is not None:
+        kind = store.settings.shingling.kind
+        cutting = Cutting(kind, reader.content_field, options.min_words)
+        rule = replace(rule, cutting=cutting)
     if not options.numbered:
         rule.check(store.settings, str(store.path))
     if options.read_twice:

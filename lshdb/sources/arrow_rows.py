@@ -54,6 +54,25 @@ class ArrowRows:
         """Some rows, ascending, as Python's values."""
         return chain.from_iterable(map(records, self.taken(indices)))
 
+    def lines(self, indices: Sequence[int]) -> list[bytes]:
+        """There are none."""
+        raise NotImplementedError
+
+    def with_texts(self, texts: Mapping[int, str], field: str) -> "ArrowRows":
+        """The same with other texts in a column of some rows."""
+        assert self.batch is not None, "it has rows"
+        if field not in self.batch.schema.names:
+            raise UsageError(f"{field!r} is not a column: texts can be cut in one column only")
+        index = self.batch.schema.get_field_index(field)
+        old = self.batch.column(index)
+        values = old.to_pylist()
+        for row, text in texts.items():
+            values[row] = text
+        changed = pa.array(values, _plain(old).type).cast(old.type)
+        return ArrowRows(
+            self.schema, self.batch.set_column(index, self.batch.schema[index], changed)
+        )
+
     def taken(self, indices: Sequence[int]) -> list[pa.RecordBatch]:
         """Some rows, ascending, as record batches."""
         batch = self.batch

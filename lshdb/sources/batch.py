@@ -56,6 +56,12 @@ class Rows(Protocol):
     def records(self, indices: Sequence[int]) -> Iterator[Record]:
         """Some rows, ascending, by the names of their fields."""
 
+    def lines(self, indices: Sequence[int]) -> list[bytes]:
+        """Some rows of JSON lines or CSV, ascending, byte for byte."""
+
+    def with_texts(self, texts: Mapping[int, str], field: str) -> Rows:
+        """The same with other texts in a field of some rows; UsageError if it is none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType
 from typing import cast
@@ -19,7 +19,7 @@ from lshdb.errors import InputError
 from lshdb.json_text import without_surrogates
 from lshdb.sources import inputs, json_rows, paths, sinks
 from lshdb.sources.batch import Batch, Origin, Record, TableSchema
-from lshdb.sources.records import BOM, Collector, longer_than
+from lshdb.sources.records import BOM, Collector, longer_than, with_value
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 _OTHER_DELIMITERS = ";\t"
@@ -53,6 +53,21 @@ class CsvRows:
         for text in texts:
             (row,) = csv.reader([text], strict=True, delimiter=self.schema.delimiter)
             yield dict(zip(self.schema.columns, row, strict=True))
+
+    def lines(self, indices: Sequence[int]) -> list[bytes]:
+        """Some rows, byte for byte."""
+        return [self.texts[index] for index in indices]
+
+    def with_texts(self, texts: Mapping[int, str], field: str) -> CsvRows:
+        """The same with other texts in a column of some rows."""
+        rows = CsvRows(self.schema)
+        rows.texts = self.texts.copy()
+        for (index, text), record in zip(texts.items(), self.records([*texts]), strict=True):
+            old = rows.texts[index]
+            end = old[len(old.rstrip(b"\r\n")) :].decode()
+            values = with_value(record, field, text).values()
+            (rows.texts[index],) = csv_lines([[*values]], self.schema.delimiter, end)
+        return rows
 
 
 @dataclass(eq=False)

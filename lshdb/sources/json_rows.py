@@ -3,7 +3,7 @@
 import codecs
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from json.encoder import encode_basestring_ascii
@@ -14,7 +14,15 @@ from lshdb.errors import InputError
 from lshdb.json_text import encode, loads, repaired
 from lshdb.sources.batch import Batch, Origin, Record, TableSchema
 from lshdb.sources.inputs import Input
-from lshdb.sources.records import BOM, Collector, RecordOptions, json_reason, kind_of, longer_than
+from lshdb.sources.records import (
+    BOM,
+    Collector,
+    RecordOptions,
+    json_reason,
+    kind_of,
+    longer_than,
+    with_value,
+)
 from lshdb.sources.sinks import Sink, Target, Values, rows_of
 
 LONG = 1 << 20
@@ -82,6 +90,15 @@ class JsonRows:
         """Some lines, ascending, by the names of their fields."""
         options = RecordOptions(of_sets=False)
         return (_record_of(line, options)[0] for line in self.lines(indices))
+
+    def with_texts(self, texts: Mapping[int, str], field: str) -> "JsonRows":
+        """The same with other texts in a field of some rows."""
+        lines = self.lines(range(self.count))
+        records = self.records([*texts])
+        for (index, text), record in zip(texts.items(), records, strict=True):
+            end = b"\n" if lines[index].endswith(b"\n") else b""
+            lines[index] = json_of(with_value(record, field, text)) + end
+        return JsonRows(b"".join(lines), self.count)
 
 
 # reading

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass
 
-from lshdb.errors import ContentError, InputError
+from lshdb.errors import ContentError, InputError, UsageError
 from lshdb.json_text import MAX_DEPTH, loads, repaired, without_surrogates
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import Failure
@@ -339,6 +339,20 @@ def _without(record: Record, path: Path) -> Record:
     if more and not isinstance(inner, dict):
         return record
     return {name: value for name, value in record.items() if name != first}
+
+
+def with_value(record: Record, name: str, value: str) -> Record:
+    """The record with another value of a field, which may be in an object.
+
+    Raises:
+        UsageError: the name is of several fields, or of none.
+    """
+    (path, *others) = field_paths(name, record)
+    if others or _value_at(record, path) is _MISSING:
+        raise UsageError(f"{name!r} is not one field: texts can be cut in one field only")
+    first, *rest = path
+    inner = with_value(record[first], ".".join(rest), value) if rest else value
+    return record | {first: inner}
 
 
 def longer_than(largest: int) -> str:

@@ -165,6 +165,7 @@ OTHERS = {
     "decide",
     "remove",
     "dedup",
+    "restore",
     "reindex",
     "backup",
     "report",

@@ -1,0 +1,31 @@
+"""The command restore: rows as they were before dedup --cut."""
+
+from typing import Annotated
+
+import typer
+
+from lshdb.cli import messages
+from lshdb.cli.files import STDOUT, check_distinct, output_to, stdin
+from lshdb.exchange import cuts as lists
+from lshdb.groups import Option
+from lshdb.sources.paths import opened
+
+
+def restore(
+    *,
+    rows: Annotated[str, typer.Argument(metavar="FILE", help="What dedup --cut wrote.")],
+    cuts: Annotated[str, Option("The list that it wrote with --cuts.", metavar="FILE")],
+    output: Annotated[
+        str, Option("For the rows.", metavar="OUTPUT", flags=("--output", "-o"))
+    ] = STDOUT,
+) -> None:
+    """Put back what dedup --cut has cut out of rows.
+
+    The result is the input of dedup, byte for byte, without the rows that it could not read.
+
+    Example: lshdb restore short.jsonl --cuts cuts.jsonl -o original.jsonl
+    """
+    check_distinct([rows, cuts], [output])
+    with opened(rows, stdin()) as file, opened(cuts, None) as listed, output_to(output) as target:
+        count = lists.restore(file, listed, target)
+    messages.message(f"restored {count:,} rows")
