@@ -232,7 +232,7 @@ class Database:
         return add_table(self.store, table, options)
 
     @takes_with(DedupOptions)
-    def dedup(self, paths: Iterable[str], options: DedupOptions) -> Iterator[DecidedRow]:
+    def dedup_files(self, paths: Iterable[str], options: DedupOptions) -> Iterator[DecidedRow]:
         r"""Go through rows of files, and add the documents that are not similar to earlier ones.
 
         A row is dropped if its document is similar to one that is stored, or was kept before
@@ -260,7 +260,7 @@ class Database:
         ...     '{"id": 2, "text": "The FOX and the grapes!"}\n'
         ... )
         >>> with lshdb.open("seen.db") as db:
-        ...     [row.key for row in db.dedup(["news.jsonl"]) if row.dropped is None]
+        ...     [row.key for row in db.dedup_files(["news.jsonl"]) if row.dropped is None]
         ['1']
         """
         from lshdb.exchange.dedup import decided_rows

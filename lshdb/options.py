@@ -613,7 +613,7 @@ class RowsOptions(RuleOptions, ReadingOptions, WalkingOptions):
 
 
 class DedupOptions(WritingOptions, RowsOptions):
-    """Options of `Database.dedup`."""
+    """Options of `Database.dedup_files`."""
 
     reader: AnyReader = None
     threshold: Threshold = None
@@ -624,6 +624,14 @@ class DedupOptions(WritingOptions, RowsOptions):
 class DataOptions(RuleOptions, SettingsOptions, ColumnOptions):
     """Options of `lshdb.dedup`."""
 
+    against: Annotated[
+        Any,
+        argument("Also drop rows similar to one of this: a table, rows, files, or a database."),
+    ] = None
+    into: Annotated[
+        str | os.PathLike[str] | None,
+        argument("A database of what was kept before, to which kept rows are added."),
+    ] = None
     workers: Workers = None
     on_failure: OnFailure = None
     limits: Annotated[Limits, argument("Sizes of batches, see lshdb.Limits.")] = DEFAULTS
@@ -684,8 +692,8 @@ class SparkDedupOptions(SparkKeepOptions, SparkPairsOptions):
         Any,
         argument(
             "A DataFrame with the same columns, such as an earlier crawl or a test set. First all "
-            "that is similar to one of its documents is dropped, as by `Database.dedup`. It may "
-            "have keys of the other; each of its rows needs a key and a document."
+            "that is similar to one of its documents is dropped, as by `Database.dedup_files`. It "
+            "may have keys of the other; each of its rows needs a key and a document."
         ),
     ] = None
 

@@ -6,11 +6,13 @@ read; the rows' own library selects the kept ones.
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
+from importlib import import_module
 from itertools import chain, compress
-from typing import Any
+from pathlib import Path
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -18,21 +20,25 @@ import numpy.typing as npt
 from lshdb.errors import InputError, UsageError
 from lshdb.exchange import kept_rows
 from lshdb.exchange.results import DROPPED
-from lshdb.groups import checked, takes
+from lshdb.groups import Taking, checked, takes
 from lshdb.ingest import ordering, reference
 from lshdb.ingest.batches import Job
 from lshdb.ingest.dedup import Outcome, Rule
 from lshdb.model import DecidedRow, DroppedRow, Failure
-from lshdb.options import DataOptions
+from lshdb.options import TIMEOUT, DataOptions
 from lshdb.progress import silent
 from lshdb.sketching.settings import Settings
 from lshdb.sources import formats, json_rows, readers, sinks
 from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.paths import expanded, is_database, printable_path
 from lshdb.sources.records import Collector, RecordOptions
-from lshdb.tuning.resolve import resolve
+from lshdb.store.store import Store
+from lshdb.tuning.resolve import check_against, resolve
 
 Mask = npt.NDArray[np.bool_]
+Rows = TypeVar("Rows")
+_P = ParamSpec("_P")
+_Files = str | os.PathLike[str] | list[str] | tuple[str, ...]
 _ROWS = 1_000
 _NAME = "row"
 """Name of rows without a file in messages, before their number."""
@@ -57,8 +63,8 @@ class _Source:
     save: Callable[[str, Mask], None] | None = None
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Deduplicated:
+@dataclass(frozen=True, repr=False)
+class Deduplicated(Generic[Rows]):
     """Rows without near duplicates, and those that were dropped. Made by `lshdb.dedup`.
 
     Attributes:
@@ -92,12 +98,13 @@ class Deduplicated:
         return len(self._dropped)
 
     @property
-    def kept(self) -> Any:
-        """The kept rows, in order, as a table of the library that the rows came from.
+    def kept(self) -> Rows:
+        """The kept rows, in order, in the form that the rows came in.
 
         For dicts and files, a list of dicts; files are read again for it.
         """
-        return self._source.take(self.mask)
+        found: Rows = self._source.take(self.mask)
+        return found
 
     @property
     def dropped(self) -> Any:
@@ -115,15 +122,18 @@ class Deduplicated:
         return iter(self._dropped)
 
     @checked
-    def rethreshold(self, threshold: float) -> "Deduplicated":
+    def rethreshold(self, threshold: float) -> "Deduplicated[Rows]":
         """The result for the same or a higher threshold, with the same index.
 
         All rows are decided on again from the beginning: a row that is now kept may cause others
         to be dropped. The rows are read again.
 
         Raises:
-            UsageError: a threshold below the first, for which the index was not made.
+            UsageError: a threshold below the first, for which the index was not made; or the rows
+                were added to a database.
         """
+        if self._options.into is not None:
+            raise UsageError("the kept rows are in the database: call lshdb.dedup with another")
         if threshold < self.threshold:
             raise UsageError(
                 f"threshold {threshold:g} is below {self.threshold:g}, for which the index is "
@@ -146,8 +156,26 @@ class Deduplicated:
         self._source.save(os.fspath(path), self.mask)
 
 
+class _Dedup(Protocol[_P]):
+    """Takes rows and options, and gives kept rows back in the same form."""
+
+    @overload
+    def __call__(
+        self, data: _Files, /, *args: _P.args, **kwargs: _P.kwargs
+    ) -> Deduplicated[list[dict[str, Any]]]: ...
+    @overload
+    def __call__(
+        self, data: Rows, /, *args: _P.args, **kwargs: _P.kwargs
+    ) -> Deduplicated[Rows]: ...
+
+
+def _in_the_same_form(function: Taking[object, _P, DataOptions, Any]) -> _Dedup[_P]:
+    return cast("_Dedup[_P]", function)
+
+
+@_in_the_same_form
 @takes(DataOptions)
-def dedup(data: object, options: DataOptions) -> Deduplicated:
+def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
     """Drop rows that are similar to a kept row.
 
     A row is dropped if it is similar to an earlier kept one. So no two kept rows are similar, as
@@ -160,6 +188,7 @@ def dedup(data: object, options: DataOptions) -> Deduplicated:
     Raises:
         UsageError: data of another kind, or wrong arguments.
         InputError: the column of documents is missing, or a file cannot be read.
+        SettingsMismatch: a database has other settings.
 
     >>> import lshdb
     >>> result = lshdb.dedup([
@@ -176,26 +205,66 @@ def dedup(data: object, options: DataOptions) -> Deduplicated:
     """
     if options.content is None:
         options = replace(options, content=not options.estimate)
-    settings = resolve(options)
-    reading = RecordOptions(
-        settings.shingling.of_sets,
-        options.key,
-        options.text or "text",
-        options.set or "set",
-        auto_key=True,
-        metadata=bool(options.ranked_by),
-        metadata_fields=reference.outermost(options.ranked_by),
-        naming="{}=",
-        limits=options.limits,
-        whole=True,
-    )
-    return _decided(_source_of(data, reading), settings, options, settings.threshold)
+    with ExitStack() as stack:
+        if options.into is None:
+            settings, store = resolve(options), None
+        else:
+            rule = Rule.of(options, None)
+            made = replace(options, passages=options.passages or rule.copied or None)
+            opened = Store.open(
+                Path(options.into), "create", TIMEOUT, lambda: resolve(made), limits=options.limits
+            )
+            store = stack.enter_context(closing(opened))
+            settings = store.settings
+            check_against(options, settings, store.path)
+            rule.check(settings, str(store.path))
+        reading = RecordOptions(
+            settings.shingling.of_sets,
+            options.key,
+            options.text or "text",
+            options.set or "set",
+            auto_key=True,
+            metadata=bool(options.ranked_by),
+            metadata_fields=reference.outermost(options.ranked_by),
+            naming="{}=",
+            limits=options.limits,
+            whole=True,
+        )
+        source = _source_of(data, reading)
+        return _decided(source, settings, options, settings.threshold, store)
+
+
+@contextmanager
+def _reference(
+    options: DataOptions, rule: Rule, settings: Settings
+) -> Iterator[reference.Reference | None]:
+    """What rows are also compared with."""
+    known, limits = options.against, options.limits
+    if known is None:
+        yield None
+    elif isinstance(known, str | os.PathLike) and is_database(os.fspath(known)):
+        with reference.database(os.fspath(known), rule, settings, TIMEOUT, limits) as found:
+            yield found
+    else:
+        of_sets = settings.shingling.of_sets
+        fields = options.key, options.text or "text", options.set or "set"
+        reading = RecordOptions(
+            of_sets, *fields, auto_key=True, metadata=False, naming="{}=", limits=limits
+        )
+        batches = _source_of(known, reading).batches()
+        with reference.temporary_store(rule.temporary(settings), limits) as store:
+            job = Job(store, options.workers, options.on_failure, numbered=True)
+            yield reference.indexed(job, batches, "against")
 
 
 def _decided(
-    source: _Source, settings: Settings, options: DataOptions, threshold: float
-) -> Deduplicated:
-    """Decide on all rows."""
+    source: _Source,
+    settings: Settings,
+    options: DataOptions,
+    threshold: float,
+    into: Store | None = None,
+) -> Deduplicated[Any]:
+    """Decide on all rows, and add the kept ones to a database if one is given."""
     failed = 0
 
     def fail(failure: Failure) -> None:
@@ -207,11 +276,14 @@ def _decided(
     masks = [np.zeros(0, dtype=bool)]
     dropped: list[DroppedRow] = []
     rule = Rule.of(options, threshold)
-    with reference.temporary_store(rule.temporary(settings), options.limits) as store:
-        job = Job(store, options.workers, fail, numbered=True)
+    with ExitStack() as stack:
+        temporary = reference.temporary_store(rule.temporary(settings), options.limits)
+        store = stack.enter_context(temporary) if into is None else into
+        job = Job(store, options.workers, fail, numbered=into is None)
         first, again = source.batches(), source.batches()
+        against = _reference(options, rule, settings)
         for outcome in ordering.deduplicated(
-            job, first, again, rule, ordering.Order(options), nullcontext(silent)
+            job, first, again, rule, ordering.Order(options), nullcontext(silent), against
         ):
             if outcome.origin is not None:
                 masks.append(np.zeros(len(outcome.origin.numbers), dtype=bool))
@@ -222,7 +294,7 @@ def _decided(
 
 
 def decided_rows(outcomes: Iterable[Outcome]) -> Iterator[DecidedRow]:
-    """The rows of blocks as JSON lines, and whether they are kept; see Database.dedup."""
+    """The rows of blocks as JSON lines, and whether they are kept; see Database.dedup_files."""
     for outcome in outcomes:
         origin = outcome.origin
         if origin is None:
@@ -249,7 +321,8 @@ def _source_of(rows: Any, reading: RecordOptions) -> _Source:
         first = next(iter(rows), "train")
         raise UsageError(f"a {kind} has a table for each split: give one, such as ds[{first!r}]")
     if library == "polars" and hasattr(rows, "collect"):
-        rows = rows.collect()
+        eager = _source_of(rows.collect(), reading)
+        return replace(eager, take=lambda mask: eager.take(mask).lazy())
     if library == "pandas" and hasattr(rows, "iloc"):
         # Arrow may not know the types of other columns.
         names = [name for name in rows.columns if isinstance(name, str)]
@@ -272,13 +345,18 @@ def _source_of(rows: Any, reading: RecordOptions) -> _Source:
         from lshdb.sources import arrow_rows
 
         table = rows if isinstance(rows, pa.Table) else arrow_rows.table_reader(rows).read_all()
-        return _of_table(
+
+        found = _of_table(
             table,
             reading,
             lambda mask: table.filter(pa.array(mask)),
             pa.table,
             lambda kept: chain.from_iterable(map(arrow_rows.records, kept.to_batches())),
         )
+        if "duckdb" in library:
+            made = import_module("duckdb").from_arrow
+            found = replace(found, take=lambda mask: made(table.filter(pa.array(mask))))
+        return found
     if isinstance(rows, Iterable) and not isinstance(rows, Mapping | bytes):
         return _of_dicts(list(rows), reading)
     raise UsageError(
@@ -358,7 +436,7 @@ def _of_files(given: Sequence[Any], reading: RecordOptions) -> _Source:
         if is_database(path):
             raise UsageError(
                 f"{printable_path(path)} is a database: lshdb.dedup reads tables, and "
-                "Database.dedup compares rows with what a database has"
+                "Database.dedup_files compares rows with what a database has"
             )
         reader.head(path)
 

@@ -103,12 +103,12 @@ def deduplicated_files(
 ) -> Iterator[Outcome]:
     """The decisions about rows and text files, in the blocks in which they were read.
 
-    See Database.dedup. With `keep`, the input is read twice.
+    See Database.dedup_files. With `keep`, the input is read twice.
 
     Args:
         store: as for `deduplicated`.
         paths: the input.
-        options: those of Database.dedup.
+        options: those of Database.dedup_files.
         against: the reference, if it is open already.
     """
     reader = options.reader
@@ -160,7 +160,7 @@ def deduplicated(
     against: AbstractContextManager[Reference | None] = _NO_REFERENCE,
     on_batch: Callable[[AddReport], object] | None = None,
 ) -> Iterator[Outcome]:
-    """The decisions about documents, in the order of the input; see Database.dedup.
+    """The decisions about documents, in the order of the input; see Database.dedup_files.
 
     Args:
         job: adds the kept documents, in the order of the input; to a temporary file if it is

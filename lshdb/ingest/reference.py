@@ -2,7 +2,7 @@
 
 import glob
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from lshdb.ingest.parts import SignedPart
 from lshdb.limits import Limits
 from lshdb.model import AddReport, DroppedRow
 from lshdb.options import TIMEOUT, DedupOptions
+from lshdb.progress import Progress, silent
 from lshdb.search.query import snapshot
 from lshdb.shingling.arrays import chunks_of
 from lshdb.shingling.content import digest
@@ -170,13 +171,10 @@ def reference(
     """
     assert options.against is not None
     name = os.fspath(options.against)
+    rule = dedup.Rule.of(options, options.threshold)
     check_there(name)
     if paths.is_database(name):
-        with closing(Store.open(Path(name), "read", timeout, limits=limits)) as known:
-            found = Reference(known, name)
-            rule = dedup.Rule.of(options, options.threshold)
-            rule.check(known.settings, name)
-            found.check(settings)
+        with database(name, rule, settings, timeout, limits) as found:
             yield found
         return
     skipped_files = reader.skipped_files
@@ -191,23 +189,46 @@ def reference(
         whole=False,
     )
     reader.skipped_files = skipped_files
-    total, places = AddReport(), dedup.Places(1)
-    made = dedup.Rule.of(options, options.threshold).temporary(settings)
-    with temporary_store(made, limits, beside) as known:
+    with temporary_store(rule.temporary(settings), limits, beside) as known:
         job = batches.Job(known, on_failure=options.on_failure, numbered=True)
         with reader.shown(options.progress, "indexing", [name]) as show:
-            for report in add.added(job, reader.batches([name]), places):
-                total += report
-                show(total.documents, None, "documents")
-        if total.failed:
-            raise InputError(
-                f"{name} cannot be read whole ({total.failed:,} failed), and rows similar to what "
-                "is missing would stay: nothing is written; repair it, or add the rest of it to a "
-                "database with lshdb add, and compare with that"
-            )
-        if not total.documents:
-            raise InputError(f"{name}: no document in it to compare with")
-        yield Reference(known, name, places)
+            found = indexed(job, reader.batches([name]), name, show)
+        yield found
+
+
+@contextmanager
+def database(
+    name: str, rule: dedup.Rule, settings: Settings, timeout: float, limits: Limits
+) -> Iterator[Reference]:
+    """A database as a reference, for documents that are signed by some settings."""
+    with closing(Store.open(Path(name), "read", timeout, limits=limits)) as known:
+        found = Reference(known, name)
+        rule.check(known.settings, name)
+        found.check(settings)
+        yield found
+
+
+def indexed(
+    job: batches.Job, items: Iterable[batch.Batch], name: str, show: Progress = silent
+) -> Reference:
+    """Documents as a reference, added to the temporary file of a job.
+
+    Raises:
+        InputError: one cannot be read, or there is none.
+    """
+    total, places = AddReport(), dedup.Places(1)
+    for report in add.added(job, items, places):
+        total += report
+        show(total.documents, None, "documents")
+    if total.failed:
+        raise InputError(
+            f"{name} cannot be read whole ({total.failed:,} failed), and rows similar to what "
+            "is missing would stay: nothing is written; repair it, or add the rest of it to a "
+            "database with lshdb add, and compare with that"
+        )
+    if not total.documents:
+        raise InputError(f"{name}: no document in it to compare with")
+    return Reference(job.store, name, places)
 
 
 def directory_of(store: Store) -> Path | None:

@@ -132,5 +132,5 @@ def test_in_the_library_a_reference_is_read_whole_or_not_at_all(command: Command
     against.write_text(f"uid,body\nx,{FOX}\n")
     with lshdb.open(command.path("own.db")) as db:
         with pytest.raises(lshdb.InputError, match="cannot be read whole"):
-            list(db.dedup(paths, against=against))
+            list(db.dedup_files(paths, against=against))
         assert len(db) == 0

@@ -190,7 +190,7 @@ def test_a_generator_left_open_says_nothing_when_it_goes(tmp_path: Path) -> None
         tmp_path / "x.db", [("a", "the fox and the grapes"), ("b", "the fox and the grapes!")]
     ) as db:
         left: list[Iterator[object]] = [
-            db.dedup([str(tmp_path / "in.jsonl")]),
+            db.dedup_files([str(tmp_path / "in.jsonl")]),
             db.pairs(),
             db.clusters(),
         ]

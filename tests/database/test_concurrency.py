@@ -96,7 +96,7 @@ USES: dict[str, Use] = {
     "add": lambda db: db.add("new", "text"),
     "add_many": lambda db: db.add_many([("new", "text")]),
     "add_files": lambda db: db.add_files([__file__]),
-    "dedup": lambda db: list(db.dedup([__file__])),
+    "dedup": lambda db: list(db.dedup_files([__file__])),
     "remove": lambda db: db.remove("d1"),
     "get": lambda db: db.get("d1"),
     "in": lambda db: "d1" in db,

@@ -40,6 +40,10 @@ def decided(threshold: float, keep: str = "first") -> Decided:
 
 def ids(rows: Any) -> list[int]:
     """The column n, whatever the rows are."""
+    if isinstance(rows, pl.LazyFrame):
+        rows = rows.collect()
+    if isinstance(rows, duckdb.DuckDBPyRelation):
+        return [n for (n,) in rows.project("n").fetchall()]
     if isinstance(rows, list):
         return [row["n"] for row in rows]
     return [int(str(one)) for one in rows["n"]]
@@ -52,9 +56,9 @@ GIVEN: dict[str, tuple[Callable[[], Any], Any]] = {
     "batches": (lambda: pa.Table.from_pylist(ROWS).to_reader(max_chunksize=7), pa.Table),
     "pandas": (lambda: pd.DataFrame(ROWS, index=[f"i{i}" for i in range(N)]), pd.DataFrame),
     "polars": (lambda: pl.DataFrame(ROWS), pl.DataFrame),
-    "lazy": (lambda: pl.DataFrame(ROWS).lazy(), pl.DataFrame),
+    "lazy": (lambda: pl.DataFrame(ROWS).lazy(), pl.LazyFrame),
     "datasets": (lambda: datasets.Dataset.from_list(ROWS), datasets.Dataset),
-    "duckdb": (lambda: duckdb.from_arrow(pa.Table.from_pylist(ROWS)), pa.Table),
+    "duckdb": (lambda: duckdb.from_arrow(pa.Table.from_pylist(ROWS)), duckdb.DuckDBPyRelation),
 }
 
 
@@ -73,10 +77,47 @@ def test_rows_come_back_as_they_were_given(kind: str, keep: Any) -> None:
     assert [(one.key, one.kept) for one in dropped] == [(f"k{i}", f"k{j}") for i, j, _ in gone]
     assert [one.kept_line for one in dropped] == [j + 1 for _, j, _ in gone]
     assert {one.file for one in dropped} == {one.kept_file for one in dropped} == {None}
-    assert isinstance(result.dropped, expected)
+    of_dropped = {pl.LazyFrame: pl.DataFrame, duckdb.DuckDBPyRelation: pa.Table}
+    assert isinstance(result.dropped, of_dropped.get(expected, expected))
     assert len(result.dropped) == len(gone) > 5
     assert columns_of(result.dropped) == [*DROPPED]
     assert [row["text"] for row in result.iter_kept()] == [TEXTS[i] for i in kept]
+
+
+@pytest.mark.parametrize("known", ["dicts", "pandas", "file", "database"])
+def test_rows_are_compared_with_others_and_with_those_of_earlier_runs(
+    known: str, tmp_path: Path
+) -> None:
+    old, new = ROWS[: N // 2], ROWS[N // 2 :]
+    against: Any = {"dicts": old, "pandas": pd.DataFrame(old)}.get(known)
+    if known == "file":
+        against = tmp_path / "old.parquet"
+        pq.write_table(pa.Table.from_pylist(old), against)
+    if known == "database":
+        against = tmp_path / "old.db"
+        lshdb.dedup(old, into=against, recall=0.9999, workers=0)
+    frame = pl.DataFrame(new)
+    result = lshdb.dedup(frame, against=against, recall=0.9999, workers=0)
+    seen = {i: SHINGLES[i] for i in decided(0.8)[0] if i < N // 2}
+    if known != "database":
+        seen = {i: SHINGLES[i] for i in range(N // 2)}
+    expected = deduplicated({i: SHINGLES[i] for i in range(N // 2, N)}, range(N // 2, N), 0.8, seen)
+    assert ids(result.kept) == [row for row, one in expected.items() if one is None]
+    names = {f"k{row}": f"k{one[0]}" for row, one in expected.items() if one}
+    assert {one.key: one.kept for one in result.iter_dropped()} == names
+    if known == "database":
+        again = lshdb.dedup(frame, into=against, workers=0)
+        assert ids(again.kept) == ids(result.kept)
+        assert not lshdb.dedup(frame, into=against, workers=0).kept_count
+        with pytest.raises(lshdb.UsageError, match="are in the database"):
+            again.rethreshold(0.9)
+        with pytest.raises(lshdb.SettingsMismatch):
+            lshdb.dedup(frame, into=against, shingle="char:5")
+        with pytest.raises(lshdb.UsageError, match="no index of passages"):
+            lshdb.dedup(frame, into=against, rule="copied:5")
+    copied = lshdb.dedup(new[:3], rule="copied:8", into=tmp_path / "new.db", workers=0)
+    with lshdb.open(tmp_path / "new.db", mode="read") as db:
+        assert (len(db), db.settings.passages) == (copied.kept_count, 8)
 
 
 def columns_of(table: Any) -> list[str]:

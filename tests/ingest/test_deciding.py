@@ -291,7 +291,7 @@ def test_dedup_keeps_what_is_marked_different(path: Path, tmp_path: Path) -> Non
     def kept(db: lshdb.Database, **given: str) -> list[str]:
         rows = [json.dumps({"id": key, "text": text}) for key, text in given.items()]
         lines.write_text("\n".join(rows))
-        return [line.key for line in db.dedup([str(lines)]) if line.dropped is None]
+        return [line.key for line in db.dedup_files([str(lines)]) if line.dropped is None]
 
     with database_of(path, texts) as db:
         db.decide("different", ["a", "b", "c"])

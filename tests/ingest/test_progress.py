@@ -59,9 +59,9 @@ def test_each_job_says_how_far_it_is(db: lshdb.Database) -> None:
     texts = sum(len(text) for _, text in DOCUMENTS)
     assert of(db.add_files, ["notes"])[-2:] == [(texts, None, "bytes"), (25, None, "documents")]
     assert of(db.sync, ["notes"])[-1] == (25, None, "documents")
-    assert of(db.dedup, ["in.jsonl"], threshold=1.0)[-2:] == of_all
+    assert of(db.dedup_files, ["in.jsonl"], threshold=1.0)[-2:] == of_all
     last = {"keep": "last", "workers": 0}
-    units = dict.fromkeys(unit for *_, unit in of(db.dedup, ["in.jsonl"], **last))
+    units = dict.fromkeys(unit for *_, unit in of(db.dedup_files, ["in.jsonl"], **last))
     assert [*units] == ["bytes", "rows read", "documents decided", "documents written"]
     ends = {unit: (done, total) for done, total, unit in of(lshdb.check, db.path)}
     assert ends.keys() == {"pages", "documents", "rows of bands"}
@@ -82,7 +82,7 @@ def test_a_bar_is_shown_and_goes(
         "add_many": lambda: db.add_many(DOCUMENTS, progress=True),
         "add_files": lambda: db.add_files(["in.jsonl"], progress=True),
         "sync": lambda: db.sync(["notes"], progress=True),
-        "dedup": lambda: list(db.dedup(["in.jsonl"], progress=True)),
+        "dedup": lambda: list(db.dedup_files(["in.jsonl"], progress=True)),
     }
     jobs[job]()
     shown = screen.getvalue()
@@ -95,7 +95,7 @@ def test_a_bar_ends_where_a_job_fails_or_is_left(db: lshdb.Database) -> None:
     for _ in range(2):  # rich has one bar at a time
         with pytest.raises(lshdb.ContentError):
             db.add_many([*DOCUMENTS, None], progress=True)  # type: ignore[list-item]
-        lines = db.dedup(["in.jsonl"], progress=True)
+        lines = db.dedup_files(["in.jsonl"], progress=True)
         next(lines)
         del lines
     assert db.add_many(DOCUMENTS, progress=True).documents == 25

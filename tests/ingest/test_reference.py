@@ -41,7 +41,7 @@ def files(tmp_path: Path) -> Path:
 
 def outcomes(files: Path, against: str, **options: Any) -> list[DroppedRow | None]:
     with lshdb.open(files / "own.db", **SETTINGS) as db:
-        lines = db.dedup(
+        lines = db.dedup_files(
             [str(files / "rows.jsonl")], numbered=True, against=files / against, **options
         )
         found = [line.dropped for line in lines]
@@ -83,7 +83,7 @@ def test_signatures_only_are_compared_by_estimates(files: Path) -> None:
         lshdb.open(files / "own.db", **bare) as db,
     ):
         reference.add_files([known])
-        lines = db.dedup([rows], numbered=True, against=reference.path)
+        lines = db.dedup_files([rows], numbered=True, against=reference.path)
         assert {line.dropped.exact for line in lines if line.dropped} == {False}
 
 
@@ -93,7 +93,7 @@ def test_what_is_stored_is_not_touched_by_a_row_that_the_reference_has(tmp_path:
     (tmp_path / "rows.jsonl").write_text(json.dumps({"id": "b", "text": text, "n": 2}))
     with database_of(tmp_path / "own.db", {"b": "the ant and the dove and the rain"}) as db:
         path = str(tmp_path / "rows.jsonl")
-        (line,) = db.dedup([f"{path}.none", path], against=tmp_path / "seen.db")
+        (line,) = db.dedup_files([f"{path}.none", path], against=tmp_path / "seen.db")
         assert line.dropped == DroppedRow("b", path, 1, "a", None, None, 1.0, True, True)
         assert db.get("b").content == "the ant and the dove and the rain"
 
@@ -109,9 +109,9 @@ def test_what_cannot_be_a_reference_is_refused(files: Path) -> None:
             ("missing.jsonl", "missing.jsonl: no such file"),
         ]:
             with pytest.raises(lshdb.LshdbError, match=message):
-                [*db.dedup(rows, against=files / against)]
+                [*db.dedup_files(rows, against=files / against)]
         with pytest.raises(lshdb.UsageError, match="against 5 is not"):
-            db.dedup(rows, against=5)  # type: ignore[call-overload]
+            db.dedup_files(rows, against=5)  # type: ignore[call-overload]
         assert len(db) == 0
 
 
@@ -135,6 +135,6 @@ def test_a_large_bucket_of_the_reference_is_said_to_be_cut(files: Path) -> None:
             lshdb.LimitWarning, match="share a bucket with more than 5 of the reference: 3;"
         ),
     ):
-        lines = [*db.dedup([str(files / "rows.jsonl")], against=files / "seen.db")]
+        lines = [*db.dedup_files([str(files / "rows.jsonl")], against=files / "seen.db")]
     kept = [line.dropped and line.dropped.kept for line in lines]
     assert kept == [None, None, None, "seen 0", "seen 1", "seen 2"]

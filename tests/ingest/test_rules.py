@@ -21,12 +21,12 @@ TABLES = st.lists(st.lists(WORDS, max_size=14).map(" ".join), max_size=12)
 SMALL = st.sampled_from([Limits(), Limits(batch_documents=2, text_batch=20, dedup_documents=2)])
 
 
-def dedup(texts: list[str], limits: Limits, **options: Any) -> Deduplicated:
+def dedup(texts: list[str], limits: Limits, **options: Any) -> Deduplicated[Any]:
     rows = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
     return lshdb.dedup(rows, **SETTINGS, limits=limits, workers=0, **options)
 
 
-def dropped(result: Deduplicated) -> dict[int, int]:
+def dropped(result: Deduplicated[Any]) -> dict[int, int]:
     found = {int(row.key): int(row.kept) for row in result.iter_dropped()}
     assert [not kept for kept in result.mask] == [
         number in found for number in range(len(result.mask))

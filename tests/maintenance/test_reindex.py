@@ -227,7 +227,7 @@ def test_what_cannot_be_is_refused(path: Path, change: dict[str, Any], reason: s
 def dedup(db: lshdb.Database) -> None:
     source = db.path.with_name("lines.jsonl")
     source.write_bytes(b'{"id": "l1", "set": [2, 3, 4, 5, 50]}\n{"id": "l2", "set": [90, 91]}\n')
-    list(db.dedup([str(source)]))
+    list(db.dedup_files([str(source)]))
 
 
 USES: dict[str, Callable[[lshdb.Database], object]] = {

@@ -82,7 +82,7 @@ for damage in ("DELETE FROM bands", "DELETE FROM signatures WHERE doc_id > 20"):
 rows = [{"id": f"k{i}", "text": text(i % 90)} for i in range(120)]
 (texts / "rows.jsonl").write_text("\\n".join(map(json.dumps, rows)))
 acknowledge()
-assert list(db.dedup([str(texts / "rows.jsonl")], workers=0))
+assert list(db.dedup_files([str(texts / "rows.jsonl")], workers=0))
 acknowledge()
 """,
 }

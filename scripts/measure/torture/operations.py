@@ -183,7 +183,9 @@ def _reindex(path: Path, acknowledge: Acknowledge) -> None:
 
 def _dedup(path: Path, files: list[str], acknowledge: Acknowledge) -> None:
     with lshdb.open(path, limits=SMALL) as db:
-        for _ in db.dedup(files, workers=0, on_batch=lambda report: acknowledge(report.documents)):
+        for _ in db.dedup_files(
+            files, workers=0, on_batch=lambda report: acknowledge(report.documents)
+        ):
             pass
 
 
