@@ -29,7 +29,7 @@ GOOD: Final[dict[str, dict[str, Any]]] = {
     "add_files": {"paths": ["missing.txt"]},
     "add_table": {"table": pa.table({"id": ["k"], "text": ["a text"]})},
     "add_signatures": {"keys": ["k"], "signatures": LANES, "made_with": MADE_WITH},
-    "dedup": {"paths": ["missing.jsonl"]},
+    "dedup_files": {"paths": ["missing.jsonl"]},
     "sync": {"directories": ["missing"]},
     "remove": {"keys": ["a"]},
     "get": {"key": "a"},

@@ -56,9 +56,9 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
     "remove": (set(), {"decided"}),  # lshdb.remove_decided
     # Rows of a data frame have columns; files are read, and other files written.
     "dedup": (
-        {"data", "key", "text", "set"},
+        {"data", "key", "text", "set", "into"},
         {
-            *("inputs", "dropped", "against", "against_key_field", "against_text_field"),
+            *("inputs", "dropped", "against_key_field", "against_text_field"),
             *("format", "encoding", "strict", "auto_key", "metadata", "metadata_fields", "fields"),
             *("key_field", "text_field", "set_field", "exclude", "include", "hidden", "ignore"),
             *("max_filesize", "root", "cut", "cuts", "min_words"),
