@@ -81,6 +81,10 @@ StoredKey = Annotated[
     Option("A stored document, by its key.", metavar="KEY"),
 ]
 Estimate = Annotated[bool, Option("Faster: estimate from signatures.")]
+Distinguish = Annotated[
+    Literal["numbers"] | None,
+    Option("Texts whose numbers differ are not similar.", metavar="numbers"),
+]
 Where = Annotated[str | None, Option("Only documents that match this expression.", metavar="SQL")]
 WhereParameters = Annotated[
     Parameters,
@@ -165,8 +169,12 @@ class ShingleOptions(Options):
         str | None,
         Option(
             "Compare runs of words, characters or a program's tokens, or sets. [default: word:3]",
-            metavar="word:W|char:K|code:K|set",
+            metavar="word:W|char:K|code:K|set|bag",
         ),
+    ] = None
+    ignoring: Annotated[
+        Literal["numbers"] | None,
+        Option("Texts that differ in digits are equal.", metavar="numbers", flags=("--ignore",)),
     ] = None
     seed: Annotated[
         int | Literal["random"] | None,
@@ -377,10 +385,13 @@ class SimilarOptions(ConditionOptions):
     top: Top = None
     threshold: Threshold = None
     estimate: Estimate = False
+    distinguish: Distinguish = None
     fields: FieldNames = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.distinguish and self.estimate:
+            raise UsageError("distinguish compares contents: give no estimate")
         self.__dict__["fields"] = tuple(dict.fromkeys(self.fields))  # each once
 
 
@@ -555,6 +566,7 @@ class RuleOptions(Options):
     keep_in: Annotated[str | None, Option("Rather keep what is in this.", metavar="DIR")] = None
     drop_all: Annotated[bool, Option("Keep none of similar rows.")] = False
     estimate: Estimate = False
+    distinguish: Distinguish = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -562,6 +574,8 @@ class RuleOptions(Options):
             raise UsageError(f"rule {self.rule!r:.100} is not similar, contained or copied:WORDS")
         if self.rule != "similar" and self.estimate:
             raise UsageError(f"rule {self.rule} compares contents: give no estimate")
+        if self.distinguish and (self.estimate or self.rule != "similar"):
+            raise UsageError("distinguish is for rule similar, without estimate")
         if (self.keep != "first") + len(self.ranked_by) > 1:
             raise UsageError("give one of keep, keep_max and keep_min")
         if self.ordered and self.rule == "contained":

@@ -19,7 +19,7 @@ from lshdb.limits import Limits
 from lshdb.model import Document, Failure
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import reuse_freed_memory
-from lshdb.shingling.shingling import Content
+from lshdb.shingling.shingling import Content, OfSets
 from lshdb.sketching.settings import Settings
 from lshdb.sources.batch import Batch
 from lshdb.sources.metadata import to_json
@@ -274,10 +274,12 @@ def _checked(item: object, settings: Settings, limits: Limits) -> tuple[str, Con
 
 
 def _of_record(
-    record: dict[str, object], of_sets: bool, limits: Limits
+    record: dict[str, object], of_sets: OfSets, limits: Limits
 ) -> tuple[str, Content, str | None]:
     """The same for a dict, by the rules for records of files; its key is `key`, or else `id`."""
     key, content = "key" if "key" in record else "id", "set" if of_sets else "text"
+    if of_sets == "bag" and "bag" in record:
+        content = "bag"
     for name, called in ((key, "'key' or 'id'"), (content, repr(content))):
         if name not in record:
             raise ContentError(f"among the documents, {record!r:.100} has no field {called}")

@@ -38,7 +38,14 @@ from lshdb.options import RowsOptions, RuleOptions
 from lshdb.search.limits import dedup_cut, reference_cut
 from lshdb.search.passages import Copied
 from lshdb.search.query import QueryBatch
-from lshdb.search.similarity import Estimates, Exact, Scorer, Signatures, canonical_ids
+from lshdb.search.similarity import (
+    Estimates,
+    Exact,
+    Scorer,
+    Signatures,
+    canonical_ids,
+    check_numbers,
+)
 from lshdb.shingling.arrays import IntArray
 from lshdb.sketching.banding import bucket_codes
 from lshdb.sketching.settings import Settings
@@ -80,6 +87,7 @@ class Rule:
         drop_all: whether a document is also dropped because of a later one: then all are added,
             and only who reads the outcomes knows which are kept.
         cutting: how passages are cut out of documents, which then are all added; None to drop.
+        numbers: whether documents whose numbers differ are not similar.
     """
 
     threshold: float | None = None
@@ -89,6 +97,7 @@ class Rule:
     copied: int = 0
     drop_all: bool = False
     cutting: Cutting | None = None
+    numbers: bool = False
 
     @classmethod
     def of(cls, options: RuleOptions, threshold: float | None, fields: Sequence[str] = ()) -> Rule:
@@ -97,7 +106,8 @@ class Rule:
         contained = options.rule == "contained"
         cut = options.cut if isinstance(options, RowsOptions) else None
         how = contained, cut or int(words or 0), options.drop_all
-        return cls(threshold, options.estimate, tuple(fields), *how)
+        numbers = options.distinguish is not None
+        return cls(threshold, options.estimate, tuple(fields), *how, numbers=numbers)
 
     @property
     def of_similar(self) -> bool:
@@ -483,6 +493,8 @@ class Kept:
         self._min_similarity = self.rule.min_similarity(self.store.settings)
         settings = self.store.settings
         self._exact = settings.content and not self.rule.estimate
+        if self.rule.numbers:
+            check_numbers(settings)
         contents, signatures = _sources(self.store, self.documents, doc_ids)
         self._estimates = Estimates(signatures, self._canonical, self.store)
         self._scorer: Scorer | Copied = self._estimates
@@ -494,7 +506,9 @@ class Kept:
             self._scorer = self._copied = copied
         elif self._exact:
             sizes = np.concatenate([self.documents.signed.shingles, shingles])
-            self._scorer = Exact(contents, self._canonical, sizes, self.store)
+            self._scorer = Exact(
+                contents, self._canonical, sizes, self.store, numbers=self.rule.numbers
+            )
 
     def _codes(self) -> tuple[IntArray, IntArray]:
         """What the new documents share with candidates, int64[c] each: a document, and a code.

@@ -17,7 +17,7 @@ from lshdb.search import decisions, query
 from lshdb.search.buckets import candidate_ids
 from lshdb.search.candidates import SharedBuckets, prefix_filtered
 from lshdb.search.limits import clusters_cut
-from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids
+from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids, check_numbers
 from lshdb.shingling.arrays import IntArray, chunks, chunks_of, runs
 from lshdb.sources.metadata import picked
 from lshdb.store import conditions, lookups
@@ -68,6 +68,8 @@ class _Join:
         self.threshold = minimum if self.request.threshold is None else self.request.threshold
         self.prefix_filtered = False
         self.exact = self.settings.content and not self.request.estimate
+        if self.request.distinguish:
+            check_numbers(self.settings)
         self.doc_ids, self.buckets = SharedBuckets.collect(
             self.reader.shared_buckets(self.progress) if self.only is None else ()
         )
@@ -97,6 +99,7 @@ class _Join:
                 self.same,
                 self._shingles,
                 self.reader,
+                numbers=self.request.distinguish is not None,
             )
 
     def __len__(self) -> int:

@@ -30,6 +30,7 @@ from lshdb.search.similarity import (
     Shares,
     Signatures,
     canonical_ids,
+    check_numbers,
     containment_at,
     estimates,
     min_estimate,
@@ -365,8 +366,10 @@ def _scored(store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs:
     threshold = _threshold(store, query)
     level = np.full(len(batch), threshold)  # to reach, for each query
     exact, sizes = None, (level, level)
+    if query.distinguish:
+        check_numbers(store.settings)
     if containment:
-        exact, shingles = _exact(store, batch, pairs)
+        exact, shingles = _exact(store, query, batch, pairs)
         own = batch.signed.shingles
         if batch.stored:
             own = exact.distinct(np.arange(len(batch)))
@@ -393,7 +396,7 @@ def _scored(store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs:
     few = exact is None and len(batch) == 1 and len(pairs.one) <= _FEW_DOCUMENTS
     if query.estimate or not store.settings.content:
         pass
-    elif few:
+    elif few and not query.distinguish:
         scores = similarities(store, batch.stored[0], pairs.doc_ids[pairs.other])
         pairs = pairs._replace(similarities=scores)
     else:
@@ -421,7 +424,7 @@ def _verified(
     if exact is None:
         used, other = np.unique(pairs.other, return_inverse=True)
         pairs = pairs._replace(doc_ids=pairs.doc_ids[used], other=other)
-        exact, _ = _exact(store, batch, pairs)
+        exact, _ = _exact(store, query, batch, pairs)
     scores, shares = np.zeros((2, len(pairs.one)))
     decisive = shares if containment else scores
     rank = np.arange(len(pairs.one)) - pairs.one.searchsorted(pairs.one)
@@ -477,7 +480,9 @@ def _estimated(
     )
 
 
-def _exact(store: StoreReader, batch: QueryBatch, pairs: _Pairs) -> tuple[Exact, IntArray]:
+def _exact(
+    store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs: _Pairs
+) -> tuple[Exact, IntArray]:
     """Exact similarities of n queries, by number from 0, and m documents, numbered from n on.
 
     Also how many shingles each of the documents has, repetitions counted, int64[m].
@@ -496,7 +501,8 @@ def _exact(store: StoreReader, batch: QueryBatch, pairs: _Pairs) -> tuple[Exact,
         return chain((batch.stored[i] for i in own.tolist()), store.contents(doc_ids[stored]))
 
     sizes = np.append(batch.signed.shingles, shingles)
-    return Exact(contents, same, sizes, store, len(pairs.one)), shingles
+    numbers = query.distinguish is not None
+    return Exact(contents, same, sizes, store, len(pairs.one), numbers), shingles
 
 
 def _matches(

@@ -12,6 +12,7 @@ of the join. What they read is kept while there is room, and then all dropped: p
 order of their documents, so that most of the next ones were just read.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -19,7 +20,7 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import DamagedFile
+from lshdb.errors import DamagedFile, UsageError
 from lshdb.shingling.arrays import (
     IntArray,
     bounded,
@@ -36,8 +37,10 @@ from lshdb.shingling.hashing import Hashes, secret_seed
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.shingling.shingling import Shingles
 from lshdb.sketching.constructions import evaluate
+from lshdb.sketching.settings import Settings
 from lshdb.store.lookups import StoreReader
 
+_WITH_DIGITS = re.compile(r"\w*\d\w*")
 Shares = npt.NDArray[np.float64]
 Signatures = npt.NDArray[np.uint32]
 Parities = npt.NDArray[np.uint64]
@@ -159,6 +162,20 @@ def similarities(store: StoreReader, stored: str, doc_ids: IntArray) -> Shares:
             own = sets.hashes[: sets.offsets[1]]
         found.append(jaccard(intersections(own, sets), len(own), sizes_of(sets.offsets)))
     return np.concatenate(found)[1:]
+
+
+def check_numbers(settings: Settings) -> None:
+    """UsageError if the numbers of documents cannot be compared."""
+    if settings.shingling.of_sets or not settings.content:
+        raise UsageError("distinguish compares the numbers of texts: this file keeps no texts")
+
+
+def numbers_of(text: str) -> int:
+    """A hash of the words of a text that have digits, each as often as it occurs, in any order.
+
+    Its seed is that of this process. Equal for equal words only, but for one pair in 2^60.
+    """
+    return hash((secret_seed(), *sorted(_WITH_DIGITS.findall(text.casefold()))))
 
 
 def canonical_ids(digests: npt.NDArray[np.void]) -> IntArray:
@@ -310,6 +327,7 @@ class Exact:
         store: the database, whose settings and limits count.
         pairs: how many pairs are compared, None if that is unknown. Bounds cost more than they
             save if there are fewer pairs than documents.
+        numbers: whether texts whose numbers differ have nothing in common.
         sizes: int64[m], how many distinct shingles each document has, or an upper bound before it
             was read.
     """
@@ -319,10 +337,12 @@ class Exact:
     shingles: IntArray
     store: StoreReader
     pairs: int | None = None
+    numbers: bool = False
 
     def __post_init__(self) -> None:
         self.limits = limits = self.store.limits
         self._settings = self.store.settings
+        self._numbers = np.zeros(len(self.same) if self.numbers else 0, dtype=np.int64)
         self.sizes = self.shingles.copy()
         self._read = np.zeros(len(self.same), dtype=np.bool_)
         words = _words(self.shingles) if self.pairs is None or self.pairs > len(self.same) else 0
@@ -364,6 +384,9 @@ class Exact:
             both = shared_by_pairs(self._hashes, self._starts, self.sizes, a[part], b[part])
             found[different[part]] = jaccard(both, self.sizes[a[part]], self.sizes[b[part]])
             contained[different[part]] = containment(both, self.sizes[a[part]])
+        if self.numbers:
+            differ = different[self._numbers[a] != self._numbers[b]]
+            found[differ] = contained[differ] = 0
         return found, contained
 
     def distinct(self, documents: IntArray) -> IntArray:
@@ -430,6 +453,8 @@ class Exact:
         shingling = self._settings.shingling
         stored = self.contents(documents)
         contents = [from_stored(one, shingling) for one in stored]
+        if self.numbers:
+            self._numbers[documents] = [numbers_of(str(text)) for text in contents]
         return distinct_shingles(contents, shingling, seed)
 
 

@@ -1,19 +1,21 @@
 """The stored form of a document: clean text, or a set as a JSON array in a fixed order."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import cast
 
 import orjson
 
 from lshdb.errors import ContentError, DamagedFile
 from lshdb.json_text import dumps, loads, without_surrogates
-from lshdb.shingling.shingling import Content, Element, Shingling
+from lshdb.shingling.shingling import Content, Element, OfSets, Shingling
 
 LARGEST = 900_000_000
 """Maximum bytes of UTF-8 of a stored document, whatever the limits: SQLite takes a billion in a
 row."""
 
 DIGEST_BYTES = 16
+MOST_COPIES = 1_000
+"""Of an element of a bag."""
 
 
 def cleaned(
@@ -37,15 +39,19 @@ def cleaned(
     if not isinstance(content, str) and not shingling.of_sets:
         _check_set(content)
         raise ContentError(f"this is a set, and the database holds texts (shingle {shingling})")
-    return normalized(content, largest)
+    return normalized(content, largest, shingling.of_sets)
 
 
-def normalized(content: Content, largest: int = LARGEST) -> str | tuple[Element, ...]:
+def normalized(
+    content: Content, largest: int = LARGEST, of_sets: OfSets = False
+) -> str | tuple[Element, ...]:
     """The same for a document that is known to be of the right kind."""
     if isinstance(content, str):
         text = without_surrogates(content)
         _check_size(text, largest)
         return text
+    if of_sets == "bag" and isinstance(content, Mapping):
+        content = copies(content, largest)
     elements = _ordered(content)
     # In JSON a character has at most 4 bytes, or 6 as an escape.
     characters = sum(len(one) for one in elements if isinstance(one, str))
@@ -101,6 +107,30 @@ def _check_set(content: object) -> None:
     # An iterator would be empty on a second reading, and the elements of bytes are integers.
     if not isinstance(content, Collection) or isinstance(content, bytes | bytearray):
         raise ContentError(f"a {type(content).__name__} is neither text nor set")
+
+
+def copies(bag: Mapping[object, object], largest: int = LARGEST) -> list[Element]:
+    """The numbered copies of a bag's elements: with 3 of `film` there are film×1, film×2, film×3.
+
+    The Jaccard similarity of the sets of copies is that of the bags, the sum of the smaller counts
+    over the sum of the larger ones (Haeupler, Manasse, Talwar: Consistent weighted sampling made
+    fast, small, and easy, 2014).
+
+    Raises:
+        ContentError: a count that is no whole number from 0 to MOST_COPIES, or too many copies.
+    """
+    counts: dict[str, int] = {}
+    for element, count in bag.items():
+        name = without_surrogates(str(element))
+        if not isinstance(count, int | float) or not 0 <= count <= MOST_COPIES or count % 1:
+            raise ContentError(
+                f"element {name!r:.100} of a bag has the count {count!r:.100}: counts are whole "
+                f"numbers from 0 to {MOST_COPIES:,}"
+            )
+        counts[name] = counts.get(name, 0) + int(count)
+    if sum(count * (len(name) + 8) for name, count in counts.items()) > largest:
+        raise ContentError(f"a bag of too many copies: {largest:,} bytes of them are the limit")
+    return [f"{name}×{n}" for name, count in counts.items() for n in range(1, count + 1)]
 
 
 def _ordered(elements: Collection[Element]) -> tuple[Element, ...]:

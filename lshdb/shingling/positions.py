@@ -200,7 +200,7 @@ def shingle_texts(content: Content, shingling: Shingling) -> list[Element]:
     clean = cleaned(content, shingling)
     if not isinstance(clean, str):
         return list(clean)
-    units = cut([clean], shingling.kind)
+    units = cut([*shingling.read([clean])], shingling.kind)
     bounds = zip(units.begins.tolist(), units.ends.tolist(), strict=True)
     names = [units.folded[begin:end].decode() for begin, end in bounds]
     size, between = shingling.size, " " if shingling.kind == "word" else ""

@@ -176,7 +176,7 @@ def shingle_group(group: Sequence[Content], shingling: Shingling, seed: int) -> 
     """The shingle hashes of documents that form one block together."""
     if shingling.kind == "set":
         return _set_group(group, seed)
-    texts = cast(list[str], group)
+    texts = [*shingling.read(cast(list[str], group))]
     if shingling.kind == "char":
         return _char_group(texts, shingling.size, seed)
     if shingling.kind == "code":
@@ -189,6 +189,7 @@ def shingle_group(group: Sequence[Content], shingling: Shingling, seed: int) -> 
 def pieces(text: str, shingling: Shingling, seed: int, block: int = 0) -> Iterator[Hashes]:
     """The shingle hashes of one text, in pieces: a large text takes the memory of one block."""
     block = block or BLOCK[shingling.kind]
+    (text,) = shingling.read([text])
     if shingling.kind != "word":
         parts = token_pieces if shingling.kind == "code" else _collapsed_pieces
         return _char_pieces(parts(text, block), shingling.size, seed)

@@ -1,7 +1,7 @@
 """What a document holds, and how documents become sets of shingles: the types of both."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Self, cast
 
@@ -15,15 +15,30 @@ Element = str | int
 Content = str | Collection[Element]
 """The content of a document: a text, or a set of elements."""
 ShinglingKind = Literal["word", "char", "code", "set", "foreign"]
+OfSets = bool | Literal["bag"]
+"""Whether documents are sets, and of what kind."""
 LONGEST_SHINGLE = 64
 LONGEST_NAME = 100
+_ZEROS = (
+    "0\u0660\u06f0\u07c0\u0966\u09e6\u0a66\u0ae6\u0b66\u0be6\u0c66\u0ce6\u0d66\u0de6"
+    "\u0e50\u0ed0\u0f20\u1040\u1090\u17e0\u1810\u1946\u19d0\u1a80\u1a90\u1b50\u1bb0"
+    "\u1c40\u1c50\ua620\ua8d0\ua900\ua9d0\ua9f0\uaa50\uabf0\uff10\U000104a0\U00010d30"
+    "\U00011066\U000110f0\U00011136\U000111d0\U000112f0\U00011450\U000114d0\U00011650"
+    "\U000116c0\U00011730\U000118e0\U00011950\U00011c50\U00011d50\U00011da0\U00016a60"
+    "\U00016ac0\U00016b50\U0001d7ce\U0001d7d8\U0001d7e2\U0001d7ec\U0001d7f6\U0001e140"
+    "\U0001e2f0\U0001e950\U0001fbf0"
+)
+"""The decimal digits 0 of Unicode 14, each followed by the other nine."""
+_DIGITS = {ord(zero) + value: "0" for zero in _ZEROS for value in range(10)}
 
 
 @dataclass(frozen=True, slots=True)
 class Shingling:
     """How documents become sets of shingles: `word:w`, `char:k`, `code:k` or `set`.
 
-    Or `foreign:NAME`: signatures come from another program, and the name is the user's for it.
+    `bag` is a set whose elements are numbered copies. `word:3-numbers` is `word:3` with one sign
+    for all digits: texts that differ in digits only are equal. Or `foreign:NAME`: signatures come
+    from another program, and the name is the user's for it.
 
     >>> Shingling.parse("char:5")
     Shingling(kind='char', size=5)
@@ -34,12 +49,13 @@ class Shingling:
     kind: ShinglingKind
     size: int = 1
     name: str = field(default="", repr=False)
+    numbers: bool = field(default=True, repr=False)
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read what `str` writes; SettingsError for anything else."""
-        if text == "set":
-            return cls("set")
+        if text in ("set", "bag"):  # a bag is the set of its elements' numbered copies
+            return cls("set", name="" if text == "set" else text)
         if isinstance(text, str) and text.startswith("foreign:"):
             name = text.removeprefix("foreign:")
             if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
@@ -47,18 +63,20 @@ class Shingling:
                     f"the name in {text[:200]!r} is not 1 to {LONGEST_NAME} printable characters"
                 )
             return cls("foreign", name=name)
-        match = re.fullmatch(r"(word|char|code):([0-9]{1,4})", str(text))
+        match = re.fullmatch(r"(word|char|code):([0-9]{1,4})(-numbers)?", str(text))
         if match is None or not 1 <= int(match[2]) <= LONGEST_SHINGLE:
             raise SettingsError(
                 f"shingle {text!r:.100} is not word:1..{LONGEST_SHINGLE}, "
-                f"char:1..{LONGEST_SHINGLE}, code:1..{LONGEST_SHINGLE} or set"
+                f"char:1..{LONGEST_SHINGLE}, code:1..{LONGEST_SHINGLE}, set or bag"
             )
-        return cls(cast(ShinglingKind, match[1]), int(match[2]))
+        if match[1] == "code" and match[3]:
+            raise SettingsError("numbers are ignored in texts, of words or characters")
+        return cls(cast(ShinglingKind, match[1]), int(match[2]), numbers=match[3] is None)
 
     @property
-    def of_sets(self) -> bool:
-        """Whether documents are sets of elements rather than texts."""
-        return self.kind == "set"
+    def of_sets(self) -> OfSets:
+        """Whether documents are sets of elements rather than texts; `bag` for sets with counts."""
+        return "bag" if self.name == "bag" and self.kind == "set" else self.kind == "set"
 
     @property
     def of_programs(self) -> bool:
@@ -70,8 +88,14 @@ class Shingling:
         """Whether another program makes the signatures, so that nothing is shingled here."""
         return self.kind == "foreign"
 
+    def read(self, texts: Sequence[str]) -> Sequence[str]:
+        """Texts as they are cut into shingles; their characters keep their places."""
+        return texts if self.numbers else [text.translate(_DIGITS) for text in texts]
+
     def __str__(self) -> str:
-        return "set" if self.kind == "set" else f"{self.kind}:{self.name or self.size}"
+        if self.kind == "set":
+            return self.name or "set"
+        return f"{self.kind}:{self.name or self.size}{'' if self.numbers else '-numbers'}"
 
 
 @dataclass(frozen=True, slots=True)

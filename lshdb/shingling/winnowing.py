@@ -13,7 +13,7 @@ These values are part of the file format: tests/database/test_golden.py pins the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -91,7 +91,7 @@ def fingerprints(
         run: units of the shortest run that is always found.
         seed: of the hashes.
     """
-    short = Shingling(shingling.kind, fingerprint_size(run))
+    short = replace(shingling, size=fingerprint_size(run))
     window = run - short.size + 1
     values: list[Hashes] = [np.empty(0, dtype=np.uint64)]
     documents: list[Offsets] = [np.empty(0, dtype=np.int64)]

@@ -16,7 +16,7 @@ from lshdb.groups import Options, regrouped
 from lshdb.model import Document, Failure
 from lshdb.options import Format, WalkingOptions
 from lshdb.progress import BYTES, Progress, shown, silent
-from lshdb.shingling.shingling import Content
+from lshdb.shingling.shingling import Content, OfSets
 from lshdb.sources import formats, inputs, json_rows, records, sinks, walking
 from lshdb.sources.batch import Batch, TableSchema, failed
 from lshdb.sources.paths import (
@@ -240,7 +240,7 @@ class Reader(records.RecordOptions):
         return Batch([key], [text], states=states, size=text.__sizeof__() + len(key))
 
 
-def reader_of(options: Options, of_sets: bool, **others: Any) -> Reader:
+def reader_of(options: Options, of_sets: OfSets, **others: Any) -> Reader:
     """A reader by the options of a group, and others of `Reader`."""
     names = {one.name for one in fields(Reader) if one.init}
     own = {name: value for name, value in vars(options).items() if name in names}

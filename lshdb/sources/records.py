@@ -13,7 +13,7 @@ from lshdb.json_text import MAX_DEPTH, loads, repaired, without_surrogates
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import Failure
 from lshdb.shingling.content import normalized
-from lshdb.shingling.shingling import Content
+from lshdb.shingling.shingling import Content, OfSets
 from lshdb.sources.batch import Batch, Origin, Record
 from lshdb.sources.metadata import to_json
 from lshdb.sources.paths import escaped
@@ -61,7 +61,7 @@ class RecordOptions:
         only_rows: whether batches of rows have no documents, but where the rows are from.
     """
 
-    of_sets: bool
+    of_sets: OfSets
     key_field: str = "id"
     text_field: str = "text"
     set_field: str = "set"
@@ -107,13 +107,15 @@ class RecordOptions:
         Raises:
             InputError, ContentError: it has none.
         """
+        if self.of_sets == "bag" and "bag" in record and self.set_field not in record:
+            record = {self.set_field if name == "bag" else name: record[name] for name in record}
         key, content = record.get(self.key_field), record.get(self.content_field)
         replaced = False
         if type(key) is not str or not key or "\0" in key or not key.isascii():
             key = self._key(record, where)
         if type(content) is not str or self.of_sets:
             content, replaced = self._content(record)
-        content = normalized(content, self.limits.largest_document)
+        content = normalized(content, self.limits.largest_document, self.of_sets)
         return key, content, to_json(self._other_fields(record)), replaced
 
     def content_of(self, text: str) -> Content:
@@ -127,10 +129,10 @@ class RecordOptions:
         except (ValueError, RecursionError) as error:
             raise InputError(f"not JSON ({json_reason(error)}): {wanted}") from error
         if isinstance(value, dict) and name in value:
-            return set_of(value[name], f"field {name!r}")
-        if not isinstance(value, list):
+            return set_of(value[name], f"field {name!r}", self.of_sets)
+        if not isinstance(value, list) and self.of_sets != "bag":
             raise InputError(f"{kind_of(value)}: {wanted}")
-        return set_of(value, "the set")
+        return set_of(value, "the set", self.of_sets)
 
     def decoded(self, data: bytes) -> tuple[str, bool]:
         """The text of UTF-8 bytes, without a byte order mark; and whether some are replaced."""
@@ -207,7 +209,7 @@ class RecordOptions:
         if not values:
             raise self._no_content(record, wanted)
         if self.of_sets:
-            return set_of(values[0][1], f"field {wanted!r}"), False
+            return set_of(values[0][1], f"field {wanted!r}", self.of_sets), False
         texts, replaced = [], False
         for name, value in values:
             if isinstance(value, bytes):
@@ -371,8 +373,8 @@ def key_fault(key: str) -> str | None:
     return None
 
 
-def set_of(content: object, name: str) -> Content:
-    """The elements of an array, or of a string that holds one as JSON.
+def set_of(content: object, name: str, of_sets: OfSets = True) -> Content:
+    """The elements of an array, or the counts of an object, or of a string that holds one as JSON.
 
     Raises:
         InputError: it is not one of strings and integers; the message uses `name` for it.
@@ -382,6 +384,8 @@ def set_of(content: object, name: str) -> Content:
             content = loads(repaired(content))
         except (ValueError, RecursionError) as error:
             raise InputError(f"{name} is a string that is not a JSON array") from error
+    if isinstance(content, dict) and of_sets == "bag":
+        return content
     if not isinstance(content, list):
         raise InputError(f"{name} is {kind_of(content)}, not an array")
     if not set(map(type, content)) <= {str, int}:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from lshdb.errors import SettingsError, SettingsMismatch
-from lshdb.options import SettingsOptions, ShapeOptions
+from lshdb.options import SettingsOptions, ShapeOptions, ShingleOptions
 from lshdb.shingling.hashing import LARGEST_SEED
 from lshdb.shingling.shingling import Shingling
 from lshdb.sketching.constructions import Construction, candidate_probability
@@ -56,6 +56,7 @@ def check_against(request: SettingsOptions, actual: Settings, path: Path) -> Non
     given: dict[str, object] = {"shingle": shingle, "threshold": threshold}
     # From a purpose, only what is not given explicitly.
     given |= {name: value for name, value in vars(request).items() if value is not None}
+    given["shingle"] = _shingle(request, given["shingle"] or (request.ignoring and own["shingle"]))
     if construction := given_construction(request):
         given["construction"] = str(construction)
     if request.seed == "random":
@@ -70,6 +71,12 @@ def check_against(request: SettingsOptions, actual: Settings, path: Path) -> Non
             raise SettingsMismatch(
                 f"{path} has {name} {value}, not {given[name]}: leave it out, or make another file"
             )
+
+
+def _shingle(request: ShingleOptions, chosen: object) -> object:
+    """The shingle with what is ignored in it."""
+    ending = "-numbers" if chosen and request.ignoring and "-" not in str(chosen) else ""
+    return f"{chosen}{ending}" if ending else chosen
 
 
 def as_in(request: SettingsOptions, other: Settings) -> SettingsOptions:
@@ -129,7 +136,7 @@ def resolve(request: SettingsOptions) -> Settings:
     lanes = 0 if construction is None else construction.lanes
     permutations = or_default(request.permutations, max(PERMUTATIONS, lanes))
     # Checked before searching a construction, which needs valid numbers.
-    shingling = Shingling.parse(or_default(request.shingle, usual_shingle))
+    shingling = Shingling.parse(str(_shingle(request, or_default(request.shingle, usual_shingle))))
     if shingling.foreign and request.sketch is not None:
         raise SettingsError(f"shingle {shingling} has its own sketch: do not give one")
     settings = Settings(

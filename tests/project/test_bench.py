@@ -16,7 +16,7 @@ from typing import Any
 import measure
 import pytest
 from helpers import Command
-from measure.bench import command, dedup_peers, pages, scale
+from measure.bench import command, contamination, dedup_peers, pages, scale
 from measure.common import commands
 from measure.harness import engines, figures, lab, report, tasks
 
@@ -81,6 +81,11 @@ def results(*paths: Path) -> list[dict[str, Any]]:
         *(
             (page, "dropped", lambda: dedup_peers.markdown(*results(RESULTS / "peers/dedup.json")))
             for page in ("docs/figures.md", "README.md")
+        ),
+        (
+            "README.md",
+            "contamination",
+            lambda: contamination.markdown(*results(RESULTS / "peers/contamination.json")),
         ),
     ],
 )

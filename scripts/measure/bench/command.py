@@ -22,6 +22,7 @@ from rich.console import Console
 from measure.bench import (
     against,
     check,
+    contamination,
     dedup,
     dedup_peers,
     dedup_tables,
@@ -65,6 +66,7 @@ BENCHMARKS: Final[dict[str, ModuleType]] = {
     "passages": passages,
     "passages-header": passages_header,
     "dedup": dedup,
+    "contamination": contamination,
     "check": check,
     "reindex": reindex,
     "inputs": inputs,

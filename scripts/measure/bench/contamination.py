@@ -1,0 +1,160 @@
+"""contamination: what each rule of `lshdb dedup` finds of test questions within pages.
+
+Pages are pieces of the Python sources of this machine, or your own (--input); questions are 40
+words of other pieces. One page in 20 gets a question in its middle, changed in one of five ways. A
+page without one that is dropped is a false alarm, unless it shares 13 words in a row with a
+question by itself. But for --quick, datatrove's filter of n-grams (13 words) is given the same, in
+a separate environment, which stays in --directory (or the user's cache). Ten minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from measure.common.commands import Measured, lshdb_command, measure
+from measure.harness import corpora
+from measure.harness.figures import OWN, PEAK, SECONDS, Values
+from measure.harness.lab import Job, Lab, environment, taken
+from measure.harness.report import number
+
+PEER: Final = "datatrove"
+RULES: Final = ("similar", "contained", "copied:13", "copied:8")
+FALSE: Final = "false alarms"
+_WORDS: Final = 40
+_RUN: Final = 13
+_WAYS: Final[dict[str, Callable[[list[str]], str]]] = {
+    "as it is": " ".join,
+    "lines broken elsewhere": lambda words: "\n    ".join(
+        " ".join(words[i : i + 6]) for i in range(0, len(words), 6)
+    ),
+    "other case and punctuation": lambda words: ", ".join(words).upper(),
+    "one word changed": lambda words: " ".join([*words[:20], "xyzzy", *words[21:]]),
+    "the first half of it": lambda words: " ".join(words[: len(words) // 2]),
+}
+_RUNNER: Final = """
+import json, sys
+from datatrove.data import Document
+from datatrove.pipeline.decont import NGramsDecontConfig, NGramsDecontFilter, NGramsDecontIndexer
+own = NGramsDecontFilter("memory://", NGramsDecontConfig(n_grams=13))
+rows = lambda path: map(json.loads, open(path, encoding="utf-8"))
+hashed = (NGramsDecontIndexer.compute_hashes(own, row["text"]) for row in rows(sys.argv[2]))
+own._index_hashes = {one: "test" for some in hashed for one in some}
+with open(sys.argv[3], "w") as kept:
+    for row in rows(sys.argv[1]):
+        if own.filter(Document(row["text"], row["id"])) is True:
+            print(row["id"], file=kept)
+"""
+
+
+def run(lab: Lab) -> None:
+    """One case; every rule and the peer decide about the same pages."""
+    count = lab.count(20_000, quick=400)
+    if lab.options.input is None:
+        corpus = corpora.write_pieces(lab.fresh(".jsonl"), count + count // 20, 3000)
+    else:
+        corpus = corpora.write_copy(lab.fresh(".jsonl"), lab.options.input, count + count // 20)
+    texts = [*corpora.read_texts(corpus.path)]
+    texts, others = texts[: len(texts) * 20 // 21], texts[len(texts) * 20 // 21 :]
+    choose, ways = random.Random(1), [*_WAYS]
+    questions = [words[:_WORDS] for text in others if len(words := _words(text)) >= _WORDS]
+    planted: dict[int, str] = {}
+    for index, words in enumerate(questions):
+        page = choose.randrange(len(texts) // len(questions)) + index * (
+            len(texts) // len(questions)
+        )
+        planted[page] = ways[index % len(ways)]
+        middle = len(texts[page]) // 2
+        changed = _WAYS[planted[page]](words)
+        texts[page] = f"{texts[page][:middle]}\n{changed}\n{texts[page][middle:]}"
+    asked = {run for words in questions for run in _runs(words)}
+    shared = {page for page, text in enumerate(texts) if not asked.isdisjoint(_runs(_words(text)))}
+    pages, test = lab.fresh(".pages.jsonl"), lab.fresh(".test.jsonl")
+    for path, rows in ((pages, texts), (test, map(" ".join, questions))):
+        lines = (json.dumps({"id": str(n), "text": text}) + "\n" for n, text in enumerate(rows))
+        path.write_text("".join(lines), "utf-8")
+    what = f"{len(planted):,} questions in {len(texts):,} pages, {corpus.what}"
+    engines: list[tuple[str, str, Callable[[Path], Measured]]] = [
+        (rule, OWN, partial(_lshdb, pages, test, rule)) for rule in RULES
+    ]
+    if not lab.options.quick:
+        packages = ["datatrove[io,processing]==0.10.1", "spacy>=3.8,<4"]
+        python = environment(lab, "datatrove 0.10.1", packages)
+        engines.append((f"{_RUN}-grams", PEER, partial(_datatrove, python, pages, test)))
+    lab.measure(
+        [
+            Job(
+                f"{rule}, {what}",
+                len(texts),
+                partial(_values, lab, planted, shared, len(texts), one),
+                engine,
+            )
+            for rule, engine, one in engines
+        ]
+    )
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
+def _runs(words: list[str]) -> set[tuple[str, ...]]:
+    return {tuple(words[i : i + _RUN]) for i in range(len(words) - _RUN + 1)}
+
+
+def _values(
+    lab: Lab,
+    planted: dict[int, str],
+    shared: set[int],
+    count: int,
+    one: Callable[[Path], Measured],
+) -> Values:
+    kept = lab.fresh(".kept")
+    measured = one(kept)
+    dropped = {*range(count)} - {*map(int, kept.read_text("utf-8").split())}
+    values = taken(measured)
+    for way in _WAYS:
+        pages = [page for page, its in planted.items() if its == way]
+        values[f"found, {way}"] = 100 * sum(page in dropped for page in pages) / max(1, len(pages))
+    values[FALSE] = len(dropped - planted.keys() - shared)
+    return values
+
+
+def _lshdb(pages: Path, test: Path, rule: str, kept: Path) -> Measured:
+    """Ask which pages the questions alone are a reason to drop."""
+    output, gone = kept.with_suffix(".jsonl"), kept.with_suffix(".gone.jsonl")
+    asked: list[str | Path] = ["--rule", rule, "--against", test, "-o", output, "--dropped", gone]
+    measured = measure([*lshdb_command(), "dedup", pages, *asked])
+    rows = map(json.loads, gone.read_text("utf-8").splitlines())
+    left = {row["key"] for row in rows if row["kept_file"] == str(test)}
+    names = [json.loads(line)["id"] for line in pages.read_text("utf-8").splitlines()]
+    kept.write_text("\n".join(name for name in names if name not in left), "utf-8")
+    return measured
+
+
+def _datatrove(python: Path, pages: Path, test: Path, kept: Path) -> Measured:
+    return measure([python, "-c", _RUNNER, pages, test, kept])
+
+
+def markdown(results: dict[str, Any]) -> str:
+    """The table of the documentation."""
+    figures = results["figures"]
+    found = {(one["case"], one["engine"], one["measure"]): one["median"] for one in figures}
+    engines = dict.fromkeys((one["case"], one["engine"]) for one in figures)
+    measures = [*(f"found, {way}" for way in _WAYS), FALSE, SECONDS, PEAK]
+    lines = [
+        f"{figures[0]['case'].partition(', ')[2]}; questions found in %.",
+        "",
+        f"| | {' | '.join([*_WAYS, FALSE, 'seconds', 'peak MB'])} |",
+        "|---|" + "---:|" * len(measures),
+    ]
+    for case, engine in engines:
+        own = (found.get((case, engine, name)) for name in measures)
+        shown = ("" if one is None else number(one) for one in own)
+        lines.append(f"| {engine} {case.partition(',')[0]} | {' | '.join(shown)} |")
+    return "\n".join(lines)
