@@ -570,7 +570,7 @@ class RuleOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if re.fullmatch(r"similar|contained|copied:[0-9]{1,6}", self.rule) is None:
+        if re.fullmatch(r"similar|contained|copied:[1-9][0-9]{0,5}", self.rule) is None:
             raise UsageError(f"rule {self.rule!r:.100} is not similar, contained or copied:WORDS")
         if self.rule != "similar" and self.estimate:
             raise UsageError(f"rule {self.rule} compares contents: give no estimate")

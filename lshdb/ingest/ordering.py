@@ -301,7 +301,7 @@ def _take_in(
 ) -> tuple[int, int]:
     """Write all documents to the temporary file; return the number of rows, and of empty ones."""
     of_sets, shingling = job.store.settings.shingling.of_sets, job.store.settings.shingling
-    count = empty = 0
+    count = empty = ranked = 0
     with signed(replace(job, local=True), items) as stream:
         stream.sign = False
         for part in chain.from_iterable(stream):
@@ -315,7 +315,8 @@ def _take_in(
                 sizes = [
                     *map(len, (from_stored(one, shingling) for one in forms) if of_sets else forms)
                 ]
-            ranks = order.of(batch, numbers, sizes)
+            ranks = [*order.of(batch, numbers, sizes)]
+            ranked += sum(rank is not None for _, rank in ranks)
             columns = numbers, batch.keys, ranks, forms, batch.all_metadata(), batch.where()
             waiting.add(
                 (number, key, *rank, form, metadata, *where)
@@ -323,6 +324,8 @@ def _take_in(
             )
             count += batch.count
             progress(count, None, "rows read")
+    if count and not ranked and order.options.ranked_by:
+        raise UsageError(f"no row has a number or text in field {order.options.ranked_by[0]!r}")
     return count, empty
 
 

@@ -202,6 +202,8 @@ def test_what_a_rule_needs_is_said(command: Command) -> None:
     cases = [
         (["--rule", "contained", "-d", "none.db"], "keeps no contents"),
         (["--rule", "copied:5", "-d", "short.db"], "lshdb reindex --passages 5"),
+        (["--rule", "copied:0"], "similar, contained or copied:WORDS"),
+        (["--keep-max", "v"], "no row has a number or text in field 'v'"),
         (["--rule", "near"], "similar, contained or copied:WORDS"),
         (["--rule", "contained", "--keep", "last"], "give no order"),
         (["--keep-max", "v", "--keep-min", "v"], "give one of"),
