@@ -54,11 +54,11 @@ def formats(lab: Lab, case: str, corpus: Corpus, *, csv: bool = True) -> None:
         if format != "JSON lines":
             lab.aim(name, RATE, 0.7, over_case=f"{case} and a title, JSON lines")
         lab.aim(name, PEAK, 500)
-    longest = f"{case} and a title, Parquet, --keep longest"
     of_parquet = replace(corpus, path=files["Parquet"])
-    more = ("--keep", "longest")
-    jobs.append(Job(longest, corpus.documents, partial(_dedup, lab, of_parquet, more)))
-    lab.aim(longest, PEAK, 500)
+    for more in (("--keep", "longest"), ("--rule", "contained"), ("--rule", "copied:13")):
+        name = f"{case} and a title, Parquet, {' '.join(more)}"
+        jobs.append(Job(name, corpus.documents, partial(_dedup, lab, of_parquet, more)))
+        lab.aim(name, PEAK, 500)
     lab.measure(jobs)
     for path in files.values():
         path.unlink()
