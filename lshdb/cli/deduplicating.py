@@ -50,6 +50,7 @@ from lshdb.options import (
 )
 from lshdb.sources import formats, sinks
 from lshdb.sources.compression import compression_of
+from lshdb.sources.outputs import Output
 from lshdb.sources.paths import expanded, format_of, is_database
 from lshdb.sources.readers import reader_of
 from lshdb.sources.sinks import Columns
@@ -240,7 +241,9 @@ def dedup(
         if kept is not None:
             stack.enter_context(kept)
         if cuts is not None and kept is not None:
-            listed = CutList(stack.enter_context(output_to(cuts)), kept.same_format)
+            # What a database has already is needed to restore the rows that stay.
+            file = Output(cuts, keep=db is not None, warn=warn_of_rest)
+            listed = CutList(stack.enter_context(file), kept.same_format)
         if db is None:
             store = stack.enter_context(temporary_store(rule.temporary(made), DEFAULTS, beside))
         else:

@@ -1,13 +1,14 @@
 """The list of what is cut out of rows, by which they come back as they were.
 
-A line of JSON for each passage, with the columns of a dropped row. The last line of a row also says
-how its bytes were changed: at `offset` of the output, `removed` bytes replace `original`, in
+A line of JSON for each passage, with the columns of a dropped row. The first line of a row says,
+too, how its bytes were changed: at `offset` of the output, `removed` bytes replace `original`, in
 base64. The last line of the list has the `size` of the output.
 """
 
 from base64 import b64decode, b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import BinaryIO
 
 from lshdb.errors import InputError
@@ -17,8 +18,9 @@ from lshdb.json_text import dumps, loads
 from lshdb.sources.outputs import Output
 from lshdb.sources.sinks import rows_of
 
-_COPIED = 1 << 20
-"""Bytes copied at once."""
+_AT_ONCE = 1 << 20
+"""Bytes that are read at once."""
+_CHANGED = "these are not the rows that the list was written with, or they have changed since"
 
 
 @dataclass(eq=False)
@@ -39,18 +41,13 @@ class CutList:
     def write(self, outcome: Outcome) -> None:
         """Write what is cut out of some rows, which are written next."""
         changes = dict(self._changes(outcome)) if self.same_format else {}
-        last = dict(outcome.cuts)
-        dropped = {index: one for index, one in enumerate(outcome.dropped) if one is not None}
-        for index, one in (
-            *outcome.cuts,
-            *(pair for pair in dropped.items() if pair[0] not in last),
-        ):
-            line = dict(
-                zip(dropped_columns((), copied=True), dropped_row(one, copied=True), strict=True)
-            )
-            if one is last.get(index, one):
-                line |= changes.get(index, {})
-            self.file.write(dumps(line).encode() + b"\n")
+        cut = {index for index, _ in outcome.cuts}
+        gone = ((i, one) for i, one in enumerate(outcome.dropped) if one and i not in cut)
+        columns = dropped_columns((), copied=True)
+        for index, one in sorted((*outcome.cuts, *gone), key=itemgetter(0)):
+            line = dict(zip(columns, dropped_row(one, copied=True), strict=True))
+            self.file.write(dumps(line | changes.pop(index, {})).encode() + b"\n")
+            self.file.filled = True
 
     def _changes(self, outcome: Outcome) -> Iterator[tuple[int, dict[str, int | str]]]:
         """The changes of the bytes of rows, with the indices of these."""
@@ -92,44 +89,35 @@ def restore(rows: BinaryIO, cuts: BinaryIO, output: Output) -> int:
     for number, line in enumerate(cuts, 1):
         try:
             change = loads(line)
-            if "size" in change:
-                size = change["size"]
+            size = int(change["size"]) if "size" in change else None
             if "offset" not in change:
                 continue
             offset, removed = int(change["offset"]), int(change["removed"])
             original = b64decode(change["original"], validate=True)
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise InputError(
-                f"line {number} of the list is not one that dedup --cut wrote"
-            ) from error
-        _copy(rows, output, offset - at)
+        except (ArithmeticError, KeyError, RecursionError, TypeError, ValueError) as error:
+            raise InputError(f"line {number} of the list is not of dedup --cut") from error
+        _pass(rows, offset - at, output.write)
         output.write(original)
-        if len(rows.read(removed)) < removed:
-            raise InputError(_CHANGED)
+        _pass(rows, removed, len)
         at, count = offset + removed, count + 1
     if size is None:
         raise InputError("the list is not complete, or of rows that are not JSON lines or CSV")
-    _copy(rows, output, size - at)
+    _pass(rows, size - at, output.write)
     if rows.read(1):
         raise InputError(_CHANGED)
     return count
+
+
+def _pass(rows: BinaryIO, count: int, use: Callable[[bytes], int]) -> None:
+    """Read a number of bytes, piece by piece; InputError if there are fewer."""
+    while piece := rows.read(max(0, min(count, _AT_ONCE))):
+        use(piece)
+        count -= len(piece)
+    if count:
+        raise InputError(_CHANGED)
 
 
 def _shared(one: bytes, other: bytes) -> int:
     """How many bytes both begin with."""
     both = enumerate(zip(one, other, strict=False))
     return next((i for i, (a, b) in both if a != b), min(len(one), len(other)))
-
-
-_CHANGED = "these are not the rows that the list was written with, or they have changed since"
-
-
-def _copy(rows: BinaryIO, output: Output, count: int) -> None:
-    while count > 0:
-        piece = rows.read(min(count, _COPIED))
-        if not piece:
-            raise InputError(_CHANGED)
-        output.write(piece)
-        count -= len(piece)
-    if count < 0:
-        raise InputError(_CHANGED)
