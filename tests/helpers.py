@@ -20,7 +20,7 @@ import subprocess
 import sys
 import termios
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -38,8 +38,7 @@ import numpy.typing as npt
 from command_server import unprivileged as unprivileged
 
 import lshdb
-from lshdb.ingest.parts import Part, SignedPart
-from lshdb.ingest.workers import Pending, Workers
+from lshdb.ingest.workers import Workers
 from lshdb.shingling.shingling import Content, Shingles
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -149,13 +148,10 @@ def _word(rng: random.Random) -> str:
 _own_result = Workers.result
 
 
-def _wait_and_take(
-    workers: Workers[Part, SignedPart], pending: Pending[Part, SignedPart]
-) -> SignedPart:
-    if pending.future is not None:
-        done, _ = wait([pending.future], timeout=60)
-        assert done
-    return _own_result(workers, pending)
+def _wait_and_take(workers: Workers[Any, Any], future: Future[Any]) -> object:
+    done, _ = wait([future], timeout=60)
+    assert done
+    return _own_result(workers, future)
 
 
 @contextmanager

@@ -2,25 +2,22 @@
 
 The caller's thread reads and writes batches in parts; other processes (lshdb.workers) sign these,
 so that some are signed while others are read and written. Batches are written in order, each in one
-transaction. Within one only files are read: a slow stream never keeps other processes from writing.
+transaction. Within one nothing is read: a slow stream never keeps other processes from writing.
 
 Of the CPU time of adding 100,000 documents of 3 KB (62 us each on two slow cores, in both
 processes together) signing takes 33%, band rows 16%, rows of documents 8%, the digest 7%, copying
 the log into the file 7%, passing documents between processes 6%, parsing 5%, signatures 4%.
 """
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from dataclasses import replace
 from itertools import chain
 
 from lshdb.ingest import dedup, writing
-from lshdb.ingest.batches import Item, Job, signed
+from lshdb.ingest.batches import Item, Job, number_of, signed
 from lshdb.model import AddReport, Failure
 from lshdb.options import AddFilesOptions, AddManyOptions, RemoveOptions
 from lshdb.progress import Progress, shown, silent
 from lshdb.shingling.arrays import chunks
-from lshdb.sources.paths import STDIN
 from lshdb.sources.readers import reader_of
 from lshdb.store import late
 from lshdb.store.store import Store
@@ -55,13 +52,9 @@ def added(
                 writer = writing.Writer(store, late=job.late and is_large)
                 # The first parts are written while the last ones are still being signed.
                 for part in batch:
-                    if job.numbered:
-                        first = documents + writer.report.documents
-                        if places is not None:
-                            for doc_id, where in enumerate(part.batch.where(), first + 1):
-                                places.add(doc_id, where)
-                        keys = writing.numbered_keys(part.keys, first)
-                        part = replace(part, batch=replace(part.batch, keys=keys, states=()))
+                    if places is not None:
+                        for key, where in zip(part.keys, part.batch.where(), strict=True):
+                            places.add(number_of(key) + 1, where)
                     writer.write(part)
                     stream.sign = bool(writer.signed) or not writer.report.documents
                 writer.finish()
@@ -77,12 +70,11 @@ def add_documents(
     on_failure: Callable[[Failure], None] | None = None,
     *,
     progress: Progress = silent,
-    local: bool = False,
 ) -> AddReport:
-    """Add documents in batches; see Database.add_many and `Job`."""
+    """Add documents in batches; see Database.add_many."""
     total = AddReport()
     count = len(items) if isinstance(items, Sized) else None
-    job = Job(store, options.workers, on_failure, local, late=options.index == "auto")
+    job = Job(store, options.workers, on_failure, late=options.index == "auto")
     reports = (
         _selected(job, items, options)
         if options.on_similar == "skip"
@@ -98,7 +90,7 @@ def add_documents(
 
 def _selected(job: Job, items: Iterable[Item], options: AddManyOptions) -> Iterator[AddReport]:
     """Add the documents that are not similar to a kept one."""
-    for report, outcomes, *_ in dedup.decided(replace(job, local=False), items, dedup.Rule()):
+    for report, outcomes, *_ in dedup.decided(job, items, dedup.Rule()):
         for one in chain.from_iterable(outcome.dropped for outcome in outcomes):
             if one is not None and one.kept != one.key and options.on_skip is not None:
                 options.on_skip(one)
@@ -117,23 +109,8 @@ def add_files(store: Store, paths: Iterable[str], options: AddFilesOptions) -> A
     if reader is None:
         reader = reader_of(options, store.settings.shingling.of_sets, limits=store.limits)
     with reader.shown(options.progress, "adding", paths) as report:
-        return add_documents(
-            store,
-            reader.batches(paths),
-            options,
-            options.on_failure,
-            progress=report,
-            local=is_local_input(paths),
-        )
-
-
-def is_local_input(paths: Iterable[str]) -> bool:
-    """Whether paths are files, directories and patterns, not pipes or a list that is read."""
-    return isinstance(paths, Sequence) and not any(
-        path == STDIN
-        or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path))
-        for path in paths
-    )
+        items = reader.batches(paths)
+        return add_documents(store, items, options, options.on_failure, progress=report)
 
 
 def remove(store: Store, options: RemoveOptions) -> int:

@@ -1,20 +1,23 @@
 """Cutting a stream of documents into parts, which are signed together, and these into batches.
 
 Band rows are spread over the whole table, so that each batch touches all of its pages: larger
-batches do so less often. Batches therefore grow with the file. They need not be in memory: parts of
-files are read while earlier ones are written.
+batches do so less often. Batches therefore grow with the file, as far as they fit into memory: one
+is read, and signed by a pool, while the one before it is written.
 """
 
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from typing import cast
 
 from lshdb.errors import ContentError, InputError
-from lshdb.ingest.parts import Part, Signatures, SignedPart, Signing
-from lshdb.ingest.workers import Pending, Workers, default_workers
+from lshdb.ingest.parts import Made, SignedPart, made_of
+from lshdb.ingest.workers import Workers, default_workers
 from lshdb.limits import Limits
 from lshdb.model import Document, Failure
 from lshdb.shingling.content import cleaned
@@ -24,23 +27,20 @@ from lshdb.sketching.settings import Settings
 from lshdb.sources.batch import Batch
 from lshdb.sources.metadata import to_json
 from lshdb.sources.records import RecordOptions, key_fault
-from lshdb.store.rows import FileState
 from lshdb.store.store import Store
 
 Item = Document | tuple[str, Content] | Mapping[str, object] | Batch
 """An item to add: a document, also as a pair of key and content or a record, or a batch of them."""
+_Pending = tuple[Batch, Future[tuple[Made] | None] | None]
+"""Documents, and what is made of them; None for a batch without any."""
 
-_BAND_ROW = 64
-"""About the bytes of a band row in memory and in the log."""
 _OBJECTS = 200
 """Bytes of a document's objects besides its characters."""
 _PARTS = 40
 """Parts of documents of `batch_bytes`."""
-_LONGEST = 6
-"""A batch that need not be in memory may have this many times `batch_bytes`, band rows included,
-which bounds the log that it leaves."""
 _LARGE_FILE = 80_000
 """A file of n times this number of documents takes batches n times as long."""
+_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +51,14 @@ class Job:
         store: the file that they go to, or are compared with; it gives the size of batches.
         workers: processes that sign documents beside this one; None for the usual number.
         on_failure: called with each line, row or file that gives no document.
-        local: whether reading items never blocks, so that a batch may be read while it is written.
-            Otherwise all of it is read before, into memory.
-        late: whether the band rows of a large addition may be written later, all at once.
         numbered: whether keys may be repeated: they are stored with a number before them, in a
             file that only this process uses.
+        late: whether the band rows of a large addition may be written later, all at once.
     """
 
     store: Store
     workers: int | None = None
     on_failure: Callable[[Failure], object] | None = None
-    local: bool = False
     numbered: bool = False
     late: bool = False
 
@@ -70,12 +67,8 @@ class Job:
 class Stream:
     """The batches of a stream of documents: iterators of signed parts, to be taken in order.
 
-    All that is read ahead is decided here, by three limits. A part is signed when a batch is as
-    long as that: of `batch_documents`, or of `batch_bytes` with those that are read for the next
-    one, or when it took `batch_seconds`.
-
-    An error of the stream (a document that cannot be read or taken, Ctrl-C) ends it, so that
-    earlier documents can be written; it is then in `error`.
+    All that is read ahead is decided here, by three limits. A batch ends with `batch_documents`,
+    with half of `batch_bytes`, or after `batch_seconds`; then the one before it is written.
 
     Attributes:
         job: how documents are read and signed.
@@ -88,98 +81,80 @@ class Stream:
 
     job: Job
     items: Iterable[Item]
-    pool: Workers[Part, Signatures]
+    pool: Workers[tuple[Sequence[Content], bool], Made]
     settings: Settings
+    sign: bool = True
 
     def __post_init__(self) -> None:
-        store = self.job.store
-        self.error: BaseException | None = None
-        self.sign = True
-        self._stored = store.last_doc_id()
-        self._limits = limits = store.limits
-        half = max(2, limits.batch_bytes // 2)
-        self._longest = _LONGEST * limits.batch_bytes if self.job.local else half
-        self._band_rows = _BAND_ROW * store.settings.construction.bands if self.job.local else 0
-        self._batches = 2 if self.pool.count else 1  # one is written while the other is signed
-        self._room = (half // 2 if self.job.local else half) * self._batches
-        self._source = _batches(self.items, self.settings, limits)
-        self._ahead: deque[tuple[Batch, Pending[Part, Signatures]]] = deque()
-        self._ahead_size = self._ahead_documents = 0
-        self._over = False
+        self._count = 0
 
     def __iter__(self) -> Iterator[Iterator[SignedPart]]:
-        """The batches. Parts are signed while the ones before them are taken."""
+        """The batches; an error of the stream is raised after those before it."""
+        limits, stored = self.job.store.limits, self.job.store.last_doc_id()
+        earlier, now = deque[_Pending](), deque[_Pending]()
+        documents = size = before = 0
+        begun, error = time.monotonic(), None
+        parts = _parts(self.items, self.settings, limits)
         while True:
-            begun = time.monotonic()
-            while self._read():
-                if time.monotonic() - begun > self._limits.batch_seconds:
+            try:
+                batch = next(parts, None)
+                if batch is None:
                     break
-            if not self._ahead:
-                return
-            yield self._batch()
-
-    def _batch(self) -> Iterator[SignedPart]:
-        """The parts of a batch, each when it is signed."""
-        max_documents, begun = self._max_documents(), time.monotonic()
-        documents = size = 0
-        while self._ahead:
-            full = (
-                documents >= max_documents
-                or size >= self._longest
-                or (size and time.monotonic() - begun > self._limits.batch_seconds)
-            )
-            # A small rest is written with this batch: alone it would touch as many pages.
-            if full and not (self._over and 2 * self._ahead_documents < documents):
+                item = batch.contents, self.sign
+                now.append((batch, self.pool.submit(item) if batch.keys else None))
+            except Exception as raised:
+                error = raised
                 break
-            batch, pending = self._ahead.popleft()
-            self._ahead_size -= batch.size
-            self._ahead_documents -= batch.count
-            documents += batch.count
-            size += batch.size + batch.count * self._band_rows
-            self._stored += batch.count
+            documents, size = documents + batch.count, size + batch.size
+            del batch, item  # a line may have a hundred megabytes
+            slow = time.monotonic() - begun > limits.batch_seconds
+            longest = limits.batch_documents * max(1, stored // _LARGE_FILE)
+            if not slow and documents < longest and 2 * size < limits.batch_bytes:
+                continue
+            if earlier:
+                yield self._signed(earlier)
+            if slow or not self.pool.count:
+                yield self._signed(now)
+            earlier, now, before = now, deque(), documents
+            stored, documents, size, begun = stored + documents, 0, 0, time.monotonic()
+        # A small rest is written with the batch before it: alone it would touch as many pages.
+        if 2 * documents < before:
+            earlier += now
+            now.clear()
+        for rest in filter(None, (earlier, now)):
+            yield self._signed(rest)
+        if error is not None:
+            raise error
+
+    def _signed(self, parts: deque[_Pending]) -> Iterator[SignedPart]:
+        """The parts of a batch, each when it is signed."""
+        while parts:
+            yield self._part(*parts.popleft())
+
+    def _part(self, batch: Batch, future: Future[tuple[Made] | None] | None) -> SignedPart:
+        for _, failure in batch.failures:
             if self.job.on_failure is not None:
-                for _, failure in batch.failures:
-                    self.job.on_failure(failure)
-            yield self._signed(batch, self.pool.result(pending))
-            del batch, pending  # a line may have a hundred megabytes
-            while self.job.local and self._read():
-                pass
+                self.job.on_failure(failure)
+        if future is None:
+            return SignedPart(batch)
+        forms, digests, signed = self.pool.result(future)
+        stored = forms or cast("Sequence[str]", batch.contents)
+        numbered: Sequence[str] = ()
+        if self.job.numbered:
+            # The numbers have one width, so that keys sort by them.
+            numbered = [f"{n:0{_DIGITS}d} {key}" for n, key in enumerate(batch.keys, self._count)]
+            self._count += len(numbered)
+        return SignedPart(replace(batch, contents=()), stored, digests, signed, numbered)
 
-    def _signed(self, batch: Batch, made: Signatures) -> SignedPart:
-        """A batch with its signatures."""
-        stored, settings = made.stored, self.settings
-        if not settings.shingling.of_sets and (settings.content or made.signed is None):
-            stored = cast("Sequence[str]", batch.contents)
-        return SignedPart(replace(batch, contents=()), stored, made.digests, made.signed)
 
-    def _max_documents(self) -> int:
-        """Documents of a batch."""
-        return self._limits.batch_documents * max(1, self._stored // _LARGE_FILE)
+def number_of(key: str) -> int:
+    """The number before a key."""
+    return int(key[:_DIGITS])
 
-    def _read(self) -> bool:
-        """Read a part and submit it for signing; False if there is none, or no room for it."""
-        if (
-            self._over
-            or self._ahead_size >= self._room
-            or self._ahead_documents >= self._max_documents() * self._batches
-        ):
-            return False
-        try:
-            batch = next(self._source, None)
-            if batch is None:
-                self._over = True
-                return False
-            pending: Pending[Part, Signatures] = Pending(None, done=(Signatures((), None),))
-            if batch.keys:
-                pending = self.pool.submit(Part(batch.contents, self.sign))
-            self._ahead.append((batch, pending))
-            self._ahead_size += batch.size
-            self._ahead_documents += batch.count
-        except BaseException as error:
-            self.error, self._over = error, True
-            if not isinstance(error, Exception):
-                self._ahead.clear()  # interrupted: do not wait for parts that are being signed
-        return not self._over
+
+def without_number(key: str) -> str:
+    """The key without its number."""
+    return key[_DIGITS + 1 :]
 
 
 @contextmanager
@@ -199,55 +174,55 @@ def signed(job: Job, items: Iterable[Item], settings: Settings | None = None) ->
         cleaned("", settings.shingling)  # raises once, and not for each document
     reuse_freed_memory()
     count = default_workers() if job.workers is None else job.workers
-    with Workers(Signing(settings), count, alone=job.store.limits.workers_from - 1) as pool:
-        stream = Stream(job, items, pool, settings)
-        yield stream
-        if stream.error is not None:
-            raise stream.error
+    alone = job.store.limits.workers_from - 1
+    with Workers(partial(made_of, settings), count, alone) as pool:
+        yield Stream(job, items, pool, settings)
 
 
-def _batches(items: Iterable[Item], settings: Settings, limits: Limits) -> Iterator[Batch]:
+def _parts(items: Iterable[Item], settings: Settings, limits: Limits) -> Iterator[Batch]:
     """The batches of a stream, where documents and text files are joined to some of a part."""
-    keys: list[str] = []
-    contents: list[Content] = []
-    metadata: list[str | None] = []
-    states: list[tuple[str, FileState]] = []
-    size = replaced = 0
-    begun = time.monotonic()
-
-    def joined() -> Batch:
-        others = metadata if any(metadata) else ()
-        return Batch(keys, contents, others, states=states, replaced=replaced, size=size)
-
+    some: list[Batch] = []
+    size, begun = 0, time.monotonic()
     for item in items:
-        is_rows = isinstance(item, Batch) and (item.origin is not None or not item.keys)
-        if keys and (
+        batch = item if isinstance(item, Batch) else _batch_of(item, settings, limits)
+        is_rows = batch.origin is not None or not batch.keys
+        if some and (
             is_rows
             or size >= limits.batch_bytes // _PARTS
-            or len(keys) >= limits.batch_documents
+            or len(some) >= limits.batch_documents
             or time.monotonic() - begun > limits.batch_seconds
         ):
-            yield joined()
-            keys, contents, metadata, states, size, replaced = [], [], [], [], 0, 0
-        if not keys:
+            yield _joined(some)
+            some, size = [], 0
+        if not some:
             begun = time.monotonic()
-        if not isinstance(item, Batch):
-            key, content, other = _checked(item, settings, limits)
-            keys.append(key)
-            contents.append(content)
-            metadata.append(other)
-            size += _memory(content) + len(other or "") + _OBJECTS
-        elif is_rows:
-            yield item
+        if is_rows:
+            yield batch
         else:
-            keys += item.keys
-            contents += item.contents
-            metadata += item.all_metadata()
-            states += item.states
-            replaced += item.replaced
-            size += item.size
-    if keys:
-        yield joined()
+            some.append(batch)
+            size += batch.size
+    if some:
+        yield _joined(some)
+
+
+def _joined(some: Sequence[Batch]) -> Batch:
+    """Documents that are from no rows, in one batch."""
+    metadata = [*chain.from_iterable(one.all_metadata() for one in some)]
+    return Batch(
+        [*chain.from_iterable(one.keys for one in some)],
+        [*chain.from_iterable(one.contents for one in some)],
+        metadata if any(metadata) else (),
+        states=[*chain.from_iterable(one.states for one in some)],
+        replaced=sum(one.replaced for one in some),
+        size=sum(one.size for one in some),
+    )
+
+
+def _batch_of(item: object, settings: Settings, limits: Limits) -> Batch:
+    """A document in columns; ContentError names its key."""
+    key, content, metadata = _checked(item, settings, limits)
+    size = _memory(content) + len(metadata or "") + _OBJECTS
+    return Batch([key], [content], [metadata], size=size)
 
 
 def _memory(content: Content) -> int:

@@ -29,10 +29,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import UsageError, warn_of_limit
-from lshdb.ingest.batches import Item, Job, signed
+from lshdb.ingest.batches import Item, Job, signed, without_number
 from lshdb.ingest.cutting import Cutting
 from lshdb.ingest.parts import SignedPart
-from lshdb.ingest.writing import Writer, asked_about, numbered_keys, without_number
+from lshdb.ingest.writing import Writer, asked_about
 from lshdb.model import AddReport, CopiedPassage, DroppedRow
 from lshdb.options import RowsOptions, RuleOptions
 from lshdb.search.limits import dedup_cut, reference_cut
@@ -289,7 +289,6 @@ class _Deciding:
     numbered: bool
 
     def __post_init__(self) -> None:
-        self._count = 0
         self._places = Places(self.store.last_doc_id() + 1)
         self.cut = 0
 
@@ -310,10 +309,7 @@ class _Deciding:
         metadata = [*chain.from_iterable(part.batch.all_metadata() for part in parts)]
         where = [*chain.from_iterable(part.batch.where() for part in parts)]
         known: dict[str, KnownDocument] = {}
-        if self.numbered:
-            keys = numbered_keys(keys, self._count)
-            self._count += len(keys)
-        else:
+        if not self.numbered:
             known = store.known(list(dict.fromkeys(keys)))
         dropped = list(screened)
         own = [known[key].doc_id if key in known else -1 for key in keys]

@@ -302,7 +302,7 @@ def _take_in(
     """Write all documents to the temporary file; return the number of rows, and of empty ones."""
     of_sets, shingling = job.store.settings.shingling.of_sets, job.store.settings.shingling
     count = empty = ranked = 0
-    with signed(replace(job, local=True), items) as stream:
+    with signed(job, items) as stream:
         stream.sign = False
         for part in chain.from_iterable(stream):
             batch, forms = part.batch, part.stored

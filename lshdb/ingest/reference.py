@@ -70,7 +70,7 @@ class Reference:
         """
         found: list[DroppedRow | None] = []
         unsure = 0
-        keys = [key for part in parts for key in part.keys]
+        keys = [key for part in parts for key in part.batch.keys]
         own = [one for part in parts for one in part.batch.all_metadata()]
         where = [one for part in parts for one in part.batch.where()]
         rule = replace(rule, threshold=rule.min_similarity(settings))
@@ -128,7 +128,7 @@ class Reference:
         """The key of a document of the reference, and where it is from."""
         if self.places is None:
             return key, (None, None)
-        number, key = writing.number_of(key), writing.without_number(key)
+        number, key = batches.number_of(key), batches.without_number(key)
         return key, self.places.where(number + 1, key)
 
 

@@ -104,7 +104,7 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
         moved = _apply(store, plan, plan.moves)
         writing = AddManyOptions(workers=options.workers, on_batch=options.on_batch)
         with shown(options.progress, "reading files") as report:
-            added = add_documents(store, items, writing, failed, progress=report, local=True)
+            added = add_documents(store, items, writing, failed, progress=report)
     refused = _refusal(plan, options)
     if not options.dry_run:
         removed += _apply(store, plan, [(one, None) for one in plan.stale])

@@ -1,6 +1,6 @@
-"""A job in worker processes, so that it overlaps with reading and with SQLite.
+"""A function in worker processes, so that it overlaps with reading and with SQLite.
 
-A worker is a Python process that takes an item of a job, such as documents to sign, and returns
+A worker is a Python process that takes an item, such as documents to sign, and returns
 the result, as pickles through its standard input and output; a thread here waits for it. While the
 calling thread waits for a result, it does items that no worker has begun. A worker that dies or
 cannot be started costs only time: its item is done here.
@@ -19,12 +19,12 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, Self, TypeVar, cast
+from typing import IO, Any, Generic, Self, TypeVar, cast
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -51,7 +51,7 @@ main()
 """
 """Imports this copy of lshdb, and nothing from the current directory (-P).
 
-Garbage collection is off: there are no cycles to collect.
+There are no cycles to collect meanwhile.
 """
 
 
@@ -61,43 +61,20 @@ def default_workers() -> int:
     return min(_MAX_WORKERS, cores - 1)
 
 
-class Job(Generic[T, R]):
-    """What is done with items, in this process or in others, which get it as a pickle."""
-
-    def run(self, item: T) -> R:
-        """Do an item."""
-        raise NotImplementedError
-
-
-@dataclass(slots=True, eq=False)
-class Pending(Generic[T, R]):
-    """An item to do.
-
-    Attributes:
-        item: what is given; None when its reply is here.
-        future: a worker's reply, still a pickle, or None if there is none.
-        done: the result, in a tuple, if it was done here.
-    """
-
-    item: T | None
-    future: Future[bytes | None] | None = None
-    done: tuple[R] | None = None
-
-
 @dataclass(eq=False)
 class Workers(Generic[T, R]):
-    """Does the items of a job, in worker processes once there is enough to do.
+    """Runs a function for items, in worker processes once there is enough to do.
 
     Use as a context manager; the processes end with it.
 
     Attributes:
-        job: what to do.
+        run: the function, which the processes get as a pickle.
         wanted: how many processes.
         alone: items done here before processes are started.
         count: how many processes; 0 does all in this one.
     """
 
-    job: Job[T, R]
+    run: Callable[[T], R]
     wanted: int
     alone: int = _ALONE
 
@@ -108,7 +85,9 @@ class Workers(Generic[T, R]):
         self._own = threading.local()
         self._processes: list[subprocess.Popen[bytes]] = []
         self._closed = False
-        self._under_way: deque[Pending[T, R]] = deque()
+        # In the order of submission: what may be done here, and the results of what was.
+        self._items: dict[Future[tuple[R] | None], T] = {}
+        self._done: dict[Future[tuple[R] | None], R] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -123,82 +102,54 @@ class Workers(Generic[T, R]):
         for process in self._processes:
             _end(process)
 
-    def submit(self, item: T) -> Pending[T, R]:
+    def submit(self, item: T) -> Future[tuple[R] | None]:
         """Submit an item; without workers it is done at once."""
         self._submitted += 1
-        pending: Pending[T, R] = Pending(item)
+        future = Future[tuple[R] | None]()
         if not self.count or self._submitted <= self.alone:
-            self._do(pending)
-            return pending
+            future.set_result((self.run(item),))
+            return future
         if self._threads is None:
             self._threads = ThreadPoolExecutor(self.count, "lshdb-worker")
         try:
-            pending.future = self._threads.submit(self._elsewhere, pending)
+            future = self._threads.submit(self._elsewhere, item)
         except RuntimeError:  # the system has no more threads
-            pending.future = Future()
-            pending.future.set_result(None)
-        self._under_way.append(pending)
-        return pending
+            future.set_result(None)
+        self._items[future] = item
+        return future
 
-    def result(self, pending: Pending[T, R]) -> R:
+    def result(self, future: Future[tuple[R] | None]) -> R:
         """The result of an item; while waiting, does items here that no worker has begun.
 
         Call this in the order of submission, and once for each item.
         """
-        if self._under_way and pending is self._under_way[0]:
-            self._under_way.popleft()
-        others = iter(self._under_way)
-        future = pending.future
-        while future is not None and not future.done() and not future.cancel():
-            other = next((one for one in others if one.future and one.future.cancel()), None)
-            if other is None:
+        while not future.done():
+            mine = next((one for one in self._items if one.cancel()), None)
+            if mine is None:
                 break
-            self._do(other)
-        reply = None if future is None or future.cancelled() else future.result()
-        if reply is not None:
-            pending.done = (pickle.loads(reply),)
-        elif pending.done is None:
-            self._do(pending)
-        assert pending.done is not None
-        (result,), pending.done = pending.done, None
-        return result
+            self._done[mine] = self.run(self._items.pop(mine))
+        if future.cancelled():
+            return self._done.pop(future)
+        reply = future.result()
+        item = self._items.pop(future, None)
+        return self.run(cast(T, item)) if reply is None else reply[0]
 
-    def _do(self, pending: Pending[T, R]) -> None:
-        """Do an item here."""
-        pending.done = (self.job.run(cast(T, pending.item)),)
-        pending.item = pending.future = None
-
-    def results(self, items: Iterable[T], ahead: int) -> Iterator[R]:
-        """The results of items, in their order, while this many others are under way."""
-        waiting: deque[Pending[T, R]] = deque()
-        for item in items:
-            if len(waiting) < max(ahead, 1):
-                waiting.append(self.submit(item))
-                continue
-            result = self.result(waiting.popleft())
-            waiting.append(self.submit(item))
-            yield result
-        while waiting:
-            yield self.result(waiting.popleft())
-
-    def _elsewhere(self, pending: Pending[T, R]) -> bytes | None:
-        """Have an item done by this thread's process; its reply, or None if that fails."""
+    def _elsewhere(self, item: T) -> tuple[R] | None:
+        """Have an item done by this thread's process; None if that fails."""
         if getattr(self._own, "failed", 0) >= _ATTEMPTS:
             return None
         try:
             process = getattr(self._own, "process", None)
             if process is None:
                 process = self._own.process = self._started()
-            _send(cast(BinaryIO, process.stdin), pickle.dumps(pending.item, 5))
-            reply: bytes | None = pickle.load(cast(BinaryIO, process.stdout))
+            _send(cast("IO[bytes]", process.stdin), item)
+            reply: tuple[R] | None = _received(cast("IO[bytes]", process.stdout))
         except Exception:
             # Usually it has ended; if not, its next output is unknown. The item is done here,
             # which then raises its error once.
             self._own.process = None
             self._own.failed = getattr(self._own, "failed", 0) + 1
             return None
-        if reply is not None:
-            pending.item = None
         return reply
 
     def _started(self) -> subprocess.Popen[bytes]:
@@ -220,22 +171,28 @@ class Workers(Generic[T, R]):
         )
         self._processes.append(process)
         assert process.stdin is not None
-        pickle.dump(self.job, process.stdin, 5)
+        _send(process.stdin, self.run)
         return process
 
 
-def in_processes(job: Job[T, R], items: Iterable[T]) -> Iterator[R]:
-    """The results of a job for items, in their order, from another process and this one.
+def in_processes(run: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+    """The results of a function for items, in their order, from another process and this one.
 
     More would need too much memory, as each job has large arrays of its own. One saves a third of
     the time of passages of all pairs: `scripts/bench passages` shows 10 seconds of CPU in 6.1.
 
     Args:
-        job: what to do.
+        run: the function.
         items: read as they are needed.
     """
-    with Workers(job, min(default_workers(), 1)) as pool:
-        yield from pool.results(items, _AHEAD)
+    with Workers(run, min(default_workers(), 1)) as pool:
+        waiting = deque[Future[tuple[R] | None]]()
+        for item in items:
+            waiting.append(pool.submit(item))
+            if len(waiting) == _AHEAD:
+                yield pool.result(waiting.popleft())
+        while waiting:
+            yield pool.result(waiting.popleft())
 
 
 def _can_start() -> bool:
@@ -254,31 +211,30 @@ def _end(process: subprocess.Popen[bytes]) -> None:
                 pipe.close()
 
 
-def _send(pipe: BinaryIO, message: bytes | None) -> None:
-    """Write a message as one bytes object, which is read as a whole before it is unpickled."""
-    pickle.dump(message, pipe, 5)
+def _send(pipe: IO[bytes], message: object) -> None:
+    """Write a message as the pickle of a bytes object, which is read as a whole.
+
+    Otherwise both processes wait for this one's lock at each frame of a pickle, of 64 KB.
+    """
+    pickle.dump(pickle.dumps(message, 5), pipe, 5)
     pipe.flush()
 
 
-def serve(requests: BinaryIO, replies: BinaryIO) -> None:
-    """Answer requests until there are no more."""
-    job: Job[Any, Any] = pickle.load(requests)
-    while True:
-        try:
-            request = pickle.load(requests)
-        except EOFError:
-            return
-        reply = None
-        # In any case the parent does the item, and raises the error.
-        with suppress(Exception):
-            reply = pickle.dumps(job.run(pickle.loads(request)), 5)
-        _send(replies, reply)
+def _received(pipe: IO[bytes]) -> Any:
+    """The next message; EOFError if there is none."""
+    return pickle.loads(pickle.load(pipe))
 
 
 def main() -> None:
-    """Serve the process that started this one."""
-    # There are many objects and no cycles: searching for these takes some percent of the time.
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 20)
+    """Serve the process that started this one until its pipe ends."""
+    gc.freeze()  # what is imported stays, and need not be searched for cycles
     gc.enable()
-    serve(sys.stdin.buffer, sys.stdout.buffer)
+    requests, replies = sys.stdin.buffer, sys.stdout.buffer
+    run = _received(requests)
+    with suppress(EOFError):
+        while True:
+            item, reply = _received(requests), None
+            # In any case the parent does the item, and raises the error.
+            with suppress(Exception):
+                reply = (run(item),)
+            _send(replies, reply)

@@ -18,7 +18,6 @@ from lshdb.store.store import DocumentValues, KnownDocument, Store
 
 _DELETED = 2_000
 """Documents deleted at once: their signatures, and for fingerprints contents, are in memory."""
-_DIGITS = 12
 
 
 @dataclass(eq=False)
@@ -99,7 +98,7 @@ class Writer:
         self.report += AddReport(
             added, updated, unchanged, len(part.batch.failures), empty, part.batch.replaced
         )
-        if part.batch.states:
+        if part.batch.states and not part.numbered:
             store.set_files(part.batch.states)
 
     def finish(self) -> None:
@@ -139,24 +138,6 @@ class Writer:
         # Copied, as a slice would keep the whole message; the keys of a band lie together, as
         # they are read by band.
         self._bucket_keys.append(np.array(keys, order="F"))
-
-
-def numbered_keys(keys: Sequence[str], first: int) -> list[str]:
-    """Keys with numbers before them, from `first` on, so that none is repeated.
-
-    The numbers have one width, so that keys sort by them.
-    """
-    return [f"{number:0{_DIGITS}d} {key}" for number, key in enumerate(keys, first)]
-
-
-def number_of(key: str) -> int:
-    """The number before a key."""
-    return int(key[:_DIGITS])
-
-
-def without_number(key: str) -> str:
-    """The key without its number."""
-    return key[_DIGITS + 1 :]
 
 
 def signatures_of(part: SignedPart, places: Sequence[int], settings: Settings) -> signing.Signed:

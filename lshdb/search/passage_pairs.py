@@ -43,9 +43,8 @@ _KEY = np.dtype([("hash", "u8"), ("document", "i4")])
 _WORDS = attrgetter("words")
 _NONE = np.empty(0, dtype=np.int64)
 
-Run = Callable[[Any, Iterable[Any]], Iterator[Any]]
-"""Runs a job, an object with a method `run`, for items, and gives the results in their order. See
-lshdb.ingest.workers."""
+Run = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
+"""Runs a function for items, and gives the results in their order. See lshdb.ingest.workers."""
 Noted = list[tuple[str, CommonPassage]]
 """Common runs, with the key of a document that has each."""
 _Block = tuple[list[str], list[str], IntArray]
@@ -77,7 +76,7 @@ def passage_pairs(
         together = reader.limits.passage_windows * _TOGETHER[reader.settings.shingling.kind]
         with closing(_Windows()) as found:
             texts = bounded(reader.contents(doc_ids), len, together)
-            for keys, count in run(_Finding(counting), texts):
+            for keys, count in run(_Finding(counting).run, texts):
                 found.append(keys, count)
             pairs = _candidates(found, reader.limits.passage_windows)
         blocks = _blocks(reader, doc_ids, pairs, 2 * together)
@@ -232,7 +231,7 @@ class _Comparing:
 
 def _compared(job: _Comparing, blocks: Iterator[_Block], run: Run) -> Iterator[PassagePair]:
     """The pairs that a job finds, block by block."""
-    for found, cuts in run(job, blocks):
+    for found, cuts in run(job.run, blocks):
         for cut in cuts:
             warn_of_limit(cut)
         yield from found
