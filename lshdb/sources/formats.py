@@ -17,8 +17,8 @@ from lshdb.sources.batch import Batch, Origin, Record, TableSchema
 from lshdb.sources.sinks import Columns, Sink, Target, rows_of
 
 _FORMATS: Mapping[str, tuple[str, str, str]] = {
-    "jsonl": ("json", "json_rows", "JsonLines"),
-    "json": ("json", "json_rows", "JsonArray"),
+    "jsonl": ("json", "json_rows", "Json"),
+    "json": ("json", "json_rows", "Json"),
     "csv": ("csv", "csv_rows", "Csv"),
     "tsv": ("csv", "csv_rows", "Csv"),
     "parquet": ("columns", "arrow_rows", "ArrowFile"),
@@ -134,7 +134,7 @@ class _Spooled(Sink):
         super().__init__(target, None)
         self._target = target
         self._spool = TemporaryFile(buffering=_BLOCK, dir=target.beside)  # noqa: SIM115
-        self._lines = json_rows.JsonLines("jsonl").sink(Target(self._spool, "jsonl"), None)
+        self._lines = json_rows.Json("jsonl").sink(Target(self._spool, "jsonl"), None)
         self._typed = KIND[target.format] == "columns"
         self._types: dict[str, Any] = {}
 

@@ -1,7 +1,5 @@
 """JSON lines and JSON arrays: read and written."""
 
-import codecs
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,18 +29,10 @@ _LARGE = 16 << 20
 """Bytes of a line that waits in a file: to write its document takes three times as much memory."""
 _OBJECTS = 200
 """Bytes of a document's objects besides its characters."""
-_ELEMENT = json.JSONDecoder()
-"""orjson cannot read an element of an array whose end is not read yet."""
-_BLANKS = re.compile(r"[ \t\n\r]*")
-_LONGEST_TOKEN = 12
-"""Longest token, besides strings, that JSON's parser reports by its start: a pair of escapes."""
-_FOLLOWING = {
-    ("[", "["): "value or ]",
-    (", or ]", ","): "value",
-    (", or ]", "]"): "nothing more",
-    ("value or ]", "]"): "nothing more",
-}
-"""What is expected in an array after a sign, by what was expected before it."""
+_IN_STRING = re.compile(rb'"|\\.', re.DOTALL)
+_BETWEEN_STRINGS = re.compile(rb'[][{},"]|[^][{},"\s]+')
+"""What decides where an element of an array ends."""
+_SIGNS = frozenset((b"[", b"]", b"{", b"}", b","))
 _NO_ARRAY = "not an array of objects: format jsonl reads lines of JSON, format text all as one text"
 _NOT_PRINTED = re.compile("[^\\x00-\\x7e]+")
 
@@ -104,47 +94,36 @@ class JsonRows:
 # reading
 
 
-class JsonLines:
-    """Objects of JSON, each on a line."""
+@dataclass(eq=False)
+class Json:
+    """Objects of JSON: each on a line, or all in one array.
 
-    def __init__(self, format: str) -> None:
-        """Take the name of the format."""
+    Attributes:
+        format: `jsonl` or `json`.
+    """
+
+    format: str
 
     def read(self, source: Input) -> Iterator[Batch]:
-        """The documents of a file, in batches of the lines that end in a chunk of it."""
+        """The documents of a file, in batches of the lines or elements that end in a chunk of it.
+
+        Raises:
+            InputError: it is not a complete array; the elements before the error are given first.
+        """
         number, largest = 1, source.options.limits.largest_document
-        for block in line_blocks(source.text, largest):
+        is_array = self.format == "json"
+        text = _element_lines(source.text) if is_array else source.text
+        for block in line_blocks(text, largest):
             found = [block]
             del block
-            batch = _batch(found, number, source)
+            batch = _batch(found, number, source, is_array)
             number += batch.count
             yield batch
             del batch  # before another is read: a line may have a hundred megabytes
 
     def sink(self, target: Target, head: TableSchema | None) -> Sink:
         """A writer of rows."""
-        return _LineSink(target, head)
-
-
-class JsonArray(JsonLines):
-    """One array of objects."""
-
-    def read(self, source: Input) -> Iterator[Batch]:
-        """The documents of a file, in batches of the elements that end in a chunk of it.
-
-        Raises:
-            InputError: it is not a complete array; the elements before the error are given first.
-        """
-        number = 1
-        for lines in _array_blocks(source):
-            batch = _batch(lines, number, source)
-            number += batch.count
-            yield batch
-            del batch
-
-    def sink(self, target: Target, head: TableSchema | None) -> Sink:
-        """A writer of rows."""
-        return _ArraySink(target, head)
+        return (_ArraySink if self.format == "json" else _LineSink)(target, head)
 
 
 def line_blocks(chunks: Iterable[bytes], largest: int) -> Iterator[bytes | None]:
@@ -180,12 +159,14 @@ def line_blocks(chunks: Iterable[bytes], largest: int) -> Iterator[bytes | None]
         yield found.pop()
 
 
-def _batch(found: list[bytes | None], number: int, source: Input) -> Batch:
+def _batch(found: list[bytes | None], number: int, source: Input, is_array: bool) -> Batch:
     """The documents of a block of lines, the first of which has this number; empties `found`."""
     data, options = found.pop(), source.options
     largest, size = options.limits.largest_document, len(data or b"")
     count = 1 if data is None else data.count(b"\n") + (not data.endswith(b"\n"))
-    rows = JsonRows(data, count) if source.options.whole and data is not None else None
+    rows = None
+    if source.options.whole and data is not None:
+        rows = JsonRows(data.replace(b"\r", b" ") if is_array else data, count)
     documents = Collector(options, Origin(source.name, range(number, number + count), rows))
     if data is None:
         documents.fail(0, longer_than(largest))
@@ -241,72 +222,49 @@ def is_blank(line: bytes) -> bool:
     return not line or line.isspace() or (line.startswith(BOM) and not line[len(BOM) :].strip())
 
 
-def _array_blocks(source: Input) -> Iterator[list[bytes | None]]:
-    """Cut a JSON array into blocks of lines, one element each."""
-    decode = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode
-    largest = source.options.limits.largest_row
-    number, wanted, expected, text = 1, 0, "[", ""
-    for chunk in chain(source.text, (b"",)):
-        text += decode(chunk, not chunk)
-        # Parsed when it has doubled: otherwise a long element is parsed again and again.
-        if chunk and len(text) < wanted:
-            continue
-        if expected == "[":
-            text = text.removeprefix("\ufeff")
-        lines: list[str] = []
-        problem, at = "", 0
-        while not problem and (at := _blanks_end(text, at)) < len(text):
-            if (expected, text[at]) in _FOLLOWING:
-                at, expected = at + 1, _FOLLOWING[expected, text[at]]
-            elif expected.startswith("value"):
-                try:
-                    _, end = _ELEMENT.raw_decode(text, at)
-                except (ValueError, RecursionError) as error:
-                    if chunk and _may_be_cut(error, text):
-                        break
-                    problem = f"element {number + len(lines)}: not JSON: {json_reason(error, at)}"
-                    continue
-                if chunk and text[at] not in '{["' and end > len(text) - _LONGEST_TOKEN:
-                    break  # a number may go on
-                # A newline is a blank here: within a string it is not valid JSON.
-                lines.append(text[at:end].replace("\n", " "))
-                at, expected = end, ", or ]"
-            elif expected == "[":
-                raise NotAnArray(_NO_ARRAY)
-            else:
-                problem = (
-                    f"behind element {number + len(lines) - 1}: not JSON: expecting {expected}"
-                )
-        text = text[at:]
-        wanted = min(2 * len(text), largest + 1)
-        if lines:
-            number += len(lines)
-            data = "\n".join([*lines, ""]).encode("utf-8", "surrogateescape")
-            found: list[bytes | None] = [data]
-            del data, lines
-            yield found
-        if problem:
-            raise InputError(problem)
-        if len(text) > largest:
-            raise InputError(f"element {number}: {longer_than(largest)}")
-    if expected == "[":
+def _element_lines(text: Iterator[bytes]) -> Iterator[bytes]:
+    """The text of a JSON array with each element on a line, in chunks.
+
+    Newlines become carriage returns, which JSON allows in the same places.
+
+    Raises:
+        InputError: it is not a complete array; the elements before the error are given first, and
+            what is wrong within one is left to its reader.
+    """
+    chunks = (chunk.removeprefix(BOM).lstrip() for chunk in text)
+    start = next(filter(None, chunks), b"")
+    if not start.startswith(b"["):
         raise NotAnArray(_NO_ARRAY)
-    if expected != "nothing more":
-        raise InputError(f"cut off behind element {number - 1}")
-
-
-def _blanks_end(text: str, start: int) -> int:
-    """The end of the blanks at a place."""
-    found = _BLANKS.match(text, start)
-    assert found is not None
-    return found.end()
-
-
-def _may_be_cut(error: ValueError | RecursionError, text: str) -> bool:
-    """Whether a text may be invalid JSON only because its end is missing."""
-    if not isinstance(error, json.JSONDecodeError):
-        return False
-    return error.msg.startswith("Unterminated string") or error.pos >= len(text) - _LONGEST_TOKEN
+    number, depth, last, in_string, rest = 1, 1, b"[", False, b""
+    for chunk in chain((start[1:],), text):
+        data, at = bytearray(rest + chunk.replace(b"\n", b"\r")), 0
+        while depth and (found := (_IN_STRING if in_string else _BETWEEN_STRINGS).search(data, at)):
+            before, last, at = last, found[0], found.end()
+            if last == b'"':
+                in_string = not in_string
+            elif in_string or last not in _SIGNS:
+                continue
+            elif before == b"," and last in b",]}" or before + last == b"[,":
+                yield bytes(data[: at - 1])
+                raise InputError(f"element {number}: not JSON: expecting value")
+            elif last != b",":
+                depth += 1 if last in b"[{" else -1
+            elif depth == 1:
+                data[at - 1 : at] = b"\n"
+                number += 1
+        if not depth:
+            yield bytes(data[: at - 1])
+            if last != b"]" or data[at:].strip() or any(map(bytes.strip, text)):
+                yield b"\n"
+                raise InputError(f"behind element {number}: not JSON: expecting nothing more")
+            return
+        # A backslash belongs to what follows it.
+        end = len(data) - (in_string and at < len(data) and data.endswith(b"\\"))
+        rest = bytes(data[end:])
+        yield bytes(data[:end])
+    if depth == 1 and not in_string:
+        yield b"\n"
+        raise InputError(f"cut off behind element {number}")
 
 
 # writing

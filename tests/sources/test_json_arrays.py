@@ -6,7 +6,7 @@ import io
 import json
 import tracemalloc
 from collections.abc import Iterator
-from itertools import repeat
+from itertools import islice, repeat
 from typing import Any
 
 import pytest
@@ -70,17 +70,19 @@ OTHER = "not an array of objects: format jsonl reads lines of JSON, format text 
         ('"text"', 0, ": " + OTHER),
         (f"[{ROW}, 12, {ROW}]", 2, ":2: not a JSON object but a number"),
         (f"[{ROW}", 1, ": cut off behind element 1"),
-        (f"[{ROW},", 1, ": cut off behind element 1"),
-        (f'[{ROW}, {{"id": "cut', 1, ": element 2: not JSON: unterminated string starting at"),
-        (f"[{ROW},]", 1, ": element 2: not JSON: expecting value at character 1"),
-        (f"[{ROW} {ROW}]", 1, ": behind element 1: not JSON: expecting , or ]"),
-        (f"[{ROW}, {{1: 2}}, {ROW}]", 1, ": element 2: not JSON: expecting property name"),
+        (f"[{ROW},", 1, ": cut off behind element 2"),
+        (f'[{ROW}, {{"id": "cut', 1, ":2: not JSON: "),
+        (f'[{ROW}, {{"id": "1\n", "text": ""}}, {ROW}]', 2, ":2: not JSON: "),
+        (f"[{ROW},]", 1, ": element 2: not JSON: expecting value"),
+        (f"[,{ROW}]", 0, ": element 1: not JSON: expecting value"),
+        (f"[{ROW} {ROW}, {ROW}]", 1, ":1: not JSON: "),
+        (f"[{ROW}, {{1: 2}}, {ROW}]", 2, ":2: not JSON: "),
+        (f"[{ROW}}}", 1, ": behind element 1: not JSON: expecting nothing more"),
         (f"[{ROW}] x", 1, ": behind element 1: not JSON: expecting nothing more"),
-        ("[" * 100_000, 0, ": element 1: not JSON: nested deeper than 200 levels"),
-        (f"[{ROW}, {'1' * 5_000}", 1, ": element 2: not JSON: a number with too many digits"),
-        (f'[{ROW}, {{"id": "{"x" * 60_000}', 1, ": element 2: longer than 50,000 bytes, the"),
+        ("[" * 100_000, 0, ":1: not JSON: "),
+        (f'[{ROW}, {{"id": "{"x" * 260_000}"}}, {ROW}]', 2, ":2: longer than 200,000 bytes, the"),
     ],
-    ids=range(17),
+    ids=range(19),
 )
 def test_what_is_wrong_is_named_and_what_stands_before_it_read(
     text: str, documents: int, reason: str | None, chunk: int
@@ -94,25 +96,26 @@ def test_what_is_wrong_is_named_and_what_stands_before_it_read(
 
 
 def endless() -> Iterator[bytes]:
-    """A hundred elements of 100 KB, then a mistake, then blanks for ever."""
+    """A hundred elements of 100 KB, then one without an end, which is refused, for ever."""
     yield b"["
     for i in range(100):
         yield b'{"id": %d, "text": "%s"},' % (i, b"word " * 20_000)
-    yield b'{"id": 2, text: '
+    yield b'{"id": 2, "text": "'
     yield from repeat(b" " * (1 << 20))
 
 
-def test_an_array_without_end_is_read_piece_by_piece_up_to_its_mistake() -> None:
+def test_an_array_without_end_is_read_piece_by_piece() -> None:
     class Pipe(io.BytesIO):
         pieces = endless()
 
         def read1(self, _: int | None = -1) -> bytes:
             return next(self.pieces)
 
-    items = Reader(False, format="json", stdin=Pipe()).read(["-"])
+    limits = Limits(largest_document=1_000_000)
+    items = Reader(False, format="json", stdin=Pipe(), limits=limits).read(["-"])
     tracemalloc.start()
     try:
-        kinds = [type(item) for item in items]
+        kinds = [type(item) for item in islice(items, 101)]
         assert tracemalloc.get_traced_memory()[1] < 5_000_000
     finally:
         tracemalloc.stop()
