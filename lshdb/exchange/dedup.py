@@ -8,9 +8,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
 from importlib import import_module
-from itertools import chain, compress
+from itertools import compress
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
@@ -19,14 +18,15 @@ import numpy.typing as npt
 
 from lshdb.errors import InputError, UsageError
 from lshdb.exchange import kept_rows
-from lshdb.exchange.results import DROPPED
+from lshdb.exchange.results import Dropped
 from lshdb.groups import Taking, checked, takes
 from lshdb.ingest import ordering, reference
 from lshdb.ingest.batches import Job
 from lshdb.ingest.dedup import Outcome, Rule
-from lshdb.model import DecidedRow, DroppedRow, Failure
+from lshdb.model import DecidedRow, Failure
 from lshdb.options import TIMEOUT, DataOptions
 from lshdb.progress import silent
+from lshdb.shingling import arrays
 from lshdb.sketching.settings import Settings
 from lshdb.sources import formats, json_rows, readers, sinks
 from lshdb.sources.batch import Batch, Origin
@@ -38,10 +38,40 @@ from lshdb.tuning.resolve import check_against, resolve
 Mask = npt.NDArray[np.bool_]
 Rows = TypeVar("Rows")
 _P = ParamSpec("_P")
-_Files = str | os.PathLike[str] | list[str] | tuple[str, ...]
+_Paths = str | os.PathLike[str] | list[str] | tuple[str, ...]
 _ROWS = 1_000
 _NAME = "row"
 """Name of rows without a file in messages, before their number."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """Rows of files, read again whenever they are needed."""
+
+    paths: Sequence[str]
+    reader: readers.Reader
+
+    def selected(self, mask: Mask) -> Iterator[tuple[Origin, list[int]]]:
+        """The rows that a mask selects, of each batch."""
+        first = 0
+        for batch in replace(self.reader, only_rows=True).batches(self.paths):
+            if batch.origin is not None:
+                yield batch.origin, np.flatnonzero(mask[first : first + batch.count]).tolist()
+                first += batch.count
+
+    def each(self, mask: Mask) -> Iterator[dict[str, Any]]:
+        """The same as dicts."""
+        for origin, indices in self.selected(mask):
+            yield from sinks.rows_of(origin).records(indices)
+
+    def save(self, path: str, mask: Mask) -> None:
+        """Write them to another file."""
+        if os.path.exists(path) and any(os.path.samefile(path, one) for one in self.paths):
+            raise UsageError(f"{path} is one of the files that are read: save to another one")
+        tables = [kept_rows.Table(one, one) for one in self.paths]
+        with kept_rows.KeptRows(tables, path, self.reader) as rows:
+            for origin, indices in self.selected(mask):
+                rows.write(origin, indices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +81,12 @@ class _Source:
     Attributes:
         batches: returns all rows; may be called again.
         take: returns the rows that a mask selects.
-        listing: turns columns of values into a table of the same library.
-        each: yields taken rows one by one, by the names of their columns.
-        save: writes the rows of files that a mask selects to another file.
+        files: where they are from, if they are rows of files.
     """
 
     batches: Callable[[], Iterator[Batch]]
     take: Callable[[Mask], Any]
-    listing: Callable[[dict[str, list[Any]]], Any]
-    each: Callable[[Mask], Iterator[dict[str, Any]]]
-    save: Callable[[str, Mask], None] | None = None
+    files: _Files | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,12 +97,13 @@ class Deduplicated(Generic[Rows]):
         threshold: the minimum similarity of similar rows.
         mask: bool[n], which of the n rows are kept.
         failed: how many rows have no document, such as those without a text; they are not kept.
+        dropped: the rows that are similar to a kept one, in order: a list, and a table.
     """
 
     threshold: float
     mask: Mask
     failed: int
-    _dropped: list[DroppedRow]
+    dropped: Dropped
     _source: _Source = field(compare=False)
     _settings: Settings = field(compare=False)
     _options: DataOptions = field(compare=False)
@@ -95,7 +122,7 @@ class Deduplicated(Generic[Rows]):
     @property
     def dropped_count(self) -> int:
         """The number of rows that are similar to a kept one."""
-        return len(self._dropped)
+        return len(self.dropped)
 
     @property
     def kept(self) -> Rows:
@@ -106,20 +133,13 @@ class Deduplicated(Generic[Rows]):
         found: Rows = self._source.take(self.mask)
         return found
 
-    @property
-    def dropped(self) -> Any:
-        """The rows of `iter_dropped` as a table of the same library; a list of dicts for dicts."""
-        return self._source.listing(
-            {name: [getattr(row, name) for row in self._dropped] for name in DROPPED}
-        )
-
     def iter_kept(self) -> Iterator[dict[str, Any]]:
-        """The kept rows, one by one as dicts; files are read again lazily."""
-        return self._source.each(self.mask)
+        """The kept rows of files, one by one as dicts: they are read again, lazily.
 
-    def iter_dropped(self) -> Iterator[DroppedRow]:
-        """The dropped rows, in order."""
-        return iter(self._dropped)
+        Raises:
+            UsageError: the rows are from a table or in a list, as `kept` is.
+        """
+        return self._files("iter_kept").each(self.mask)
 
     @checked
     def rethreshold(self, threshold: float) -> "Deduplicated[Rows]":
@@ -151,9 +171,12 @@ class Deduplicated(Generic[Rows]):
                 several kinds would go to a table; or it is one of the files, or a database.
             OSError: it cannot be written.
         """
-        if self._source.save is None:
-            raise UsageError("save is for rows of files: for a table, write `kept`")
-        self._source.save(os.fspath(path), self.mask)
+        self._files("save").save(os.fspath(path), self.mask)
+
+    def _files(self, method: str) -> _Files:
+        if self._source.files is None:
+            raise UsageError(f"{method} is for rows of files: for others, use `kept`")
+        return self._source.files
 
 
 class _Dedup(Protocol[_P]):
@@ -161,7 +184,7 @@ class _Dedup(Protocol[_P]):
 
     @overload
     def __call__(
-        self, data: _Files, /, *args: _P.args, **kwargs: _P.kwargs
+        self, data: _Paths, /, *args: _P.args, **kwargs: _P.kwargs
     ) -> Deduplicated[list[dict[str, Any]]]: ...
     @overload
     def __call__(
@@ -200,7 +223,7 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
     Deduplicated(2 kept, 1 dropped, 0 failed, threshold 0.8)
     >>> [row["stars"] for row in result.kept]
     [5, 3]
-    >>> [(row.key, row.kept, row.similarity) for row in result.iter_dropped()]
+    >>> [(row.key, row.kept, row.similarity) for row in result.dropped]
     [('b', 'a', 1.0)]
     """
     if options.content is None:
@@ -218,20 +241,28 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
             settings = store.settings
             check_against(options, settings, store.path)
             rule.check(settings, str(store.path))
-        reading = RecordOptions(
-            settings.shingling.of_sets,
-            options.key,
-            options.text or "text",
-            options.set or "set",
-            auto_key=True,
+        reading = replace(
+            _reading(options, settings),
             metadata=bool(options.ranked_by),
             metadata_fields=reference.outermost(options.ranked_by),
-            naming="{}=",
-            limits=options.limits,
             whole=True,
         )
         source = _source_of(data, reading)
         return _decided(source, settings, options, settings.threshold, store)
+
+
+def _reading(options: DataOptions, settings: Settings) -> RecordOptions:
+    """How rows, or those of a reference, become documents."""
+    return RecordOptions(
+        settings.shingling.of_sets,
+        options.key,
+        options.text or "text",
+        options.set or "set",
+        auto_key=True,
+        metadata=False,
+        naming="{}=",
+        limits=options.limits,
+    )
 
 
 @contextmanager
@@ -246,12 +277,7 @@ def _reference(
         with reference.database(os.fspath(known), rule, settings, TIMEOUT, limits) as found:
             yield found
     else:
-        of_sets = settings.shingling.of_sets
-        fields = options.key, options.text or "text", options.set or "set"
-        reading = RecordOptions(
-            of_sets, *fields, auto_key=True, metadata=False, naming="{}=", limits=limits
-        )
-        batches = _source_of(known, reading).batches()
+        batches = _source_of(known, _reading(options, settings)).batches()
         with reference.temporary_store(rule.temporary(settings), limits) as store:
             job = Job(store, options.workers, options.on_failure, numbered=True)
             yield reference.indexed(job, batches, "against")
@@ -274,7 +300,7 @@ def _decided(
             options.on_failure(failure)
 
     masks = [np.zeros(0, dtype=bool)]
-    dropped: list[DroppedRow] = []
+    dropped = Dropped()
     rule = Rule.of(options, threshold)
     with ExitStack() as stack:
         temporary = reference.temporary_store(rule.temporary(settings), options.limits)
@@ -288,7 +314,7 @@ def _decided(
             if outcome.origin is not None:
                 masks.append(np.zeros(len(outcome.origin.numbers), dtype=bool))
                 masks[-1][outcome.kept] = True
-                dropped += filter(None, outcome.dropped)
+                dropped.extend(filter(None, outcome.dropped))
     mask = np.concatenate(masks)
     return Deduplicated(threshold, mask, failed, dropped, source, settings, options)
 
@@ -328,35 +354,18 @@ def _source_of(rows: Any, reading: RecordOptions) -> _Source:
         names = [name for name in rows.columns if isinstance(name, str)]
         reading.check_columns(names)
         own = reading.own_fields(names)
-        read = rows[[name for name in names if name in own]]
-        records = partial(type(rows).to_dict, orient="records")
-        return _of_table(read, reading, rows.__getitem__, type(rows), records)
+        return _of_table(rows[[name for name in names if name in own]], reading, rows.__getitem__)
     if library == "polars" and hasattr(rows, "filter"):
-        records = partial(type(rows).iter_rows, named=True)
-        return _of_table(rows, reading, rows.filter, type(rows), records)
+        return _of_table(rows, reading, rows.filter)
     if library == "datasets" and hasattr(rows, "select"):
-
-        def select(mask: Mask) -> Any:
-            return rows.select(np.flatnonzero(mask))
-
-        return _of_table(rows, reading, select, type(rows).from_dict, iter)
+        return _of_table(rows, reading, lambda mask: rows.select(np.flatnonzero(mask)))
     if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
         pa = formats.arrow()
-        from lshdb.sources import arrow_rows
+        from lshdb.sources.arrow_rows import table_reader
 
-        table = rows if isinstance(rows, pa.Table) else arrow_rows.table_reader(rows).read_all()
-
-        found = _of_table(
-            table,
-            reading,
-            lambda mask: table.filter(pa.array(mask)),
-            pa.table,
-            lambda kept: chain.from_iterable(map(arrow_rows.records, kept.to_batches())),
-        )
-        if "duckdb" in library:
-            made = import_module("duckdb").from_arrow
-            found = replace(found, take=lambda mask: made(table.filter(pa.array(mask))))
-        return found
+        table = table_reader(rows).read_all()
+        form = import_module("duckdb").from_arrow if "duckdb" in library else pa.table
+        return _of_table(table, reading, lambda mask: form(table.filter(pa.array(mask))))
     if isinstance(rows, Iterable) and not isinstance(rows, Mapping | bytes):
         return _of_dicts(list(rows), reading)
     raise UsageError(
@@ -365,21 +374,15 @@ def _source_of(rows: Any, reading: RecordOptions) -> _Source:
     )
 
 
-def _of_table(
-    read: Any,
-    reading: RecordOptions,
-    take: Callable[[Mask], Any],
-    listing: Callable[[dict[str, list[Any]]], Any],
-    records: Callable[[Any], Iterable[dict[str, Any]]],
-) -> _Source:
-    """The source of a table that Arrow reads; `records` gives the rows of a taken one as dicts."""
+def _of_table(read: Any, reading: RecordOptions, take: Callable[[Mask], Any]) -> _Source:
+    """The source of a table that Arrow reads."""
     formats.arrow()
     from lshdb.sources.arrow_rows import document_batches, table_batches
 
     def batches() -> Iterator[Batch]:
         return document_batches(table_batches(read, reading), _NAME, reading)
 
-    return _Source(batches, take, listing, lambda mask: iter(records(take(mask))))
+    return _Source(batches, take)
 
 
 def _of_dicts(rows: list[Any], reading: RecordOptions) -> _Source:
@@ -388,31 +391,15 @@ def _of_dicts(rows: list[Any], reading: RecordOptions) -> _Source:
             raise UsageError(f"{_NAME} {number} is a {type(row).__name__}, not a dict")
 
     def batches() -> Iterator[Batch]:
-        for start in range(0, len(rows), _ROWS):
-            some = rows[start : start + _ROWS]
-            origin = Origin(_NAME, range(start + 1, start + len(some) + 1), in_file=False)
+        for part in arrays.chunks(len(rows), _ROWS):
+            some = rows[part]
+            origin = Origin(_NAME, range(part.start + 1, part.start + len(some) + 1), in_file=False)
             documents = Collector(reading, origin)
             for index, row in enumerate(some):
                 documents.take(index, dict(row))
             yield documents.batch()
 
-    return _listed(batches, lambda mask: compress(rows, mask.tolist()))
-
-
-def _listed(
-    batches: Callable[[], Iterator[Batch]],
-    each: Callable[[Mask], Iterator[dict[str, Any]]],
-    save: Callable[[str, Mask], None] | None = None,
-) -> _Source:
-    """The source of rows that come back as dicts."""
-    return _Source(batches, lambda mask: [*each(mask)], _dicts, each, save)
-
-
-def _dicts(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-# files
+    return _Source(batches, lambda mask: [*compress(rows, mask.tolist())])
 
 
 def _of_files(given: Sequence[Any], reading: RecordOptions) -> _Source:
@@ -439,24 +426,5 @@ def _of_files(given: Sequence[Any], reading: RecordOptions) -> _Source:
                 "Database.dedup_files compares rows with what a database has"
             )
         reader.head(path)
-
-    def selected(mask: Mask) -> Iterator[tuple[Origin, list[int]]]:
-        first = 0
-        for batch in replace(reader, only_rows=True).batches(paths):
-            if batch.origin is not None:
-                yield batch.origin, np.flatnonzero(mask[first : first + batch.count]).tolist()
-                first += batch.count
-
-    def each(mask: Mask) -> Iterator[dict[str, Any]]:
-        rows = (sinks.rows_of(origin).records(indices) for origin, indices in selected(mask))
-        return chain.from_iterable(rows)
-
-    def save(path: str, mask: Mask) -> None:
-        if os.path.exists(path) and any(os.path.samefile(path, one) for one in paths):
-            raise UsageError(f"{path} is one of the files that are read: save to another one")
-        tables = [kept_rows.Table(one, one) for one in paths]
-        with kept_rows.KeptRows(tables, path, reader) as rows:
-            for origin, indices in selected(mask):
-                rows.write(origin, indices)
-
-    return _listed(lambda: replace(reader).batches(paths), each, save)
+    files = _Files(paths, reader)
+    return _Source(lambda: replace(reader).batches(paths), lambda mask: [*files.each(mask)], files)

@@ -185,6 +185,16 @@ class Matches(Tabular, list[Match]):
         return html_table(list(self.columns), islice(self.rows(), _SHOWN), len(self))
 
 
+class Dropped(Tabular, list[DroppedRow]):
+    """Dropped rows: a list, and a table without their metadata and passages."""
+
+    columns = dict.fromkeys(DROPPED, object)
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """The rows of the table: a value per column for each dropped row."""
+        return map(_dropped, self)
+
+
 def matches_of(found: Iterable[Match], containment: bool, fields: Sequence[str]) -> Matches:
     """The matches of a query with or without containment, and with fields of metadata."""
     return Matches(found, with_fields(match_columns(containment=containment), fields))

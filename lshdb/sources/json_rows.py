@@ -244,7 +244,7 @@ def _element_lines(text: Iterator[bytes]) -> Iterator[bytes]:
                 in_string = not in_string
             elif in_string or last not in _SIGNS:
                 continue
-            elif before == b"," and last in b",]}" or before + last == b"[,":
+            elif (before == b"," and last in b",]}") or before + last == b"[,":
                 yield bytes(data[: at - 1])
                 raise InputError(f"element {number}: not JSON: expecting value")
             elif last != b",":

@@ -27,7 +27,7 @@ def dedup(texts: list[str], limits: Limits, **options: Any) -> Deduplicated[Any]
 
 
 def dropped(result: Deduplicated[Any]) -> dict[int, int]:
-    found = {int(row.key): int(row.kept) for row in result.iter_dropped()}
+    found = {int(row.key): int(row.kept) for row in result.dropped}
     assert [not kept for kept in result.mask] == [
         number in found for number in range(len(result.mask))
     ]
@@ -58,7 +58,7 @@ def test_a_row_is_dropped_that_a_kept_one_contains(texts: list[str], limits: Lim
     found = dropped(result)
     assert found.keys() == {one for one in within if within[one]}
     assert all(kept in within[one] and kept not in found for one, kept in found.items())
-    for row in result.iter_dropped():
+    for row in result.dropped:
         one, kept = int(row.key), int(row.kept)
         assert row.similarity == oracles.jaccard(sets[one], sets[kept])
         assert (row.exact, row.identical) == (True, texts[one] == texts[kept])
@@ -81,7 +81,7 @@ def test_a_row_is_dropped_that_copies_from_a_kept_one(
     found = dropped(result)
     assert found.keys() == {number for number, others in reasons.items() if others}
     assert all(other in reasons[number] for number, other in found.items())
-    for row in result.iter_dropped():
+    for row in result.dropped:
         check_passage(row, texts, size)
     alone = dropped(dedup(texts, limits, rule=f"copied:{size}", drop_all=True))
     assert alone.keys() == {

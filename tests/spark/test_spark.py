@@ -220,7 +220,7 @@ def dropped_of(
     name = "set" if settings.get("shingle") == "set" else "text"
     given = [{"id": key, name: content} for key, content in sorted(documents.items())]
     found = lshdb.dedup(given, keep=keep, workers=0, **settings)
-    return {one.key: (one.kept, one.similarity) for one in found.iter_dropped()}
+    return {one.key: (one.kept, one.similarity) for one in found.dropped}
 
 
 def test_chains_are_decided_as_on_one_machine(spark: SparkSession) -> None:

@@ -163,7 +163,7 @@ def deduplicating() -> None:
         began = time.perf_counter()
         found = lshdb.dedup(rows, shingle=kind, threshold=0.8)
         seconds = time.perf_counter() - began
-        dropped[kind] = {row.key: row for row in found.iter_dropped()}
+        dropped[kind] = {row.key: row for row in found.dropped}
         print(f"{kind}: {len(dropped[kind]):,} of {len(rows):,} dropped in {seconds:.0f} s")
     only = sorted(dropped["code:6"].keys() - dropped["word:3"].keys(), key=int)
     print(f"only by tokens: {len(only):,}")
