@@ -15,9 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.ingest.reference import Reference
+from lshdb.ingest.reference import Group, Reference
 from lshdb.model import DroppedRow
-from lshdb.search.similarity import shared_by_pairs
 from lshdb.shingling.arrays import IntArray, bounded, chunks_of, expand_ranges, sizes_of
 from lshdb.shingling.content import from_stored
 from lshdb.shingling.hashing import Hashes, secret_seed
@@ -122,27 +121,21 @@ class Codes:
     def _verified(
         self, sets: Shingles, holder: IntArray, number: IntArray, waiting: WaitingDocuments
     ) -> Iterator[tuple[int, int, float, str]]:
-        sizes = sizes_of(sets.offsets)
         order = np.lexsort((number, holder))
         pairs = zip(holder[order].tolist(), number[order].tolist(), strict=True)
         documents = waiting.contents(number[order].tolist())
         both = ((*pair, content) for pair, content in zip(pairs, documents, strict=True))
         for some in bounded(both, lambda one: len(one[2]), waiting.limits.text_batch):
-            others, _, texts = zip(*some, strict=True)
-            its = self.shingles(texts)
-            its_sizes = sizes_of(its.offsets)
-            offsets = np.concatenate([sets.offsets[:-1], its.offsets[:-1] + len(sets.hashes)])
-            one = np.array(others)
-            shared = shared_by_pairs(
-                np.concatenate([sets.hashes, its.hashes]),
-                offsets,
-                np.concatenate([sizes, its_sizes]),
-                one,
-                np.arange(len(texts)) + len(sizes),
-            )
-            similarity = shared / np.maximum(sizes[one], 1)
-            for index in np.flatnonzero(shared == its_sizes).tolist():
-                yield some[index][0], some[index][1], float(similarity[index]), texts[index]
+            its = self.shingles([text for *_, text in some])
+            for index, (one, other, text) in enumerate(some):
+                larger, smaller = _set(sets, one), _set(its, index)
+                if (larger.take(larger.searchsorted(smaller), mode="clip") == smaller).all():
+                    yield one, other, len(smaller) / len(larger), text
+
+
+def _set(sets: Shingles, index: int) -> Hashes:
+    """One of some sets."""
+    return sets.hashes[sets.offsets[index] : sets.offsets[index + 1]]
 
 
 def decisions(
@@ -165,35 +158,39 @@ def decisions(
     Yields:
         Some of them, with numbers as keys, and whether a reference contains them.
     """
-    for reference in references:
-        for keys, stored, metadata in reference.documents(fields):
-            own = np.full(len(keys), -1)
-            rows = []
-            for index, number, similarity, content in codes.contained(
-                stored, own, waiting, all_of=False
-            ):
-                key = keys[index]
-                if codes.dropped[number] or reference.ignores(number, content, key):
-                    continue
-                codes.dropped[number] = True
-                kept, (file, line) = reference.kept(key)
-                its = metadata[index]
-                identical = content == stored[index]
-                found = str(number), None, None, kept, file, line, similarity, True, identical
-                rows.append(DroppedRow(*found, None, its))
-            yield rows, True
-    for some in bounded(waiting.in_order(), lambda one: len(one[1]), waiting.limits.text_batch):
-        numbers, texts = zip(*some, strict=True)
+    for reference, (names, stored, metadata), own in _all(waiting, references, fields):
         rows = []
+        both_ways = drop_all and reference is None
         for index, number, similarity, content in codes.contained(
-            texts, np.array(numbers), waiting, all_of=drop_all
+            stored, own, waiting, all_of=both_ways
         ):
-            one, other = str(number), str(numbers[index])
-            how = similarity, True, content == texts[index]
-            if drop_all:
-                rows.append(DroppedRow(other, None, None, one, None, None, *how))
-            elif codes.dropped[numbers[index]] or codes.dropped[number]:
+            (kept, (file, line)), one = names[index], str(number)
+            how = similarity, True, content == stored[index]
+            if both_ways:
+                rows.append(DroppedRow(kept, None, None, one, None, None, *how))
+            elif codes.dropped[number] or (
+                codes.dropped[own[index]]
+                if reference is None
+                else reference.ignores(number, content, kept)
+            ):
                 continue
             codes.dropped[number] = True
-            rows.append(DroppedRow(one, None, None, other, None, None, *how))
-        yield rows, False
+            both = one, None, None, kept, file, line
+            rows.append(DroppedRow(*both, *how, None, metadata[index]))
+        yield rows, reference is not None
+
+
+def _all(
+    waiting: WaitingDocuments, references: Iterable[Reference], fields: Sequence[str]
+) -> Iterator[tuple[Reference | None, Group, IntArray]]:
+    """All documents that may contain others, some at a time, and their numbers.
+
+    First those of references, whose numbers are -1, then the waiting ones.
+    """
+    for reference in references:
+        for found in reference.documents(fields):
+            yield reference, found, np.full(len(found[0]), -1)
+    for some in bounded(waiting.in_order(), lambda one: len(one[1]), waiting.limits.text_batch):
+        numbers, texts = zip(*some, strict=True)
+        names = [(str(number), (None, None)) for number in numbers]
+        yield None, (names, texts, [None] * len(texts)), np.array(numbers)

@@ -32,7 +32,7 @@ from lshdb.errors import UsageError, warn_of_limit
 from lshdb.ingest.batches import Item, Job, signed, without_number
 from lshdb.ingest.cutting import Cutting
 from lshdb.ingest.parts import SignedPart
-from lshdb.ingest.writing import Writer, asked_about
+from lshdb.ingest.writing import Writer, joined
 from lshdb.model import AddReport, CopiedPassage, DroppedRow
 from lshdb.options import RowsOptions, RuleOptions
 from lshdb.search.limits import dedup_cut, reference_cut
@@ -49,12 +49,12 @@ from lshdb.search.similarity import (
 from lshdb.shingling.arrays import IntArray
 from lshdb.sketching.banding import bucket_codes
 from lshdb.sketching.settings import Settings
-from lshdb.sources.batch import Batch, Origin, Where
+from lshdb.sources.batch import Origin, Where
 from lshdb.sources.metadata import picked
 from lshdb.sources.sinks import rows_of
 from lshdb.store import late
 from lshdb.store.lookups import StoreReader
-from lshdb.store.store import KnownDocument, Store
+from lshdb.store.store import Store
 
 _LINE_BITS = 40
 """Of a place for the number of a line; the others are for that of the file."""
@@ -66,7 +66,7 @@ _USUAL_RUN = 8
 """Words of the passages of an index that is suggested."""
 
 
-Screen = Callable[[Sequence[SignedPart]], tuple[list[DroppedRow | None], int]]
+Screen = Callable[[Sequence[SignedPart]], tuple[Sequence[DroppedRow | None], int]]
 """Drops documents because of others than those of the file that they go to.
 
 Returns for each document of parts why it is dropped, None for the others; and how many of the
@@ -241,8 +241,8 @@ class Places:
     def __post_init__(self) -> None:
         self._files: dict[str | None, int] = {None: 0}
         self._names: list[str | None] = [None]
-        self._new = array("q")
-        self._replaced: dict[int, int] = {}  # documents of lower doc_ids
+        self._places = array("q")
+        self._replaced = dict[int, int]()  # of lower doc_ids
 
     def add(self, doc_id: int, where: Where) -> None:
         """Note where a document is from."""
@@ -250,26 +250,109 @@ class Places:
         # A text file is its own key, and the names of millions take room.
         place = 0 if file is None else _OWN_KEY
         if line is not None:
-            if file not in self._files:
-                self._files[file] = len(self._names)
-                self._names.append(file)
-            place = self._files[file] << _LINE_BITS | line
-        if doc_id < self.first:
+            number = self._files.setdefault(file, len(self._names))
+            self._names += [file] if number == len(self._names) else []
+            place = number << _LINE_BITS | line
+        if doc_id >= self.first:
+            self._places.extend([0] * (doc_id - self.first - len(self._places)))  # of others
+            self._places.append(place)
+        else:
             self._replaced[doc_id] = place
-            return
-        self._new.extend([0] * (doc_id - self.first - len(self._new)))  # added by others
-        self._new.append(place)
 
     def where(self, doc_id: int, key: str) -> Where:
         """Where a document is from; without a file and a line if it is not of this run."""
         index = doc_id - self.first
-        place = self._replaced.get(doc_id, 0)
-        if 0 <= index < len(self._new):
-            place = self._new[index]
+        place = (
+            self._places[index] if 0 <= index < len(self._places) else self._replaced.get(doc_id, 0)
+        )
         if place == _OWN_KEY:
             return key, None
         line = place & (1 << _LINE_BITS) - 1
         return self._names[place >> _LINE_BITS], line or None
+
+
+def both_fields(
+    fields: Sequence[str], own: str | None, its: str | None
+) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """The fields of the metadata of a dropped row and of the kept one; None if none is wanted."""
+    return (picked(own, fields), picked(its, fields)) if fields else (None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """The documents of a batch.
+
+    Attributes:
+        part: all of them.
+        asked: their signatures and stored forms.
+        where: each is from.
+    """
+
+    part: SignedPart
+    asked: QueryBatch
+    where: list[Where]
+
+    @classmethod
+    def of(cls, parts: Sequence[SignedPart], settings: Settings) -> Documents:
+        """The documents of parts, signed by these settings."""
+        return cls(*joined(parts, settings), [one for part in parts for one in part.batch.where()])
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a document is dropped.
+
+    Attributes:
+        doc_id: of the kept document.
+        similarity: to that.
+        exact: whether the similarity is exact.
+        identical: whether both have the same content.
+        passage: the longest that both share, by the rule `copied`.
+    """
+
+    doc_id: int
+    similarity: float
+    exact: bool
+    identical: bool
+    passage: CopiedPassage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Documents with which others are compared.
+
+    Attributes:
+        places: where they are from; None for those of a database.
+        numbered: whether their keys have a number before them.
+        fields: of metadata, which dropped rows have.
+    """
+
+    places: Places | None
+    numbered: bool
+    fields: Sequence[str]
+
+    def named(self, doc_id: int, key: str) -> tuple[str, Where]:
+        """The key of a document, from the one that is stored, and where it is from."""
+        name = without_number(key) if self.numbered else key
+        return name, (None, None) if self.places is None else self.places.where(doc_id, name)
+
+    def rows(
+        self, reader: StoreReader, documents: Documents, found: Sequence[tuple[int, Reason]]
+    ) -> Iterator[tuple[int, DroppedRow]]:
+        """The dropped ones of some documents, with their indices, from the reasons for it."""
+        doc_ids = np.unique(np.array([one.doc_id for _, one in found], dtype=np.int64))
+        stored = reader.metadata_of(doc_ids) if self.fields else repeat(None)
+        columns = zip(doc_ids.tolist(), reader.keys_of(doc_ids), stored, strict=False)
+        kept = {doc_id: (self.named(doc_id, key), its) for doc_id, key, its in columns}
+        names, own = documents.part.batch.keys, documents.part.batch.metadata
+        for row, one in found:
+            (name, there), its = kept[one.doc_id]
+            both = names[row], *documents.where[row], name, *there
+            how = one.similarity, one.exact, one.identical
+            yield (
+                row,
+                DroppedRow(*both, *how, *both_fields(self.fields, own[row], its), one.passage),
+            )
 
 
 @dataclass(eq=False)
@@ -279,8 +362,7 @@ class _Deciding:
     Attributes:
         store: to which they are added.
         rule: which are kept.
-        numbered: whether keys may be repeated: they are stored with a number before them. The file
-            must then be used by this process only.
+        numbered: whether keys are stored with a number before them.
         cut: how many were kept so far although compared with only a part of a bucket.
     """
 
@@ -290,6 +372,7 @@ class _Deciding:
 
     def __post_init__(self) -> None:
         self._places = Places(self.store.last_doc_id() + 1)
+        self._known = Known(self._places, self.numbered, self.rule.fields)
         self.cut = 0
 
     def write(
@@ -304,129 +387,57 @@ class _Deciding:
             database has it already; and with the index of the document that is the reason, earlier
             ones that are dropped now, or with that of each document what is cut out of it.
         """
-        store, documents = self.store, asked_about(parts, self.store.settings)
-        keys = [*chain.from_iterable(part.keys for part in parts)]
-        metadata = [*chain.from_iterable(part.batch.all_metadata() for part in parts)]
-        where = [*chain.from_iterable(part.batch.where() for part in parts)]
-        known: dict[str, KnownDocument] = {}
-        if not self.numbered:
-            known = store.known(list(dict.fromkeys(keys)))
-        dropped = list(screened)
-        own = [known[key].doc_id if key in known else -1 for key in keys]
-        undecided = np.array([one is None for one in dropped], dtype=np.bool_)
-        kept = Kept(store, documents, self.rule, own, undecided)
+        store, rule = self.store, self.rule
+        documents = Documents.of(parts, store.settings)
+        keys, digests = documents.part.keys, documents.part.digests
+        known = {} if self.numbered else store.known([*dict.fromkeys(keys)])
+        versions = {key: (one.doc_id, one.digest) for key, one in known.items()}
+        none = -1, b""
+        own = [versions.get(key, none)[0] for key in keys]
+        undecided = np.array([one is None for one in screened], dtype=np.bool_)
+        kept = Kept(store, documents.asked, rule, own, undecided)
         if not self.numbered and store.last_decision():
-            kept.part([*zip(keys, documents.digests, strict=True)])
-        versions = dict(known)
-        written: list[int] = []
-        similar: list[tuple[int, _Reason]] = []
-        earlier: list[tuple[int, _Reason]] = []
-        cuts: list[tuple[int, _Reason]] = []
+            kept.part([*zip(keys, digests, strict=True)])
         next_id = store.last_doc_id() + 1
-        for row, (key, digest) in enumerate(zip(keys, documents.digests, strict=True)):
-            if dropped[row] is not None:
-                continue
-            version = versions.get(key)
-            if version is not None and version.digest == digest:
-                similar.append((row, _Reason(version.doc_id, 1.0, True, True, version)))
-                versions[key] = replace(version, metadata=metadata[row])
+        written: list[int] = []
+        similar: list[tuple[int, Reason]] = []
+        cuts: list[tuple[int, Reason]] = []
+        earlier: list[tuple[int, Reason]] = []
+        for row in np.flatnonzero(undecided).tolist():
+            key, digest = keys[row], digests[row]
+            doc_id, before = versions.get(key, none)
+            if digest == before:  # only its metadata may be new
+                similar.append((row, Reason(doc_id, 1.0, True, True)))
                 written.append(row)
                 continue
-            reason = kept.most_similar(row, -1 if version is None else version.doc_id)
-            if reason is not None and self.rule.cutting is not None:
+            reason = kept.most_similar(row, doc_id)
+            if reason is not None and rule.cutting is not None:
                 cuts += ((row, one) for one in kept.copied(row, reason))
             elif reason is not None:
                 similar.append((row, reason))
-                if not self.rule.drop_all:
+                if not rule.drop_all:
                     continue
                 earlier += ((row, one) for one in kept.others(row))
-            doc_id = next_id if version is None else version.doc_id
-            self.cut += kept.keep(row, doc_id, replaces=version is not None)
-            self._places.add(doc_id, where[row])
-            next_id += version is None
-            versions[key] = KnownDocument(doc_id, digest, metadata[row])
+            is_new = doc_id < 0
+            if is_new:
+                doc_id, next_id = next_id, next_id + 1
+            self.cut += kept.keep(row, doc_id, replaces=not is_new)
+            self._places.add(doc_id, documents.where[row])
+            versions[key] = doc_id, digest
             written.append(row)
-        batches = [part.batch for part in parts]
-        batch = Batch(
-            [keys[row] for row in written],
-            metadata=[metadata[row] for row in written],
-            failures=[*chain.from_iterable(one.failures for one in batches)],
-            replaced=sum(one.replaced for one in batches),
-        )
-        stored = [documents.stored[row] for row in written if documents.stored]
-        digests = [documents.digests[row] for row in written]
-        signatures = documents.signed.take(np.array(written, dtype=np.int64))
         writer = Writer(store)
-        stored_before = {key: known[key] for key in batch.keys if key in known}
-        writer.write(SignedPart(batch, stored, digests, signatures), stored_before)
+        writer.write(documents.part.take(written))
         writer.finish()
-        for row, one in self._dropped_rows(similar, keys, metadata, where):
-            dropped[row] = one
+        rows = dict(self._known.rows(store, documents, similar))
+        dropped = [one or rows.get(row) for row, one in enumerate(screened)]
+        also = [*self._known.rows(store, documents, cuts)]
         names = store.keys_of(np.array([one.doc_id for _, one in earlier], dtype=np.int64))
-        also = [
-            (
-                row,
-                DroppedRow(
-                    *(without_number(name), None, None, without_number(keys[row]), None, None),
-                    *(one.similarity, one.exact, one.identical),
-                    passage=one.passage,
-                ),
-            )
-            for name, (row, one) in zip(names, earlier, strict=True)
-        ]
-        also += self._dropped_rows(cuts, keys, metadata, where)
+        for name, (row, one) in zip(names, earlier, strict=True):
+            both = without_number(name), None, None, documents.part.batch.keys[row], None, None
+            how = one.similarity, one.exact, one.identical
+            also.append((row, DroppedRow(*both, *how, passage=one.passage)))
         skipped = len(keys) - len(written)
         return replace(writer.report, skipped=skipped), dropped, also
-
-    def _dropped_rows(
-        self,
-        similar: Sequence[tuple[int, _Reason]],
-        keys: Sequence[str],
-        metadata: Sequence[str | None],
-        where: Sequence[Where],
-    ) -> Iterator[tuple[int, DroppedRow]]:
-        """The rows of a batch that are dropped, when the kept ones are written."""
-        fields, of_key = self.rule.fields, without_number if self.numbered else str
-        doc_ids = np.unique(np.array([one.doc_id for _, one in similar], dtype=np.int64))
-        names = dict(zip(doc_ids.tolist(), map(of_key, self.store.keys_of(doc_ids)), strict=True))
-        stored = self.store.metadata_of(doc_ids) if fields else repeat(None)
-        of_kept = dict(zip(names, stored, strict=False))
-        for row, one in similar:
-            name, version = names[one.doc_id], one.version
-            (file, line), (kept_file, kept_line) = where[row], self._places.where(one.doc_id, name)
-            its = of_kept[one.doc_id] if version is None else version.metadata
-            how = one.similarity, one.exact, one.identical
-            others = *both_fields(fields, metadata[row], its), one.passage
-            key = of_key(keys[row])
-            yield row, DroppedRow(key, file, line, name, kept_file, kept_line, *how, *others)
-
-
-def both_fields(
-    fields: Sequence[str], own: str | None, its: str | None
-) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-    """The fields of the metadata of a dropped row and of the kept one; None if none is wanted."""
-    return (picked(own, fields), picked(its, fields)) if fields else (None, None)
-
-
-@dataclass(frozen=True, slots=True)
-class _Reason:
-    """Why a document is dropped.
-
-    Attributes:
-        doc_id: of the kept document.
-        similarity: to that.
-        exact: whether the similarity is exact.
-        identical: whether both have the same content.
-        version: the stored version of its key, if it has the same content; else None.
-        passage: the longest that both share, by the rule `copied`.
-    """
-
-    doc_id: int
-    similarity: float
-    exact: bool
-    identical: bool
-    version: KnownDocument | None = None
-    passage: CopiedPassage | None = None
 
 
 @dataclass(eq=False)
@@ -521,7 +532,7 @@ class Kept:
         bands = keys.shape[1]
         return np.repeat(filled, bands), bucket_codes(np.arange(bands), keys).ravel()
 
-    def most_similar(self, number: int, own: int) -> _Reason | None:
+    def most_similar(self, number: int, own: int) -> Reason | None:
         """The kept document that a new one is dropped for; None to keep the new one.
 
         Its `own` doc_id is that of its old version, which does not count; -1 if there is none.
@@ -550,7 +561,7 @@ class Kept:
             self._equal[same] = other
         return self._reason(number, other, -similarity)
 
-    def others(self, number: int) -> list[_Reason]:
+    def others(self, number: int) -> list[Reason]:
         """Every kept document that a new one is similar to, and how similar it is to that."""
         same, different = self._same[number], self._different.get(number, set())
         similar = self._similar.get(same, {})
@@ -570,7 +581,7 @@ class Kept:
             for other, its in of_each
         ]
 
-    def copied(self, number: int, reason: _Reason) -> Iterator[_Reason]:
+    def copied(self, number: int, reason: Reason) -> Iterator[Reason]:
         """For each passage that a new document copies a reason, one to drop it being known."""
         same, copied = self._same[number], self._copied
         assert copied is not None, "the rule compares passages"
@@ -579,14 +590,14 @@ class Kept:
             for passage in copied.passages.get((same, self._same[other]), ()):
                 yield replace(reason, doc_id=self._doc_id[other], passage=passage)
 
-    def _reason(self, number: int, other: int, similarity: float) -> _Reason:
+    def _reason(self, number: int, other: int, similarity: float) -> Reason:
         same, its = self._same[number], self._same[other]
         passage = None
         if self._copied is not None:
             if (same, its) not in self._copied.passages:  # equal to one that was compared
                 self._compare({same: {other}})
             passage = max(self._copied.passages[same, its], key=attrgetter("words"))
-        return _Reason(self._doc_id[other], similarity, self._exact, same == its, passage=passage)
+        return Reason(self._doc_id[other], similarity, self._exact, same == its, passage=passage)
 
     def ignore(self, number: int, doc_ids: Iterable[int]) -> None:
         """Take some documents for no reason to drop a new one."""

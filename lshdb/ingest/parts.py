@@ -1,7 +1,10 @@
 """Parts of a batch: documents that are digested and signed together."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
 
 from lshdb.shingling.content import digest, encoded
 from lshdb.shingling.shingling import Content
@@ -9,6 +12,7 @@ from lshdb.sketching.settings import Settings
 from lshdb.sketching.signing import Signed, sign
 from lshdb.sources.batch import Batch
 
+T = TypeVar("T")
 Made = tuple[Sequence[str], Sequence[bytes], Signed | None]
 """The stored forms of documents, their digests of 16 bytes, and their signatures if wanted."""
 
@@ -35,6 +39,19 @@ class SignedPart:
     def keys(self) -> Sequence[str]:
         """The keys under which the documents are stored, in order."""
         return self.numbered or self.batch.keys
+
+    def take(self, indices: Sequence[int]) -> "SignedPart":
+        """Some of the documents, which are signed; all that was counted while reading stays."""
+        assert self.signed is not None
+        metadata = self.batch.all_metadata()
+
+        def some(column: Sequence[T]) -> list[T]:
+            return [column[index] for index in indices] if column else []
+
+        batch = replace(self.batch, keys=some(self.batch.keys), metadata=some(metadata))
+        lanes = self.signed.take(np.array(indices, dtype=np.int64))
+        of_each = some(self.stored), some(self.digests)
+        return SignedPart(batch, *of_each, lanes, some(self.numbered))
 
 
 def made_of(settings: Settings, item: tuple[Sequence[Content], bool]) -> Made:

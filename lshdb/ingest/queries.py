@@ -60,7 +60,7 @@ def _answered(
                     state = snapshot(store, query.where, query.parameters)
                     reader, condition = stack.enter_context(state)
                     keep = None if condition is None else condition.matching
-                    asked = writing.asked_about(parts, replace(reader.settings, passages=0))
+                    _, asked = writing.joined(parts, replace(reader.settings, passages=0))
                     given.append(answers(reader, query, asked, keep))
                 keys = chain.from_iterable(part.keys for part in parts)
                 for key, *answered in zip(keys, *given, strict=True) if given else ():

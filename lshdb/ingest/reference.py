@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lshdb.errors import InputError, SettingsMismatch
-from lshdb.ingest import add, batches, dedup, writing
+from lshdb.ingest import add, batches, dedup
 from lshdb.ingest.parts import SignedPart
 from lshdb.limits import Limits
 from lshdb.model import AddReport, DroppedRow
@@ -27,6 +27,9 @@ from lshdb.store.store import Store
 
 Without = Callable[[Sequence[str], Sequence[bytes]], list[set[str]]]
 """Finds for the keys and digests of documents the keys of stored ones to ignore for each."""
+
+Group = tuple[Sequence[tuple[str, batch.Where]], Sequence[str], Sequence[dict[str, Any] | None]]
+"""The keys of some documents and where they are from, their stored forms, and wanted metadata."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,10 @@ class Reference:
     places: dedup.Places | None = None
     without: Without | None = None
 
+    def known(self, fields: Sequence[str]) -> dedup.Known:
+        """What is known of its documents."""
+        return dedup.Known(self.places, self.places is not None, fields)
+
     def check(self, settings: Settings) -> None:
         """SettingsMismatch if its signatures are made differently from those of a database."""
         own = self.store.settings
@@ -60,7 +67,7 @@ class Reference:
 
     def similar(
         self, settings: Settings, rule: dedup.Rule, parts: Sequence[SignedPart]
-    ) -> tuple[list[DroppedRow | None], int]:
+    ) -> tuple[Sequence[DroppedRow | None], int]:
         """Drop documents similar to one of the reference; see `lshdb.ingest.dedup.Screen`.
 
         Args:
@@ -68,68 +75,44 @@ class Reference:
             rule: which documents are similar.
             parts: the documents.
         """
-        found: list[DroppedRow | None] = []
-        unsure = 0
-        keys = [key for part in parts for key in part.batch.keys]
-        own = [one for part in parts for one in part.batch.all_metadata()]
-        where = [one for part in parts for one in part.batch.where()]
         rule = replace(rule, threshold=rule.min_similarity(settings))
         with snapshot(self.store, None, ()) as (reader, _):
             alike = reader.settings
             if not rule.copied:
                 alike = replace(alike, passages=settings.passages)
-            asked = writing.asked_about(parts, alike)
-            every = np.ones(len(keys), dtype=np.bool_)
-            kept = dedup.Kept(reader, asked, rule, [-1] * len(keys), every)
+            documents = dedup.Documents.of(parts, alike)
+            every = np.ones(len(documents.where), dtype=np.bool_)
+            kept = dedup.Kept(reader, documents.asked, rule, [-1] * len(every), every)
             if self.without is not None:
-                for number, names in enumerate(self.without(keys, asked.digests)):
+                named = self.without(documents.part.batch.keys, documents.asked.digests)
+                for row, names in enumerate(named):
                     there = self.store.known([*names]).values()
-                    kept.ignore(number, [one.doc_id for one in there])
-            for number, (key, here, its) in enumerate(zip(keys, where, own, strict=True)):
-                reason = kept.most_similar(number, -1)
-                if reason is None:
-                    found.append(None)
-                    unsure += kept.is_cut(number)
-                    continue
-                doc_id = np.array([reason.doc_id])
-                (name,), (metadata,) = reader.keys_of(doc_id), reader.metadata_of(doc_id)
-                name, (file, line) = self.kept(name)
-                found.append(
-                    DroppedRow(
-                        *(key, *here, name, file, line),
-                        *(reason.similarity, reason.exact, reason.identical),
-                        *dedup.both_fields(rule.fields, its, metadata),
-                        reason.passage,
-                    )
-                )
-        return found, unsure
+                    kept.ignore(row, [one.doc_id for one in there])
+            reasons = [kept.most_similar(row, -1) for row in range(len(every))]
+            unsure = sum(kept.is_cut(row) for row, one in enumerate(reasons) if one is None)
+            found = [(row, one) for row, one in enumerate(reasons) if one is not None]
+            rows = dict(self.known(rule.fields).rows(reader, documents, found))
+        return [rows.get(row) for row in range(len(every))], unsure
 
-    def documents(
-        self, fields: Sequence[str]
-    ) -> Iterator[tuple[list[str], list[str], list[dict[str, Any] | None]]]:
-        """All documents, some at a time: keys, stored forms, and fields of their metadata."""
+    def documents(self, fields: Sequence[str]) -> Iterator[Group]:
+        """All documents, some at a time, with these fields of their metadata."""
+        known = self.known(fields)
         with snapshot(self.store, None, ()) as (reader, _):
             for doc_ids, keys in reader.all_keys():
-                lengths = reader.lengths(doc_ids)
-                for part in chunks_of(lengths, reader.limits.text_batch):
+                for part in chunks_of(reader.lengths(doc_ids), reader.limits.text_batch):
                     some = doc_ids[part]
-                    metadata = [
-                        dedup.both_fields(fields, None, one)[1] for one in reader.metadata_of(some)
-                    ]
-                    yield keys[part], [*reader.contents(some)], metadata
+                    metadata = reader.metadata_of(some)
+                    yield (
+                        [*map(known.named, some.tolist(), keys[part])],
+                        [*reader.contents(some)],
+                        [dedup.both_fields(fields, None, one)[1] for one in metadata],
+                    )
 
     def ignores(self, number: int, stored: str, key: str) -> bool:
         """Whether a document of the reference is no reason to drop a waiting one."""
         if self.without is None:
             return False
         return key in self.without([str(number)], [digest(stored.encode())])[0]
-
-    def kept(self, key: str) -> tuple[str, batch.Where]:
-        """The key of a document of the reference, and where it is from."""
-        if self.places is None:
-            return key, (None, None)
-        number, key = batches.number_of(key), batches.without_number(key)
-        return key, self.places.where(number + 1, key)
 
 
 def check_there(path: str) -> None:

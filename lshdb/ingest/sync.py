@@ -10,9 +10,9 @@ moved and removed, so that several may run at once.
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 import numpy as np
 
@@ -40,12 +40,8 @@ _MANY = 100
 """Documents below a directory of which more than half are removed only if the caller says so."""
 
 
-@dataclass(slots=True)
-class _Found:
-    """A file in a directory: its path, and its state during the walk."""
-
-    path: str
-    state: FileState
+_File = tuple[str, FileState]
+"""The path of a file in a directory, and its state during the walk."""
 
 
 @dataclass(slots=True)
@@ -55,22 +51,18 @@ class _Plan:
     Attributes:
         below: the documents of files below each directory, by its path.
         known: all documents below the directories, by their keys.
-        found: the files, by their keys.
+        read: files that are new or changed, by their keys.
         moves: documents whose files have other keys now, with these.
-        removed: documents whose files are gone.
-        stale: documents whose files were read, and have no text any more.
-        read: keys of files that are new or changed.
+        gone: documents whose files are gone or have no text any more.
         unchanged: how many files are not read again.
         left: how many documents did not come from files, as far as the database knows.
     """
 
     below: dict[str, list[StoredFile]] = field(default_factory=dict)
     known: dict[str, StoredFile] = field(default_factory=dict)
-    found: dict[str, _Found] = field(default_factory=dict)
-    moves: list[tuple[StoredFile, str]] = field(default_factory=list)
-    removed: list[StoredFile] = field(default_factory=list)
-    stale: list[StoredFile] = field(default_factory=list)
-    read: list[str] = field(default_factory=list)
+    read: dict[str, _File] = field(default_factory=dict)
+    moves: list[tuple[StoredFile, str, FileState]] = field(default_factory=list)
+    gone: list[StoredFile] = field(default_factory=list)
     unchanged: int = 0
     left: int = 0
 
@@ -91,23 +83,19 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
             options.on_failure(failure)
 
     plan = _plan(store, directories, reader, failed)
-    _leave_out_dropped(store, plan, reader)
-    _find_moves(store, plan, reader)
+    _recognise(store, plan, reader)
     changes: tuple[SyncChange, ...] = ()
-    items = _items(plan, reader)
     if options.dry_run:
-        added, changes = _forecast(store, plan, items, failed)
-        moved, removed = len(plan.moves), len(plan.removed) + len(plan.stale)
+        added, changes = _forecast(store, plan, reader, failed)
+        moved, removed, refused = len(plan.moves), len(plan.gone), _refusal(plan, options)
     else:
         _refusal(plan, options)
-        removed = _apply(store, plan, [(one, None) for one in plan.removed])
-        moved = _apply(store, plan, plan.moves)
+        moved = _move(store, plan)
         writing = AddManyOptions(workers=options.workers, on_batch=options.on_batch)
         with shown(options.progress, "reading files") as report:
-            added = add_documents(store, items, writing, failed, progress=report)
-    refused = _refusal(plan, options)
-    if not options.dry_run:
-        removed += _apply(store, plan, [(one, None) for one in plan.stale])
+            added = add_documents(store, _items(plan, reader), writing, failed, progress=report)
+        refused = _refusal(plan, options)
+        removed = _remove(store, plan)
     return SyncReport(
         added.added,
         added.updated,
@@ -141,7 +129,7 @@ def _refusal(plan: _Plan, options: SyncOptions) -> str | None:
     Raises:
         InputError: the same, unless it is a dry run.
     """
-    gone = {one.doc_id for one in (*plan.removed, *plan.stale)}
+    gone = {one.doc_id for one in plan.gone}
     for path, stored in plan.below.items():
         count = sum(one.doc_id in gone for one in stored)
         if not options.remove_most and len(stored) >= _MANY and 2 * count > len(stored):
@@ -163,7 +151,7 @@ def _plan(
     on_failure: Callable[[Failure], None],
 ) -> _Plan:
     """Compare the stored documents with the files."""
-    plan = _Plan()
+    plan, found = _Plan(), dict[str, _File]()
     unread: list[str] = []
     for path in dict.fromkeys(directories):
         start = os.path.join(key_of(path, reader.rules.root), "")
@@ -179,79 +167,60 @@ def _plan(
                 unread.append(os.path.join(start, printable_path(directory[cut:]), ""))
                 continue
             key = start + printable_path(entry.path[cut:])
-            if format_of(entry.name) != "text":
-                # A file that add read with --format text remains a text file.
-                known = plan.known.get(key)
-                if known is None or known.state is None:
-                    reader.skipped_files.add("tables", entry.path, TABLE)
-                    continue
-            try:
-                state = state_of(entry.stat(follow_symlinks=False))
-            except OSError:  # gone since
+            known = plan.known.get(key)
+            # A file that add read with --format text remains a text file.
+            if format_of(entry.name) != "text" and (known is None or known.state is None):
+                reader.skipped_files.add("tables", entry.path, TABLE)
                 continue
-            if state is not None:
-                plan.found[key] = _Found(entry.path, state)
-    for key, file in plan.found.items():
-        known = plan.known.get(key)
-        if known is None or known.state != file.state or file.state.mtime_ns is None:
-            plan.read.append(key)
-        else:
-            plan.unchanged += 1
-    for key, one in plan.known.items():
-        if key in plan.found:
-            continue
-        if one.state is None:
-            plan.left += 1
-        elif not key.startswith(tuple(unread)):
-            plan.removed.append(one)
+            with suppress(OSError):  # gone since
+                state = state_of(entry.stat(follow_symlinks=False))
+                if state is not None:
+                    found[key] = entry.path, state
+    for key, file in found.items():
+        known, state = plan.known.get(key), file[1]
+        if known is None or known.state != state or state.mtime_ns is None:
+            plan.read[key] = file
+    plan.unchanged = len(found) - len(plan.read)
+    missing = [one for key, one in plan.known.items() if key not in found]
+    plan.left = sum(one.state is None for one in missing)
+    away = tuple(unread)
+    plan.gone = [one for one in missing if one.state and not one.key.startswith(away)]
     return plan
 
 
-def _find_moves(store: Store, plan: _Plan, reader: Reader) -> None:
+def _recognise(store: Store, plan: _Plan, reader: Reader) -> None:
     """Treat a new file as moved if a missing one had the same content.
 
-    Only new files with the size of a missing one are read for that.
+    One whose document was decided to be dropped is left out, unless it has changed. Only new files
+    with the size of a missing one or the key of a dropped one are read for that.
     """
-    sizes = {one.state.size for one in plan.removed if one.state is not None}
-    new = [
-        key for key in plan.read if key not in plan.known and plan.found[key].state.size in sizes
-    ]
-    if not new:
-        return
-    by_digest: dict[bytes, list[StoredFile]] = defaultdict(list)
-    for one, own in zip(plan.removed, _digests(store, plan.removed), strict=True):
-        by_digest[own].append(one)
-    # Counted when they are read again, which moved ones are not.
-    quiet = replace(reader)
-    digests = ((key, _digest_of(quiet, plan.found[key].path, key)) for key in new)
-    candidates = [(key, own) for key, own in digests if own and own in by_digest]
-    moved: dict[str, StoredFile] = {}
-    for key, own in candidates:
-        if same := by_digest[own]:
-            # Of several with the same content, rather one with the same name.
-            name = os.path.basename(key)
-            moved[key] = next((one for one in same if os.path.basename(one.key) == name), same[0])
-            same.remove(moved[key])
-    plan.moves += [(one, key) for key, one in moved.items()]
-    plan.read = [key for key in plan.read if key not in moved]
-    taken = {one.doc_id for one in moved.values()}
-    plan.removed = [one for one in plan.removed if one.doc_id not in taken]
-
-
-def _leave_out_dropped(store: Store, plan: _Plan, reader: Reader) -> None:
-    """Do not add new files whose documents were decided to be dropped, unless they have changed."""
     with store.reading():
         dropped = dropped_contents(store)
     keys = {key for key, _ in dropped}
-    quiet = replace(reader)
-    gone = set()
-    for key in plan.read:
-        if key in keys and key not in plan.known:
-            path = plan.found[key].path
-            if (key, _digest_of(quiet, path, key)) in dropped:
-                reader.skipped_files.add("dropped", path, "its document was decided to be dropped")
-                gone.add(key)
-    plan.read = [key for key in plan.read if key not in gone]
+    sizes = {one.state.size for one in plan.gone if one.state is not None}
+    missing: defaultdict[bytes, list[StoredFile]] = defaultdict(list)
+    for one, own in zip(plan.gone, _digests(store, plan.gone), strict=True):
+        missing[own].append(one)
+    quiet = replace(reader)  # they are counted when they are read again
+    moved = set()
+    for key, (path, state) in [*plan.read.items()]:
+        if key in plan.known or not (key in keys or state.size in sizes):
+            continue
+        own = _digest_of(quiet, path, key)
+        if (key, own) in dropped:
+            reader.skipped_files.add("dropped", path, "its document was decided to be dropped")
+        elif own and missing[own]:
+            # Of several with the same content, rather one with the same name.
+            name = os.path.basename(key)
+            same = [one for one in missing[own] if os.path.basename(one.key) == name]
+            before = (same or missing[own])[0]
+            missing[own].remove(before)
+            moved.add(before.doc_id)
+            plan.moves.append((before, key, state))
+        else:
+            continue
+        del plan.read[key]
+    plan.gone = [one for one in plan.gone if one.doc_id not in moved]
 
 
 @checked
@@ -306,57 +275,66 @@ def _digests(store: Store, documents: Sequence[StoredFile]) -> list[bytes]:
 
 
 def _items(plan: _Plan, reader: Reader) -> Iterator[Batch]:
-    """The documents of the files to read; documents of files without one become stale."""
-    for key in plan.read:
-        path = plan.found[key].path
+    """The documents of the files to read; documents of files without one are gone."""
+    for key, (path, _) in plan.read.items():
         items = list(reader.file(path, key))
         if items and os.path.lexists(path):
             yield from items
         elif (known := plan.known.get(key)) is not None and known.state is not None:
-            plan.stale.append(known)  # binary now, or gone since
+            plan.gone.append(known)  # binary now, or gone since
 
 
-def _apply(store: Store, plan: _Plan, changes: Sequence[tuple[StoredFile, str | None]]) -> int:
-    """Move documents to other keys, or remove them, unless another process changed them meanwhile.
-
-    Returns:
-        The number of documents.
-    """
+def _move(store: Store, plan: _Plan) -> int:
+    """Move documents to other keys, but those changed by others; return how many there are."""
     done = 0
-    for part in chunks(len(changes), _AT_ONCE):
-        some = changes[part]
+    for part in chunks(len(plan.moves), _AT_ONCE):
+        some = plan.moves[part]
         with store.writing():
-            now = {one.doc_id: one for one in store.files_of([one.doc_id for one, _ in some])}
-            same = [(one.doc_id, key) for one, key in some if now.get(one.doc_id) == one]
-            removed = sorted(doc_id for doc_id, key in same if key is None)
-            delete(store, removed)
-            taken = store.known([key for _, key in same if key is not None])
-            moved = [(doc_id, key) for doc_id, key in same if key is not None and key not in taken]
-            for doc_id, key in moved:
-                store.set_key(doc_id, key)
-            store.set_files([(key, plan.found[key].state) for _, key in moved])
-        done += len(removed) + len(moved)
+            same = _unchanged(store, [one for one, _, _ in some])
+            taken = store.known([key for _, key, _ in some])
+            moved = [one for one in some if one[0].doc_id in same and one[1] not in taken]
+            for one, key, _ in moved:
+                store.set_key(one.doc_id, key)
+            store.set_files([(key, state) for _, key, state in moved])
+        done += len(moved)
     return done
 
 
+def _remove(store: Store, plan: _Plan) -> int:
+    """Remove documents, but those changed by others; return how many there are."""
+    done = 0
+    for part in chunks(len(plan.gone), _AT_ONCE):
+        with store.writing():
+            same = sorted(_unchanged(store, plan.gone[part]))
+            delete(store, same)
+        done += len(same)
+    return done
+
+
+def _unchanged(store: Store, documents: Sequence[StoredFile]) -> set[int]:
+    """The ids of documents that are as they were when the plan was made."""
+    now = {one.doc_id: one for one in store.files_of([one.doc_id for one in documents])}
+    return {one.doc_id for one in documents if now.get(one.doc_id) == one}
+
+
 def _forecast(
-    store: Store, plan: _Plan, batches: Iterable[Batch], on_failure: Callable[[Failure], None]
+    store: Store, plan: _Plan, reader: Reader, on_failure: Callable[[Failure], None]
 ) -> tuple[AddReport, tuple[SyncChange, ...]]:
     """The planned change of each document, in the order of the keys."""
-    changes = [SyncChange("move", key, one.key) for one, key in plan.moves]
     given = [key for key in plan.read if key in plan.known]
     stored = dict(zip(given, _digests(store, [plan.known[key] for key in given]), strict=True))
-    count = Counter[str]()
-    for batch in batches:
+    changes: list[SyncChange] = []
+    unchanged = 0
+    for batch in _items(plan, reader):
         for _, failure in batch.failures:
             on_failure(failure)
         for key in batch.keys:
-            change: Literal["update", "add"] = "update" if key in stored else "add"
             if stored.get(key) == _own_digest(batch):
-                count["unchanged"] += 1
+                unchanged += 1
             else:
-                count[change] += 1
-                changes.append(SyncChange(change, key))
-    changes += [SyncChange("remove", one.key) for one in (*plan.removed, *plan.stale)]
+                changes.append(SyncChange("update" if key in stored else "add", key))
+    count = Counter(change.action for change in changes)
+    changes += [SyncChange("move", key, one.key) for one, key, _ in plan.moves]
+    changes += [SyncChange("remove", one.key) for one in plan.gone]
     changes.sort(key=lambda change: (change.key, change.action))
-    return AddReport(count["add"], count["update"], count["unchanged"]), tuple(changes)
+    return AddReport(count["add"], count["update"], unchanged), tuple(changes)

@@ -13,6 +13,7 @@ from lshdb.search.query import QueryBatch
 from lshdb.shingling import arrays, content, winnowing
 from lshdb.sketching import banding, signing
 from lshdb.sketching.settings import Settings
+from lshdb.sources.batch import Batch
 from lshdb.store.index import FINGERPRINTS, IndexRows
 from lshdb.store.store import DocumentValues, KnownDocument, Store
 
@@ -50,15 +51,12 @@ class Writer:
         self._fingerprints: list[IndexRows] = []
         self._held = 0
 
-    def write(self, part: SignedPart, known: Mapping[str, KnownDocument] | None = None) -> None:
-        """Write documents and signatures; their band rows are written with those of other parts.
-
-        Those of the keys that are `known` to be stored are looked up if they are not given.
-        """
+    def write(self, part: SignedPart) -> None:
+        """Write documents and signatures; their band rows are written with those of other parts."""
         store = self.store
         part_keys = list(part.keys)
         latest = {key: place for place, key in enumerate(part_keys)}
-        known = store.known(list(latest)) if known is None else known
+        known = {} if part.numbered else store.known(list(latest))  # these are all new
         added, updated, unchanged = _count(part, known)
         places = [
             place
@@ -155,14 +153,24 @@ def signatures_of(part: SignedPart, places: Sequence[int], settings: Settings) -
     return part.signed.take(np.array(places, dtype=np.int64)).banded(settings)
 
 
-def asked_about(parts: Sequence[SignedPart], settings: Settings) -> QueryBatch:
-    """The documents of parts that include their stored forms, signed by these settings."""
+def joined(parts: Sequence[SignedPart], settings: Settings) -> tuple[SignedPart, QueryBatch]:
+    """The documents of parts in one, and to ask about, signed by these settings."""
+    every = chain.from_iterable
+    batches = [part.batch for part in parts]
+    batch = Batch(
+        [*every(one.keys for one in batches)],
+        metadata=[*every(one.all_metadata() for one in batches)],
+        failures=[*every(one.failures for one in batches)],
+        replaced=sum(one.replaced for one in batches),
+    )
     signed = [signatures_of(part, range(len(part.keys)), settings) for part in parts]
-    return QueryBatch(
-        [*chain.from_iterable(part.stored for part in parts)],
-        [*chain.from_iterable(part.digests for part in parts)],
+    asked = QueryBatch(
+        [*every(part.stored for part in parts)],
+        [*every(part.digests for part in parts)],
         signing.Signed.joined(signed),
     )
+    numbered = [*every(part.numbered for part in parts)]
+    return SignedPart(batch, asked.stored, asked.digests, asked.signed, numbered), asked
 
 
 def _count(part: SignedPart, known: Mapping[str, KnownDocument]) -> tuple[int, int, int]:
