@@ -229,17 +229,25 @@ class ReindexOptions(ShapeOptions):
 # reading
 
 
-class WalkingOptions(Options):
-    """Which files of directories are read, and what their keys are."""
+class ExcludeOptions(Options):
+    """Which files of directories are left out."""
 
     exclude: Annotated[
         Sequence[str], Option("Skip files that match, such as '*.min.js'.", metavar="GLOB")
     ] = ()
+
+
+class WalkingOptions(ExcludeOptions):
+    """Which files of directories are read, and what their keys are."""
+
     include: Annotated[
         Sequence[str], Option("Read only files that match one of these.", metavar="GLOB")
     ] = ()
     hidden: Annotated[bool, Option("Also read hidden files, but not .git.")] = False
     ignore: Annotated[bool, Option("Read what .gitignore and .lshdbignore exclude.")] = True
+    tracked: Annotated[
+        bool, Option("Read only files that git tracks, also hidden and ignored ones.")
+    ] = False
     max_filesize: Annotated[
         int | None,
         Option("Skip files larger than this: 500K, 10M.", metavar="SIZE", parse=size_of_text),
@@ -535,6 +543,28 @@ class PassagesOptions(PassagePairsOptions):
         super().__post_init__()
         if (self.text is None) == (self.key is None):
             raise UsageError("give either a text or a key")
+
+
+# a repository
+
+
+class GateOptions(ExcludeOptions):
+    """Options of `lshdb gate`."""
+
+    since: Annotated[
+        str | None,
+        Option("Only what lines add that changed since this commit or branch.", metavar="REF"),
+    ] = None
+    min_tokens: Annotated[
+        int, Option("Shortest copied passage, in tokens of code or words of text.", min=10)
+    ] = 50
+    threshold: Annotated[
+        float, Option("Minimum similarity of near-duplicate files.", min=0.6, max=1)
+    ] = 0.8
+    baseline: Annotated[
+        str | None,
+        Option("Leave out the findings in this file, from --json.", metavar="FILE"),
+    ] = None
 
 
 # deduplicating

@@ -7,6 +7,7 @@ failures that say where and why, and the rows as they were read. And the way bac
     batch         what all readers give: documents in columns, and where they are from
     paths         named files: patterns, formats, keys; names printed safely
     walking       which files in directories are read: .gitignore, patterns, sizes
+    git           which files git tracks, and which lines changed
     compression   packs and unpacks, by suffix
     inputs        a file that is read: bytes, text in UTF-8, or one text
     formats       the table of formats, each a class that reads and writes
@@ -18,6 +19,6 @@ failures that say where and why, and the rows as they were read. And the way bac
     records       one record to a document: all rules for keys, contents and metadata
     metadata      the other fields of a record, as JSON
 
-Doors: arrow_rows, batch, compression, formats, json_rows, metadata, outputs, paths, readers,
+Doors: arrow_rows, batch, compression, formats, git, json_rows, metadata, outputs, paths, readers,
 records, sinks, walking.
 """

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields
 
 from lshdb.errors import UsageError
 from lshdb.options import WalkingOptions
+from lshdb.sources import git
 from lshdb.sources.paths import is_database
 from lshdb.store.guard import is_open, open_inodes
 
@@ -87,11 +88,15 @@ def walk(
 
     Raises:
         UsageError: a pattern of the rules is invalid.
+        InputError: only tracked files are wanted, and git does not answer.
     """
     start = len(os.path.join(directory, ""))
     exclude = _compiled([*map(_as_bytes, rules.exclude)], "exclude")
     include = _compiled([*map(_as_bytes, rules.include)], "include")
-    outer = tuple(_outer(directory, start)) if rules.ignore else ()
+    # Files are tracked although .gitignore excludes them.
+    ignore_files = _IGNORE_FILES[rules.tracked :]
+    outer = tuple(_outer(directory, start, ignore_files)) if rules.ignore else ()
+    tracked = git.tracked(directory) if rules.tracked else None
     # An explicit stack: a tree may be deeper than Python's recursion limit.
     waiting: list[tuple[str, os.DirEntry[str] | None, tuple[_Placed, ...]]]
     waiting = [(directory, None, outer)]
@@ -107,7 +112,7 @@ def walk(
                 names = {one.name for one in entries}
                 lines = [
                     line
-                    for name in _IGNORE_FILES
+                    for name in ignore_files
                     if name in names
                     for line in _lines(os.path.join(path, name))
                 ]
@@ -124,7 +129,9 @@ def walk(
             is_dir = one.is_dir()
             database = _database_of(one.path)
             inner = _as_bytes(one.path[start:]) + "/" * is_dir
-            if (
+            if tracked is not None and inner not in tracked:
+                skipped_files.add("ignored", one.path, "not tracked by git")
+            elif (
                 _is_ignored(one.path, is_dir, patterns)
                 or _decision(exclude, inner)
                 or (include and not is_dir and not _decision(include, inner, below=True))
@@ -149,7 +156,8 @@ def walk(
 
 def _is_seen(entry: os.DirEntry[str], rules: WalkingOptions, skipped_files: SkippedFiles) -> bool:
     """Whether an entry is a file or directory to read, patterns aside; counts others."""
-    if entry.name.startswith(".") and (not rules.hidden or entry.name == _REPOSITORY):
+    hidden = rules.hidden or rules.tracked
+    if entry.name.startswith(".") and (not hidden or entry.name == _REPOSITORY):
         skipped_files.add("hidden", entry.path, "its name begins with a dot")
     elif entry.is_symlink():
         skipped_files.add("links", entry.path, "a symbolic link")
@@ -187,7 +195,7 @@ def _decision(patterns: _Patterns, path: str, *, below: bool = False) -> bool | 
     return None
 
 
-def _outer(directory: str, start: int) -> Iterator[_Placed]:
+def _outer(directory: str, start: int, ignore_files: Sequence[str]) -> Iterator[_Placed]:
     """The patterns above a directory, up to the top of its git repository, the highest first.
 
     There are none for a directory that they ignore: as it is named, it is wanted.
@@ -203,7 +211,7 @@ def _outer(directory: str, start: int) -> Iterator[_Placed]:
     own = os.path.abspath(directory)
     patterns: list[_Placed] = []
     for parent in reversed(above):
-        paths = [os.path.join(parent, name) for name in _IGNORE_FILES]
+        paths = [os.path.join(parent, name) for name in ignore_files]
         lines = [line for path in paths if os.path.isfile(path) for line in _lines(path)]
         if spec := _compiled(lines):
             before = _as_bytes(os.path.relpath(own, parent)) + "/"

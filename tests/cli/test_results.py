@@ -172,8 +172,10 @@ OTHERS = {
     "serve",
     "spark-dedup",
     "spark-passages",
+    "gate",
 }
-"""Commands whose results are not rows: files, and counts of what was done."""
+"""Commands whose results are not rows: files, and counts of what was done; and one whose rows are
+failures, of a repository (test_gate)."""
 Row = dict[str, Any]
 
 

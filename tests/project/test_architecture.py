@@ -41,7 +41,7 @@ ROOMS = (
     ("exchange",),
     ("database",),
     ("opening",),
-    ("shards", "__init__"),
+    ("gate", "shards", "__init__"),
     ("web", "spark"),
     ("cli",),
     ("__main__", "spark.__main__"),

