@@ -11,10 +11,10 @@ from lshdb.errors import warn_of_limit
 from lshdb.formatting import share
 from lshdb.limits import DEFAULTS
 from lshdb.model import Cluster
-from lshdb.search.differences import Line, agreement, differences, sets_beside, shown_rows
+from lshdb.search.differences import Line, shown_rows
 from lshdb.search.limits import text_cut
-from lshdb.shingling.shingling import Content
 from lshdb.sources.paths import escaped
+from lshdb.web.beside import Beside, StoredContent, contents_beside, lines_of
 
 _BESIDE = 1
 """Equal lines shown on each side of a difference."""
@@ -67,41 +67,35 @@ def drawn_members(
 
 
 def drawn_differences(
-    console: Console, a: Content | None, b: Content | None, *, identical: bool, programs: bool
+    console: Console, a: StoredContent, b: StoredContent, *, identical: bool, programs: bool
 ) -> Iterator[Text]:
     """The lines that show how two documents differ: those of A begin with -, those of B with +."""
     if identical:
         yield Text("Identical", style="bold")
         if isinstance(a, str):
             yield from (on_one_line(f"  {line}", "dim") for line in a[:_BEGINNING].splitlines())
-    elif isinstance(a, str) and isinstance(b, str):
-        yield from _drawn_texts(console, a, b, programs=programs)
-    elif isinstance(a, tuple) and isinstance(b, tuple):
-        *only, both = sets_beside(a, b)
-        for sign, elements in zip("-+", only, strict=True):
+        return
+    texts, sets = contents_beside(a, b, elements=sys.maxsize, programs=programs)
+    if texts is not None:
+        yield from _drawn_texts(console, texts)
+    elif sets is not None:
+        for sign, (_, elements) in zip("-+", sets, strict=False):
             for element in elements:
                 yield on_one_line(f"{sign} {element}", f"bold {_COLOURS[sign]}")
-        yield Text(f"  ... {len(both):,} in both", style="dim")
+        yield Text(f"  ... {sets[2][0]:,} in both", style="dim")
     else:
         yield Text("The database does not keep contents: how they differ is not known")
 
 
-def _drawn_texts(console: Console, a: str, b: str, *, programs: bool) -> Iterator[Text]:
-    max_length = DEFAULTS.text_characters
-    if (longest := max(len(a), len(b))) > max_length:
-        warn_of_limit(text_cut(longest - max_length, max_length))
-    if says := agreement(a, b, programs=programs):
-        yield Text(says, style="bold")
-    rows = differences(a[:max_length], b[:max_length], programs=programs)
-    following = 0
-    for index in [*shown_rows(rows, _BESIDE), len(rows)]:
-        if index > following:
-            yield Text(f"  ... {index - following:,} equal", style="dim")
-        if index == len(rows):
-            return
-        following = index + 1
-        row = rows[index]
-        if row.kind == "same" and row.a is not None:
+def _drawn_texts(console: Console, texts: Beside) -> Iterator[Text]:
+    if texts.cut:
+        warn_of_limit(text_cut(texts.cut, DEFAULTS.text_characters))
+    if texts.says:
+        yield Text(texts.says, style="bold")
+    for row in lines_of(texts, shown_rows(texts.rows, _BESIDE), 0, len(texts.rows)):
+        if row.kind == "left out":
+            yield Text(f"  ... {row.skipped:,} equal", style="dim")
+        elif row.kind == "same" and row.a is not None:
             yield on_one_line("  " + "".join(piece.text for piece in row.a.pieces), "dim")
         else:
             yield from _side(console, "-", row.a)

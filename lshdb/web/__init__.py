@@ -1,6 +1,7 @@
 """Pages about near duplicates, as one ASGI application.
 
-In: requests. Out: pages that only read, as HTML or JSON. Needs the extra `web`, but for listing.
+In: requests. Out: pages that only read, as HTML or JSON. Needs the extra `web`, but for
+beside, listing and reviewing.
 
     app        the application for a file: a request to a response
     serving    `lshdb serve`: the application for this machine only
@@ -16,5 +17,5 @@ In: requests. Out: pages that only read, as HTML or JSON. Needs the extra `web`,
     report     all pages in one file, to hand on
     drawing    the numbers behind the pictures
 
-Doors: listing, report, reviewing, serving.
+Doors: beside, listing, report, reviewing, serving.
 """

@@ -1,12 +1,13 @@
 """Two documents side by side, as rows of a page, some of them left out."""
 
 import re
+import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
-from operator import itemgetter
+from itertools import takewhile
+from operator import attrgetter
 
 from lshdb.limits import DEFAULTS
 from lshdb.model import Passage
@@ -57,33 +58,35 @@ class Beside:
         begins = range(0, len(same), size)
         return [(at, sum(same[at : at + size]) / len(same[at : at + size])) for at in begins]
 
+    @staticmethod
+    def page_of(row: int) -> int:
+        """The page that has a row, of all rows."""
+        return row // PART_ROWS + 1
+
     @cached_property
-    def _lines(self) -> dict[str, list[tuple[int, tuple[int, int]]]]:
-        """Where the lines of each text begin, with the indices of their rows and their numbers."""
-        found = {}
-        for side in "ab":
-            lines = [(at, line) for at, row in enumerate(self.rows) if (line := getattr(row, side))]
-            numbers = accumulate((line.number for _, line in lines), max)
-            found[side] = [
-                (line.start, (at, number))
-                for (at, line), number in zip(lines, numbers, strict=True)
-            ]
+    def _lines(self) -> dict[str, list[tuple[int, int, int]]]:
+        """The lines of each text: where they begin, the indices of their rows, their numbers."""
+        found: dict[str, list[tuple[int, int, int]]] = {"a": [], "b": []}
+        for at, row in enumerate(self.rows):
+            for side, lines in found.items():
+                if line := getattr(row, side):
+                    # A part of a long line has the number of the line.
+                    lines.append((line.start, at, line.number or lines[-1][2]))
         return found
 
     def elsewhere(self, row: Row) -> tuple[int, int] | None:
         """Where the other text has the moved text of a row that only one text has."""
-        line = row.a or row.b
-        if line is None or not any(piece.kind == "moved" for piece in line.pieces):
+        own, its = "ab" if row.a else "ba"
+        line: Line = getattr(row, own)
+        before = list(takewhile(lambda piece: piece.kind != "moved", line.pieces))
+        if len(before) == len(line.pieces):
             return None
-        own, its = ("a", "b") if row.a else ("b", "a")
-        end = line.start + sum(len(piece.text) for piece in line.pieces)
-        for each in self.passages:
-            start = getattr(each, f"{own}_start")
-            if start < end and line.start < getattr(each, f"{own}_end"):
-                there = getattr(each, f"{its}_start") + max(line.start - start, 0)
+        at = line.start + sum(len(piece.text) for piece in before)
+        places = attrgetter(f"{own}_start", f"{own}_end", f"{its}_start")
+        for start, end, there in map(places, self.passages):
+            if start <= at < end:
                 lines = self._lines[its]
-                at = bisect_right(lines, there, key=itemgetter(0)) - 1
-                return lines[max(at, 0)][1]
+                return lines[bisect_right(lines, (there + at - start, sys.maxsize)) - 1][1:]
         return None
 
 

@@ -229,14 +229,13 @@ def verdicts_of(
     left = {str(number): each for number, each in enumerate(documents)}
     made: list[tuple[Verdict, list[tuple[str, str]]]] = []
     for clause in action.split(","):
-        verdict, *given = clause.split(" ")
-        names = set(left if given == ["*"] else given)
+        verdict, *names = clause.split(" ")
+        names = [*left] if names == ["*"] else names
         of_pair = verdict == "different"
-        if verdict not in get_args(Verdict) or len(names) < 1 + of_pair or names - left.keys():
+        wrong = verdict not in get_args(Verdict) or len(names) < 1 + of_pair
+        if wrong or len({*names} & left.keys()) < len(names):
             raise UsageError(f"{action!r:.50} is not a decision about the form's documents")
-        some = [left[name] for name in left if name in names]
+        some = [left[name] if of_pair else left.pop(name) for name in names]
         groups = [some] if of_pair else [[each] for each in some]
         made += [(cast(Verdict, verdict), group) for group in groups]
-        if given == ["*"] or not of_pair:
-            left = {name: left[name] for name in left if name not in names}
     return made

@@ -4,8 +4,10 @@ A survey takes long for a million documents. It is computed once (lshdb.web.resu
 sorting a hundred thousand clusters takes a tenth of a second.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from heapq import nlargest
+from itertools import islice
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
@@ -101,29 +103,20 @@ def survey_clusters(store: Store, request: ClustersOptions, progress: Progress) 
 
 def survey_pairs(store: Store, request: ClustersOptions, progress: Progress) -> Survey[Pair]:
     """Find the most similar of all pairs."""
-    rows: list[tuple[Any, ...]] = []
     counts = np.zeros(_BINS, dtype=np.int64)
-    found, cut = 0, False
-    for block in pair_blocks(store, request, progress):
-        found += len(block)
-        similarities = np.array([row[2] for row in block])
-        bins = np.minimum((similarities * _BINS).astype(np.int64), _BINS - 1)
-        counts += np.bincount(bins, minlength=_BINS)
-        rows += block
-        if cut := found >= MAX_PAIRS:
-            break
-        if len(rows) > 2 * BEST_PAIRS:
-            rows = _best(rows)
-    items = [Pair(*row) for row in _best(rows)]
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        for block in pair_blocks(store, request, progress):
+            counts[:] += np.histogram([row[2] for row in block], _BINS, (0, 1))[0]
+            yield from block
+
+    best = nlargest(BEST_PAIRS, islice(rows(), MAX_PAIRS), key=itemgetter(2))
+    items = [Pair(*row) for row in best]
     facets, _ = _documents(store, items, set(), progress)
-    totals = Totals(len(items), 2 * len(items), found, cut)
+    found = int(counts.sum())
+    totals = Totals(len(items), 2 * len(items), found, found >= MAX_PAIRS)
     threshold = request.threshold or store.settings.threshold
     return Survey(items, facets, totals, threshold, tuple(counts.tolist()))
-
-
-def _best(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """The rows of the most similar pairs."""
-    return sorted(rows, key=itemgetter(2), reverse=True)[:BEST_PAIRS]
 
 
 def _documents(

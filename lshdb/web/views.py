@@ -67,8 +67,6 @@ _CLUSTERS = 20
 _MEMBERS = 100
 """Members of a cluster on a page."""
 _PREVIEW = 4
-_STRIP = 200
-"""Parts of the picture that shows where two texts agree."""
 _TEXT = 50_000
 """Characters shown of a text."""
 _ELEMENTS = 1_000
@@ -338,36 +336,22 @@ def compare(visit: Visit) -> Page:
     comparison, texts, sets = visit.wait_for(what, make, _comparisons)
     data = {"a": title, "b": b, "decided": decided, "comparison": comparison, "sets": sets}
     address = {name: text for name, text in visit.arguments.items() if name != "page"}
-    view: dict[str, Any] = {"address": address, "near": None}
+    view: dict[str, Any] = {"address": address, "near": None, "texts": texts}
     if texts is not None:
-        own, shown = _side_by_side(visit, texts)
-        data |= own
-        view |= shown
+        near = shown_rows(texts.rows, asked.only)
+        some, paging = _some(visit, near, beside.PART_ROWS)
+        begins = [0, *near[beside.PART_ROWS :: beside.PART_ROWS], len(texts.rows)]
+        view["page_of"] = partial(bisect_right, begins[:-1])
+        data |= {
+            "says": texts.says,
+            "differences": len(texts.starts),
+            "rows": list(beside.lines_of(texts, some, *begins[paging.page - 1 : paging.page + 1])),
+            "paging": paging,
+        }
     if asked.listed:
         data["list"] = view["near"] = _near(visit, "pairs", asked, (title, b))[1]
     view |= {} if asked.pasted else _form(visit, [title, b])
     return Page("compare", f"{title} and {b}", data, view)
-
-
-def _side_by_side(visit: Visit, found: beside.Beside) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The rows of one page of two texts, and where the others are."""
-    near = shown_rows(found.rows, visit.asked.only)
-    some, paging = _some(visit, near, beside.PART_ROWS)
-    begins = [0, *near[beside.PART_ROWS :: beside.PART_ROWS], len(found.rows)]
-    data = {
-        "says": found.says,
-        "differences": len(found.starts),
-        "rows": list(beside.lines_of(found, some, *begins[paging.page - 1 : paging.page + 1])),
-        "paging": paging,
-    }
-    return data, {
-        "code": found.code,
-        "starts": found.starts,
-        "strip": found.strip(_STRIP),
-        "page_of": partial(bisect_right, begins[:-1]),
-        # Of all rows, not only of those that this page may show.
-        "row_page": lambda row: row // beside.PART_ROWS + 1,
-    }
 
 
 # clusters and pairs
@@ -477,9 +461,6 @@ def cluster(visit: Visit) -> Page:
     view: dict[str, Any] = {"near": near}
     if visit.review is not None:
         view |= _form(visit, [member["key"] for member in members[: reviewing.MAX_MEMBERS]])
-        left = (member["key"] for member in one["members"] if member["left"])
-        places = view["places"]
-        view["left"] = [places[key] for key in left if key in places]
     one["connections"] = None
     if 2 < len(found.members) <= _CONNECTED:
         request = PairsOptions(threshold=threshold, ignore_decisions=True)
