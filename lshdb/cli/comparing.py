@@ -116,8 +116,7 @@ def _draw(compared: Comparison, programs: bool) -> None:
         identical=compared.identical,
         programs=programs,
     )
-    for line in islice(lines, _LINES_SHOWN):
-        show(console, line)
+    show(console, *islice(lines, _LINES_SHOWN))
     if next(lines, None) is not None:
         messages.message("more differences: lshdb serve shows them all")
 

@@ -303,7 +303,7 @@ def review(
             return
         minimum = asked.threshold or database.settings.threshold
         found.sort(key=lambda one: ORDERS[order][1](one, minimum))
-        by = Review(database.path, deciding.user() if who is None else who, own)
+        by = Review(database.path, who, own)
         work = Session(database, found, minimum, by)
         try:
             work.run()

@@ -15,6 +15,7 @@ from lshdb.search.differences import Line, shown_rows
 from lshdb.search.limits import text_cut
 from lshdb.sources.paths import escaped
 from lshdb.web.beside import Beside, StoredContent, contents_beside, lines_of
+from lshdb.web.listing import common_path
 
 _BESIDE = 1
 """Equal lines shown on each side of a difference."""
@@ -34,9 +35,10 @@ def terminal() -> Console:
     return Console(color_system=colours, highlight=False, markup=False, emoji=False)  # type: ignore[arg-type]
 
 
-def show(console: Console, line: Text) -> None:
-    """Print a line, cut to the width of the screen."""
-    console.print(line, no_wrap=True, overflow="ellipsis")
+def show(console: Console, *lines: Text) -> None:
+    """Print lines, each cut to the width of the screen."""
+    for line in lines:
+        console.print(line, no_wrap=True, overflow="ellipsis")
 
 
 def on_one_line(text: str, style: str = "") -> Text:
@@ -45,17 +47,16 @@ def on_one_line(text: str, style: str = "") -> Text:
 
 
 def drawn_members(
-    one: Cluster, prefix: str, marks: Mapping[str, str], decided: Mapping[str, str]
+    one: Cluster, marks: Mapping[str, str], decided: Mapping[str, str]
 ) -> Iterator[Text]:
     """The lines about a cluster and its members: marked ones first, then the most similar.
 
     Args:
         one: the cluster.
-        prefix: the beginning of all keys, which is not repeated.
         marks: of the members that are shown side by side.
         decided: the verdicts, by key.
     """
-    scores = dict(zip(one.members, one.similarities, strict=True))
+    scores, prefix = dict(zip(one.members, one.similarities, strict=True)), common_path(one.members)
     yield on_one_line(f"{len(scores):,} documents" + (f" in {prefix}" if prefix else ""))
     for key in sorted(scores, key=lambda key: (key not in marks, -scores[key]))[:_MEMBERS]:
         score = "kept" if key == one.keep else share(scores[key])

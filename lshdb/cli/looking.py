@@ -19,7 +19,6 @@ from lshdb.cli.options import (
 from lshdb.errors import LshdbError, UsageError
 from lshdb.exchange.results import columns_of
 from lshdb.groups import Option
-from lshdb.ingest.deciding import user, word_fault
 from lshdb.model import Bucket
 from lshdb.options import GroupingOptions, StoredKey, WhereParameters
 from lshdb.progress import shown
@@ -189,9 +188,6 @@ def serve(
     """
     if (who is not None or own) and not review:
         raise UsageError("--who and --own go with --review")
-    reviewer = (who if who is not None else user()) if review else None
-    if reviewer is not None and (wrong := word_fault("who", reviewer)):
-        raise UsageError(wrong)
     # First reports problems with the file.
     at.open("write" if review else "read").close()
     with _web_installed("lshdb serve needs Starlette and jinja2"):
@@ -205,8 +201,7 @@ def serve(
 
             webbrowser.open(address)
 
-    reviewed = None if reviewer is None else reviewing.Review(at.db, reviewer, own)
-    serving.serve(at.db, port, ready, reviewed)
+    serving.serve(at.db, port, ready, reviewing.Review(at.db, who, own) if review else None)
 
 
 def report(

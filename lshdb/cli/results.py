@@ -89,24 +89,25 @@ def write_results(
         UsageError: a column has values of several types, which Parquet cannot hold.
         OSError: the file cannot be written; it names the file.
     """
-    rows = noting_absent(columns, rows, fields) if fields else iter(rows)
+    count = 0
+
+    def taken() -> Iterator[Sequence[Any]]:
+        nonlocal count
+        for row in noting_absent(columns, given, fields) if fields else given:
+            count += 1
+            yield row
+
+    given, rows = rows, taken()
     if form.is_text:
         first = [*islice(rows, 1)]
         if not first and none is not None:
             messages.message(none)
             return 0
         shown = (*shown, *fields_of(columns)) if shown and fields else shown or tuple(columns)
-        return _write_text(columns, chain(first, rows), shown, form.heading)
+        _write_text(columns, chain(first, rows), shown, form.heading)
+        return count
     path = files.STDOUT if form.output is None else form.output
     format = "csv" if form.as_csv else formats.output_format(path, "jsonl")
-    count = 0
-
-    def taken() -> Iterator[Sequence[Any]]:
-        nonlocal count
-        for row in rows:
-            count += 1
-            yield row
-
     if formats.KIND[format] == "columns":
         if object in columns.values():
             first = list(islice(rows, _TABLE_ROWS))
@@ -118,7 +119,7 @@ def write_results(
     with files.output_to(path) as output:
         head = formats.table_schema_of(columns, format, has_heading=form.heading is not False)
         with formats.sink(Target(output, format, is_screen), head) as sink:
-            sink.put(taken())
+            sink.put(rows)
     if not is_screen:
         messages.message(f"{path}: {counted(count, *noun)}")
     return count
@@ -201,11 +202,10 @@ def on_terminal() -> bool:
 
 def _write_text(
     columns: Columns, rows: Iterable[Sequence[Any]], shown: Sequence[str], heading: bool | None
-) -> int:
-    """Print lines, or on a terminal tables."""
+) -> None:
+    """Print lines as they come, or on a terminal tables: a long one does not wait for its last."""
     # Values of SQL are printed as the sqlite3 shell does.
     separator = "|" if {*columns.values()} == {object} else "\t"
-    count = 0
     names = list(columns)
     drawn = on_terminal()
 
@@ -219,21 +219,16 @@ def _write_text(
         return itemgetter(index)
 
     cells_of = [*map(cell_of, shown)]
-
-    def cells() -> Iterator[list[Any]]:
-        nonlocal count
-        for row in rows:
-            count += 1
-            yield [cell(row) for cell in cells_of]
-
+    lines = ([cell(row) for cell in cells_of] for row in rows)
     if drawn:
-        _print_tables(shown, cells(), heading is not False)
-        return count
+        parts = iter(lambda: [*islice(lines, _TABLE_ROWS)], [])
+        for part in chain([next(parts, [])], parts):
+            _draw(shown, part, heading is not False)
+        return
     if heading:
         print(separator.join(map(escaped, shown)))
-    for line in cells():
+    for line in lines:
         print(separator.join([escaped(plain(cell)) for cell in line]))
-    return count
 
 
 def exactness(exact: bool, identical: bool) -> str:
@@ -249,13 +244,6 @@ def print_names(names: Iterable[str], *, null: bool) -> None:
             sys.stdout.buffer.write(shown.encode() + b"\0")
         else:
             print(escaped(name))
-
-
-def _print_tables(names: Sequence[str], rows: Iterator[Sequence[Cell]], headed: bool) -> None:
-    """Print tables of some rows: a long one does not wait for its last."""
-    parts = iter(lambda: [*islice(rows, _TABLE_ROWS)], [])
-    for part in chain([next(parts, [])], parts):
-        _draw(names, part, headed)
 
 
 def _draw(names: Sequence[str], rows: Iterable[Sequence[Any]], headed: bool) -> None:

@@ -67,16 +67,15 @@ class Session:
             key = self._asked(self._drawn(one, dict(documents)) if pair else iter(()))
             if key == "u":
                 last = self.review.last(self.database)
-                undone = self.review.undo(last[0].decided) if last else []
-                says = [f"undone: {made.verdict} {', '.join(made.keys)}" for made in undone]
-                for line in says or ["there is nothing to undo"]:
-                    self._say(line)
+                for made in self.review.undo(last[0].decided) if last else ():
+                    self._say(f"undone: {made.verdict} {', '.join(made.keys)}")
+                if not last:
+                    self._say("there is nothing to undo")
             elif key in "sc":
                 self._skipped.update(pair[1:] if key == "s" else one.members)
             elif action := _KEYS[key][1]:
                 if key == "i":
-                    given = self.clusters, self._verdicts
-                    documents, copies = reviewing.copies_of(self.database, *given)
+                    documents, copies = self.review.copies(self.database, self.clusters)
                     self._say(f"{copies:,} identical copies are dropped")
                 elif key == "a" and pair[:1] == (one.keep,):
                     members = listing.described(one, self._verdicts, self.threshold)["members"]
@@ -109,12 +108,10 @@ class Session:
     def _drawn(self, one: Cluster, digests: Mapping[str, str]) -> Iterator[Text]:
         """Show a cluster; return the lines that show how two of its documents differ."""
         a, b = (self.database.get(key).content for key in digests)
-        where = f"Cluster {self.clusters.index(one) + 1:,} of {len(self.clusters):,}"
-        self._console.rule(f"{where}, {self.progress()}", align="left")
+        number = f"Cluster {self.clusters.index(one) + 1:,} of {len(self.clusters):,}"
+        self._console.rule(f"{number}, {self.progress()}", align="left")
         marks = dict(zip(digests, "-+", strict=True))
-        prefix = listing.common_path(one.members)
-        for line in drawn_members(one, prefix, marks, self._verdicts.of_key):
-            show(self._console, line)
+        show(self._console, *drawn_members(one, marks, self._verdicts.of_key))
         same = len(set(digests.values())) == 1
         programs = self.database.settings.shingling.of_programs
         return drawn_differences(self._console, a, b, identical=same, programs=programs)
@@ -124,8 +121,7 @@ class Session:
         room = max(self._console.height // 2, len(_KEYS))
         while True:
             some = list(islice(lines, room))
-            for line in some:
-                show(self._console, line)
+            show(self._console, *some)
             if len(some) == room:
                 self._say("more [m]")
             self._console.print(_PROMPT, style="bold", end="")

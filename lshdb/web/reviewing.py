@@ -16,7 +16,7 @@ from typing import Any, cast, get_args
 
 from lshdb.database import Database
 from lshdb.errors import InputError, KeyNotFound, UsageError
-from lshdb.ingest.deciding import add_decisions, now, undo_decision
+from lshdb.ingest.deciding import add_decisions, now, undo_decision, user, word_fault
 from lshdb.json_text import loads
 from lshdb.model import Cluster, Decision, Verdict
 from lshdb.opening import open_database
@@ -42,18 +42,24 @@ class Review:
     """The review of a file.
 
     Attributes:
-        who: the reviewer.
         own: whether only this reviewer's decisions count as made.
+        who: the reviewer; the user of the system if none is named.
         path: the file.
         token: carried by forms.
+
+    Raises:
+        UsageError: the name cannot be stored.
     """
 
     _path: Path
-    who: str
-    own: bool = False
+    _who: str | None
+    own: bool
 
     def __post_init__(self) -> None:
         self.path = self._path.absolute()
+        self.who = user() if self._who is None else self._who
+        if wrong := word_fault("who", self.who):
+            raise UsageError(wrong)
         self.token = secrets.token_urlsafe(24)
         self._one_form = threading.Lock()
         self._taken: dict[str, Next] = {}
@@ -156,6 +162,33 @@ class Review:
                 undo_decision(database, one.decision, decided)
         return made
 
+    def copies(
+        self, database: Database, clusters: Iterable[Cluster]
+    ) -> tuple[list[tuple[str, str]], int]:
+        """The kept documents of clusters and their undecided copies, that have the same content.
+
+        Returns:
+            Keys and digests, each kept document before its copies, as many as a form takes; and how
+            many of them are copies.
+        """
+        verdicts = self.verdicts(database)
+        documents: list[tuple[str, str]] = []
+        copies = 0
+        for one in clusters:
+            if len(documents) + 1 >= MAX_MEMBERS:
+                break
+            some = [key for key, same in zip(one.members, one.identical, strict=True) if same]
+            some = [key for key in some if not verdicts.of_member(key, one.keep)]
+            if verdicts.of_key.get(one.keep) == "drop" or set(some) <= {one.keep}:
+                continue
+            digests = dict(as_stored(database, [one.keep, *some]))
+            first = digests.pop(one.keep, None)
+            same = [(key, digest) for key, digest in digests.items() if digest == first]
+            if first and same and len(documents) + len(same) < MAX_MEMBERS:
+                documents += [(one.keep, first), *same]
+                copies += len(same)
+        return documents, copies
+
     @contextmanager
     def _writing(self) -> Iterator[Database]:
         """The file, which then still counts as unchanged, unless others wrote to it meanwhile."""
@@ -165,33 +198,6 @@ class Review:
             yield database
             alone = database.store.data_version() == version
         self._carried = (stat_of(self.path), before) if alone else None
-
-
-def copies_of(
-    database: Database, clusters: Iterable[Cluster], verdicts: Verdicts
-) -> tuple[list[tuple[str, str]], int]:
-    """The kept documents of clusters and their undecided copies, that have the same content.
-
-    Returns:
-        Keys and digests, each kept document before its copies, as many as a form takes; and how
-        many of them are copies.
-    """
-    documents: list[tuple[str, str]] = []
-    copies = 0
-    for one in clusters:
-        if len(documents) + 1 >= MAX_MEMBERS:
-            break
-        some = [key for key, same in zip(one.members, one.identical, strict=True) if same]
-        some = [key for key in some if not verdicts.of_member(key, one.keep)]
-        if verdicts.of_key.get(one.keep) == "drop" or set(some) <= {one.keep}:
-            continue
-        digests = dict(as_stored(database, [one.keep, *some]))
-        first = digests.pop(one.keep, None)
-        same = [(key, digest) for key, digest in digests.items() if digest == first]
-        if first and same and len(documents) + len(same) < MAX_MEMBERS:
-            documents += [(one.keep, first), *same]
-            copies += len(same)
-    return documents, copies
 
 
 def as_stored(database: Database, keys: Iterable[str]) -> list[tuple[str, str]]:

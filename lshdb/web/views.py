@@ -395,7 +395,7 @@ def _list(
     }
     view: dict[str, Any] = {"sorts": listing.sorts(survey)}
     if kind == "clusters" and visit.review is not None:
-        documents, copies = reviewing.copies_of(visit.database, survey.items, verdicts)
+        documents, copies = visit.review.copies(visit.database, survey.items)
         view |= {"documents": dumps(documents), "copies": copies}
     return Page(kind, f"{kind.capitalize()} of {visit.name}", data, view)
 
