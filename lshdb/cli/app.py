@@ -59,6 +59,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Web and cluster": {
         "serve": ("looking", "Show the database in a browser."),
+        "mcp": ("looking", "Offer the database to a language model, as a server of MCP."),
         "spark-dedup": ("sparking", "Drop near duplicates of more rows than a machine holds."),
         "spark-passages": ("sparking", "Find copied passages in more texts than it holds."),
     },

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lshdb import __version__
 from lshdb.cli import conditions, files, messages, results, running
 from lshdb.cli.options import (
     DatabaseFile,
@@ -190,7 +191,7 @@ def serve(
         raise UsageError("--who and --own go with --review")
     # First reports problems with the file.
     at.open("write" if review else "read").close()
-    with _web_installed("lshdb serve needs Starlette and jinja2"):
+    with _installed("lshdb serve needs Starlette and jinja2"):
         from lshdb.web import reviewing, serving
 
     def ready(address: str) -> None:
@@ -231,7 +232,7 @@ def report(
     names = [str(at.db) + end for end in ("", "-wal", "-shm")]
     files.check_distinct(names, [report_file])
     at.reading().close()  # first reports problems with the file
-    with _web_installed("lshdb report needs jinja2"):
+    with _installed("lshdb report needs jinja2"):
         from lshdb.web import report as web
     with (
         files.output_to(report_file) as output,
@@ -245,12 +246,35 @@ def report(
         messages.message(f"wrote {printable_path(report_file)}")
 
 
+def mcp(
+    *,
+    at: DatabaseFile,
+    read_only: Annotated[bool, Option("Offer no tool that adds.")] = False,
+) -> None:
+    """Offer the database to a language model, as a server of the Model Context Protocol.
+
+    A client of MCP starts it and speaks to it over standard input and output. It has tools to find
+    similar texts, copied passages and clusters, to compare documents, and to add a text unless a
+    similar one is stored; documents are resources. Without --read-only it makes the file if there
+    is none.
+
+    Needs pip install 'lshdb[mcp]'.
+
+    Example: lshdb mcp -d notes.db --read-only
+    """
+    with at.open("read" if read_only else "create") as database:
+        with _installed("lshdb mcp needs the SDK of MCP", "mcp"):
+            from lshdb.agents import server
+        running.end_on_interrupt()
+        server(database, __version__, read_only).run()
+
+
 @contextmanager
-def _web_installed(needs: str) -> Iterator[None]:
-    """LshdbError for an import in the block that the extra `web` would bring."""
+def _installed(needs: str, extra: str = "web") -> Iterator[None]:
+    """LshdbError for an import in the block that an extra would bring."""
     try:
         yield
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("lshdb"):
             raise
-        raise LshdbError(f"{needs}: pip install 'lshdb[web]'") from error
+        raise LshdbError(f"{needs}: pip install 'lshdb[{extra}]'") from error

@@ -170,6 +170,7 @@ OTHERS = {
     "backup",
     "report",
     "serve",
+    "mcp",
     "spark-dedup",
     "spark-passages",
     "gate",

@@ -41,7 +41,7 @@ ROOMS = (
     ("exchange",),
     ("database",),
     ("opening",),
-    ("gate", "shards", "__init__"),
+    ("agents", "gate", "shards", "__init__"),
     ("web", "spark"),
     ("cli",),
     ("__main__", "spark.__main__"),
@@ -268,6 +268,7 @@ def test_dependencies_are_those_imported() -> None:
     assert required == {"numpy", "orjson", "pathspec", "rich", "typer", "xxhash"}
     # What extras bring, by the room or module that loads it.
     extras = {
+        "agents": {"mcp", "mcp_types", "pydantic"},
         "sources": {"pyarrow"},
         "exchange": {"jinja2", "pandas", "pyarrow"},
         "cli.results": {"pyarrow"},

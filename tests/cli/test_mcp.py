@@ -1,0 +1,143 @@
+"""The server of the Model Context Protocol, asked by the SDK's own client over a real process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from helpers import Command, database_of, environment, installed
+from mcp import Client, MCPError, StdioServerParameters
+
+import lshdb
+
+TEXT = (
+    "The museum opens at nine on weekdays and at ten on Sundays and holidays, but never on Mondays."
+)
+COPY = TEXT.replace(",", ";").upper()
+KEY = "/notes/../a b?\x1b"
+READING = {
+    "find_similar",
+    "find_passages",
+    "compare_documents",
+    "list_clusters",
+    "describe_database",
+}
+Asked = Callable[[Client], Awaitable[None]]
+
+
+def ask(path: Path, asked: Asked, *options: str) -> None:
+    """Start the command, have a client ask it, and end it."""
+
+    async def run() -> None:
+        server = StdioServerParameters(
+            command=installed(),
+            args=["mcp", "-d", str(path), *options],
+            env=environment(path.parent),
+        )
+        async with Client(server, read_timeout_seconds=60) as client:
+            await asked(client)
+
+    asyncio.run(run())
+
+
+async def call(client: Client, name: str, **given: Any) -> tuple[str, Any]:
+    """The text and the structured content of a call that succeeds."""
+    done = await client.call_tool(name, given)
+    (block,) = done.content
+    assert not done.is_error, block
+    assert block.type == "text"
+    return block.text, done.structured_content
+
+
+async def failed(client: Client, name: str, **given: Any) -> str:
+    done = await client.call_tool(name, given)
+    (block,) = done.content
+    assert done.is_error
+    assert block.type == "text"
+    return block.text
+
+
+def test_a_memory_without_repetitions(tmp_path: Path) -> None:
+    async def asked(client: Client) -> None:
+        tools = (await client.list_tools()).tools
+        assert {one.name for one in tools} == READING | {"add_unless_similar"}
+        hints = {one.name: one.annotations and one.annotations.read_only_hint for one in tools}
+        assert {name for name, reads in hints.items() if reads} == READING
+        add = "add_unless_similar"
+        assert await call(client, add, key=KEY, text=TEXT) == (
+            f"added: {KEY}",
+            {"result": "added", "similar_to": None},
+        )
+        said, result = await call(client, add, key="b", text=COPY)
+        assert said == f"not added: similar to {KEY} (1.000000)"
+        assert result["result"] == "skipped"
+        assert result["similar_to"]["excerpt"] == TEXT
+        said, result = await call(client, add, key="c", text="Tickets are sold at the gate.")
+        assert said == "added: c"
+        said, _ = await call(client, add, key="c", text="Tickets are sold at the gate.")
+        assert said == "unchanged: c"
+        assert "key" in await failed(client, add, key="", text="x y z")
+
+    ask(tmp_path / "memory.db", asked)
+    with lshdb.open(tmp_path / "memory.db", mode="read") as database:
+        assert database.keys() == [KEY, "c"]
+        assert database[KEY].content == TEXT
+
+
+def test_results_are_those_of_the_database(tmp_path: Path) -> None:
+    path = tmp_path / "lsh.db"
+    long = " ".join(f"word{n}" for n in range(400))
+    documents = {KEY: TEXT, "b": COPY, "c": "Tickets are sold at the gate.", "long": long}
+    database_of(path, documents, passages=5).close()
+
+    async def asked(client: Client) -> None:
+        assert {one.name for one in (await client.list_tools()).tools} == READING
+        said, result = await call(client, "describe_database")
+        assert said.startswith("4 documents; similar from 0.8 on")
+        assert (result["documents"], result["shingle"]) == (4, "word:3")
+        assert result["read_only"] is True
+        said, result = await call(client, "find_similar", text=TEXT.lower())
+        assert said == f"2 similar documents: {KEY} (1.000000), b (1.000000)"
+        first = result["matches"][0]
+        assert (first["key"], first["similarity"], first["identical"]) == (KEY, 1.0, False)
+        read = await client.read_resource(first["uri"])
+        assert [one.text for one in read.contents] == [TEXT]  # type: ignore[union-attr]
+        _, result = await call(client, "find_similar", key="long", threshold=0.1, top=1)
+        assert result == {"matches": []}
+        _, result = await call(client, "find_similar", text=long)
+        assert len(result["matches"][0]["excerpt"]) < 501
+        said, result = await call(client, "find_passages", text=f"He said: {TEXT[:40]}, he said.")
+        assert said == f"2 sources: {KEY} (8 words), b (8 words)"
+        assert result["sources"][0]["passages"][0]["text"] == TEXT[:40]
+        said, result = await call(client, "compare_documents", a=KEY, b="b")
+        assert (said, result["a_in_b"]) == ("similarity 1.000000", 1.0)
+        said, result = await call(client, "list_clusters")
+        assert said == f"1 cluster: {KEY} (2)"
+        assert result["clusters"][0]["members"] == [KEY, "b"]
+
+    ask(path, asked, "--read-only")
+
+
+def test_errors_say_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "lsh.db"
+    database_of(path, {"a": TEXT}).close()
+
+    async def asked(client: Client) -> None:
+        said = await failed(client, "find_passages", text=TEXT)
+        assert "lshdb reindex --passages 8" in said
+        said = await failed(client, "compare_documents", a="a", b="aa")
+        assert "no document has the key 'aa'; did you mean 'a'?" in said
+        said = await failed(client, "find_similar")
+        assert "either a document or a key" in said
+        assert "threshold" in await failed(client, "find_similar", text="a", threshold=2)
+        with pytest.raises(MCPError, match="no document has the key"):
+            await client.read_resource("lshdb://document/" + quote("none"))
+
+    ask(path, asked, "--read-only")
+    reason = Command(tmp_path).fails("mcp", "-d", "none.db", "--read-only")
+    assert "none.db" in reason
+    assert "pip install 'lshdb[mcp]'" in Command(tmp_path).without("mcp", "mcp", "-d", "lsh.db")
