@@ -160,7 +160,7 @@ def decisions(
         made = database.decisions()
         if disagreements:
             agreed, apart = agreements(made)
-            results.write_results(dict.fromkeys(Disagreement._fields, str), apart, form)
+            results.write_results(columns_of(Disagreement), map(astuple, apart), form)
             for one in agreed:
                 kappa = "" if one.kappa is None else f"; Cohen's kappa is {one.kappa:.2f}"
                 message(

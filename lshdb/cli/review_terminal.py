@@ -87,7 +87,7 @@ class Session:
 
     def progress(self) -> str:
         """How many clusters are decided, in words."""
-        decided = sum(map(self._verdicts.of_cluster, self.clusters))
+        decided = sum(self._verdicts.settled(one.members) for one in self.clusters)
         done = f"{decided:,} of {len(self.clusters):,} clusters decided"
         if found := listing.learned(self.clusters, self._verdicts):
             at = share(found["similarity"])

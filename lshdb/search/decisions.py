@@ -1,13 +1,14 @@
 """Decisions about documents: all of them, those that hold by key, and those for a join."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import combinations, groupby
-from typing import Generic, NamedTuple, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.model import Cluster, Decision, DecisionState, Verdict
+from lshdb.model import Decision, DecisionState, Verdict
 from lshdb.shingling.arrays import IntArray
 from lshdb.store.lookups import DecisionRow, StoreReader
 
@@ -114,24 +115,18 @@ class Verdicts(_InForce[str]):
         """The decision about a document."""
         return self.of_key.get(key) or ("different" if key in self._groups else None)
 
-    def of_pair(self, a: str, b: str) -> bool:
-        """Whether nothing is left to decide about a pair."""
-        one, other = self.of_key.get(a), self.of_key.get(b)
-        return self.apart(a, b) or "drop" in (one, other) or one == other == "keep"
+    def settled(self, keys: Sequence[str]) -> bool:
+        """Whether nothing is left to decide about similar documents, a pair or a cluster.
 
-    def of_cluster(self, one: Cluster) -> bool:
-        """Whether nothing is left to decide about a cluster.
-
-        Each member is kept or dropped, or marked different from all members that are not dropped.
+        Each is kept or dropped, or marked different from all that are not dropped.
         """
-        open_ = [key for key in one.members if key not in self.of_key]
-        if not open_:
-            return True
-        left = [key for key in one.members if self.of_key.get(key) != "drop"]
+        open_ = [key for key in keys if key not in self.of_key]
+        left = [key for key in keys if self.of_key.get(key) != "drop"]
         return all(self.apart(key, other) for key in open_ for other in left if other != key)
 
 
-class Disagreement(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Disagreement:
     """A document that one reviewer drops, and that stays by another's decision."""
 
     key: str
@@ -141,7 +136,8 @@ class Disagreement(NamedTuple):
     b_verdict: Verdict
 
 
-class Agreement(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Agreement:
     """How far two reviewers agree whether documents go or stay.
 
     Attributes:

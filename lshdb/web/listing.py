@@ -72,15 +72,11 @@ def _lowest(one: Cluster | Pair) -> float:
 def decided(survey: Survey[Any], verdicts: Verdicts) -> set[int]:
     """The indices of the items with nothing left to decide."""
     some = verdicts.decided()
-
-    def is_decided(one: Cluster | Pair) -> bool:
-        if some.isdisjoint(keys_of(one)):
-            return False
-        if isinstance(one, Cluster):
-            return verdicts.of_cluster(one)
-        return verdicts.of_pair(one.a, one.b)
-
-    return {at for at, one in enumerate(survey.items) if some and is_decided(one)}
+    return {
+        at
+        for at, keys in enumerate(map(keys_of, survey.items) if some else ())
+        if not some.isdisjoint(keys) and verdicts.settled(keys)
+    }
 
 
 def learned(items: Sequence[Cluster | Pair], verdicts: Verdicts) -> dict[str, Any] | None:
@@ -104,7 +100,7 @@ def learned(items: Sequence[Cluster | Pair], verdicts: Verdicts) -> dict[str, An
             if isinstance(one, Pair)
             else zip(repeat(one.keep), one.members, one.similarities)
         )
-        if a != b and verdicts.of_pair(a, b)
+        if a != b and verdicts.settled((a, b))
     ]
     if len(answers) < LEARNED:
         return None
@@ -219,7 +215,7 @@ def described(
         "exact": one.exact,
         "threshold": threshold,
         "prefix": common_path(one.members),
-        "decided": verdicts.of_cluster(one),
+        "decided": verdicts.settled(one.members),
         "members": members,
     }
 

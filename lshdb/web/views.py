@@ -21,6 +21,7 @@ import lshdb
 from lshdb.database import Database
 from lshdb.errors import limits_noted
 from lshdb.exchange.results import PAIR
+from lshdb.ingest.deciding import remove_decided
 from lshdb.json_text import dumps, encode
 from lshdb.model import Cluster, Comparison, Decision, Document, Pair
 from lshdb.options import ClustersOptions, PairsOptions
@@ -540,7 +541,7 @@ def _next(visit: Visit, page: str, back: dict[str, str]) -> reviewing.Next:
     if page == "cluster":
         asked = parsed(Address, back | {"decided": "no"})
         found, near = _near(visit, "clusters", asked, (asked.key,))
-        if isinstance(found, Cluster) and not visit.verdicts().of_cluster(found):
+        if isinstance(found, Cluster) and not visit.verdicts().settled(found.members):
             return page, back
     else:
         _, near = _near(visit, "pairs", asked, (asked.a, asked.b))
@@ -552,13 +553,13 @@ def _next(visit: Visit, page: str, back: dict[str, str]) -> reviewing.Next:
 def decisions(visit: Visit) -> Page:
     """All decisions, and the documents that would be removed."""
     made = visit.database.decisions()[::-1]
-    dropped = sorted(one.keys[0] for one in made if one.verdict == "drop" and one.state == "holds")
+    dropped = remove_decided(visit.database, dry_run=True)
     some, paging = _some(visit, made, _DECISIONS)
     agreements, disagreements = agreements_of(made)
     data = {
         "decisions": some,
-        "agreements": [one._asdict() for one in agreements],
-        "disagreements": [one._asdict() for one in disagreements[:_DROPPED]],
+        "agreements": agreements,
+        "disagreements": disagreements[:_DROPPED],
         "paging": paging,
         "drop": len(dropped),
         "dropped": dropped[:_DROPPED],
