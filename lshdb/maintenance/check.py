@@ -14,6 +14,7 @@ from lshdb.maintenance import examining, findings, repairing
 from lshdb.options import CheckOptions
 from lshdb.progress import Progress, shown
 from lshdb.store import auditing, index, late
+from lshdb.store.guard import Connection
 from lshdb.store.store import Store
 
 
@@ -45,8 +46,8 @@ def check(options: CheckOptions) -> findings.CheckReport:
     """
     try:
         opened = auditing.audited(Path(options.path), options.timeout, write=options.repair)
-        with shown(options.progress, "checking") as progress, opened as audit:
-            report = _report(audit, options, progress)
+        with shown(options.progress, "checking") as progress, opened as file:
+            report = _report(file, options, progress)
     except DamagedFile as error:
         damage = (findings.Problem("damaged", 1, (str(error),)),)
         return findings.CheckReport(0, 0, options.deep, damage, (), damage)
@@ -57,21 +58,15 @@ def check(options: CheckOptions) -> findings.CheckReport:
     return report
 
 
-def _report(
-    audit: auditing.Auditor, options: CheckOptions, progress: Progress
-) -> findings.CheckReport:
-    first = last = examining.Examination(audit, options.deep, progress)
+def _report(file: Connection, options: CheckOptions, progress: Progress) -> findings.CheckReport:
+    first = last = examining.Examination(file, options.deep, progress)
     done: Counter[str] = Counter()
-    for step in (
-        (repairing.repair_schema, repairing.repair_documents, repairing.repair_index)
-        if options.repair
-        else ()
-    ):
-        if last.repairable and (written := +step(audit, last, progress)):
+    for step in repairing.STEPS if options.repair else ():
+        if last.repairable and (written := +step(file, last, progress)):
             done += written
-            last = examining.Examination(audit, options.deep, progress)
+            last = examining.Examination(file, options.deep, progress)
     if done:
-        audit.commit()
+        file.rows("COMMIT")
     return findings.CheckReport(
         first.documents,
         first.tables[index.BANDS].found,

@@ -6,7 +6,7 @@ tables that follow from these, each compared by checksums.
 
 import secrets
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -20,17 +20,22 @@ from lshdb.maintenance.findings import PROBLEMS, Problem
 from lshdb.progress import Progress
 from lshdb.shingling import arrays, shingling
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST, cleaned, digest, encoded, from_stored
-from lshdb.shingling.winnowing import fingerprints
+from lshdb.shingling.winnowing import NO_FINGERPRINTS, fingerprints
 from lshdb.sketching import banding, signing
 from lshdb.sketching.settings import Settings
 from lshdb.sources.metadata import from_json
+from lshdb.store import auditing, schema
 from lshdb.store import statements as sql
-from lshdb.store.auditing import Auditor, StoredDocument
-from lshdb.store.index import BANDS, FINGERPRINTS, SLOTS, IndexRows, IndexTable, band_rows
+from lshdb.store.auditing import StoredDocument
+from lshdb.store.guard import Connection
+from lshdb.store.index import BANDS, FINGERPRINTS, SLOTS, Index, IndexRows, IndexTable, band_rows
+from lshdb.store.lookups import DECISION_TYPES
+from lshdb.store.rows import typed
+from lshdb.store.sqlite_errors import translated_errors
 
 _EXAMPLES = 5
 _WRONG = {BANDS: "band-wrong", FINGERPRINTS: "fingerprint-wrong"}
-_DERIVED = ("content", "shingles", "signature", "signature-missing")
+_DERIVED = {"content", "shingles", "signature", "signature-missing"}
 """Problems of values that can be derived from a content with the right digest."""
 
 
@@ -86,7 +91,7 @@ class Examination:
     """One examination of a whole file.
 
     Attributes:
-        audit: reads the file.
+        connection: to the file, of `auditing`.
         deep: whether contents are shingled and signed again.
         progress: called with the documents that were read.
         repairable: whether the file can be written safely: SQLite finds no damage, and its schema
@@ -96,29 +101,35 @@ class Examination:
         orphans: the doc_ids of signatures without a document.
         derivable: slots of documents with values that may be derived again.
         tables: the comparison of each table of the index.
-        complete: whether all of them were read.
+        differing: the tables with wrong rows, and the slots of these; none unless all were read.
     """
 
-    audit: Auditor
+    connection: Connection
     deep: bool
     progress: Progress
 
     def __post_init__(self) -> None:
-        self.repairable = self.complete = True
+        self.repairable = True
         self.settings: Settings | None = None
         self.documents = 0
         self.orphans: list[int] = []
         self.derivable: set[int] = set()
         self.tables = {table: Comparison(table) for table in (BANDS, FINGERPRINTS)}
+        self.differing: dict[IndexTable, list[int]] = {}
+        self._rows = self.connection.rows
         self._found: Counter[str] = Counter()
         self._examples: defaultdict[str, list[str]] = defaultdict(list)
-        self._attempt("the file's structure", self._structure)
-        self._attempt("the schema", self._schema)
-        self._attempt("the settings", self._read_settings)
+        self._apply("the file's structure", self._structure())
+        self._apply("the schema", self._schema())
+        self._apply("the settings", self._read_settings())
         if self.settings is None:
-            self._add("not-checked", ["documents, signatures and bands"])
-        else:
-            self._contents(self.settings)
+            self._add("not-checked", "documents, signatures and bands")
+            return
+        whole = self._apply("documents", self._documents(self.settings))
+        self._apply("signatures", self._signatures())
+        if self._apply("the index", self._index()) and whole:
+            self._compare()
+        self._apply("decisions", self._decisions())
 
     def problems(self) -> tuple[Problem, ...]:
         """All, in the order of PROBLEMS."""
@@ -128,86 +139,92 @@ class Examination:
             if self._found[kind]
         )
 
-    def _add(self, kind: str, examples: Sequence[str]) -> None:
-        """Count problems, and remember the first examples."""
-        self._found[kind] += len(examples)
-        own = self._examples[kind]
-        own.extend(examples[: _EXAMPLES - len(own)])
+    def _add(self, kind: str, example: str) -> None:
+        """Count a problem, and remember the first examples."""
+        self._found[kind] += 1
+        if len(self._examples[kind]) < _EXAMPLES:
+            self._examples[kind].append(example)
+        self.repairable &= kind not in ("damaged", "settings")
 
-    def _attempt(self, what: str, stage: Callable[[], None]) -> bool:
-        """Run a stage; return whether it completed."""
+    def _apply(self, what: str, rule: Iterable[tuple[str, str]]) -> bool:
+        """Count the problems that a rule finds; return whether it completed."""
         try:
-            stage()
-        except DamagedFile as error:
-            self._add("damaged", [str(error)])
-            self.repairable = False
-        except QueryError:  # a table or column is missing: the schema's stage has reported that
-            pass
-        else:
+            with translated_errors(self.connection.path):
+                for problem in rule:
+                    self._add(*problem)
             return True
-        self._add("not-checked", [what])
+        except DamagedFile as error:
+            self._add("damaged", str(error))
+        except QueryError:  # a table or column is missing: the rule of the schema reports that
+            pass
+        self._add("not-checked", what)
         return False
 
-    def _structure(self) -> None:
+    # The rules yield the kind of each problem and words that name its place.
+
+    def _structure(self) -> Iterator[tuple[str, str]]:
         self.progress(0, None, "pages")
-        problems = self.audit.problems()
-        self._add("damaged", problems)
-        self.repairable &= not problems
+        # Otherwise the file's own expressions would run; constraints are checked here.
+        self._rows(sql.CHECK_NO_CONSTRAINTS)
+        lines = [" ".join(line.split()) for (line,) in self._rows(sql.CHECK_STRUCTURE)]
+        self._rows(sql.CHECK_CONSTRAINTS)
+        yield from (("damaged", line) for line in lines if lines != ["ok"])
 
-    def _schema(self) -> None:
-        faults = self.audit.schema_faults()
-        self._add("schema", [fault.what for fault in faults])
-        self.repairable &= all(fault.creatable for fault in faults)
-        for table, row, *_ in self.audit.rows(sql.BROKEN_REFERENCES):
+    def _schema(self) -> Iterator[tuple[str, str]]:
+        for fault in schema.faults(self.connection):
+            self.repairable &= fault.creatable
+            yield "schema", fault.what
+        for table, row, *_ in self._rows(sql.BROKEN_REFERENCES):
             if table != "signatures":  # those are reported as signatures without a document
-                self._add("foreign-key", [f"table {table}, row {row or 0}"])
+                yield "foreign-key", f"table {table}, row {row or 0}"
 
-    def _read_settings(self) -> None:
+    def _read_settings(self) -> Iterator[tuple[str, str]]:
         try:
-            self.settings = self.audit.settings()
+            self.settings = auditing.settings(self.connection)
         except DamagedFile as error:
-            self._add("settings", [str(error)])
-            self.repairable = False
+            yield "settings", str(error)
 
-    def _contents(self, settings: Settings) -> None:
-        self.complete = self._attempt("documents", lambda: self._documents(settings))
-        self._attempt("signatures", self._orphan_signatures)
-        self.complete &= self._attempt("the index", self._index)
-        for table, compared in self.tables.items() if self.complete else ():
-            if compared.differing():
-                same = compared.found == compared.expected
-                instead = "some of them wrong" if same else f"not {compared.expected}"
-                self._add(_WRONG[table], [f"the table has {compared.found} rows, {instead}"])
-        self._attempt("decisions", self._decisions)
-
-    def _documents(self, settings: Settings) -> None:
+    def _documents(self, settings: Settings) -> Iterator[tuple[str, str]]:
         contents = self.deep or settings.shingling.of_sets or settings.passages
-        ((total,),) = self.audit.rows(sql.COUNT_DOCUMENTS)
-        for batch in self.audit.documents(contents=bool(settings.content and contents)):
+        ((total,),) = self._rows(sql.COUNT_DOCUMENTS)
+        for batch in auditing.documents(
+            self.connection, contents=bool(settings.content and contents)
+        ):
             checked = CheckedBatch(batch, settings, self.deep)
-            for kind, places in checked.faults.items():
-                self._add(kind, [_printable(batch[at].key) for at in sorted(places)])
+            for one, faults in zip(batch, checked.faults, strict=True):
+                for kind in faults:
+                    yield kind, _printable(one.key)
             self.derivable.update(batch[at].doc_id % SLOTS for at in checked.derivable())
-            self.tables[BANDS].expect(self.audit.written(bands_of(batch, settings)))
-            if settings.passages:
-                self.tables[FINGERPRINTS].expect(checked.fingerprints())
+            bands = auditing.written(self.connection, bands_of(batch, settings))
+            self.tables[BANDS].expect(bands)
+            self.tables[FINGERPRINTS].expect(checked.fingerprints)
             self.documents += len(batch)
             self.progress(self.documents, total, "documents")
 
-    def _orphan_signatures(self) -> None:
-        self.orphans = [doc_id for (doc_id,) in self.audit.rows(sql.ORPHAN_SIGNATURES)]
-        self._add("signature-orphan", [f"doc_id {one}" for one in self.orphans])
+    def _signatures(self) -> Iterator[tuple[str, str]]:
+        self.orphans = [doc_id for (doc_id,) in self._rows(sql.ORPHAN_SIGNATURES)]
+        yield from (("signature-orphan", f"doc_id {one}") for one in self.orphans)
 
-    def _index(self) -> None:
+    def _index(self) -> Iterator[tuple[str, str]]:
         for table, compared in self.tables.items():
-            for rows in self.audit.index.rows(table):
+            for rows in Index(self.connection).rows(table):
                 compared.find(rows)
                 self.progress(compared.found, compared.expected, f"rows of {table.name}")
+        yield from ()
 
-    def _decisions(self) -> None:
-        for number, rows in groupby(self.audit.decisions(), key=itemgetter(0)):
-            if not _can_be(number, list(rows)):
-                self._add("decision", [f"decision {number}"])
+    def _compare(self) -> None:
+        for table, compared in self.tables.items():
+            if slots := compared.differing():
+                self.differing[table] = slots
+                same = compared.found == compared.expected
+                instead = "some of them wrong" if same else f"not {compared.expected}"
+                self._add(_WRONG[table], f"the table has {compared.found} rows, {instead}")
+
+    def _decisions(self) -> Iterator[tuple[str, str]]:
+        rows = (typed(row, *DECISION_TYPES) for row in self._rows(sql.DECISIONS))
+        for number, some in groupby(rows, key=itemgetter(0)):
+            if not _can_be(number, list(some)):
+                yield "decision", f"decision {number}"
 
 
 @dataclass(eq=False)
@@ -218,8 +235,9 @@ class CheckedBatch:
         batch: the documents.
         settings: those of the file.
         deep: whether contents are shingled and signed again.
-        faults: for each kind of problem, the places of documents in the batch.
-        contents: by place, those that were read; None for what is not readable.
+        faults: the kinds of problems of each document.
+        contents: by place, those that were read and are readable.
+        fingerprints: the rows that follow from these.
     """
 
     batch: Sequence[StoredDocument]
@@ -227,35 +245,35 @@ class CheckedBatch:
     deep: bool
 
     def __post_init__(self) -> None:
-        self.faults: defaultdict[str, set[int]] = defaultdict(set)
-        self.contents: dict[int, shingling.Content | None] = {}
-        for at, one in enumerate(self.batch):
-            self._check(at, one)
-        if self.deep and self.settings.content:
-            self._compare()
-
-    def derivable(self) -> set[int]:
-        """The places of documents with values to be derived from their contents."""
-        wrong = set[int]().union(*(self.faults[kind] for kind in _DERIVED))
-        return wrong - self.faults["digest"] - self.faults["content-missing"]
-
-    def fingerprints(self) -> IndexRows:
-        """The rows of fingerprints of the texts that are readable."""
-        texts = {at: text for at, text in self.contents.items() if isinstance(text, str)}
         settings = self.settings
-        found = fingerprints(
-            list(texts.values()), settings.shingling, settings.passages, settings.seed
-        )
-        return found.rows(np.array([self.batch[at].doc_id for at in texts], dtype=np.int64))
+        self.contents: dict[int, shingling.Content] = {}
+        self.faults = [self._faults(at, one) for at, one in enumerate(self.batch)]
+        contents, found = list(self.contents.values()), NO_FINGERPRINTS
+        if self.deep and contents:
+            signed = signing.sign(contents, settings)
+            self._compare(signed)
+            found = signed.fingerprints
+        elif settings.passages:
+            found = fingerprints(contents, settings.shingling, settings.passages, settings.seed)
+        doc_ids = [self.batch[at].doc_id for at in self.contents]
+        self.fingerprints = found.rows(np.array(doc_ids, dtype=np.int64))
 
-    def _check(self, at: int, one: StoredDocument) -> None:
+    def derivable(self) -> list[int]:
+        """The places of documents with values to be derived from their contents."""
+        return [
+            at
+            for at, kinds in enumerate(self.faults)
+            if kinds & _DERIVED and not kinds & {"digest", "content-missing"}
+        ]
+
+    def _faults(self, at: int, one: StoredDocument) -> set[str]:
         settings, signature = self.settings, one.signature
         wrong = {
             "doc-id": one.doc_id < 1,
             "key": not _is_key(one.key),
             "content": bool(one.filled) and not settings.content,
             "content-missing": settings.content and not one.filled,
-            "metadata": not _is_metadata(one.metadata),
+            "metadata": not _is_valid(from_json, one.metadata),
             "digest": len(one.digest) != DIGEST_BYTES,
             "shingles": not 0 <= one.shingles <= LARGEST,
             # A signature of another size is useless, as is one of a document without shingles.
@@ -263,26 +281,24 @@ class CheckedBatch:
             and (len(signature) != 4 * settings.permutations or one.shingles <= 0),
             "signature-missing": signature is None and one.shingles > 0,
         }
-        if settings.content and one.content is not None:
-            content = self.contents[at] = _readable(one.content, settings)
+        if one.content is not None:
+            content = _readable(one.content, settings)
             own = None if content is None else encoded(content)
             wrong["content"] |= own != one.content
-            wrong["digest"] |= own is not None and digest(own.encode()) != one.digest
-        for kind, is_wrong in wrong.items():
-            if is_wrong:
-                self.faults[kind].add(at)
+            if content is not None and own is not None:
+                self.contents[at] = content
+                wrong["digest"] |= digest(own.encode()) != one.digest
+        return {kind for kind, is_wrong in wrong.items() if is_wrong}
 
-    def _compare(self) -> None:
-        readable = {at: content for at, content in self.contents.items() if content is not None}
-        signed = signing.sign(list(readable.values()), self.settings)
+    def _compare(self, signed: signing.Signed) -> None:
         lanes = signed.signatures.astype("<u4")
-        for at, count, own in zip(readable, signed.shingles.tolist(), lanes, strict=True):
+        for at, count, own in zip(self.contents, signed.shingles.tolist(), lanes, strict=True):
             one = self.batch[at]
             if count != one.shingles:
-                self.faults["shingles"].add(at)
+                self.faults[at].add("shingles")
             if one.signature != (own.tobytes() if count else None):
                 missing = one.signature is None
-                self.faults["signature-missing" if missing else "signature"].add(at)
+                self.faults[at].add("signature-missing" if missing else "signature")
 
 
 def whole_signatures(
@@ -303,7 +319,7 @@ def bands_of(batch: Sequence[StoredDocument], settings: Settings) -> IndexRows:
 
 
 def _readable(stored: str, settings: Settings) -> shingling.Content | None:
-    if not _is_utf8(stored):
+    if not _is_valid(str.encode, stored):
         return None
     try:
         if settings.shingling.of_sets:
@@ -323,26 +339,19 @@ def _can_be(number: int, rows: list[tuple[Any, ...]]) -> bool:
         and (len(rows) > 1) == (verdict == "different")
         and len({(row[1], *row[4:7]) for row in rows}) == 1
         and all(len(row[3]) == DIGEST_BYTES and _is_key(row[2]) for row in rows)
-        and all(_is_utf8(text or "") for text in rows[0][4:7])
+        and all(_is_valid(str.encode, text or "") for text in rows[0][4:7])
     )
 
 
 def _is_key(key: str) -> bool:
-    return key != "" and "\0" not in key and _is_utf8(key)
+    return key != "" and "\0" not in key and _is_valid(str.encode, key)
 
 
-def _is_metadata(stored: str | None) -> bool:
+def _is_valid(read: Callable[[str], object], stored: Any) -> bool:
+    """Whether a value can be read so; a text that is not UTF-8 has lone surrogates."""
     try:
-        from_json(stored)
-    except DamagedFile:
-        return False
-    return True
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
+        read(stored)
+    except (DamagedFile, UnicodeEncodeError):
         return False
     return True
 

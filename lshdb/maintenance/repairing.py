@@ -14,8 +14,11 @@ from lshdb.progress import Progress
 from lshdb.shingling.content import encoded
 from lshdb.sketching.settings import Settings
 from lshdb.sketching.signing import sign
-from lshdb.store.auditing import Auditor
+from lshdb.store import auditing, schema
+from lshdb.store import statements as sql
+from lshdb.store.guard import Connection
 from lshdb.store.index import BANDS, FINGERPRINTS, Index, IndexRows, IndexTable
+from lshdb.store.sqlite_errors import translated_errors
 
 _FEW = 256
 """Slots with wrong rows, up to which only these rows are written: 40,000 documents of 10 million,
@@ -23,72 +26,77 @@ some 100 MB for their rows."""
 
 
 def repair_schema(
-    audit: Auditor, _found: examining.Examination, _progress: Progress
+    file: Connection, _found: examining.Examination, _progress: Progress
 ) -> Counter[str]:
     """Create missing tables, indexes and views."""
-    return Counter({"schema-made": audit.make_missing()})
+    with translated_errors(file.path):
+        return Counter({"schema-made": schema.make_missing(file)})
 
 
 def repair_documents(
-    audit: Auditor, found: examining.Examination, progress: Progress
+    file: Connection, found: examining.Examination, progress: Progress
 ) -> Counter[str]:
     """Derive counts of shingles and signatures from contents that have the documents' digests.
 
     Where a content and its digest differ, one of the two was changed, and both stay.
     """
-    audit.index.delete_signatures(found.orphans)
+    Index(file).delete_signatures(found.orphans)
     done = Counter({"signatures-removed": len(found.orphans)})
     settings = found.settings
     if settings is None or not settings.content or not found.derivable:
         return done
-    for batch in audit.documents(contents=True, slots=found.derivable):
+    for batch in auditing.documents(file, contents=True, slots=found.derivable):
         checked = examining.CheckedBatch(batch, settings, deep=True)
-        right = sorted(checked.derivable())
-        known = {at: one for at in right if (one := checked.contents[at]) is not None}
-        doc_ids, stored = [batch[at].doc_id for at in known], list(map(encoded, known.values()))
-        audit.derive(doc_ids, stored, sign(list(known.values()), settings))
-        done["documents-derived"] += len(known)
+        right = [at for at in checked.derivable() if at in checked.contents]
+        contents = [checked.contents[at] for at in right]
+        doc_ids = [batch[at].doc_id for at in right]
+        auditing.derive(file, doc_ids, list(map(encoded, contents)), sign(contents, settings))
+        done["documents-derived"] += len(right)
         progress(done["documents-derived"], None, "documents")
     return done
 
 
-def repair_index(audit: Auditor, found: examining.Examination, progress: Progress) -> Counter[str]:
+def repair_index(
+    file: Connection, found: examining.Examination, progress: Progress
+) -> Counter[str]:
     """Write the rows of bands and fingerprints that follow from signatures and contents."""
     done: Counter[str] = Counter()
-    settings, index = found.settings, audit.index
-    for table, compared in found.tables.items():
-        slots = compared.differing()
-        if settings is None or not found.complete or not slots:
-            continue
+    settings, index = found.settings, Index(file)
+    if settings is None:
+        return done
+    for table, slots in found.differing.items():
         if len(slots) <= _FEW:
-            expected = _expected(audit, table, settings, slots)
+            expected = _expected(file, table, settings, slots)
             done[f"{table.name}-repaired"] = _write_differing(index, table, slots, expected)
         elif table is BANDS:
-            audit.all_indexed()
-            batches = audit.documents(contents=False)
+            file.rows(sql.SET_INDEXED, None, None)
+            file.rows(sql.DELETE_INDEXED)
+            batches = auditing.documents(file, contents=False)
             signatures = (examining.whole_signatures(batch, settings) for batch in batches)
-            documents = found.documents
             done["bands-rebuilt"] = reindex.rebuild_bands(
-                index, settings, signatures, documents, progress
+                index, settings, signatures, found.documents, progress
             )
         else:
-            rows = _expected(audit, table, settings, None)
+            rows = _expected(file, table, settings, None)
             made = reindex.rebuild_fingerprints(index, settings, rows, progress)
-            done["fingerprints-rebuilt"] = made or compared.found
+            done["fingerprints-rebuilt"] = made or found.tables[table].found
     return done
 
 
+STEPS = repair_schema, repair_documents, repair_index
+
+
 def _expected(
-    audit: Auditor, table: IndexTable, settings: Settings, slots: Collection[int] | None
+    file: Connection, table: IndexTable, settings: Settings, slots: Collection[int] | None
 ) -> Iterator[IndexRows]:
     """The rows that a table should have, of all documents or of those in some slots."""
     if table is FINGERPRINTS and not settings.passages:
         return
-    for batch in audit.documents(contents=table is FINGERPRINTS, slots=slots):
+    for batch in auditing.documents(file, contents=table is FINGERPRINTS, slots=slots):
         if table is BANDS:
-            yield audit.written(examining.bands_of(batch, settings))
+            yield auditing.written(file, examining.bands_of(batch, settings))
         else:
-            yield examining.CheckedBatch(batch, settings, deep=False).fingerprints()
+            yield examining.CheckedBatch(batch, settings, deep=False).fingerprints
 
 
 def _write_differing(

@@ -21,5 +21,5 @@ COMMIT, and what is made of a user's text (conditions, readonly_sql).
     partial_files  files that take their names when complete; what killed runs left of them
 
 Doors: auditing, backup, conditions, connection, functions, guard, index, late, lookups,
-partial_files, readonly_sql, rows, statements, store, waiting.
+partial_files, readonly_sql, rows, schema, sqlite_errors, statements, store, waiting.
 """
