@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,8 @@ from lshdb.store import statements as sql
 from lshdb.store.auditing import StoredDocument
 from lshdb.store.guard import Connection
 from lshdb.store.index import BANDS, FINGERPRINTS, SLOTS, Index, IndexRows, IndexTable, band_rows
-from lshdb.store.lookups import DECISION_TYPES
-from lshdb.store.rows import typed
+from lshdb.store.lookups import DecisionRow
+from lshdb.store.rows import record
 from lshdb.store.sqlite_errors import translated_errors
 
 _EXAMPLES = 5
@@ -221,8 +221,8 @@ class Examination:
                 self._add(_WRONG[table], f"the table has {compared.found} rows, {instead}")
 
     def _decisions(self) -> Iterator[tuple[str, str]]:
-        rows = (typed(row, *DECISION_TYPES) for row in self._rows(sql.DECISIONS))
-        for number, some in groupby(rows, key=itemgetter(0)):
+        rows = (record(DecisionRow, row) for row in self._rows(sql.DECISIONS))
+        for number, some in groupby(rows, key=attrgetter("decision")):
             if not _can_be(number, list(some)):
                 yield "decision", f"decision {number}"
 
@@ -330,16 +330,17 @@ def _readable(stored: str, settings: Settings) -> shingling.Content | None:
         return None
 
 
-def _can_be(number: int, rows: list[tuple[Any, ...]]) -> bool:
+def _can_be(number: int, rows: list[DecisionRow]) -> bool:
     """Whether these rows form one decision, about one document or several."""
-    verdict = rows[0][1]
+    shared = {(row.verdict, row.note, row.who, row.decided) for row in rows}
+    verdict = rows[0].verdict
     return (
         number > 0
         and verdict in ("keep", "drop", "different")
         and (len(rows) > 1) == (verdict == "different")
-        and len({(row[1], *row[4:7]) for row in rows}) == 1
-        and all(len(row[3]) == DIGEST_BYTES and _is_key(row[2]) for row in rows)
-        and all(_is_valid(str.encode, text or "") for text in rows[0][4:7])
+        and len(shared) == 1
+        and all(len(row.digest) == DIGEST_BYTES and _is_key(row.key) for row in rows)
+        and all(_is_valid(str.encode, text or "") for text in shared.pop())
     )
 
 

@@ -20,7 +20,7 @@ from lshdb.store import index, sqlite_errors, transactions
 from lshdb.store import statements as sql
 from lshdb.store.connection import connect
 from lshdb.store.guard import Connection
-from lshdb.store.rows import integers, settings_of, typed
+from lshdb.store.rows import integers, record, settings_of
 
 _BYTES_AT_ONCE = 8_000_000
 """Bytes of signatures and contents read at once."""
@@ -42,9 +42,6 @@ class StoredDocument(NamedTuple):
     filled: int
     content: str | None
     metadata: str | None
-
-
-_TYPES = int, str, int, bytes, bytes | None, int, str | None, str | None
 
 
 @contextmanager
@@ -93,7 +90,7 @@ def documents(
     """
     some = None if slots is None else dumps(list(slots))
     rows = connection.each(sql.ALL_AS_STORED, contents, some)
-    return bounded((StoredDocument(*typed(row, *_TYPES)) for row in rows), _size, _BYTES_AT_ONCE)
+    return bounded((record(StoredDocument, row) for row in rows), _size, _BYTES_AT_ONCE)
 
 
 def derive(

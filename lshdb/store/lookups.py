@@ -28,7 +28,7 @@ from lshdb.sketching.settings import Settings
 from lshdb.store import conditions, guard, index, readonly_sql, sqlite_errors
 from lshdb.store import statements as sql
 from lshdb.store.connection import file_size
-from lshdb.store.rows import FileState, checked, integers, settings_of, typed
+from lshdb.store.rows import FileState, checked, integers, record, settings_of, typed
 
 _NEIGHBOURS = 5
 """Keys before and after an unknown one that may be meant."""
@@ -68,10 +68,6 @@ class DecisionRow:
     present: bytes | None
 
 
-DECISION_TYPES = int, str, str, bytes, str | None, str, str, bytes | None
-"""Of the values of a DecisionRow."""
-
-
 @dataclass(frozen=True, slots=True)
 class StoredFile:
     """A document, and the state of the file that it was read from, or None."""
@@ -85,11 +81,13 @@ class StoreReader:
     """Reads an open database file; values are typed, and errors are lshdb's.
 
     Attributes:
+        settings: in the open transaction, or the last one: another process may reindex.
         indexed_to, indexed_bucket: as in the settings, see schema.sql; None if all band rows are
             written.
         asked: how often buckets were looked up.
     """
 
+    settings: Settings
     indexed_to: int | None
     indexed_bucket: int | None
 
@@ -113,7 +111,7 @@ class StoreReader:
         """
         row = self._connection.execute(sql.SELECT_SETTINGS).fetchone()
         if row != self._settings_row:
-            self._settings = settings_of(row, self.path)
+            self.settings = settings_of(row, self.path)
             self.indexed_to, self.indexed_bucket = typed(row[-2:], int | None, int | None)
             self._settings_row = row
 
@@ -145,11 +143,6 @@ class StoreReader:
                 reader,
                 conditions.Condition(reader._connection, self.path, expression, parameters),
             )
-
-    @property
-    def settings(self) -> Settings:
-        """The settings in the open transaction, or the last one: another process may reindex."""
-        return self._settings
 
     def members(
         self, buckets: npt.NDArray[np.int64], first: int | None = None, max_rows: int | None = None
@@ -219,7 +212,7 @@ class StoreReader:
 
     def contents(self, doc_ids: IntArray) -> Iterator[str]:
         """The stored contents of these documents, in this order, read lazily."""
-        return (checked(content, str) for (content,) in self._rows_of(sql.CONTENTS, doc_ids))
+        return self._column(sql.CONTENTS, str, doc_ids)
 
     def sizes(self, doc_ids: IntArray) -> tuple[IntArray, npt.NDArray[np.void]]:
         """Shingles of these documents, repetitions counted, int64[n], and their digests V16[n]."""
@@ -254,7 +247,7 @@ class StoreReader:
 
     def keys_of(self, doc_ids: IntArray) -> list[str]:
         """The keys of these documents, in this order."""
-        return [checked(key, str) for (key,) in self._rows_of(sql.KEYS_OF, doc_ids)]
+        return list(self._column(sql.KEYS_OF, str, doc_ids))
 
     def metadata_of(self, doc_ids: IntArray, fields: Sequence[str] = ()) -> Iterator[str | None]:
         """The stored metadata of these documents, in this order, read lazily.
@@ -262,8 +255,11 @@ class StoreReader:
         If `text` is among the fields that the caller wants, the content is a field of that name.
         """
         statement = sql.METADATA_AND_TEXT_OF if "text" in fields else sql.METADATA_OF
-        for (metadata,) in self._rows_of(statement, doc_ids):
-            yield None if metadata is None else checked(metadata, str)
+        return self._column(statement, str | None, doc_ids)
+
+    def _column(self, statement: str, kind: Any, doc_ids: IntArray) -> Iterator[Any]:
+        """A value of this type for each of these documents, in this order, read lazily."""
+        return (typed(row, kind)[0] for row in self._rows_of(statement, doc_ids))
 
     def _rows_of(self, statement: str, doc_ids: IntArray) -> Iterator[tuple[SqlValue, ...]]:
         """One row for each of these documents, in this order, read lazily."""
@@ -312,20 +308,12 @@ class StoreReader:
                 yield table[:, 0], table[:, 1]
 
     def _shared_with_unindexed(self) -> Iterator[tuple[IntArray, IntArray]]:
-        """The same with the band rows that are not in the table yet."""
-        begin = index.BEFORE_ALL
-        waiting = index.sorted_bands(self.unindexed_signatures(), self.settings, self.limits)
-        for end, codes, doc_ids in waiting:
-            found = self._integers(sql.BANDS_BETWEEN, *_row(begin), *_row(end))
-            written = found.reshape(-1, 3).T
-            missing = codes > self._indexed_bucket()
-            codes = np.append(index.codes_of(written), codes[missing])
-            doc_ids = np.append(written[2], doc_ids[missing])
-            order = np.lexsort((doc_ids, codes))
-            _, inverse, sizes = np.unique(codes[order], return_inverse=True, return_counts=True)
+        """The same from all signatures, while band rows are not in the table yet."""
+        signatures = self.all_signatures()
+        for _, codes, doc_ids in index.sorted_bands(signatures, self.settings, self.limits):
+            _, inverse, sizes = np.unique(codes, return_inverse=True, return_counts=True)
             shared = sizes[inverse] > 1
-            yield sizes[inverse][shared], doc_ids[order][shared]
-            begin = end
+            yield sizes[inverse][shared], doc_ids[shared]
 
     def _unindexed_members(self, buckets: IntArray) -> tuple[IntArray, IntArray]:
         """The rows of `members` that are not in the table yet, in any order.
@@ -334,19 +322,17 @@ class StoreReader:
         """
         settings, order = self.settings, np.argsort(buckets)
         wanted = buckets[order]
+        written = index.BEFORE_ALL if self.indexed_bucket is None else self.indexed_bucket
         places, found = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
         for doc_ids, signatures in self.unindexed_signatures():
             keys = banding.bucket_keys(signatures, settings.construction, settings.seed)
             rows = index.band_rows(doc_ids, keys)
             codes = banding.bucket_codes(rows[0], rows[1])
             at = np.minimum(wanted.searchsorted(codes), len(wanted) - 1)
-            some = (wanted[at] == codes) & (index.codes_of(rows) > self._indexed_bucket())
+            some = (wanted[at] == codes) & (index.codes_of(rows) > written)
             places.append(order[at[some]])
             found.append(rows[2][some])
         return np.concatenate(places), np.concatenate(found)
-
-    def _indexed_bucket(self) -> int:
-        return index.BEFORE_ALL if self.indexed_bucket is None else self.indexed_bucket
 
     def shared_fingerprints(self, max_rows: int) -> tuple[IntArray, IntArray]:
         """The fingerprints that several documents have, and those that more than `max_rows` have.
@@ -386,11 +372,11 @@ class StoreReader:
     def bucket_sizes(self, bucket_keys: IntArray) -> list[Bucket]:
         """The buckets int64[b], one per band, with their numbers of documents."""
         rows = self._rows(sql.BUCKETS_OF_DOCUMENT, dumps(bucket_keys.tolist()))
-        return [Bucket(*typed(row, int, int, int)) for row in rows]
+        return [record(Bucket, row) for row in rows]
 
     def largest_buckets(self, top: int) -> list[Bucket]:
         """The buckets with the most documents, largest first."""
-        return [Bucket(*typed(row, int, int, int)) for row in self._rows(sql.LARGEST_BUCKETS, top)]
+        return [record(Bucket, row) for row in self._rows(sql.LARGEST_BUCKETS, top)]
 
     def data_version(self) -> int:
         """A number that changes when other connections change the file."""
@@ -454,7 +440,7 @@ class StoreReader:
 
     def decisions(self) -> list[DecisionRow]:
         """All decisions in order, the rows of each by key."""
-        return [DecisionRow(*typed(row, *DECISION_TYPES)) for row in self._rows(sql.DECISIONS)]
+        return [record(DecisionRow, row) for row in self._rows(sql.DECISIONS)]
 
     def decided(self) -> IntArray:
         """The decisions about documents that still have the same content.
@@ -491,16 +477,13 @@ class StoreReader:
         wanted = [word.casefold() for word in words]
         found: list[tuple[str, str]] = []
         end = time.monotonic() + seconds
-        with sqlite_errors.translated_errors(self.path):
-            cursor = self._connection.execute(sql.DOCUMENTS_AFTER, (after,))
-            for doc_id, key, content in cursor:
-                if content is not None:
-                    folded = checked(content, str).casefold()
-                    if all(word in folded for word in wanted):
-                        found.append((checked(key, str), content))
-                if len(found) == max_rows or time.monotonic() > end:
-                    cursor.close()
-                    return found, checked(doc_id, int)
+        for row in self._connection.each(sql.DOCUMENTS_AFTER, after):
+            doc_id, key, content = typed(row, int, str, str)
+            folded = content.casefold()
+            if all(word in folded for word in wanted):
+                found.append((key, content))
+            if len(found) == max_rows or time.monotonic() > end:
+                return found, doc_id
         return found, None
 
     def bytes(self) -> int:
@@ -565,12 +548,6 @@ class StoreReader:
                 f"{self.path}: a {what} does not have {width} bytes; restore the file from a copy"
             )
         return bytearray().join(blobs)
-
-
-def _row(code: int) -> tuple[int, int]:
-    """The band and bucket key of a code of index.codes_of."""
-    band, key, _ = index.rows_of(np.array([code]), np.array([0]))[:, 0].tolist()
-    return band, key
 
 
 def _stored_file(row: tuple[SqlValue, ...]) -> StoredFile:

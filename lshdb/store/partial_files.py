@@ -159,7 +159,7 @@ def _lock(descriptor: int) -> bool:
 
 
 @contextlib.contextmanager
-def alone(path: str) -> Iterator[bool]:
+def alone(path: str | Path) -> Iterator[bool]:
     """Whether nobody else is within such a block for the same file, until it ends.
 
     Always true where there are no such locks, as on Windows, or no such file.
@@ -178,13 +178,10 @@ def alone(path: str) -> Iterator[bool]:
 def _in_use(path: Path) -> bool:
     """Whether a running process has a file or directory locked, or perhaps has."""
     try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        with alone(path) as is_alone:
+            return fcntl is None or not is_alone
     except OSError:
         return True
-    try:
-        return not _lock(handle)
-    finally:
-        os.close(handle)
 
 
 @contextlib.contextmanager

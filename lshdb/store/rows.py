@@ -6,11 +6,12 @@ some of them into numbers, and Python into the word None. They are refused here.
 
 import sqlite3
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_type_hints
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from lshdb.sketching.settings import Settings
 from lshdb.store import statements as sql
 
 _T = TypeVar("_T")
+_types: Callable[[Any], dict[str, Any]] = cache(get_type_hints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,11 @@ def typed(row: Sequence[SqlValue], *kinds: Any) -> tuple[Any, ...]:
         value, kind = next((v, k) for v, k in pairs if not isinstance(v, k))
         raise _other(kind, value)
     return tuple(row)
+
+
+def record(kind: type[_T], row: Sequence[SqlValue]) -> _T:
+    """A row as an object of a class whose attributes are its columns, and have their types."""
+    return kind(*typed(row, *_types(kind).values()))
 
 
 def integers(rows: Iterable[tuple[SqlValue, ...]]) -> arrays.IntArray:

@@ -144,7 +144,7 @@ KEYS_BEFORE = "SELECT key FROM documents WHERE key < ? ORDER BY key DESC LIMIT ?
 # For a very long document the first million characters.
 DOCUMENTS_AFTER = """
     SELECT doc_id, key, substr(content, 1, 1000000) FROM documents
-    WHERE doc_id > ? ORDER BY doc_id"""
+    WHERE doc_id > ? AND content IS NOT NULL ORDER BY doc_id"""
 KEYS_CONTAINING = "SELECT key FROM documents WHERE instr(lower(key), ?) LIMIT ?"
 
 # Walks a band once in the order of its key, and looks up shared buckets at once: 3.2 s for 16 bands
@@ -154,9 +154,6 @@ SHARED_BUCKETS = """
     FROM (SELECT bucket_key, count(*) AS documents FROM bands WHERE band_no = ?1
           GROUP BY bucket_key HAVING count(*) > 1) AS shared
     CROSS JOIN bands AS b ON b.band_no = ?1 AND b.bucket_key = shared.bucket_key"""
-BANDS_BETWEEN = """
-    SELECT band_no, bucket_key, doc_id FROM bands
-    WHERE (band_no, bucket_key) >= (?, ?) AND (band_no, bucket_key) < (?, ?)"""
 BYTES = """
     SELECT coalesce(length(CAST(d.content AS BLOB)), 0)
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""

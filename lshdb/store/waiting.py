@@ -50,16 +50,17 @@ class WaitingDocuments:
             yield from self._connection.execute(self._ordered)
 
     def contents(self, numbers: Iterable[int]) -> Iterator[str]:
-        """The stored forms of documents, by their numbers."""
-        with self._errors():
-            rows = self._connection.execute(sql.WAITING_CONTENTS, (dumps(list(numbers)),))
-            yield from (content for (content,) in rows)
+        """The stored forms of documents, by their numbers, read lazily."""
+        return self._texts(sql.WAITING_CONTENTS, numbers)
 
     def keys(self, numbers: Iterable[int]) -> list[str]:
         """The keys of documents, by their numbers."""
+        return list(self._texts(sql.WAITING_KEYS, numbers))
+
+    def _texts(self, statement: str, numbers: Iterable[int]) -> Iterator[str]:
         with self._errors():
-            rows = self._connection.execute(sql.WAITING_KEYS, (dumps(list(numbers)),)).fetchall()
-        return [key for (key,) in rows]
+            for (text,) in self._connection.execute(statement, (dumps(list(numbers)),)):
+                yield text
 
     def drop(self, dropped: Iterable[DroppedRow], for_others: Container[str]) -> None:
         """Record documents that are dropped; their keys are numbers.
