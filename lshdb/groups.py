@@ -111,6 +111,8 @@ class Options:
     def __init__(self, *args: Any, **given: Any) -> None:
         group: Any = type(self)
         defaults = _defaults_of(group)
+        if len(args) == 1 and (name := _first_of(group)) and name not in given:
+            given, args = {**given, name: args[0]}, ()  # binding takes a fortieth of a query
         if args or not given.keys() <= defaults.keys() or len(defaults) < len(fields(group)):
             given = signature_of(group).bind(*args, **given).arguments
         self.__dict__.update(defaults | given)
@@ -140,6 +142,13 @@ def signature_of(group: Any) -> Signature:
         for one in fields(group)
     ]
     return Signature(sorted(parameters, key=lambda one: one.kind))
+
+
+@cache
+def _first_of(group: Any) -> str:
+    """The option that may be given by its place alone; empty if there is none."""
+    own = signature_of(group).parameters.values()
+    return next((one.name for one in own if one.kind is Parameter.POSITIONAL_OR_KEYWORD), "")
 
 
 @cache

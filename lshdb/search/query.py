@@ -95,6 +95,7 @@ class _Pairs(NamedTuple):
         bands: int64[c], in how many bands the two share a bucket.
         estimates: float64[c], of the similarities.
         similarities: float64[c], exact or the estimates.
+        identical: bool[c], whether the two have the same content; False where nobody looked.
         containments: float64[c], if they are asked for.
     """
 
@@ -105,13 +106,14 @@ class _Pairs(NamedTuple):
     bands: IntArray
     estimates: Shares
     similarities: Shares
+    identical: Mask
     containments: Shares
 
     @classmethod
     def of(cls, doc_ids: IntArray, one: IntArray, other: IntArray, rest: Mask) -> _Pairs:
         """Pairs of which no more is known yet."""
         none = np.zeros(len(one))
-        return cls(doc_ids, one, other, rest, np.zeros_like(one), none, none, none)
+        return cls(doc_ids, one, other, rest, np.zeros_like(one), none, none, none > 0, none)
 
     def chosen(self, which: Mask | IntArray) -> _Pairs:
         """Some of the pairs."""
@@ -249,7 +251,7 @@ def answers(
         return
     pairs, cuts = found
     scored = _scored(store, query, batch, pairs)
-    matches = _matches(store, query, batch, scored)
+    matches = _matches(store, query, scored)
     for index, count in enumerate(np.bincount(scored.one, minlength=len(batch)).tolist()):
         own = [*islice(matches, count)]
         # No unread document is better than equal ones, which were added before it.
@@ -286,26 +288,29 @@ def _candidates(
     found = members_up_to(store, batch.signed.bucket_keys, rows, first)
     if found is None:
         return None
-    (one, band), members = found.origins(), found.doc_ids
     large = found.sizes > (max_documents or _MAX_TOP)
     cut = large.sum(axis=1)
-    if max_documents is not None and cut.any():
-        left = found.ranks() < max_documents
-        one, band, members = one[left], band[left], members[left]
-        cuts = {i: [query_cut(int(cut[i]), max_documents)] for i in np.flatnonzero(cut).tolist()}
-    doc_ids, of_row, shared = np.unique(members, return_inverse=True, return_counts=True)
-    named = np.arange(len(doc_ids))
-    if len(batch) > 1:
+    if len(batch) == 1 and not cut.any():  # most queries, where no row's bucket matters
+        doc_ids, shared = np.unique(found.doc_ids, return_counts=True)
+        pairs = _of_one(doc_ids)
+    else:
+        (one, band), members = found.origins(), found.doc_ids
+        if max_documents is not None and cut.any():
+            left = found.ranks() < max_documents
+            one, band, members = one[left], band[left], members[left]
+            of_each = np.flatnonzero(cut).tolist()
+            cuts = {i: [query_cut(int(cut[i]), max_documents)] for i in of_each}
+        doc_ids, of_row = np.unique(members, return_inverse=True)
         named, of_row, shared = np.unique(
             one * len(doc_ids) + of_row, return_inverse=True, return_counts=True
         )
-    rest = np.full(len(named), bool(cuts))
-    rest[of_row[~large[one, band]]] = False
-    one, other = np.divmod(named, max(1, len(doc_ids)))
+        rest = np.full(len(named), bool(cuts))
+        rest[of_row[~large[one, band]]] = False
+        pairs = _Pairs.of(doc_ids, *np.divmod(named, max(1, len(doc_ids))), rest)
     # Not all members of a large bucket are known: any document may be in it.
-    kept = shared + cut[one] >= store.settings.construction.min_bands
-    kept &= _allowed(doc_ids, batch, keep)[other]
-    pairs = _Pairs.of(doc_ids, one, other, rest).chosen(kept)
+    kept = shared + cut[pairs.one] >= store.settings.construction.min_bands
+    kept &= _allowed(doc_ids, batch, keep)[pairs.other]
+    pairs = pairs.chosen(kept)
     if max_documents is not None and cuts:
         pairs = pairs.without_rest(max_documents, shared[kept])
     if _beyond_buckets(store, query) and batch.stored:
@@ -397,11 +402,13 @@ def _scored(store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs:
     if query.estimate or not store.settings.content:
         pass
     elif few and not query.distinguish:
-        scores = similarities(store, batch.stored[0], pairs.doc_ids[pairs.other])
-        pairs = pairs._replace(similarities=scores)
+        both = similarities(store, batch.stored[0], pairs.doc_ids[pairs.other])
+        pairs = pairs._replace(similarities=both[0], identical=both[1])
+        return pairs.ranked(containment, top, threshold)
     else:
         pairs = _verified(store, query, batch, pairs, exact, level, needed)
-    return pairs.ranked(containment, top, threshold)
+    pairs = pairs.ranked(containment, top, threshold)
+    return pairs._replace(identical=_identical(store, batch, pairs))
 
 
 def _verified(
@@ -458,7 +465,7 @@ def _estimated(
     """Those of the candidates that are possible by their estimates, with these and the bands."""
     construction, lanes = store.settings.construction, store.settings.permutations
     shape = -1, construction.bands, construction.rows
-    found = [pairs.chosen(np.arange(0))]
+    found: list[_Pairs] = []
     for documents in chunks(len(pairs.doc_ids), store.limits.documents_read):
         signatures = store.signatures_of(pairs.doc_ids[documents])
         here = (pairs.other >= documents.start) & (pairs.other < documents.stop)
@@ -475,6 +482,8 @@ def _estimated(
             if construction.higher and not _beyond_buckets(store, query):
                 some = some.chosen(constructions.evaluate(collided, construction))
             found.append(some)
+    if len(found) < 2:
+        return found[0] if found else pairs.chosen(np.arange(0))
     return _Pairs(
         pairs.doc_ids, *map(np.concatenate, zip(*(one[1:] for one in found), strict=True))
     )
@@ -505,9 +514,7 @@ def _exact(
     return Exact(contents, same, sizes, store, len(pairs.one), numbers), shingles
 
 
-def _matches(
-    store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs: _Pairs
-) -> Iterator[Match]:
+def _matches(store: StoreReader, query: RankingOptions, pairs: _Pairs) -> Iterator[Match]:
     """The matches of all queries, with what is stored of their documents."""
     doc_ids = pairs.doc_ids[pairs.other]
     fields = query.fields
@@ -520,14 +527,14 @@ def _matches(
         pairs.estimates.tolist(),
         pairs.bands.tolist(),
         pairs.containments.tolist() if query.containment else repeat(None),
-        _identical(store, batch, pairs, doc_ids).tolist(),
+        pairs.identical.tolist(),
         [picked(one, fields) for one in stored] if fields else repeat(None),
     )
 
 
-def _identical(store: StoreReader, batch: QueryBatch, pairs: _Pairs, doc_ids: IntArray) -> Mask:
+def _identical(store: StoreReader, batch: QueryBatch, pairs: _Pairs) -> Mask:
     """Which pairs have the same content."""
-    identical = np.zeros(len(doc_ids), dtype=np.bool_)
+    identical = np.zeros(len(pairs.one), dtype=np.bool_)
     # Only useful if all lanes agree: computing a digest loads OpenSSL.
     possible = np.flatnonzero(pairs.estimates == 1)
     if len(possible) and not store.settings.shingling.foreign:
@@ -537,7 +544,7 @@ def _identical(store: StoreReader, batch: QueryBatch, pairs: _Pairs, doc_ids: In
         elif not digests:
             digests = [digest(one.encode()) for one in batch.stored]
         if digests:
-            its = store.sizes(doc_ids[possible])[1].tolist()
+            its = store.sizes(pairs.doc_ids[pairs.other[possible]])[1].tolist()
             queries = pairs.one[possible].tolist()
             identical[possible] = [digests[i] == one for i, one in zip(queries, its, strict=True)]
     return identical

@@ -148,20 +148,28 @@ def intersections(one: Hashes, others: Shingles) -> IntArray:
     return sums(one.take(index, mode="clip") == others.hashes, others.offsets)
 
 
-def similarities(store: StoreReader, stored: str, doc_ids: IntArray) -> Shares:
-    """The Jaccard similarities of a document, in its stored form, to stored ones: float64[n]."""
+def similarities(
+    store: StoreReader, stored: str, doc_ids: IntArray
+) -> tuple[Shares, npt.NDArray[np.bool_]]:
+    """How similar a document, in its stored form, is to stored ones.
+
+    Returns:
+        The Jaccard similarities float64[n], and which have the same content, bool[n].
+    """
     shingling = store.settings.shingling
     own: Hashes | None = None
     found: list[Shares] = []
+    same: list[bool] = []
     # Read and shingled with the first of them, which takes half of the time of two calls.
     texts = chain([stored], store.contents(doc_ids))
     for some in bounded(texts, len, store.limits.text_batch):
+        same += [one == stored for one in some]
         contents = [from_stored(one, shingling) for one in some]
         sets = distinct_shingles(contents, shingling, secret_seed())
         if own is None:
             own = sets.hashes[: sets.offsets[1]]
         found.append(jaccard(intersections(own, sets), len(own), sizes_of(sets.offsets)))
-    return np.concatenate(found)[1:]
+    return np.concatenate(found)[1:], np.array(same[1:], dtype=np.bool_)
 
 
 def check_numbers(settings: Settings) -> None:
