@@ -65,9 +65,8 @@ class Limits:
     more. Larger batches save CPU time, smaller ones leave less to write when the last part is
     signed."""
     batch_bytes: int = 40_000_000
-    """Bytes of documents in memory: read, being signed, or signed and not written yet. A batch of
-    files, which are read on while it is written, has up to six times as many bytes of documents and
-    band rows."""
+    """Bytes of documents in memory: read, being signed, or signed and not written yet. A batch has
+    up to half of them: one is read while the one before it is written."""
     batch_seconds: float = 5.0
     """Seconds to read a batch: a document of a slow stream waits no longer for others."""
     late_from: int = 100_000
