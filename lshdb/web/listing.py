@@ -130,6 +130,7 @@ class Neighbours:
         number: its number, from 1; None if it is not in the list.
         skipped: how many undecided ones are before it.
         previous, following: what names the items before and after it; None for none.
+        learned: where the reviewer's duplicates begin, as `learned` says.
     """
 
     count: int
@@ -138,6 +139,7 @@ class Neighbours:
     skipped: int = 0
     previous: dict[str, str] | None = None
     following: dict[str, str] | None = None
+    learned: dict[str, Any] | None = None
 
 
 def neighbours(

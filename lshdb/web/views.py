@@ -434,8 +434,9 @@ def _near(
     visit: Visit, kind: str, asked: Filters, keys: tuple[str, ...]
 ) -> tuple[Cluster | Pair | None, Neighbours]:
     """The cluster of a key, or a pair, and its neighbours in the list; None if there is none."""
-    survey, _, done = _reviewed(visit, kind, asked)
-    return listing.neighbours(survey, asked, done, keys)
+    survey, verdicts, done = _reviewed(visit, kind, asked)
+    found, near = listing.neighbours(survey, asked, done, keys)
+    return found, replace(near, learned=listing.learned(survey.items, verdicts))
 
 
 def cluster(visit: Visit) -> Page:

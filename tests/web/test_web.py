@@ -985,6 +985,17 @@ def test_what_reviewers_disagree_about_is_listed(reviewed: tuple[Path, Reviewer]
     assert page.texts("li")[-1].split() == ["a0", "ann:", "keep,", "ben:", "drop"]
 
 
+def test_answers_say_where_duplicates_begin_beside_the_buttons(tmp_path: Path) -> None:
+    texts = ((f"{i}{side}", f"pair {i} of two copies") for i in range(31) for side in "ab")
+    with database_of(tmp_path / "lsh.db", texts) as db, served(tmp_path, "--review") as site:
+        for dropped, says in ((29, False), (30, True)):
+            db.decide("drop", [f"{i}b" for i in range(dropped)])
+            for page, item in (("cluster", {"key": "30a"}), ("compare", {"a": "30a", "b": "30b"})):
+                text = check(eventually(site, page, listed="yes", **item), review=True).text
+                assert f"{dropped} of 31 {'pairs' if 'a' in item else 'clusters'} decided" in text
+                assert ("; at 1.0000 and above you agreed in 30 of 30" in text) is says
+
+
 def test_all_identical_copies_go_at_once(reviewed: tuple[Path, Reviewer]) -> None:
     path, reviewer = reviewed
     assert "identical cop" not in reviewer.go("clusters").text
