@@ -98,13 +98,17 @@ def _undo(at: DatabaseFile, numbers: list[str]) -> None:
     for text in numbers:
         if not (text.isascii() and text.isdigit()):
             raise UsageError(f"{text!r} is not the number of a decision: lshdb decisions has them")
-    wanted: list[int | None] = [*dict.fromkeys(map(int, numbers))]
-    with at.open("write") as database:
-        known = {one.decision for one in database.decisions()}
+
+    def chosen(made: list[Decision]) -> list[Decision]:
+        known = {one.decision: one for one in made}
+        wanted = dict.fromkeys(map(int, numbers))
         if missing := [number for number in wanted if number not in known]:
             raise KeyNotFound(f"there is no decision {listed(missing, 10)}; nothing is undone")
-        for number in wanted or [None]:
-            one = deciding.undo_decision(database, number)
+        return [known[number] for number in wanted]
+
+    with at.open("write") as database:
+        given = deciding.undo_chosen(database, chosen) if numbers else ()
+        for one in given or [deciding.undo_decision(database)]:
             message(f"undone: {one.decision}, {one.verdict} {', '.join(one.keys)}")
 
 

@@ -6,7 +6,7 @@ again if the later one is undone.
 
 import getpass
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -86,19 +86,30 @@ def undo_decision(
     Raises:
         KeyNotFound: the decision does not exist.
     """
-    store = database.store
-    with store.writing():
-        made = read_decisions(store)
-        found = [
+
+    def chosen(made: list[Decision]) -> list[Decision]:
+        return [
             one
             for one in made
             if decision in (None, one.decision) and decided in (None, one.decided)
-        ]
-        if not found:
-            which = "" if decision is None else f" {decision}"
-            raise KeyNotFound(f"there is no decision{which} to undo")
-        store.delete_decision(found[-1].decision)
-    return found[-1]
+        ][-1:]
+
+    if undone := undo_chosen(database, chosen):
+        return undone[0]
+    which = "" if decision is None else f" {decision}"
+    raise KeyNotFound(f"there is no decision{which} to undo")
+
+
+def undo_chosen(
+    database: Opened, chosen: Callable[[list[Decision]], list[Decision]]
+) -> list[Decision]:
+    """Undo those of all decisions that a function returns, in one transaction."""
+    store = database.store
+    with store.writing():
+        undone = chosen(read_decisions(store))
+        for one in undone:
+            store.delete_decision(one.decision)
+    return undone
 
 
 @checked_types

@@ -16,7 +16,7 @@ from typing import Any, cast, get_args
 
 from lshdb.database import Database
 from lshdb.errors import InputError, KeyNotFound, UsageError
-from lshdb.ingest.deciding import add_decisions, now, undo_decision, user, word_fault
+from lshdb.ingest.deciding import add_decisions, now, undo_chosen, user, word_fault
 from lshdb.json_text import loads
 from lshdb.model import Cluster, Decision, Verdict
 from lshdb.opening import open_database
@@ -149,18 +149,20 @@ class Review:
             KeyNotFound: they are gone.
         """
         decided, _, number = which.partition(" ")
-        with self._writing() as database:
-            made = [
+
+        def chosen(made: list[Decision]) -> list[Decision]:
+            return [
                 one
-                for one in database.decisions()
+                for one in made
                 if one.decided == decided
                 and (str(one.decision) == number if number else one.who == self.who)
             ]
-            if not made:
-                raise KeyNotFound("that decision no longer exists: it was undone")
-            for one in made:
-                undo_decision(database, one.decision, decided)
-        return made
+
+        with self._writing() as database:
+            undone = undo_chosen(database, chosen)
+        if not undone:
+            raise KeyNotFound("that decision no longer exists: it was undone")
+        return undone
 
     def copies(
         self, database: Database, clusters: Iterable[Cluster]
