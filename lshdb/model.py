@@ -133,6 +133,10 @@ class CopiedPassage:
         words: how many words both share (for `char` shingles characters, runs of blanks as one).
         similarity: their share of the words of the longer side; 1 if there are no gaps.
         text: the passage as it is in the text.
+        kind: `copied`, or `reworded`: then `words` is how many the passage has in the text.
+        score: of a reworded passage, and of one that is copied within it: the weighted similarity
+            of the two windows that are most alike (see lshdb.search.reworded); also its
+            `similarity`.
     """
 
     start: int
@@ -146,6 +150,8 @@ class CopiedPassage:
     words: int
     similarity: float
     text: str
+    kind: str = "copied"
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,6 +189,9 @@ class ShingleOptions(Options):
 class SettingsOptions(ShingleOptions, ShapeOptions):
     """What a file is made with; None for what is not given."""
 
+    reworded: Annotated[bool | None, Option("Also index rare words, to find reworded copies.")] = (
+        None
+    )
     permutations: Annotated[
         int | None, Option("Lanes of a signature. [default: 128, or what bands need]")
     ] = None
@@ -223,6 +226,13 @@ class OpenOptions(SettingsOptions):
 class ReindexOptions(ShapeOptions):
     """Options of `Database.reindex`."""
 
+    reworded: Annotated[
+        bool | Literal["on", "off"] | None,
+        Option(
+            "Whether rare words are indexed, to find reworded copies.",
+            metavar="on|off",
+        ),
+    ] = None
     progress: OnProgress = False
 
 
@@ -531,6 +541,17 @@ class PassagePairsOptions(CopiedOptions):
     """Options of `Database.passage_pairs`."""
 
     top: Top = None
+    reworded: Annotated[bool, Option("Passages that share rare words, in whatever order.")] = False
+    min_score: Annotated[
+        float | None,
+        Option("Lowest score of a reworded passage. [default: 0.2]", above=0, max=1),
+    ] = None
+    progress: OnProgress = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.min_score is not None and not self.reworded:
+            raise UsageError("min_score is for reworded passages: give reworded, too")
 
 
 class PassagesOptions(PassagePairsOptions):

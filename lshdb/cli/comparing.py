@@ -246,6 +246,10 @@ def passages(
     number of words, its line in the text and in the document, and its text. The document that
     has most of the text comes first.
 
+    With --reworded it finds stretches of some 50 words that share rare words, in whatever order,
+    in a file that was made with lshdb init --reworded. A line begins with the score of the passage,
+    and whether it is copied or reworded; the document with the highest score comes first.
+
     Example: lshdb passages essay.txt -d essays.db --base task.txt
     """
     if sum((file is not None, key is not None, everything)) != 1:
@@ -255,7 +259,7 @@ def passages(
     failures = documents.Failures()
     with at.reading(form) as database:
         texts = tuple(str(documents.content_of_file(database, name)) for name in base or ())
-        asked = replace(asked, base=texts)
+        asked = replace(asked, base=texts, progress=messages.shows_progress())
         shown: tuple[str, ...] = ("passage_words", "line", "stored_line", "text")
         rows: Iterable[Sequence[Any]]
         noted: list[tuple[str, CommonPassage]] = []
@@ -274,7 +278,11 @@ def passages(
             queries = _queries(database, file, key, fields, failures)
             rows = _rows(database, queries, asked, own, noted)
             shown = (*(["query"] if several else []), "coverage", "key", *shown)
+            if asked.reworded:
+                shown = tuple(name for name in shown if name != "coverage")
             none = "no passage of a stored document"
+        if asked.reworded:
+            shown = "score", "kind", *shown
         count = results.write_results(
             columns, rows, form, shown=shown, noun=("passage",), none=none
         )

@@ -80,6 +80,7 @@ def shape(settings: Settings) -> str:
         f"threshold {settings.threshold:g}, {construction.bands} bands of {construction.rows} "
         f"rows{cascade}, recall {settings.recall:g}"
         + (f", passages of {settings.passages}" if settings.passages else "")
+        + (", reworded copies" if settings.reworded else "")
     )
 
 

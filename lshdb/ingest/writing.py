@@ -10,7 +10,7 @@ import numpy.typing as npt
 from lshdb.ingest.parts import SignedPart
 from lshdb.model import AddReport
 from lshdb.search.query import QueryBatch
-from lshdb.shingling import arrays, content, winnowing
+from lshdb.shingling import arrays, content, rare_words, winnowing
 from lshdb.sketching import banding, signing
 from lshdb.sketching.settings import Settings
 from lshdb.sources.batch import Batch
@@ -122,6 +122,8 @@ class Writer:
             filled = np.flatnonzero(signed.shingles)
             ids, signed = ids[filled], signed.take(filled)
         self.store.index.insert_signatures(ids, signed.signatures)
+        if signed.terms is not None:
+            self.store.index.insert_terms(ids, signed.terms)
         if len(signed.fingerprints):
             self._fingerprints.append(signed.fingerprints.rows(ids))
             self._held += len(signed.fingerprints)
@@ -144,7 +146,7 @@ def signatures_of(part: SignedPart, places: Sequence[int], settings: Settings) -
     Their bucket keys and fingerprints follow `settings`, even if the index has changed since they
     were signed.
     """
-    if part.signed is None or part.signed.run != settings.passages:
+    if part.signed is None or not part.signed.fits(settings):
         return signing.sign(
             [content.from_stored(part.stored[i], settings.shingling) for i in places], settings
         )
@@ -205,6 +207,9 @@ def unindex(store: Store, doc_ids: Sequence[int]) -> None:
     settings = store.settings
     keys = banding.bucket_keys(signatures, settings.construction, settings.seed)
     store.index.unindex(with_signature, keys)
+    if settings.reworded:
+        contents = list(store.contents(with_signature))
+        store.index.delete_terms(with_signature, rare_words.indexed(contents))
     if settings.passages:
         contents = list(store.contents(ids))
         found = winnowing.fingerprints(

@@ -8,7 +8,7 @@ import secrets
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from lshdb.errors import ContentError, DamagedFile, QueryError
 from lshdb.maintenance.findings import PROBLEMS, Problem
 from lshdb.progress import Progress
-from lshdb.shingling import arrays, shingling
+from lshdb.shingling import arrays, rare_words, shingling
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST, cleaned, digest, encoded, from_stored
 from lshdb.shingling.winnowing import NO_FINGERPRINTS, fingerprints
 from lshdb.sketching import banding, signing
@@ -28,13 +28,26 @@ from lshdb.store import auditing, schema
 from lshdb.store import statements as sql
 from lshdb.store.auditing import StoredDocument
 from lshdb.store.guard import Connection
-from lshdb.store.index import BANDS, FINGERPRINTS, SLOTS, Index, IndexRows, IndexTable, band_rows
+from lshdb.store.index import (
+    BANDS,
+    FINGERPRINTS,
+    RARE_WORDS,
+    SLOTS,
+    Index,
+    IndexRows,
+    IndexTable,
+    band_rows,
+)
 from lshdb.store.lookups import DecisionRow
 from lshdb.store.rows import record
 from lshdb.store.sqlite_errors import translated_errors
 
 _EXAMPLES = 5
-_WRONG = {BANDS: "band-wrong", FINGERPRINTS: "fingerprint-wrong"}
+_WRONG = {
+    BANDS: "band-wrong",
+    FINGERPRINTS: "fingerprint-wrong",
+    RARE_WORDS: "rare-words-wrong",
+}
 _DERIVED = {"content", "shingles", "signature", "signature-missing"}
 """Problems of values that can be derived from a content with the right digest."""
 
@@ -75,6 +88,10 @@ class Comparison:
         slots: list[int] = np.flatnonzero(self._sums).tolist()
         return slots
 
+    def spoil(self) -> None:
+        """Let all differ: the table cannot be read."""
+        self._sums[:] = 1
+
     def _hashes(self, rows: IndexRows) -> npt.NDArray[np.uint64]:
         """A hash of each row, uint64[n]."""
         mixed = np.full(rows.shape[1], self._factors[0])
@@ -114,7 +131,8 @@ class Examination:
         self.documents = 0
         self.orphans: list[int] = []
         self.derivable: set[int] = set()
-        self.tables = {table: Comparison(table) for table in (BANDS, FINGERPRINTS)}
+        self.tables = {table: Comparison(table) for table in _WRONG}
+        self._seed = secrets.randbits(62)
         self.differing: dict[IndexTable, list[int]] = {}
         self._rows = self.connection.rows
         self._found: Counter[str] = Counter()
@@ -185,7 +203,8 @@ class Examination:
             yield "settings", str(error)
 
     def _documents(self, settings: Settings) -> Iterator[tuple[str, str]]:
-        contents = self.deep or settings.shingling.of_sets or settings.passages
+        derived = settings.passages or settings.reworded
+        contents = self.deep or settings.shingling.of_sets or derived
         ((total,),) = self._rows(sql.COUNT_DOCUMENTS)
         for batch in auditing.documents(
             self.connection, contents=bool(settings.content and contents)
@@ -198,6 +217,8 @@ class Examination:
             bands = auditing.written(self.connection, bands_of(batch, settings))
             self.tables[BANDS].expect(bands)
             self.tables[FINGERPRINTS].expect(checked.fingerprints)
+            if settings.reworded:
+                self.tables[RARE_WORDS].expect(checked.terms(self._seed))
             self.documents += len(batch)
             self.progress(self.documents, total, "documents")
 
@@ -206,10 +227,20 @@ class Examination:
         yield from (("signature-orphan", f"doc_id {one}") for one in self.orphans)
 
     def _index(self) -> Iterator[tuple[str, str]]:
-        for table, compared in self.tables.items():
-            for rows in Index(self.connection).rows(table):
-                compared.find(rows)
-                self.progress(compared.found, compared.expected, f"rows of {table.name}")
+        index = Index(self.connection)
+        read = {table: index.rows(table) for table in (BANDS, FINGERPRINTS)}
+        if self.settings is not None and self.settings.reworded:
+            read[RARE_WORDS] = index.terms(self._seed)
+        for table, parts in read.items():
+            compared = self.tables[table]
+            try:
+                for rows in parts:
+                    compared.find(rows)
+                    self.progress(compared.found, compared.expected, f"rows of {table.name}")
+            except DamagedFile:
+                if table is not RARE_WORDS:  # whose damage SQLite repairs by making it again
+                    raise
+                compared.spoil()
         yield from ()
 
     def _compare(self) -> None:
@@ -265,6 +296,18 @@ class CheckedBatch:
             for at, kinds in enumerate(self.faults)
             if kinds & _DERIVED and not kinds & {"digest", "content-missing"}
         ]
+
+    def terms(self, seed: int) -> IndexRows:
+        """The rows of rare words of the texts that are readable, as of Index.terms."""
+        texts = {
+            self.batch[at].doc_id: text
+            for at, text in self.contents.items()
+            if isinstance(text, str) and self.batch[at].shingles > 0
+        }
+        own = [sorted(set(some.split())) for some in rare_words.indexed([*texts.values()])]
+        doc_ids = np.repeat(np.array([*texts], dtype=np.int64), [*map(len, own)])
+        hashes = rare_words.term_hashes([*chain.from_iterable(own)], seed).view(np.int64)
+        return np.stack([hashes, doc_ids, np.zeros_like(doc_ids)])
 
     def _faults(self, at: int, one: StoredDocument) -> set[str]:
         settings, signature = self.settings, one.signature

@@ -21,6 +21,7 @@ PROBLEMS = MappingProxyType[str, str](
         "signature-orphan": "signatures without a document",
         "band-wrong": "a table of bands whose rows are not those of the signatures",
         "fingerprint-wrong": "a table of fingerprints whose rows are not those of the contents",
+        "rare-words-wrong": "an index of rare words that is not that of the contents",
         "decision": "decisions without a document, or of one only that is different",
         "not-checked": "what could not be checked because of other problems",
     }
@@ -35,6 +36,7 @@ REPAIRS = MappingProxyType[str, str](
         "bands-rebuilt": "rows of bands rebuilt from signatures",
         "fingerprints-repaired": "rows of fingerprints added or removed",
         "fingerprints-rebuilt": "rows of fingerprints rebuilt from contents",
+        "rare-words-rebuilt": "documents whose rare words were indexed again",
     }
 )
 """Each kind of repair, in words."""

@@ -17,7 +17,7 @@ from lshdb.model import Reindexed
 from lshdb.options import ReindexOptions
 from lshdb.progress import Progress, shown
 from lshdb.search.similarity import batches_of_text
-from lshdb.shingling import arrays, winnowing
+from lshdb.shingling import arrays, rare_words, winnowing
 from lshdb.sketching.settings import Settings
 from lshdb.store.index import BANDS, FINGERPRINTS, Index, IndexRows, rows_of, sorted_bands
 from lshdb.store.store import Store
@@ -49,6 +49,8 @@ def reindex(store: Store, request: ReindexOptions) -> Reindexed:
             at_once = max(1, min(store.limits.documents_read, _LANES // after.permutations))
             signatures = store.all_signatures(at_once)
             rows = rebuild_bands(store.index, after, signatures, documents, progress)
+        if after.reworded and not before.reworded:
+            rows += rebuild_terms(store.index, _contents(store), progress)
         if after.passages != before.passages:
             found = (
                 winnowing.fingerprints(texts, after.shingling, after.passages, after.seed).rows(
@@ -69,6 +71,27 @@ def _contents(store: Store) -> Iterator[tuple[arrays.IntArray, list[str]]]:
         for texts in batches_of_text(store, doc_ids):
             yield doc_ids[first : first + len(texts)], texts
             first += len(texts)
+
+
+def rebuild_terms(
+    index: Index, documents: Iterable[tuple[arrays.IntArray, list[str]]], progress: Progress
+) -> int:
+    """Fill the empty table of rare words, within the caller's transaction.
+
+    Args:
+        index: of the file.
+        documents: the ids int64[n] and contents of some documents at a time, of all that have one.
+        progress: called with the number that were read.
+
+    Returns:
+        The number of documents.
+    """
+    total = 0
+    for doc_ids, texts in documents:
+        index.insert_terms(doc_ids, rare_words.indexed(texts))
+        total += len(texts)
+        progress(total, None, "documents")
+    return total
 
 
 def rebuild_fingerprints(

@@ -11,13 +11,14 @@ import numpy as np
 
 from lshdb.maintenance import examining, reindex
 from lshdb.progress import Progress
+from lshdb.shingling.arrays import IntArray
 from lshdb.shingling.content import encoded
 from lshdb.sketching.settings import Settings
 from lshdb.sketching.signing import sign
 from lshdb.store import auditing, schema
 from lshdb.store import statements as sql
 from lshdb.store.guard import Connection
-from lshdb.store.index import BANDS, FINGERPRINTS, Index, IndexRows, IndexTable
+from lshdb.store.index import BANDS, FINGERPRINTS, RARE_WORDS, Index, IndexRows, IndexTable
 from lshdb.store.sqlite_errors import translated_errors
 
 _FEW = 256
@@ -65,7 +66,10 @@ def repair_index(
     if settings is None:
         return done
     for table, slots in found.differing.items():
-        if len(slots) <= _FEW:
+        if table is RARE_WORDS:
+            index.clear(table)
+            done["rare-words-rebuilt"] = reindex.rebuild_terms(index, _texts(file), progress)
+        elif len(slots) <= _FEW:
             expected = _expected(file, table, settings, slots)
             done[f"{table.name}-repaired"] = _write_differing(index, table, slots, expected)
         elif table is BANDS:
@@ -81,6 +85,13 @@ def repair_index(
             made = reindex.rebuild_fingerprints(index, settings, rows, progress)
             done["fingerprints-rebuilt"] = made or found.tables[table].found
     return done
+
+
+def _texts(file: Connection) -> Iterator[tuple[IntArray, list[str]]]:
+    """The ids and contents of the documents with shingles, some at a time."""
+    for batch in auditing.documents(file, contents=True):
+        some = {one.doc_id: one.content for one in batch if one.content and one.shingles > 0}
+        yield np.array([*some], dtype=np.int64), [*some.values()]
 
 
 STEPS = repair_schema, repair_documents, repair_index

@@ -19,7 +19,9 @@ import numpy.typing as npt
 from lshdb.errors import Cut, limits_noted, warn_of_limit
 from lshdb.model import CommonPassage, PassagePair
 from lshdb.options import PassagePairsOptions
+from lshdb.progress import shown
 from lshdb.search import passage_runs, passage_windows, passages
+from lshdb.search.reworded import reworded_pairs
 from lshdb.shingling.arrays import IntArray, bounded, chunks_of, expand_ranges, offsets_of
 from lshdb.shingling.hashing import distinct, secret_seed
 from lshdb.store.lookups import StoreReader
@@ -66,6 +68,10 @@ def passage_pairs(
         run: finds windows and compares, in this process or others.
     """
     with store.beside() as reader:
+        if query.reworded:
+            with shown(query.progress, "comparing") as progress:
+                yield from reworded_pairs(reader, query, progress)
+            return
         criteria = passages.criteria_of(query, reader.settings, reader.limits)
         shared, hot = reader.shared_fingerprints(query.common or reader.limits.common)
         windows = passage_windows.common_windows(reader, hot)

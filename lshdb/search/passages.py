@@ -16,6 +16,7 @@ from lshdb.model import CopiedPassage, Passages, Source
 from lshdb.options import CopiedOptions, PassagesOptions
 from lshdb.search import passage_runs, passage_windows, similarity
 from lshdb.search.query import row_of_key
+from lshdb.search.reworded import find_reworded
 from lshdb.shingling import content, winnowing
 from lshdb.shingling.arrays import IntArray, bounded
 from lshdb.sketching.settings import Settings
@@ -38,17 +39,16 @@ def criteria_of(query: CopiedOptions, settings: Settings, limits: Limits) -> pas
 
 def find_passages(store: Store, query: PassagesOptions) -> Passages:
     """The stored documents that share passages with a text, or with the document of a key."""
-    text, key = query.text, query.key
+    find = find_reworded if query.reworded else _find
     with store.reading():
-        if key is None:
-            return _find(
-                store, query, str(content.cleaned(text or "", store.settings.shingling)), -1
-            )
-        row = row_of_key(store, key)
-        return _find(store, query, row.content or "", row.doc_id)
+        if query.key is None:
+            text = str(content.cleaned(query.text or "", store.settings.shingling))
+            return find(store, query, text, -1)
+        row = row_of_key(store, query.key)
+        return find(store, query, row.content or "", row.doc_id)
 
 
-def _find(store: Store, query: PassagesOptions, text: str, own_id: int) -> Passages:
+def _find(store: StoreReader, query: PassagesOptions, text: str, own_id: int) -> Passages:
     settings = store.settings
     criteria = criteria_of(query, settings, store.limits)
     limit = query.common or store.limits.common

@@ -9,11 +9,12 @@ of a document.
     hashing    constants from a seed; hashes of byte spans, whole arrays at a time
     passages   runs of shingles that two texts share
     positions  texts cut into words, characters or tokens, with their places; readable shingles
+    rare_words the words of texts that may be rare, and the windows that have them
     shingles   documents to shingle hashes, in blocks; distinct shingles
     shingling  the types of contents, and of the setting
     tokens     programs as tokens that say nothing of names
     winnowing  the fingerprints of texts: texts that share a run of words share one
 
-Doors: arrays, content, hashing, passages, positions, shingles, shingling, tokens,
-winnowing.
+Doors: arrays, content, hashing, passages, positions, rare_words, shingles, shingling,
+tokens, winnowing.
 """

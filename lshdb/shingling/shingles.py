@@ -396,6 +396,11 @@ def _word_windows(words: Hashes, lengths: Offsets, size: int, seed: int) -> Shin
     return Shingles(hashes, offsets)
 
 
+def word_pieces(text: str) -> Iterator[str]:
+    """A large text in pieces that are cut into words alone."""
+    return cut_before(text, _WORD_CUT, BLOCK["word"])
+
+
 def _word_pieces(text: str, size: int, seed: int, block: int) -> Iterator[Hashes]:
     tail, whole = np.empty(0, dtype=np.uint64), True
     for piece in cut_before(text, _WORD_CUT, block):

@@ -41,6 +41,7 @@ class Settings:
         content: whether documents are kept, so that similarities are exact.
         passages: words (for `char` shingles characters) of the shortest run that the index of
             passages always finds, 3 to 1000; 0 without such an index.
+        reworded: whether rare words are indexed, which find reworded copies.
     """
 
     threshold: float
@@ -52,6 +53,7 @@ class Settings:
     seed: int
     content: bool
     passages: int = 0
+    reworded: bool = False
 
     def __post_init__(self) -> None:
         for name, (kind, option) in _SETTINGS.items():
@@ -72,6 +74,11 @@ class Settings:
             raise SettingsError("sets have no order, and so no passages: leave out passages")
         if self.passages and not self.content:
             raise SettingsError("passages need contents: leave out passages or no-content")
+        if self.reworded and (self.shingling.kind not in ("word", "char") or not self.content):
+            raise SettingsError(
+                "reworded copies are found among texts with their contents: not among programs, "
+                "sets or signatures alone"
+            )
 
 
 def settings_record(settings: Settings) -> dict[str, str | float | bool]:
@@ -88,4 +95,5 @@ def settings_record(settings: Settings) -> dict[str, str | float | bool]:
         "seed": settings.seed,
         "content": settings.content,
         "passages": settings.passages,
+        "reworded": settings.reworded,
     }

@@ -9,11 +9,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, chain
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.shingling.rare_words import indexed
 from lshdb.shingling.shingles import groups, is_large, pieces, shingle_group
 from lshdb.shingling.shingling import Content
 from lshdb.shingling.winnowing import NO_FINGERPRINTS, Fingerprints, fingerprints, joined
@@ -33,6 +35,7 @@ class Signed:
         construction: of the bucket keys.
         run: the shortest run that the fingerprints find, 0 for none.
         fingerprints: of all documents.
+        terms: of each document, for the index of rare words; None if that is not wanted.
     """
 
     signatures: npt.NDArray[np.uint32]
@@ -41,6 +44,11 @@ class Signed:
     construction: constructions.Construction
     run: int = 0
     fingerprints: Fingerprints = NO_FINGERPRINTS
+    terms: Sequence[str] | None = None
+
+    def fits(self, settings: Settings) -> bool:
+        """Whether this is all that an index of these settings takes."""
+        return self.run == settings.passages and (self.terms is not None) == settings.reworded
 
     def take(self, indices: npt.NDArray[np.int64]) -> Signed:
         """The documents at some places int64[m], each once."""
@@ -50,6 +58,7 @@ class Signed:
             shingles=self.shingles[indices],
             bucket_keys=self.bucket_keys[indices],
             fingerprints=self.fingerprints.take(indices, len(self.shingles)),
+            terms=self.terms and [self.terms[index] for index in indices.tolist()],
         )
 
     def banded(self, settings: Settings) -> Signed:
@@ -75,6 +84,9 @@ class Signed:
             first.construction,
             first.run,
             Fingerprints(*joined(numbered)),
+            None
+            if first.terms is None
+            else [*chain.from_iterable(one.terms or () for one in parts)],
         )
 
 
@@ -102,4 +114,5 @@ def sign(contents: Sequence[Content], settings: Settings) -> Signed:
         settings.construction,
         run,
         fingerprints(contents, shingling, run, seed) if run else NO_FINGERPRINTS,
+        indexed(cast("Sequence[str]", contents)) if settings.reworded else None,
     )

@@ -9,9 +9,11 @@ import numpy.typing as npt
 
 from lshdb.json_text import dumps
 from lshdb.limits import Limits
+from lshdb.shingling import rare_words
 from lshdb.shingling.arrays import IntArray, chunks, chunks_of, sizes_of
 from lshdb.sketching import banding
 from lshdb.sketching.settings import Settings
+from lshdb.store import schema
 from lshdb.store import statements as sql
 from lshdb.store.guard import Connection
 from lshdb.store.partial_files import temporary_file_errors
@@ -66,6 +68,9 @@ FINGERPRINTS = IndexTable(
     sql.DELETE_FINGERPRINT,
     sql.DELETE_FINGERPRINTS,
 )
+
+RARE_WORDS = IndexTable(schema.RARE_WORDS, 1, sql.RARE_WORDS, "", "", "", sql.CLEAR_RARE_WORDS)
+"""Its rows are the hashes of terms, doc_ids and zeros; they are written by `insert_terms`."""
 
 
 def band_rows(doc_ids: IntArray, bucket_keys: IntArray) -> IndexRows:
@@ -151,6 +156,24 @@ class Index:
         for rows in self._connection.parts(table.read, some, size=_ROWS):
             yield integers(rows).reshape(-1, 3).T
 
+    def terms(self, seed: int) -> Iterator[IndexRows]:
+        """The terms of all documents in the table of rare words, by their hashes for a seed.
+
+        Yields:
+            As `rows`: int64[3, n], the hash of a term, the document, zero.
+        """
+        connection = self._connection
+        connection.rows("PRAGMA query_only = OFF")  # a temporary view of the table follows
+        connection.rows(sql.READ_RARE_WORDS)
+        try:
+            for rows in connection.parts(RARE_WORDS.read, size=_ROWS):
+                terms, doc_ids = zip(*rows, strict=True)
+                hashes = rare_words.term_hashes(terms, seed).view(np.int64)
+                numbers = integers((one,) for one in doc_ids)
+                yield np.stack([hashes, numbers, np.zeros_like(numbers)])
+        finally:
+            connection.rows(sql.READ_NO_RARE_WORDS)
+
     def clear(self, table: IndexTable) -> None:
         """Delete all rows."""
         self._connection.rows(table.clear)
@@ -191,6 +214,24 @@ class Index:
             order = np.argsort(keys)  # pages are then visited in order, each once
             rows = np.broadcast_to(band, len(order)), keys[order], doc_ids[order]
             self.insert(BANDS, np.stack(rows))
+
+    def set_rare_words(self, wanted: bool) -> None:
+        """Make the table of rare words, or drop it."""
+        if wanted:
+            for _, name, statement in schema.definitions(reworded=True):
+                if name == schema.RARE_WORDS:
+                    self._connection.rows(statement)
+            self._connection.rows(sql.RARE_WORDS_MEMORY)
+        else:
+            self._connection.rows(sql.DROP_RARE_WORDS)
+
+    def insert_terms(self, doc_ids: IntArray, terms: Iterable[str]) -> None:
+        """Insert documents int64[n] into the table of rare words; n texts have their terms."""
+        self._connection.run_many(sql.INSERT_TERMS, zip(doc_ids.tolist(), terms, strict=True))
+
+    def delete_terms(self, doc_ids: IntArray, terms: Iterable[str]) -> None:
+        """Delete documents int64[n] from it; the terms must be those with which they came."""
+        self._connection.run_many(sql.DELETE_TERMS, zip(doc_ids.tolist(), terms, strict=True))
 
     def unindex(self, doc_ids: IntArray, bucket_keys: IntArray) -> None:
         """Delete the signatures and band rows of documents int64[n], buckets int64[n, b]."""

@@ -38,6 +38,12 @@ _MAX_CONTAINING = 1_000
 """Maximum number of such keys: ranking them takes some milliseconds."""
 _LONGEST = 200
 """Characters of each similar key in the error for an unknown one."""
+_COUNTS = 512
+"""The base of the counts in TERM_COUNTS."""
+_COUNTED = 256
+"""Documents of a term that are counted: more make its weight more exact by less than 2%."""
+_SAMPLED = 1_000
+"""Documents whose sizes are read, of all."""
 _ROWS_AT_ONCE = 50_000
 """Band rows of a join in memory as Python's objects: some 10 MB."""
 
@@ -342,6 +348,37 @@ class StoreReader:
         """
         values = self._integers(sql.SHARED_FINGERPRINTS, max_rows)
         return np.maximum(values, ~values), ~values[values < 0]
+
+    def term_counts(self, terms: Sequence[str]) -> npt.NDArray[np.float64]:
+        """How many documents have each of n terms, float64[n]; of frequent ones an estimate.
+
+        The first documents of a frequent term are counted, and taken for a sample of all.
+        """
+        last = self._number(sql.LAST_DOC_ID)
+        found = np.concatenate(
+            [
+                np.empty(0, dtype=np.int64),
+                *(
+                    self._integers(sql.TERM_COUNTS, dumps(list(terms[part])), _COUNTED)
+                    for part in chunks(len(terms), self.limits.documents_read)
+                ),
+            ]
+        )
+        counts, seen = found & (_COUNTS - 1), found // _COUNTS
+        estimates: npt.NDArray[np.float64] = counts * last / np.maximum(seen, 1)
+        return np.where(counts < _COUNTED, counts.astype(np.float64), estimates)
+
+    def documents_of_terms(self, terms: Sequence[str]) -> tuple[IntArray, IntArray]:
+        """The documents that have some terms: places of the terms and doc_ids, int64[r] both."""
+        found = self._integers(sql.DOCUMENTS_OF_TERMS, dumps(list(terms))).reshape(-1, 2)
+        return found[:, 0], found[:, 1]
+
+    def mean_shingles(self) -> tuple[int, int]:
+        """How many documents there are, about, and how many shingles one has, by a sample."""
+        last = self._number(sql.LAST_DOC_ID)
+        sample = np.unique(np.linspace(1, last, _SAMPLED).astype(np.int64))
+        ((mean,),) = self._rows(sql.MEAN_SHINGLES, dumps(sample.tolist()))
+        return last, checked(mean, int)
 
     def all_signatures(
         self, max_rows: int | None = None, after: int = 0

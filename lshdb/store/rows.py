@@ -87,7 +87,7 @@ def settings_of(row: Sequence[Any], path: Path) -> Settings:
     """
     try:
         values: list[Any] = [v.decode() if isinstance(v, bytes) else v for v in row]
-        *own, later, _, _ = values
+        *own, reworded, later, _, _ = values
         if later:
             raise OtherFormat(f"{path} uses what this lshdb does not know: upgrade lshdb")
         threshold, recall, shingle, lanes, construction, sketch, seed, content, passages = own
@@ -101,6 +101,7 @@ def settings_of(row: Sequence[Any], path: Path) -> Settings:
             seed,
             bool(content),
             passages,
+            bool(reworded),
         )
     except (TypeError, ValueError) as error:
         raise DamagedFile(f"{path} has invalid settings: {error}") from error

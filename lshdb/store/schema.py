@@ -25,6 +25,8 @@ from lshdb.store.guard import has_log
 
 FORMAT = 4
 """The version of the tables in schema.sql."""
+RARE_WORDS = "rare_words"
+"""The table that only files with an index of rare words have."""
 _LARGEST = 1_000_000
 """Maximum bytes of the settings, and of a table's definition; larger ones are never read."""
 _WRITING = (sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE)
@@ -84,7 +86,7 @@ def check_contents(connection: sqlite3.Connection, path: Path) -> None:
 
 def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
     """How a file's tables, indexes and views differ from lshdb's, and what else would run."""
-    own = definitions()
+    own = definitions(has_rare_words(connection))
     whole = True
     for place, is_view, same in connection.execute(sql.OWN_SCHEMA, (json.dumps(own),)):
         kind, name, _ = own[place]
@@ -92,8 +94,9 @@ def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
             continue
         whole = False
         if same is None:
-            # Documents and settings cannot be derived from anything else.
-            derived = name not in ("documents", "settings")
+            # Documents and settings cannot be derived from anything else, and SQLite makes the
+            # tables of the full-text one.
+            derived = name not in ("documents", "settings") and not name.startswith(RARE_WORDS)
             yield Fault(f"{kind} {name} is missing", derived, kind == "index")
         else:
             yield Fault(f"{kind} {name} differs", kind == "view" and bool(is_view))
@@ -112,7 +115,7 @@ def make_missing(connection: sqlite3.Connection) -> int:
     Returns:
         How many.
     """
-    own = definitions()
+    own = definitions(has_rare_words(connection))
     made = 0
     for place, _, same in connection.execute(sql.OWN_SCHEMA, (json.dumps(own),)).fetchall():
         _, name, statement = own[place]
@@ -124,11 +127,20 @@ def make_missing(connection: sqlite3.Connection) -> int:
     return made
 
 
+def has_rare_words(connection: sqlite3.Connection) -> bool:
+    """Whether a file has an index of rare words."""
+    return connection.execute(sql.HAS_RARE_WORDS).fetchone() is not None
+
+
 @cache
-def definitions() -> list[tuple[str, str, str]]:
-    """Type, name and text of the tables, views and indexes of a new file, in their order."""
+def definitions(reworded: bool = False) -> list[tuple[str, str, str]]:
+    """Type, name and text of the tables, views and indexes of a new file, in their order.
+
+    `reworded`: those of the index of rare words, too.
+    """
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        connection.executescript(Path(__file__).with_name("schema.sql").read_text("utf-8"))
+        for name in ("schema.sql", "rare_words.sql")[: 1 + reworded]:
+            connection.executescript(Path(__file__).with_name(name).read_text("utf-8"))
         return connection.execute(sql.SCHEMA).fetchall()
 
 
@@ -151,7 +163,8 @@ def _dangers(
     found: dict[str, None] = {}
     connection.set_authorizer(note)
     try:
-        for statement in sql.WRITES:
+        rare = sql.WRITES_RARE_WORDS if RARE_WORDS in {name for _, name, _ in own} else ()
+        for statement in (*sql.WRITES, *rare):
             acts.clear()
             try:
                 connection.executemany(statement, ())  # prepares it, and runs it for no row

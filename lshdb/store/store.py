@@ -94,6 +94,8 @@ class Store(lookups.StoreReader):
                             if is_new(connection):
                                 create_tables(connection)
                                 write_settings(connection, settings)
+                                if settings.reworded:
+                                    index.Index(connection).set_rare_words(True)
             return cls(connection)
         except BaseException:
             connection.close()
@@ -216,6 +218,8 @@ class Store(lookups.StoreReader):
             self._run_many(sql.NOTE_INDEXED, ((doc_id,) for doc_id in doc_ids))
 
     def set_index(self, settings: Settings) -> None:
-        """Write the threshold, recall and construction of the index."""
+        """Write the settings of the index."""
         with sqlite_errors.translated_errors(self.path):
             write_settings(self._connection, settings)
+        if settings.reworded != self.settings.reworded:
+            self.index.set_rare_words(settings.reworded)

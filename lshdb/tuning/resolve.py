@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from lshdb.errors import SettingsError, SettingsMismatch
-from lshdb.options import SettingsOptions, ShapeOptions, ShingleOptions
+from lshdb.options import ReindexOptions, SettingsOptions, ShapeOptions, ShingleOptions
 from lshdb.shingling.hashing import LARGEST_SEED
 from lshdb.shingling.shingling import Shingling
 from lshdb.sketching.constructions import Construction, candidate_probability
@@ -151,11 +151,12 @@ def resolve(request: SettingsOptions) -> Settings:
         seed=_random_seed() if request.seed == "random" else or_default(request.seed, SEED),
         content=or_default(request.content, not shingling.foreign),
         passages=or_default(request.passages, 0),
+        reworded=or_default(request.reworded, False),
     )
     return _shaped(request, settings, construction)
 
 
-def reindexed(request: ShapeOptions, settings: Settings) -> Settings:
+def reindexed(request: ReindexOptions, settings: Settings) -> Settings:
     """The settings of a file whose index is rebuilt from its signatures.
 
     Settings that are not given stay, and bands and rows are chosen unless they are given. Only
@@ -167,11 +168,13 @@ def reindexed(request: ShapeOptions, settings: Settings) -> Settings:
     given = (request.threshold, request.recall, request.bands, request.rows, request.construction)
     if request.passages is not None:
         settings = replace(settings, passages=request.passages)
+    if request.reworded is not None:
+        settings = replace(settings, reworded=request.reworded in (True, "on"))
     if all(one is None for one in given):
-        if request.passages is not None:
+        if request.passages is not None or request.reworded is not None:
             return settings
         raise SettingsError(
-            "give a threshold, a recall, bands and rows, a construction, or passages"
+            "give a threshold, a recall, bands and rows, a construction, passages or reworded"
         )
     construction = given_construction(request)
     lanes = settings.permutations

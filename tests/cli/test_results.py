@@ -32,7 +32,8 @@ FOUND = "key text, similarity real, exact flag, estimate real, bands int"
 MATCH = f"{FOUND}, identical flag"
 PASSAGE = (
     "start int, end int, line int, end_line int, stored_start int, stored_end int, "
-    "stored_line int, stored_end_line int, passage_words int, similarity real, text text"
+    "stored_line int, stored_end_line int, passage_words int, similarity real, text text, "
+    "kind text, score real"
 )
 COMMANDS = {
     "pairs": ("pairs", PAIR, "similarity exact a b"),
@@ -103,7 +104,7 @@ COMMANDS = {
         "documents int, empty int, unindexed int, threshold real, recall real, shingle text, "
         "permutations int, "
         "bands int, rows int, construction text, sketch text, seed int, content flag, "
-        "passages int, bytes int",
+        "passages int, reworded flag, bytes int",
         "",
     ),
     "show": (

@@ -58,6 +58,7 @@ SCANS_ON_PURPOSE = {
     "OWN_SCHEMA",
     "COUNT_DEFINITIONS",
     "COUNT_SCHEMA",
+    "HAS_RARE_WORDS",
     # What Spark reads.
     "ALL_DOCUMENTS",
     "ALL_BANDS",
@@ -65,6 +66,9 @@ SCANS_ON_PURPOSE = {
 STATEMENTS = {name: value for name, value in vars(statements).items() if isinstance(value, str)}
 STATEMENTS = {name: value for name, value in STATEMENTS.items() if name.isupper()}
 WAITING_TABLES = STATEMENTS.pop("WAITING_TABLES")
+STATEMENTS.pop("READ_RARE_WORDS")
+RARE_WORDS = re.compile("RARE_WORDS|TERM")
+STORE = Path(statements.__file__)
 IN_ORDER = {"WAITING_ASCENDING": "WAITING_UP", "WAITING_DESCENDING": "WAITING_DOWN"}
 """Statements that need no sorting, and what makes their indexes."""
 
@@ -95,7 +99,7 @@ def plan(connection: sqlite3.Connection, sql: str) -> list[str]:
 
 def scans(details: list[str]) -> list[str]:
     """Those lines of a plan that read the whole of a table of the file."""
-    harmless = ("VIRTUAL TABLE", "CONSTANT ROW", *(f"SCAN {view}" for view in VIEWS))
+    harmless = ("VIRTUAL TABLE", "CONSTANT ROW", "(subquery", *(f"SCAN {view}" for view in VIEWS))
     return [
         line
         for line in details
@@ -149,6 +153,9 @@ def test_no_statement_scans_a_table(path: Path, name: str, analyzed: bool) -> No
     with inspection.sqlite(path) as connection:
         if waiting:
             connection.executescript(WAITING_TABLES)
+        elif RARE_WORDS.search(name):
+            made = STORE.with_name("rare_words.sql").read_text()
+            connection.executescript(f"{made};{statements.READ_RARE_WORDS}")
         if analyzed:
             connection.execute("ANALYZE")
         if name in IN_ORDER:

@@ -1,0 +1,426 @@
+"""Reworded copies: stretches of two texts that share words which are rare in the collection.
+
+Both texts are cut into windows (lshdb.shingling.rare_words). A term weighs log(1 / f), where f is
+the share of all windows that have it, its inverse document frequency (Sparck Jones, 1972); terms in
+more than COMMON of them do not count. Two windows are as similar as the weighted Jaccard similarity
+of their terms: the weight of those in both over that of those in either. Windows of one text that
+are similar to windows of another, with at most GAP others between in both, are a passage.
+
+Candidates are the documents that share most of the rarest terms of a window, by the full-text index
+of the file; their contents decide. A file does not know how often a text repeats a term, so f is
+taken from the number of documents that have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from heapq import nlargest
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.errors import UsageError
+from lshdb.model import CopiedPassage, PassagePair, Passages, Source
+from lshdb.options import PassagePairsOptions, PassagesOptions
+from lshdb.progress import Progress
+from lshdb.search import passage_runs, passage_windows, similarity
+from lshdb.shingling import positions, rare_words
+from lshdb.shingling.arrays import IntArray, chunks_of, expand_ranges, sizes_of
+from lshdb.shingling.hashing import Hashes, distinct, secret_seed
+from lshdb.shingling.rare_words import STEP, WINDOW, Terms
+from lshdb.shingling.shingling import Shingling
+from lshdb.store.lookups import StoreReader
+
+COMMON = 0.02
+"""The share of windows above which a term does not count."""
+GAP = 4
+"""Windows between two that are one passage."""
+MIN_SCORE = 0.2
+"""Of a passage, if nothing else is asked: see docs/reworded.md for what others find."""
+_MIN_WINDOWS = 1_000
+"""A smaller collection counts as one of this many windows: else nothing in it would be rare."""
+_RARE = 10
+"""The rarest terms of a window, by which candidates are found."""
+_FREQUENT = 2_000
+"""Documents of a term above which it leads to none of them."""
+_BEST = 5
+"""Candidates of a window."""
+_MIN_SHARED = 4
+"""Terms that two windows share at least: fewer are chance in short texts."""
+_AT_ONCE = 1 << 20
+"""Pairs of windows that share a term, at once in memory."""
+_RUN = 8
+"""Words of a run that is shown as copied, in a file without an index of passages."""
+_COPIED = 0.9
+"""The share of a passage in such runs with which it is not reworded but copied."""
+
+_Floats = npt.NDArray[np.float64]
+
+
+class Rarity:
+    """The weights of terms in a file.
+
+    Attributes:
+        reader: of the file.
+        leading: the lowest weight of a term by which documents are found.
+        absent: the hashes of terms that no document has.
+    """
+
+    def __init__(self, reader: StoreReader, base: Iterable[str] = ()) -> None:
+        self.reader = reader
+        documents, mean = reader.mean_shingles()
+        each = 1 + max(0.0, (mean - WINDOW) / STEP)
+        self._per_document = min(WINDOW / STEP, each) / max(_MIN_WINDOWS, documents * each)
+        self.leading = -np.log(_FREQUENT * self._per_document)
+        self.absent: set[int] = set()
+        self._weights: dict[int, float] = {}
+        for terms in rare_words.terms_of([*base]):
+            self._weights.update(dict.fromkeys(terms.hashes.tolist(), 0.0))
+
+    def weights(self, terms: Terms, indices: IntArray) -> _Floats:
+        """Those of some terms int64[n] of a text, float64[n]; 0 for what does not count."""
+        hashes = terms.hashes[indices].tolist()
+        new = dict(zip(hashes, indices.tolist(), strict=True))
+        new = {one: at for one, at in new.items() if one not in self._weights}
+        if new:
+            names = terms.names(np.array(list(new.values())))
+            counts = self.reader.term_counts(names)
+            self.absent.update(one for one, count in zip(new, counts, strict=True) if not count)
+            shares = np.maximum(counts, 1.0) * self._per_document
+            found = np.where(shares <= COMMON, -np.log(shares), 0.0)
+            self._weights.update(zip(new, found.tolist(), strict=True))
+        known = self._weights
+        return np.fromiter((known[one] for one in hashes), dtype=np.float64, count=len(hashes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text in windows, with the terms that count.
+
+    Attributes:
+        content: the text.
+        terms: all of its terms.
+        hashes: uint64[v], those that count, sorted.
+        first: int64[v], the index of each among all terms.
+        weights: float64[v], of each.
+        offsets: int64[v+1], where the windows of each begin.
+        windows: int64[e], their numbers.
+        totals: float64[w], the weight of the terms of each window.
+    """
+
+    content: str
+    terms: Terms
+    hashes: Hashes
+    first: IntArray
+    weights: _Floats
+    offsets: IntArray
+    windows: IntArray
+    totals: _Floats
+
+    @classmethod
+    def of(cls, content: str, terms: Terms, rarity: Rarity) -> _Text:
+        """A text and its terms, which are weighed."""
+        hashes, first = np.unique(terms.hashes, return_index=True)
+        weights = rarity.weights(terms, first)
+        hashes, first, weights = hashes[weights > 0], first[weights > 0], weights[weights > 0]
+        term, windows = _in_windows(terms, hashes)
+        offsets = np.searchsorted(term, np.arange(len(hashes) + 1))
+        totals = _sums(windows, weights[term], terms.windows)
+        return cls(content, terms, hashes, first, weights, offsets, windows, totals)
+
+
+def _in_windows(terms: Terms, hashes: Hashes) -> tuple[IntArray, IntArray]:
+    """The windows of a text that have some terms, uint64[v], sorted.
+
+    Returns:
+        The number of a term, and of a window that has it: int64[e] both, by both, each once.
+    """
+    indices, windows = terms.in_windows()
+    some = passage_windows.is_in(terms.hashes, hashes)[indices]
+    term = np.searchsorted(hashes, terms.hashes[indices[some]])
+    return np.divmod(distinct(term * terms.windows + windows[some]), terms.windows)
+
+
+def _sums(places: IntArray, values: _Floats, count: int) -> _Floats:
+    """The sums of the values float64[n] of each place, float64[count]."""
+    return np.bincount(places, values, minlength=count).astype(np.float64, copy=False)
+
+
+def _matches(text: _Text, other: str, terms: Terms, search: Search) -> npt.NDArray[Any]:
+    """The windows of two texts that are similar: float64[m, 3].
+
+    Returns:
+        The numbers of both windows, and their similarity; in order.
+    """
+    term, windows = _in_windows(terms, text.hashes)
+    sizes = sizes_of(text.offsets)[term]
+    pairs, both, shared = np.empty(0, dtype=np.int64), np.empty(0), np.empty(0)
+    for part in chunks_of(sizes, _AT_ONCE):
+        # Each window of a term in the one text with each in the other.
+        some, size = term[part], sizes[part]
+        one = text.windows[expand_ranges(text.offsets[some], size)]
+        pair = one * terms.windows + np.repeat(windows[part], size)
+        pairs, number = np.unique(np.concatenate([pairs, pair]), return_inverse=True)
+        weights = np.repeat(text.weights[some], size)
+        both = _sums(number, np.concatenate([both, weights]), len(pairs))
+        shared = _sums(number, np.concatenate([shared, np.ones(len(pair))]), len(pairs))
+    one, two = np.divmod(pairs, terms.windows)
+    # What either has weighs at least what the one has.
+    possible = (shared >= _MIN_SHARED) & (both >= search.min_score * text.totals[one])
+    one, two, both = one[possible], two[possible], both[possible]
+    if not len(one):
+        return np.empty((0, 3))
+    union = text.totals[one] + _Text.of(other, terms, search.rarity).totals[two] - both
+    scores = np.minimum(both / np.maximum(union, 1e-9), 1.0)
+    return np.stack([one, two, scores], axis=1)[scores >= search.min_score]
+
+
+def _candidates(text: _Text, rarity: Rarity, doc_id: int, after: int) -> IntArray:
+    """The documents that share most of the rarest terms of a window, int64[any], sorted.
+
+    Not the document `doc_id`, and only those with a higher id than `after`.
+    """
+    term = np.repeat(np.arange(len(text.hashes)), sizes_of(text.offsets))
+    known = np.array([one not in rarity.absent for one in text.hashes.tolist()], dtype=np.bool_)
+    leading = np.flatnonzero((known & (text.weights >= rarity.leading))[term])
+    rare = leading[_first_of_each(text.windows[leading], text.weights[term[leading]], _RARE)]
+    leads, number = np.unique(term[rare], return_inverse=True)
+    place, doc_ids = rarity.reader.documents_of_terms(text.terms.names(text.first[leads]))
+    own = (doc_ids != doc_id) & (doc_ids > after)
+    place, doc_ids = place[own], doc_ids[own]
+    begins = np.searchsorted(place, np.arange(len(leads) + 1))
+    sizes = sizes_of(begins)[number]
+    found, documents = np.unique(doc_ids, return_inverse=True)
+    document = documents[expand_ranges(begins[number], sizes)]
+    pair = np.repeat(text.windows[rare], sizes) * len(found) + document
+    pairs, number = np.unique(pair, return_inverse=True)
+    sums = _sums(number, np.repeat(text.weights[term[rare]], sizes), len(pairs))
+    window, document = np.divmod(pairs, max(len(found), 1))
+    best: IntArray = found[distinct(document[_first_of_each(window, sums, _BEST)])]
+    return best
+
+
+def _first_of_each(group: IntArray, value: _Floats, count: int) -> IntArray:
+    """The indices of the items int64[n] with the highest values of each group, int64[any]."""
+    order: IntArray = np.lexsort((-value, group))
+    ordered = group[order]
+    return order[np.arange(len(order)) - np.searchsorted(ordered, ordered) < count]
+
+
+def _passages(matches: npt.NDArray[Any]) -> list[list[float]]:
+    """First and last windows in both texts and the highest similarity of each passage.
+
+    Args:
+        matches: float64[m, 3], as of `_matches`.
+    """
+    found: list[list[float]] = []
+    for one, two, score in matches.tolist():
+        last = [one, one, two, two, score]
+        while near := next((other for other in found if _near(last, other)), None):
+            found.remove(near)
+            pairs = list(zip(last, near, strict=True))
+            last = [(min, max, min, max, max)[at](pair) for at, pair in enumerate(pairs)]
+        found.append(last)
+    return sorted(found)
+
+
+def _near(one: Sequence[float], other: Sequence[float]) -> bool:
+    """Whether two passages, as of `_passages`, have at most GAP windows between in both texts."""
+    return all(one[at] - other[at + 1] <= GAP and other[at] - one[at + 1] <= GAP for at in (0, 2))
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a text shares with a document; the attributes are those of Source and PassagePair."""
+
+    doc_id: int
+    score: float
+    words: int
+    coverage: float
+    stored_coverage: float
+    passages: tuple[CopiedPassage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A search for reworded copies in a file, and which are wanted."""
+
+    reader: StoreReader
+    rarity: Rarity
+    min_score: float
+    runs: passage_windows.Counting
+    criteria: passage_runs.Criteria
+
+    @classmethod
+    def of(cls, reader: StoreReader, query: PassagePairsOptions) -> Search:
+        """What a query asks for; UsageError if the file has no index of rare words."""
+        settings = reader.settings
+        if not settings.reworded:
+            raise UsageError(
+                "this database has no index of rare words: make it with `lshdb reindex --reworded "
+                "on`, or a new file with `lshdb init --reworded`"
+            )
+        run = settings.passages if settings.shingling.kind == "word" else 0
+        run = query.min_words or run or _RUN
+        none = np.empty(0, dtype=np.int64)
+        words = Shingling("word", 1)
+        counting = passage_windows.Counting(words, run, settings.seed, secret_seed(), none)
+        return cls(
+            reader,
+            Rarity(reader, query.base),
+            MIN_SCORE if query.min_score is None else query.min_score,
+            counting.with_base(query.base),
+            passage_runs.Criteria(run, run, query.gap, reader.limits.passages),
+        )
+
+    def of_text(self, content: str, terms: Terms, doc_id: int, after: int = 0) -> Iterator[_Found]:
+        """What a text shares with documents other than `doc_id`, whose ids are above `after`."""
+        text = _Text.of(content, terms, self.rarity)
+        candidates = _candidates(text, self.rarity, doc_id, after)
+        waiting = iter(candidates.tolist())
+        for contents in similarity.batches_of_text(self.reader, candidates):
+            for other, its_terms in zip(contents, rare_words.terms_of(contents), strict=True):
+                found = self._compared(text, other, its_terms, next(waiting))
+                if found is not None:
+                    yield found
+
+    def _compared(self, text: _Text, other: str, terms: Terms, doc_id: int) -> _Found | None:
+        matches = _matches(text, other, terms, self)
+        if not len(matches):
+            return None
+        reworded = [_trimmed(text, other, terms, *one) for one in _passages(matches)]
+        texts = self.runs.windows_of([text.content, other])
+        pair = passage_runs.Pairs(texts, np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64))
+        copied = [
+            replace(run, score=max(one.similarity for one in around))
+            for shared in passage_runs.shared_passages(pair, self.criteria)
+            for run in shared.passages
+            if (around := [one for one in reworded if _overlap(one, run)])
+        ]
+        marks = _marked(text.terms, copied, "start", "end")
+        passages = [*copied]
+        for one in reworded:
+            first, behind = text.terms.starts.searchsorted([one.start, one.end])
+            if marks[first:behind].mean() < _COPIED:
+                passages.append(one)
+        covered = _marked(text.terms, passages, "start", "end")
+        its_covered = _marked(terms, passages, "stored_start", "stored_end")
+        passages.sort(key=lambda one: (one.start, -one.end))
+        return _Found(
+            doc_id,
+            max(one.similarity for one in reworded),
+            int(covered.sum()),
+            float(covered.mean()),
+            float(its_covered.mean()),
+            tuple(passages[: self.reader.limits.passages]),
+        )
+
+
+def _overlap(one: CopiedPassage, other: CopiedPassage) -> bool:
+    """Whether two passages have characters in common, in both texts."""
+    here = one.start < other.end and other.start < one.end
+    return here and one.stored_start < other.stored_end and other.stored_start < one.stored_end
+
+
+def _marked(
+    terms: Terms, passages: Iterable[CopiedPassage], start: str, end: str
+) -> npt.NDArray[np.bool_]:
+    """Which words of a text are in passages, bool[u]."""
+    marks = np.zeros(len(terms.starts), dtype=np.bool_)
+    for one in passages:
+        first, behind = terms.starts.searchsorted([getattr(one, start), getattr(one, end)])
+        marks[first:behind] = True
+    return marks
+
+
+def _trimmed(
+    text: _Text,
+    other: str,
+    terms: Terms,
+    a: float,
+    a_last: float,
+    b: float,
+    b_last: float,
+    score: float,
+) -> CopiedPassage:
+    """The passage of some windows, from the first to the last shared term of each text."""
+    own, its = _between(text.terms, a, a_last), _between(terms, b, b_last)
+    shared = np.intersect1d(text.terms.hashes[own], terms.hashes[its])
+    shared = np.intersect1d(shared, text.hashes)
+    own = own[np.isin(text.terms.hashes[own], shared)]
+    its = its[np.isin(terms.hashes[its], shared)]
+    spans: list[int] = []
+    for content, some, at in ((text.content, text.terms, own), (other, terms, its)):
+        units = _dense(some.units[at])
+        start, end = some.starts[units[:1]], some.stops[units[-1:]]
+        lines = positions.line_numbers([content], np.zeros(1, dtype=np.int64), start, end)
+        spans += [int(one[0]) for one in (start, end, *lines)]
+    words = int(np.ptp(_dense(text.terms.units[own]))) + 1
+    passage = text.content[spans[0] : spans[1]]
+    values: list[Any] = [*spans, words, score, passage, "reworded", score]
+    return CopiedPassage(*values)
+
+
+def _dense(units: IntArray) -> IntArray:
+    """Ascending units int64[n] without those at both ends that are few and far from the others."""
+    parts = np.split(units, np.flatnonzero(np.diff(units) > STEP) + 1)
+    some = [part for part in parts if len(part) >= _MIN_SHARED]
+    return np.concatenate(some) if some else units
+
+
+def _between(terms: Terms, first: float, last: float) -> IntArray:
+    """The indices of the terms in the windows from one to another, int64[n]."""
+    begin, end = terms.units.searchsorted([first * STEP, last * STEP + WINDOW])
+    return np.arange(begin, end)
+
+
+def find_reworded(store: StoreReader, query: PassagesOptions, text: str, doc_id: int) -> Passages:
+    """The stored documents of which a text has reworded copies; of its own document, -1 if none."""
+    search = Search.of(store, query)
+    (terms,) = rare_words.terms_of([text])
+    words = len(terms.starts) if len(terms.hashes) >= _MIN_SHARED else 0
+    found = [*search.of_text(text, terms, doc_id)] if words else []
+    found.sort(key=lambda one: (-one.score, -one.words, one.doc_id))
+    found = found[: query.top]
+    keys = store.keys_of(np.array([one.doc_id for one in found], dtype=np.int64))
+    sources = (
+        Source(key, one.coverage, one.stored_coverage, one.words, one.passages)
+        for key, one in zip(keys, found, strict=True)
+    )
+    return Passages(words, _MIN_SHARED, "word", tuple(sources), ())
+
+
+def reworded_pairs(
+    reader: StoreReader, query: PassagePairsOptions, progress: Progress
+) -> Iterator[PassagePair]:
+    """All pairs of documents with reworded copies, in the order of addition.
+
+    With `top`, those of the highest scores, best first. In memory are the weights of all terms, and
+    some thousands of documents.
+    """
+    search = Search.of(reader, query)
+    pairs = _pairs(search, progress)
+    if query.top is not None:
+        pairs = iter(nlargest(query.top, pairs, key=lambda one: one[0]))
+    for _, pair in pairs:
+        yield pair
+
+
+def _pairs(search: Search, progress: Progress) -> Iterator[tuple[float, PassagePair]]:
+    """The pairs, each with its score."""
+    reader = search.reader
+    done, (total, _) = 0, reader.count()
+    for doc_ids, keys in reader.all_keys():
+        waiting = zip(doc_ids.tolist(), keys, strict=True)
+        for texts in similarity.batches_of_text(reader, doc_ids):
+            for text, terms in zip(texts, rare_words.terms_of(texts), strict=True):
+                doc_id, key = next(waiting)
+                found = [*search.of_text(text, terms, doc_id, doc_id)]
+                others = reader.keys_of(np.array([one.doc_id for one in found], dtype=np.int64))
+                for one, other in zip(found, others, strict=True):
+                    totals = one.words, one.coverage, one.stored_coverage
+                    yield one.score, PassagePair(key, other, *totals, one.passages)
+                done += 1
+                progress(done, total, "documents")

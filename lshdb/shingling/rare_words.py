@@ -1,0 +1,137 @@
+"""Words that may be rare: what a reworded copy of a text still shares with it.
+
+A term is a folded word of four or more bytes of UTF-8; shorter words are in nearly every text.
+Where words follow each other without a blank, as ideographs do, each is a term together with the
+next. A window is WINDOW words, and one begins every STEP words; the last ones of a text may be
+shorter.
+
+Which terms a text has is part of the file format: the table rare_words is made of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from lshdb.shingling import positions, shingles
+from lshdb.shingling.arrays import IntArray, expand_ranges, offsets_of
+from lshdb.shingling.hashing import PADDING, Hashes, secret_seed, span_hash
+from lshdb.shingling.shingling import Shingling
+
+WINDOW = 50
+"""Words of a window."""
+STEP = 15
+"""Words from the beginning of a window to that of the next one."""
+_SHORTEST = 4
+_WORDS = Shingling("word", 1)
+_BLANK = ord(" ")
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The terms of a text of u words.
+
+    Attributes:
+        units: int64[t], the word at which each begins, from 0; ascending.
+        hashes: uint64[t], under the secret seed of the process.
+        folded: UTF-8 that has each term, perhaps with a zero in it.
+        begins, ends: int64[t], where.
+        starts, stops: int64[u], where each word is in the text, in code points.
+    """
+
+    units: IntArray
+    hashes: Hashes
+    folded: bytes
+    begins: IntArray
+    ends: IntArray
+    starts: IntArray
+    stops: IntArray
+
+    @property
+    def windows(self) -> int:
+        """How many windows the text has, at least 1."""
+        return 1 + max(0, -(-(len(self.starts) - WINDOW) // STEP))
+
+    def names(self, indices: IntArray) -> list[str]:
+        """Some terms, as `indexed` gives them."""
+        bounds = zip(self.begins[indices].tolist(), self.ends[indices].tolist(), strict=True)
+        return [self.folded[begin:end].replace(b"\0", b"").decode() for begin, end in bounds]
+
+    def in_windows(self) -> tuple[IntArray, IntArray]:
+        """Each term in each window that has it: the index of the term, the window, int64[m]."""
+        first = np.maximum(-(-(self.units - WINDOW + 1) // STEP), 0)
+        last = np.minimum(self.units // STEP, self.windows - 1)
+        sizes = last - first + 1
+        return np.repeat(np.arange(len(first)), sizes), expand_ranges(first, sizes)
+
+
+def terms_of(texts: Sequence[str]) -> list[Terms]:
+    """The terms of each of n texts."""
+    found: dict[int, Terms] = {}
+    hasher = span_hash(secret_seed(), "terms")
+    for group in shingles.groups(texts, _WORDS):
+        units = positions.cut([texts[index] for index in group], "word")
+        bounds = offsets_of(units.counts)
+        followed = np.zeros(len(units.starts), dtype=np.bool_)
+        followed[:-1] = units.stops[:-1] == units.starts[1:]
+        followed[bounds[1:][units.counts > 0] - 1] = False
+        ends = np.where(followed, np.append(units.ends[1:], 0), units.ends)
+        long = np.flatnonzero(ends - units.begins >= _SHORTEST)
+        begins, ends = units.begins[long], ends[long]
+        hashes = hasher.spans(units.folded, begins, ends - begins)
+        cuts = np.searchsorted(long, bounds).tolist()
+        for number, index in enumerate(group):
+            own, some = slice(*cuts[number : number + 2]), slice(*bounds[number : number + 2])
+            found[index] = Terms(
+                long[own] - bounds[number],
+                hashes[own],
+                units.folded,
+                begins[own],
+                ends[own],
+                units.starts[some],
+                units.stops[some],
+            )
+    return [found[index] for index in range(len(texts))]
+
+
+def indexed(texts: Sequence[str]) -> list[str]:
+    """The terms of each of n texts, in order and repeated, with a blank behind each."""
+    found: dict[int, str] = {}
+    for group in shingles.groups(texts, _WORDS):
+        first = texts[group[0]]
+        if shingles.is_large(first, _WORDS):
+            found[group[0]] = "".join(
+                one for piece in shingles.word_pieces(first) for one in _indexed([piece])
+            )
+        else:
+            own = _indexed([texts[index] for index in group])
+            found.update(zip(group, own, strict=True))
+    return [found[index] for index in range(len(texts))]
+
+
+def _indexed(texts: list[str]) -> list[str]:
+    """The same for a group of texts."""
+    words = shingles.cut_words(texts)
+    bounds = offsets_of(words.counts)
+    followed = np.zeros(len(words.begins), dtype=np.bool_)
+    followed[:-1] = words.ends[:-1] == words.begins[1:]
+    ends = np.where(followed, np.append(words.ends[1:], 0), words.ends)
+    long = np.flatnonzero(ends - words.begins >= _SHORTEST)
+    sizes = (ends - words.begins)[long] + 1
+    letters = np.frombuffer(words.buffer, dtype=np.uint8)[expand_ranges(words.begins[long], sizes)]
+    offsets = offsets_of(sizes)
+    letters[offsets[1:] - 1] = _BLANK
+    cuts = offsets[np.searchsorted(long, bounds)].tolist()
+    joined = letters.tobytes()
+    return [joined[begin:end].decode() for begin, end in pairwise(cuts)]
+
+
+def term_hashes(terms: Sequence[str], seed: int) -> Hashes:
+    """Hashes of n terms, uint64[n]."""
+    octets = [term.encode(errors="surrogateescape") for term in terms]  # a file may be damaged
+    offsets = offsets_of(np.fromiter(map(len, octets), dtype=np.int64, count=len(octets)))
+    joined = b"".join([*octets, bytes(PADDING)])
+    return span_hash(seed, "terms").spans(joined, offsets[:-1], np.diff(offsets))
