@@ -111,7 +111,7 @@ def sql(
     the distinct shingles as a JSON array.
 
     On a terminal the output is a table, in a pipe like that of the sqlite3 shell, but with control
-    characters as escapes and BLOBs in hexadecimal. In JSON a BLOB is an object with its base64.
+    characters as escapes. A BLOB is x'00ff', in JSON and CSV too.
 
     Example: lshdb sql "select * from buckets order by documents desc limit 5"
 

@@ -15,7 +15,7 @@ from lshdb.cli.options import DatabaseFile, FailIfFound, Form, Null
 from lshdb.database import Database
 from lshdb.errors import InputError, UsageError
 from lshdb.exchange.results import match_columns, match_row, with_fields
-from lshdb.formatting import percent
+from lshdb.formatting import counted, percent
 from lshdb.groups import Option, regrouped
 from lshdb.model import Match
 from lshdb.options import (
@@ -222,7 +222,15 @@ def _note_containment_recall(database: Database, containment: float) -> None:
     )
 
 
-def pairs(*, at: DatabaseFile, asked: PairsOptions, form: Form) -> None:
+def pairs(
+    *,
+    at: DatabaseFile,
+    asked: PairsOptions,
+    into_table: Annotated[
+        bool, Option("Write them to the table similar_pairs of the file, for plain SQL.")
+    ] = False,
+    form: Form,
+) -> None:
     """Find all pairs of similar documents.
 
     Similarities are exact where the database keeps contents, else estimates. Each pair comes
@@ -234,6 +242,14 @@ def pairs(*, at: DatabaseFile, asked: PairsOptions, form: Form) -> None:
 
     Example: lshdb pairs -d code.db --threshold 0.9 --top 20
     """
+    if into_table:
+        if not form.is_text:
+            raise UsageError("give one of --into-table, --json, --csv and --output")
+        with at.open("write") as database:
+            _minimum(database, asked.threshold)
+            count = database.store_pairs(asked)
+            messages.message(f"{at.db}: table similar_pairs: {counted(count, 'pair')}")
+        return
     with at.reading(form) as database:
         minimum = _minimum(database, asked.threshold)
         found = database.pairs(asked)

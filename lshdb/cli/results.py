@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 import sys
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, cycle, islice
 from operator import itemgetter
@@ -177,8 +176,7 @@ def json_line(fields: Mapping[str, object]) -> None:
 def _as_json(value: object) -> object:
     """A value of SQLite in JSON."""
     if isinstance(value, bytes):
-        # As sqlite-utils and Datasette write and read it.
-        return {"$base64": True, "encoded": b64encode(value).decode()}
+        return plain(value)
     if isinstance(value, float) and math.isinf(value):
         # JSON has no infinity; this number is too large for any float, and is read as one.
         return Fragment("9e999" if value > 0 else "-9e999")

@@ -308,6 +308,15 @@ def pair_results(store: Store, options: PairsOptions) -> Results[Pair]:
     return Results("pairs", columns, partial(all_pairs, store, options), rows)
 
 
+def store_pairs(store: Store, options: PairsOptions) -> int:
+    """Write all pairs to a table; see Database.store_pairs."""
+    if options.fields:
+        raise UsageError("the table has no fields of metadata: join documents on key")
+    minimum = store.settings.threshold if options.threshold is None else options.threshold
+    with store.writing():
+        return store.replace_pairs(pair_results(store, options).rows(), minimum)
+
+
 def cluster_results(store: Store, options: ClustersOptions) -> Results[Cluster]:
     """The results of `Database.clusters`."""
     from lshdb.search.pairs import all_clusters

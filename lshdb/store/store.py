@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from lshdb.errors import DamagedFile, UsageError
+from lshdb.errors import DamagedFile, StoreError, UsageError
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.options import Mode, SqlValue
 from lshdb.sketching.settings import Settings
@@ -204,6 +204,23 @@ class Store(lookups.StoreReader):
     def delete_decision(self, decision: int) -> None:
         """Delete the rows of a decision."""
         self._run_many(sql.DELETE_DECISION, [(decision,)])
+
+    def replace_pairs(self, pairs: Iterable[Sequence[SqlValue]], threshold: float) -> int:
+        """Write the table `similar_pairs`, and when that was; the number of pairs.
+
+        Raises:
+            StoreError: there is another table of this name.
+        """
+        for name, definition in sql.SIMILAR_PAIRS.items():
+            found = self._rows(sql.DEFINITION_OF, name)
+            if found and found != [(definition,)]:
+                raise StoreError(
+                    f"{self.path}: {name} is not the table that lshdb makes: rename or drop it"
+                )
+            self._rows(sql.DELETE_PAIRS[name] if found else definition)
+        self._run_many(sql.INSERT_PAIR, pairs)
+        self._run_many(sql.STAMP_PAIRS, [(threshold,)])
+        return self._number(sql.COUNT_PAIRS)
 
     def set_indexed(self, to: int | None, bucket: int | None) -> None:
         """Note which band rows are written, see schema.sql; None for all."""

@@ -7,7 +7,7 @@ import csv
 import gzip
 import io
 import json
-from base64 import b64decode
+import re
 from pathlib import Path
 from typing import Any
 
@@ -219,8 +219,8 @@ def from_json(text: str, columns: dict[str, type]) -> list[Row]:
     rows = [json.loads(line) for line in text.splitlines()]
     for row in rows:
         for name in (name for name in columns if columns[name] is bytes):
-            assert row[name]["$base64"] is True
-            row[name] = b64decode(row[name]["encoded"])
+            assert re.fullmatch("x'([0-9a-f]{2})*'", row[name])
+            row[name] = bytes.fromhex(row[name][2:-1])
     return rows
 
 

@@ -73,6 +73,7 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
         },
     ),
     "passages": ({"text"}, {"file", "everything", "key_field", "text_field", "set_field"}),
+    "pairs": (set(), {"into_table"}),  # Database.store_pairs
     "clusters": (set(), {"drop_list"}),
     "compare": (set(), {"encoding"}),
     "decide": ({"verdict", "keys"}, {"words", "undo"}),
