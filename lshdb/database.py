@@ -425,10 +425,11 @@ class Database:
     def passage_pairs(self, options: PassagePairsOptions) -> "PassageResults":
         """All pairs of stored documents that share runs of words, and which runs.
 
-        Each pair comes once, as it is found, in the order of addition; with `top` those that share
-        most, best first. The arguments mean the same as for `passages`. The iterator reads one
-        state of the file; `.df()` and `.to_arrow()` give a table, a row a passage, and `.common`
-        names the longest runs in more than `common` documents.
+        Each pair comes once, as it is found, in the order of addition; with `top` those of which a
+        larger share is shared, best first; with `sort` all. The arguments mean the same as for
+        `passages`. The iterator reads one state of the file; `.df()` and `.to_arrow()` give a
+        table, a row a passage, and `.common` names the longest runs in more than `common`
+        documents.
 
         Raises:
             UsageError: no index of passages, or numbers out of range.
@@ -490,8 +491,8 @@ class Database:
         >>> with lshdb.open("fables.db") as db:
         ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The FOX, the ant")])
         ...     report += db.add("c", "the fox and the grapes!")
-        ...     list(db.pairs())
-        [Pair(a='a', b='c', similarity=1.0, exact=True, estimate=1.0, identical=False)]
+        ...     [(pair.a, pair.b, pair.similarity, pair.exact) for pair in db.pairs()]
+        [('a', 'c', 1.0, True)]
         """
         from lshdb.exchange.results import pair_results
 

@@ -78,6 +78,9 @@ class Match:
         identical: whether it has the same content, byte by byte (a set, the same elements), by the
             digests of both. Documents that differ in case or punctuation have similarity 1 and
             are not identical. False where only signatures are known.
+        weighted: similarity of the fingerprints of both, weighted by their rarity, in [0, 1] (see
+            lshdb.search.rarity); None without an index of passages.
+        weighted_share: the same over the smaller of the two.
         metadata: the fields that the query asked for, by name, None where it has none.
     """
 
@@ -88,6 +91,8 @@ class Match:
     bands: int
     containment: float | None = None
     identical: bool = False
+    weighted: float | None = None
+    weighted_share: float | None = None
     metadata: dict[str, Any] | None = field(default=None, repr=False, hash=False)
 
 
@@ -164,6 +169,7 @@ class Source:
         stored_coverage: the share of its own words that are.
         words: how many words of the text are in its passages.
         passages: in the order of the text.
+        weighted, weighted_share: as for Match.
     """
 
     key: str
@@ -171,6 +177,8 @@ class Source:
     stored_coverage: float
     words: int
     passages: tuple[CopiedPassage, ...]
+    weighted: float | None = None
+    weighted_share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +237,7 @@ class PassagePair:
         words: how many words of A are in shared passages.
         a_coverage, b_coverage: the share of the words of each that are.
         passages: as `CopiedPassage`, with A as the text and B as the stored document.
+        weighted, weighted_share: as for Match.
     """
 
     a: str
@@ -237,6 +246,13 @@ class PassagePair:
     a_coverage: float
     b_coverage: float
     passages: tuple[CopiedPassage, ...]
+    weighted: float | None = None
+    weighted_share: float | None = None
+
+    @property
+    def share(self) -> float:
+        """The larger of both shares."""
+        return max(self.a_coverage, self.b_coverage)
 
 
 @dataclass(frozen=True)
@@ -304,6 +320,7 @@ class Pair:
         exact: whether `similarity` is exact.
         estimate: the share of the signatures' lanes that agree.
         identical: whether both have the same content, as for Match.
+        weighted, weighted_share: as for Match.
         a_metadata, b_metadata: the requested fields of each, as for Match.
     """
 
@@ -313,6 +330,8 @@ class Pair:
     exact: bool
     estimate: float
     identical: bool = False
+    weighted: float | None = None
+    weighted_share: float | None = None
     a_metadata: dict[str, Any] | None = field(default=None, repr=False, hash=False)
     b_metadata: dict[str, Any] | None = field(default=None, repr=False, hash=False)
 

@@ -413,7 +413,20 @@ class SimilarOptions(ConditionOptions):
         self.__dict__["fields"] = tuple(dict.fromkeys(self.fields))  # each once
 
 
-class RankingOptions(SimilarOptions):
+class WeightedOptions(Options):
+    """How results are ordered and chosen by their similarity weighted by rarity."""
+
+    top: Top = None
+    sort: Annotated[
+        Literal["weighted", "weighted_share"] | None,
+        Option("Best first by this column.", metavar="weighted|weighted_share"),
+    ] = None
+    min_weighted: Annotated[
+        float | None, Option("Minimum similarity weighted by rarity.", min=0, max=1)
+    ] = None
+
+
+class RankingOptions(WeightedOptions, SimilarOptions):
     """How documents are found for a query, and ranked."""
 
     exhaustive: Annotated[bool, Option("Slower: compare with all documents.")] = False
@@ -441,13 +454,17 @@ class QueryManyOptions(RankingOptions):
     progress: OnProgress = False
 
 
-class PairsOptions(SimilarOptions):
-    """Options of `Database.pairs`."""
+class JoinOptions(SimilarOptions):
+    """Which pairs of documents are compared."""
 
     key: StoredKey = None
     ignore_decisions: Annotated[
         bool, Option("Ignore decisions: see lshdb decide.", flags=("--ignore-decisions", "--all"))
     ] = False
+
+
+class PairsOptions(WeightedOptions, JoinOptions):
+    """Options of `Database.pairs`."""
 
 
 class KeysOptions(ConditionOptions):
@@ -490,7 +507,7 @@ class ClusteringOptions(GroupingOptions):
     key: StoredKey = None
 
 
-class ClustersOptions(ClusteringOptions, PairsOptions):
+class ClustersOptions(ClusteringOptions, JoinOptions):
     """Options of `Database.clusters`."""
 
     min_size: Annotated[int | None, Option("Minimum number of members.", min=1)] = None
@@ -537,10 +554,9 @@ class CopiedOptions(CommonOptions):
     ] = ()
 
 
-class PassagePairsOptions(CopiedOptions):
+class PassagePairsOptions(WeightedOptions, CopiedOptions):
     """Options of `Database.passage_pairs`."""
 
-    top: Top = None
     reworded: Annotated[bool, Option("Passages that share rare words, in whatever order.")] = False
     min_score: Annotated[
         float | None,
@@ -552,6 +568,8 @@ class PassagePairsOptions(CopiedOptions):
         super().__post_init__()
         if self.min_score is not None and not self.reworded:
             raise UsageError("min_score is for reworded passages: give reworded, too")
+        if self.reworded and (self.sort or self.min_weighted is not None):
+            raise UsageError("reworded passages have a score: give no sort and min_weighted")
 
 
 class PassagesOptions(PassagePairsOptions):

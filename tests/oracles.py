@@ -237,6 +237,24 @@ def fingerprints(text: str, kind: str, run: int, seed: int) -> dict[int, int]:
     return found
 
 
+def weighted(
+    one: AbstractSet[int], other: AbstractSet[int], stored: Sequence[AbstractSet[int]]
+) -> tuple[float, float]:
+    """Two sets of fingerprints, each weighted by the documents that have it: share of all, of
+    the smaller set."""
+
+    def weight(fingerprint: int) -> float:
+        others = max(sum(fingerprint in document for document in stored) - 1, 1)
+        return max(0.0, math.log(max(len(stored), 4) / (2 * others)))
+
+    def total(some: AbstractSet[int]) -> float:
+        return math.fsum(map(weight, some))
+
+    both = total(one & other)
+    of = total(one | other), min(total(one), total(other))
+    return both / of[0] if both else 0.0, both / of[1] if both else 0.0
+
+
 def fast_first_hash(x: int, seed: int) -> int:
     """The hash of round 0 of `fast`."""
     first, wide_1, wide_2, _ = constants(seed, "fast first round", 4)

@@ -16,6 +16,7 @@ import typer
 from lshdb.cli import documents, messages, options, parameters, results, running
 from lshdb.cli.files import STDOUT
 from lshdb.errors import InputError, KeyNotFound, UsageError
+from lshdb.exchange.results import PAIR_TOTALS, PASSAGE, WEIGHTED
 from lshdb.formatting import counted, listed, number, shortened
 from lshdb.groups import Option, regrouped
 from lshdb.options import (
@@ -207,6 +208,8 @@ def _text(content: object) -> str:
 
 
 _COMMON_SHOWN = 5
+_SOURCE = ("key", "coverage", "stored_coverage", "words", *WEIGHTED)
+"""The fields of a source that each of its passages is printed with."""
 
 Base = Annotated[
     Sequence[str] | None,
@@ -227,6 +230,10 @@ def passages(
     key: StoredKey = None,
     everything: Annotated[
         bool, Option("All pairs of stored documents that share a passage.", flags=("--all",))
+    ] = False,
+    each: Annotated[
+        bool,
+        Option("With --all, print each passage instead of a line a pair.", flags=("--passages",)),
     ] = False,
     asked: PassagePairsOptions,
     base: Base = None,
@@ -250,10 +257,16 @@ def passages(
     in a file that was made with lshdb init --reworded. A line begins with the score of the passage,
     and whether it is copied or reworded; the document with the highest score comes first.
 
+    With --all a pair is a line: the share of the first document that is in shared passages, that
+    of the second, how many words, and both keys; the larger share first. --passages prints each
+    passage, with --top or --sort those of the best pairs first.
+
     Example: lshdb passages essay.txt -d essays.db --base task.txt
     """
     if sum((file is not None, key is not None, everything)) != 1:
         raise UsageError("give one of FILE, -, --key KEY and --all")
+    if each and not everything:
+        raise UsageError("--passages is for --all; one text has a line a passage")
     if file not in (None, STDOUT) and not os.path.isfile(str(file)):
         raise InputError(f"{file}: no such file; a stored document goes with --key KEY")
     failures = documents.Failures()
@@ -261,18 +274,22 @@ def passages(
         texts = tuple(str(documents.content_of_file(database, name)) for name in base or ())
         asked = replace(asked, base=texts, progress=messages.shows_progress())
         shown: tuple[str, ...] = ("passage_words", "line", "stored_line", "text")
+        noun = "passage"
         rows: Iterable[Sequence[Any]]
         noted: list[tuple[str, CommonPassage]] = []
         if everything:
             pairs = database.passage_pairs(asked)
-            columns, rows, noted = pairs.columns, pairs.rows(), pairs.common
-            shown = ("words", "a", "b", *shown)
+            noted = pairs.common
+            if each or asked.reworded:
+                columns, rows = pairs.columns, islice(pairs.rows(), asked.top)
+                shown = ("words", "a", "b", *shown)
+            else:
+                columns, rows, noun = PAIR_TOTALS, pairs.totals(), "pair"
+                shown = ("a_coverage", "b_coverage", "words", "a", "b")
             none = "no passage that two documents share"
         else:
-            from lshdb.exchange.results import PASSAGE
-
             columns = {"query": str, "key": str, "coverage": float, "stored_coverage": float}
-            columns = {**columns, "words": int, **PASSAGE}
+            columns = {**columns, "words": int, **WEIGHTED, **PASSAGE}
             several = file is not None and documents.is_table(file)
             own = None if file in (None, STDOUT) or several else key_of(str(file))
             queries = _queries(database, file, key, fields, failures)
@@ -283,9 +300,9 @@ def passages(
             none = "no passage of a stored document"
         if asked.reworded:
             shown = "score", "kind", *shown
-        count = results.write_results(
-            columns, rows, form, shown=shown, noun=("passage",), none=none
-        )
+        if asked.sort and shown[0] != "query":
+            shown = (asked.sort, *shown)
+        count = results.write_results(columns, rows, form, shown=shown, noun=(noun,), none=none)
         if noted:
             from lshdb.search.passages import unit_of
 
@@ -340,7 +357,7 @@ def _rows(
             shortest = f"{result.shortest} {result.unit}s"
             messages.message(f"{key}: shorter than {shortest}: no passage can be found")
         for source in [one for one in result if one.key != own][:top]:
-            totals = (key, source.key, source.coverage, source.stored_coverage, source.words)
+            totals = (key, *(getattr(source, name) for name in _SOURCE))
             for passage in source.passages:
                 yield totals + astuple(passage)
 

@@ -26,6 +26,7 @@ from lshdb.options import (
     QueryOptions,
     RankingOptions,
     StoredKey,
+    WeightedOptions,
 )
 from lshdb.progress import Progress, silent
 from lshdb.search.passages import unit_of
@@ -135,7 +136,7 @@ def query(
                     for match in matches
                 ),
                 form,
-                shown=(*before, *by, "exact", "key"),
+                shown=(*before, *_sorted_by(asked), *by, "exact", "key"),
                 fields=asked.fields,
                 noun=("match", "matches"),
                 none=f"no document with {by[0]} {minimum:g} or more",
@@ -257,7 +258,7 @@ def pairs(
             found.columns,
             found.rows(),
             form,
-            shown=("similarity", "exact", "a", "b"),
+            shown=(*_sorted_by(asked), "similarity", "exact", "a", "b"),
             fields=asked.fields,
             noun=("pair",),
             none=f"no pair with similarity {minimum:g} or more",
@@ -335,6 +336,11 @@ def _write_dropped(
             f"keys with control characters, such as newlines, are not listed: {unprintable:,}; "
             "give -0"
         )
+
+
+def _sorted_by(asked: WeightedOptions) -> tuple[str, ...]:
+    """The columns that text begins with: that of the order."""
+    return () if asked.sort is None else (asked.sort,)
 
 
 def _minimum(database: Database, threshold: float | None) -> float:

@@ -57,8 +57,9 @@ def columns_of(kind: Any) -> dict[str, type]:
     }
 
 
+WEIGHTED: Columns = {"weighted": float, "weighted_share": float}
 MATCH: Columns = columns_of(Match)
-PAIR: Columns = columns_of(Pair)
+PAIR: Columns = {name: kind for name, kind in columns_of(Pair).items() if name not in WEIGHTED}
 MEMBER: Columns = {
     "cluster": int,
     "key": str,
@@ -91,6 +92,11 @@ PASSAGE_PAIR: Columns = {
     "a_coverage": float,
     "b_coverage": float,
     **PASSAGE,
+}
+PAIR_TOTALS: Columns = {
+    **{name: PASSAGE_PAIR[name] for name in ("a", "b", "words", "a_coverage", "b_coverage")},
+    **WEIGHTED,
+    "passages": int,
 }
 _dropped = attrgetter(*DROPPED)
 _copied = attrgetter("start", "end", "stored_start", "stored_end", "words", "text")
@@ -304,7 +310,7 @@ def pair_results(store: Store, options: PairsOptions) -> Results[Pair]:
             for *row, a, b in block:
                 yield *row, *a.values(), *b.values()
 
-    columns = with_fields(PAIR, options.fields, "a.", "b.")
+    columns = with_fields({**PAIR, **WEIGHTED}, options.fields, "a.", "b.")
     return Results("pairs", columns, partial(all_pairs, store, options), rows)
 
 
@@ -314,7 +320,8 @@ def store_pairs(store: Store, options: PairsOptions) -> int:
         raise UsageError("the table has no fields of metadata: join documents on key")
     minimum = store.settings.threshold if options.threshold is None else options.threshold
     with store.writing():
-        return store.replace_pairs(pair_results(store, options).rows(), minimum)
+        rows = (row[: len(PAIR)] for row in pair_results(store, options).rows())
+        return store.replace_pairs(rows, minimum)
 
 
 def cluster_results(store: Store, options: ClustersOptions) -> Results[Cluster]:
@@ -346,9 +353,12 @@ class PassageResults(Results[PassagePair]):
     Attributes:
         common: the longest runs of words that are in too many documents to count, each with the
             key of a document that has it; empty before the first pair or row.
+        totals: gives a row a pair, with the columns of PAIR_TOTALS, that with the larger share
+            first, or in the order that was asked for.
     """
 
     common: list[tuple[str, CommonPassage]]
+    totals: Callable[[], Iterable[Sequence[Any]]]
 
 
 def passage_results(store: Store, options: PassagePairsOptions) -> PassageResults:
@@ -357,10 +367,16 @@ def passage_results(store: Store, options: PassagePairsOptions) -> PassageResult
     from lshdb.search.passage_pairs import passage_pairs
 
     noted: Noted = []
-    names = ["a", "b", "words", "a_coverage", "b_coverage"]
+    names = list(PAIR_TOTALS)[:-1]
 
     def shown(pair: PassagePair) -> Sequence[Any]:
         return *(getattr(pair, name) for name in names), len(pair.passages)
+
+    def totals() -> Iterable[Sequence[Any]]:
+        found = map(shown, find())
+        if options.sort or options.top is not None:
+            return found  # they are in order
+        return sorted(found, key=lambda row: max(row[3:5]), reverse=True)
 
     find = partial(passage_pairs, store, options, noted, in_processes)
 
@@ -369,8 +385,10 @@ def passage_results(store: Store, options: PassagePairsOptions) -> PassageResult
             totals = [getattr(pair, name) for name in names]
             yield from ((*totals, *passage_values(one)) for one in pair.passages)
 
-    results = PassageResults("passages", PASSAGE_PAIR, find, rows, ([*names, "passages"], shown))
-    results.common = noted
+    columns = {**PAIR_TOTALS, **PASSAGE}
+    del columns["passages"]
+    results = PassageResults("passages", columns, find, rows, (list(PAIR_TOTALS), shown))
+    results.common, results.totals = noted, totals
     return results
 
 

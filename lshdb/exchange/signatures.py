@@ -130,8 +130,8 @@ def add_signatures(
     ...     report = lshdb.add_signatures(
     ...         db, ["a", "b"], lanes, lshdb.Sketching.foreign("my lanes", 128)
     ...     )
-    ...     list(db.pairs())
-    [Pair(a='a', b='b', similarity=0.9375, exact=False, estimate=0.9375, identical=False)]
+    ...     [(pair.a, pair.b, pair.similarity, pair.exact) for pair in db.pairs()]
+    [('a', 'b', 0.9375, False)]
     """
     store = database.store
     settings = store.settings

@@ -67,7 +67,7 @@ def _answered(
                     found = [matches for matches, _ in answered]
                     cut += sum(bool(cuts) for _, cuts in answered)
                     several = len(found) > 1
-                    yield key, best(chain.from_iterable(found), query.top) if several else found[0]
+                    yield key, best(chain.from_iterable(found), query) if several else found[0]
             del parts
         if cut:
             warn_of_limit(queries_cut(cut, max(limits.query_first, (query.top or 0) + 1)))

@@ -10,6 +10,7 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     passage_windows  the windows of texts that count, by which runs are found
     passage_runs  the runs that pairs of texts share, word by word, and the passages that they are
     reworded    passages that share rare words, in whatever order
+    rarity      similarity weighted by the rarity of fingerprints
     compare     why two documents are alike, or not
     differences two texts line by line and word by word, aligned
     pairs       all similar pairs, and clusters of them

@@ -1,8 +1,9 @@
 """All similar pairs of a database, and their clusters."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from itertools import chain, islice, repeat, starmap
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ import numpy.typing as npt
 from lshdb.errors import warn_of_limit
 from lshdb.limits import Limit
 from lshdb.model import Cluster, Pair
-from lshdb.options import ClustersOptions, Keep, PairsOptions
+from lshdb.options import ClustersOptions, JoinOptions, Keep, PairsOptions
 from lshdb.progress import Progress, silent
-from lshdb.search import decisions, query
+from lshdb.search import decisions, query, rarity
 from lshdb.search.buckets import candidate_ids
 from lshdb.search.candidates import SharedBuckets, prefix_filtered
 from lshdb.search.limits import clusters_cut
@@ -27,6 +28,7 @@ PairRow = tuple[Any, ...]
 """The fields of a Pair; without metadata if none are requested."""
 Scored = tuple[IntArray, IntArray, npt.NDArray[np.float64]]
 """Pairs int64[n] and int64[n], and their similarities."""
+_FIELDS = [one.name for one in fields(Pair)]
 _COMPARED = "documents compared"
 _STAR = Limit(whole=0, first=1, others=0)
 
@@ -56,7 +58,7 @@ class _Join:
     """
 
     reader: lookups.StoreReader
-    request: PairsOptions | ClustersOptions
+    request: JoinOptions
     condition: conditions.Condition | None
     only: IntArray | None = None
     progress: Progress = silent
@@ -95,7 +97,7 @@ class _Join:
         self.scorer: Scorer = self.estimates
         if self.exact:
             self.scorer = Exact(
-                lambda numbers: self.reader.contents(doc_ids[numbers]),
+                self._contents,
                 self.same,
                 self._shingles,
                 self.reader,
@@ -140,9 +142,16 @@ class _Join:
         identical = self.identical(one, other).tolist()
         keys, metadata = self.described(np.concatenate([one, other]))
         columns = [scores.tolist(), repeat(self.exact), estimates.tolist(), identical]
+        if isinstance(self.request, PairsOptions):
+            columns += rarity.weigh(self.reader, self._contents, self._shingles, one, other)
+        else:
+            columns += repeat(None), repeat(None)
         if metadata:
             columns += metadata[: len(one)], metadata[len(one) :]
         return list(zip(keys[: len(one)], keys[len(one) :], *columns, strict=False))
+
+    def _contents(self, numbers: IntArray) -> Iterable[str]:
+        return self.reader.contents(self.doc_ids[numbers])
 
     def described(self, documents: IntArray) -> tuple[list[str], list[dict[str, Any]]]:
         """The keys of documents int64[n], and the requested fields, if there are any."""
@@ -171,18 +180,30 @@ class _Join:
         return order[np.argsort(rank[order], kind="stable")]
 
 
-def all_pairs(
-    store: Store, request: PairsOptions | ClustersOptions, progress: Progress = silent
-) -> Iterator[Pair]:
+def all_pairs(store: Store, request: JoinOptions, progress: Progress = silent) -> Iterator[Pair]:
     """All similar pairs of candidates, in the order of addition, or the best first."""
     return starmap(Pair, chain.from_iterable(pair_blocks(store, request, progress)))
 
 
 def pair_blocks(
-    store: Store, request: PairsOptions | ClustersOptions, progress: Progress = silent
+    store: Store, request: JoinOptions, progress: Progress = silent
 ) -> Iterator[list[PairRow]]:
     """The fields of the same pairs, some thousands at a time, with the requested metadata."""
+    if isinstance(request, PairsOptions) and (request.sort or request.min_weighted is not None):
+        every = chain.from_iterable(_blocks(store, replace(request, top=None), progress))
+        yield [*rarity.ranked(every, request, "similarity", _field)]
+    else:
+        yield from _blocks(store, request, progress)
+
+
+def _field(name: str) -> Callable[[PairRow], Any]:
+    return itemgetter(_FIELDS.index(name))
+
+
+def _blocks(store: Store, request: JoinOptions, progress: Progress) -> Iterator[list[PairRow]]:
     with query.snapshot(store, request.where, request.parameters) as (reader, condition):
+        if isinstance(request, PairsOptions):
+            rarity.check_weighted(request, reader.settings)
         own = None if request.key is None else query.row_of_key(reader, request.key)
         only = None if own is None else np.empty(0, dtype=np.int64)
         if own is not None and own.signature is not None:

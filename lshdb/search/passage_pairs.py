@@ -8,8 +8,6 @@ once and wait in a temporary file; then the texts of pairs are compared block by
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
-from heapq import nlargest
-from operator import attrgetter
 from tempfile import TemporaryFile
 from typing import Any
 
@@ -20,11 +18,12 @@ from lshdb.errors import Cut, limits_noted, warn_of_limit
 from lshdb.model import CommonPassage, PassagePair
 from lshdb.options import PassagePairsOptions
 from lshdb.progress import shown
-from lshdb.search import passage_runs, passage_windows, passages
+from lshdb.search import passage_runs, passage_windows, passages, rarity
 from lshdb.search.reworded import reworded_pairs
+from lshdb.shingling import winnowing
 from lshdb.shingling.arrays import IntArray, bounded, chunks_of, expand_ranges, offsets_of
 from lshdb.shingling.hashing import distinct, secret_seed
-from lshdb.store.lookups import StoreReader
+from lshdb.store.lookups import MANY, StoreReader
 from lshdb.store.partial_files import temporary_file_errors
 from lshdb.store.store import Store
 
@@ -42,7 +41,6 @@ _CELL = np.uint64(64 - 10)
 """Bits of a hash after its cell."""
 _KEY = np.dtype([("hash", "u8"), ("document", "i4")])
 """A window, and the number of its document."""
-_WORDS = attrgetter("words")
 _NONE = np.empty(0, dtype=np.int64)
 
 Run = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
@@ -73,7 +71,9 @@ def passage_pairs(
                 yield from reworded_pairs(reader, query, progress)
             return
         criteria = passages.criteria_of(query, reader.settings, reader.limits)
-        shared, hot = reader.shared_fingerprints(query.common or reader.limits.common)
+        shared, counts = reader.shared_fingerprints()
+        hot = shared[counts > min(query.common or reader.limits.common, MANY - 1)]
+        weights = rarity.Rarity.of(shared, counts, reader.count()[0], reader.limits)
         windows = passage_windows.common_windows(reader, hot)
         common[:] = passage_windows.longest_common(reader, hot, windows)
         every = passage_windows.Counting.of(reader.settings, hot)
@@ -86,8 +86,8 @@ def passage_pairs(
                 found.append(keys, count)
             pairs = _candidates(found, reader.limits.passage_windows)
         blocks = _blocks(reader, doc_ids, pairs, 2 * together)
-        compared = _compared(_Comparing(counting, criteria, query.top), blocks, run)
-        yield from compared if query.top is None else nlargest(query.top, compared, key=_WORDS)
+        compared = _compared(_Comparing(counting, criteria, weights, query), blocks, run)
+        yield from rarity.ranked(compared, query, "share")
 
 
 class _Windows:
@@ -209,30 +209,39 @@ class _Comparing:
     Attributes:
         counting: which windows count.
         criteria: the passages that are wanted.
-        top: maximum number of pairs, those that share most; None for all.
+        weights: of fingerprints.
+        query: what is asked.
     """
 
     counting: passage_windows.Counting
     criteria: passage_runs.Criteria
-    top: int | None
+    weights: rarity.Rarity
+    query: PassagePairsOptions
 
     def run(self, item: _Block) -> tuple[list[PassagePair], list[Cut]]:
         """Compare pairs of documents."""
         keys, texts, (a, b) = item
         pairs = passage_runs.Pairs(self.counting.windows_of(texts), a, b)
         with limits_noted() as cuts:
-            found = [
-                PassagePair(
-                    keys[a[one.pair]],
-                    keys[b[one.pair]],
-                    one.words,
-                    one.coverage,
-                    one.b_coverage,
-                    one.passages,
-                )
-                for one in passage_runs.shared_passages(pairs, self.criteria)
-            ]
-        return found if self.top is None else nlargest(self.top, found, key=_WORDS), cuts
+            shared = [*passage_runs.shared_passages(pairs, self.criteria)]
+        some = np.array([one.pair for one in shared], dtype=np.int64)
+        prints = winnowing.fingerprints(
+            texts, self.counting.shingling, self.criteria.run, self.counting.seed
+        )
+        weighted = self.weights.compared(prints, a[some], b[some])
+        found = (
+            PassagePair(
+                keys[a[one.pair]],
+                keys[b[one.pair]],
+                one.words,
+                one.coverage,
+                one.b_coverage,
+                one.passages,
+                *shares,
+            )
+            for one, shares in zip(shared, weighted.T.tolist(), strict=True)
+        )
+        return [*rarity.ranked(found, self.query, "share")], cuts
 
 
 def _compared(job: _Comparing, blocks: Iterator[_Block], run: Run) -> Iterator[PassagePair]:

@@ -4,7 +4,7 @@ The fingerprints of a text (lshdb.shingling.winnowing) name the documents that m
 `Settings.passages` units with it; their contents decide.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -14,7 +14,7 @@ from lshdb.errors import UsageError
 from lshdb.limits import Limits
 from lshdb.model import CopiedPassage, Passages, Source
 from lshdb.options import CopiedOptions, PassagesOptions
-from lshdb.search import passage_runs, passage_windows, similarity
+from lshdb.search import passage_runs, passage_windows, rarity, similarity
 from lshdb.search.query import row_of_key
 from lshdb.search.reworded import find_reworded
 from lshdb.shingling import content, winnowing
@@ -76,14 +76,28 @@ def _find(store: StoreReader, query: PassagesOptions, text: str, own_id: int) ->
         )
         found += ((ids[one.pair], int(texts.units[one.pair + 1]), one) for one in shown)
     found.sort(key=_rank)
-    keys = store.keys_of(np.array([doc_id for doc_id, _, _ in found[: query.top]], dtype=np.int64))
+    if not query.sort and query.min_weighted is None:
+        found = found[: query.top]
+    doc_ids = np.array([doc_id for doc_id, _, _ in found], dtype=np.int64)
+    weighted = _weighted(store, text, doc_ids)
     sources = (
-        Source(key, one.coverage, one.b_coverage, one.words, one.passages)
-        for key, (_, _, one) in zip(keys, found, strict=False)
+        Source(key, one.coverage, one.b_coverage, one.words, one.passages, *shares)
+        for key, (_, _, one), shares in zip(store.keys_of(doc_ids), found, weighted, strict=True)
     )
     runs = passage_windows.common_passages(text, own.windows, common, criteria.run)
     units = int(own.units[0])
-    return Passages(units, criteria.run, unit_of(settings), tuple(sources), tuple(runs))
+    return Passages(
+        units, criteria.run, unit_of(settings), tuple(rarity.ranked(sources, query)), tuple(runs)
+    )
+
+
+def _weighted(store: StoreReader, text: str, doc_ids: IntArray) -> Iterable[tuple[float, float]]:
+    """How similar documents int64[n] are to a text, weighted by rarity."""
+    ascending = np.sort(doc_ids)
+    contents = lambda numbers: [text, *store.contents(ascending[numbers[1:] - 1])]  # noqa: E731
+    sizes = np.append(len(text), store.sizes(ascending)[0])
+    other = 1 + np.searchsorted(ascending, doc_ids)
+    return zip(*rarity.weigh(store, contents, sizes, np.zeros_like(other), other), strict=True)
 
 
 def _rank(found: tuple[int, int, passage_runs.Shared]) -> tuple[int, ...]:

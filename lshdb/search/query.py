@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice, repeat
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ from lshdb.model import Match
 from lshdb.options import Parameters, QueryOptions, RankingOptions
 from lshdb.search.buckets import members_up_to
 from lshdb.search.limits import query_cut, runs_cut
+from lshdb.search.rarity import check_weighted, ranked, weigh
 from lshdb.search.similarity import (
     Exact,
     Shares,
@@ -194,9 +195,9 @@ def row_of_key(store: StoreReader, key: str) -> DocumentRow:
     return row
 
 
-def best(matches: Iterable[Match], top: int | None) -> list[Match]:
+def best(matches: Iterable[Match], query: RankingOptions) -> list[Match]:
     """The matches of several files, best first; equal ones keep their order."""
-    return sorted(matches, key=_rank)[:top]
+    return [*ranked(sorted(matches, key=_rank), query)]
 
 
 def _rank(match: Match) -> tuple[float, float]:
@@ -242,18 +243,22 @@ def answers(
     """
     if not len(batch):
         return
+    request = query
+    if request.sort or request.min_weighted is not None:
+        check_weighted(request, store.settings)
+        query = replace(query, top=None)
     alone = len(batch) > 1 and _beyond_buckets(store, query)
     found = None if alone else _candidates(store, query, batch, keep)
     if found is None:
         middle = len(batch) // 2
         for some in (batch.part(0, middle), batch.part(middle, len(batch))):
-            yield from answers(store, query, some, keep)
+            yield from answers(store, request, some, keep)
         return
     pairs, cuts = found
     scored = _scored(store, query, batch, pairs)
-    matches = _matches(store, query, scored)
+    matches = _matches(store, query, batch, scored)
     for index, count in enumerate(np.bincount(scored.one, minlength=len(batch)).tolist()):
-        own = [*islice(matches, count)]
+        own = [*ranked(islice(matches, count), request)]
         # No unread document is better than equal ones, which were added before it.
         certain = count == query.top and min(match.similarity for match in own) == 1
         yield own, [] if certain else cuts.get(index, [])
@@ -504,20 +509,21 @@ def _exact(
         same = canonical_ids(np.append(own, digests))
     elif len(doc_ids) > 1:
         same[count:] = canonical_ids(digests) + count
-
-    def contents(numbers: IntArray) -> Iterator[str]:
-        own, stored = numbers[numbers < count], numbers[numbers >= count] - count
-        return chain((batch.stored[i] for i in own.tolist()), store.contents(doc_ids[stored]))
-
+    contents = _contents_of(store, batch, doc_ids)
     sizes = np.append(batch.signed.shingles, shingles)
     numbers = query.distinguish is not None
     return Exact(contents, same, sizes, store, len(pairs.one), numbers), shingles
 
 
-def _matches(store: StoreReader, query: RankingOptions, pairs: _Pairs) -> Iterator[Match]:
+def _matches(
+    store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs: _Pairs
+) -> Iterator[Match]:
     """The matches of all queries, with what is stored of their documents."""
     doc_ids = pairs.doc_ids[pairs.other]
     fields = query.fields
+    weighted: list[list[Any]] = [[None] * len(doc_ids)] * 2
+    if batch.stored:
+        weighted = _weighted(store, batch, pairs)
     stored = store.metadata_of(doc_ids, fields) if fields else ()
     return map(
         Match,
@@ -528,8 +534,29 @@ def _matches(store: StoreReader, query: RankingOptions, pairs: _Pairs) -> Iterat
         pairs.bands.tolist(),
         pairs.containments.tolist() if query.containment else repeat(None),
         pairs.identical.tolist(),
+        *weighted,
         [picked(one, fields) for one in stored] if fields else repeat(None),
     )
+
+
+def _weighted(store: StoreReader, batch: QueryBatch, pairs: _Pairs) -> list[list[Any]]:
+    """How similar pairs are, weighted by rarity."""
+    used, other = np.unique(pairs.other, return_inverse=True)
+    contents = _contents_of(store, batch, pairs.doc_ids[used])
+    sizes = np.append(batch.signed.shingles, store.sizes(pairs.doc_ids[used])[0])
+    return weigh(store, contents, sizes, pairs.one, other + len(batch))
+
+
+def _contents_of(
+    store: StoreReader, batch: QueryBatch, doc_ids: IntArray
+) -> Callable[[IntArray], Iterator[str]]:
+    """What gives the contents of n queries, by number from 0, and of documents, from n on."""
+
+    def contents(numbers: IntArray) -> Iterator[str]:
+        own, stored = numbers[numbers < len(batch)], numbers[numbers >= len(batch)] - len(batch)
+        return chain((batch.stored[i] for i in own.tolist()), store.contents(doc_ids[stored]))
+
+    return contents
 
 
 def _identical(store: StoreReader, batch: QueryBatch, pairs: _Pairs) -> Mask:

@@ -71,8 +71,8 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
         df: a row a document.
 
     Returns:
-        A row a passage, with the columns of `lshdb passages --all -o FILE`; a is before b in the
-        order of their UTF-8 bytes.
+        A row a passage, with the columns of `lshdb passages --all --passages -o FILE`, except the
+        weighted ones; a is before b in the order of their UTF-8 bytes.
 
     Raises:
         UsageError: settings without passages, numbers out of range.

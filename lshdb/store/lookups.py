@@ -44,6 +44,8 @@ _COUNTED = 256
 """Documents of a term that are counted: more make its weight more exact by less than 2%."""
 _SAMPLED = 1_000
 """Documents whose sizes are read, of all."""
+MANY = (1 << 15) - 1
+"""More documents of a fingerprint are not counted, see SHARED_FINGERPRINTS."""
 _ROWS_AT_ONCE = 50_000
 """Band rows of a join in memory as Python's objects: some 10 MB."""
 
@@ -340,14 +342,14 @@ class StoreReader:
             found.append(rows[2][some])
         return np.concatenate(places), np.concatenate(found)
 
-    def shared_fingerprints(self, max_rows: int) -> tuple[IntArray, IntArray]:
-        """The fingerprints that several documents have, and those that more than `max_rows` have.
+    def shared_fingerprints(self) -> tuple[IntArray, IntArray]:
+        """The fingerprints that several documents have, in order, and how many have each.
 
         Returns:
-            int64[any] both, in order.
+            int64[any] both; MANY stands for more documents.
         """
-        values = self._integers(sql.SHARED_FINGERPRINTS, max_rows)
-        return np.maximum(values, ~values), ~values[values < 0]
+        values = self._integers(sql.SHARED_FINGERPRINTS)
+        return values >> 15, values & MANY
 
     def term_counts(self, terms: Sequence[str]) -> npt.NDArray[np.float64]:
         """How many documents have each of n terms, float64[n]; of frequent ones an estimate.

@@ -61,11 +61,21 @@ def test_fail_if_found_sets_the_exit_status(filled: Command) -> None:
 
 def test_all_pairs_and_what_does_not_count(filled: Command) -> None:
     filled.done("add", "essay.txt")
-    pairs = filled.done("passages", "--all").lines
+    filled.done("add", "-", "--key", "half", stdin=" ".join(SIEGE.split()[:8]))
+    lines = [line.split("\t") for line in filled.done("passages", "--all").lines]
+    assert lines == [
+        ["0.470588", "1.000000", "8", "siege", "half"],
+        ["0.533333", "0.421053", "8", "harbour", "essay.txt"],
+        ["0.470588", "0.421053", "8", "siege", "essay.txt"],
+    ]
+    assert filled.done("passages", "--all", "--top", "1").lines == ["\t".join(lines[0])]
+    filled.done("remove", "half")
+    pairs = filled.done("passages", "--all", "--passages").lines
     assert [line.split("\t")[:4] for line in pairs] == [
         ["8", "siege", "essay.txt", "8"],
         ["8", "harbour", "essay.txt", "8"],
     ]
+    assert len(filled.done("passages", "--all", "--passages", "--top", "1").lines) == 1
     filled.write("task.txt", "Quote: " + HARBOUR)
     assert len(filled.done("passages", "--all", "--base", "task.txt").lines) == 1
     common = filled("passages", "--key", "siege", "--common", "1")

@@ -26,10 +26,11 @@ KEY = 'a,"quoted" one\x1b[31m'
 STATEMENT = """select 1 as n, 1 / 3.0 as x, null as z, 'two' || char(10) || 'lines' as t,
     x'00ff' as b, 2 as n union all select -5, 2, null, '', x'', 9223372036854775807"""
 KINDS = {"text": str, "int": int, "real": float, "flag": bool, "blob": bytes, "list": list}
-PAIR = "a text, b text, similarity real, exact flag, estimate real, identical flag"
+WEIGHTED = "weighted real, weighted_share real"
+PAIR = f"a text, b text, similarity real, exact flag, estimate real, identical flag, {WEIGHTED}"
 MEMBER = "cluster int, key text, keep text, role text, similarity real, exact flag, identical flag"
 FOUND = "key text, similarity real, exact flag, estimate real, bands int"
-MATCH = f"{FOUND}, identical flag"
+MATCH = f"{FOUND}, identical flag, {WEIGHTED}"
 PASSAGE = (
     "start int, end int, line int, end_line int, stored_start int, stored_end int, "
     "stored_line int, stored_end_line int, passage_words int, similarity real, text text, "
@@ -58,7 +59,7 @@ COMMANDS = {
     "keys to drop": ("clusters --drop-list", "key text", "key"),
     "containment": (
         "query --key KEY --containment --quiet",
-        f"{FOUND}, containment real, identical flag",
+        f"{FOUND}, containment real, identical flag, {WEIGHTED}",
         "containment similarity exact key",
     ),
     "queries": (
@@ -74,12 +75,18 @@ COMMANDS = {
     "unmatched": ("query sets.jsonl --unmatched", "query text", "query"),
     "passages": (
         "passages -d texts.db --key KEY",
-        f"query text, key text, coverage real, stored_coverage real, words int, {PASSAGE}",
+        "query text, key text, coverage real, stored_coverage real, words int, "
+        f"{WEIGHTED}, {PASSAGE}",
         "coverage key passage_words line stored_line text",
     ),
-    "all passages": (
+    "pairs that share passages": (
         "passages -d texts.db --all",
-        f"a text, b text, words int, a_coverage real, b_coverage real, {PASSAGE}",
+        f"a text, b text, words int, a_coverage real, b_coverage real, {WEIGHTED}, passages int",
+        "a_coverage b_coverage words a b",
+    ),
+    "all passages": (
+        "passages -d texts.db --all --passages",
+        f"a text, b text, words int, a_coverage real, b_coverage real, {WEIGHTED}, {PASSAGE}",
         "words a b passage_words line stored_line text",
     ),
     "sync": (

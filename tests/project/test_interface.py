@@ -72,7 +72,7 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
             *("key_field", "text_field", "set_field"),
         },
     ),
-    "passages": ({"text"}, {"file", "everything", "key_field", "text_field", "set_field"}),
+    "passages": ({"text"}, {"file", "everything", "each", "key_field", "text_field", "set_field"}),
     "pairs": (set(), {"into_table"}),  # Database.store_pairs
     "clusters": (set(), {"drop_list"}),
     "compare": (set(), {"encoding"}),

@@ -93,9 +93,9 @@ def _sources(lab: Lab, count: int) -> None:
 
 
 def listed(lab: Lab, database: Path) -> Values:
-    """What `passages --all` takes, and how many passages it writes."""
+    """What `passages --all --passages` takes, and how many passages it writes."""
     output = lab.fresh(".jsonl")
-    measured = lshdb("passages", "--all", "-d", database, "-o", output)
+    measured = lshdb("passages", "--all", "--passages", "-d", database, "-o", output)
     values = {CPU: measured.cpu, **taken(measured)}
     with output.open("rb") as lines:
         values["passages"] = sum(1 for _ in lines)

@@ -53,7 +53,7 @@ def run(lab: Lab) -> None:
 def _own(lab: Lab, files: Path) -> Values:
     database = lab.init(passages=RUN)
     added = lshdb("add", "-q", "-d", database, files)
-    listed = lshdb("passages", "--all", "-d", database, "-o", lab.fresh(".jsonl"))
+    listed = lshdb("passages", "--all", "--passages", "-d", database, "-o", lab.fresh(".jsonl"))
     values = {SECONDS: added.seconds + listed.seconds, CPU: added.cpu + listed.cpu}
     return with_peak(values, max(added, listed, key=lambda one: one.peak or 0))
 

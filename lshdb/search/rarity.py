@@ -1,0 +1,170 @@
+"""Similarity weighted by rarity: what half of a collection has in common proves nothing.
+
+The weight of a fingerprint is its inverse document frequency (Sparck Jones: A statistical
+interpretation of term specificity, Journal of Documentation 28, 1972), by the other documents that
+have it, and less log 2, so that it is 0 where half of the documents have it:
+
+    weight = max(0, log(N / (2 max(1, df - 1))))
+
+of N stored documents (at least 4), of which df have it. Of a pair with fingerprints A and B, where
+w adds up weights, `weighted` is w(A & B) / w(A | B), the weighted Jaccard similarity, and
+`weighted_share` is w(A & B) / min(w(A), w(B)); 0 where nothing has a weight. By
+df - 1, what only two documents have weighs as much as what one has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import islice
+from operator import attrgetter
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.errors import UsageError
+from lshdb.limits import Limits
+from lshdb.options import WeightedOptions
+from lshdb.search.passage_windows import is_in
+from lshdb.shingling.arrays import IntArray, bounded, chunks_of, expand_ranges, offsets_of
+from lshdb.shingling.winnowing import Fingerprints, fingerprints
+from lshdb.sketching.settings import Settings
+from lshdb.store.lookups import StoreReader
+
+_MIN_DOCUMENTS = 4
+"""With fewer, what a pair shares would be half of all, and weigh nothing."""
+_AT_ONCE = 1 << 20
+"""Fingerprints that are compared at once."""
+
+T = TypeVar("T")
+Shares = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Rarity:
+    """The weights of fingerprints.
+
+    Attributes:
+        values: int64[f], sorted.
+        weights: float64[f], of these.
+        alone: that of all others, which one document has.
+    """
+
+    values: IntArray
+    weights: Shares
+    alone: float
+
+    @classmethod
+    def of(cls, values: IntArray, counts: IntArray, documents: int, limits: Limits) -> Rarity:
+        """The weights of sorted fingerprints int64[f] that int64[f] of some documents have.
+
+        What more than `query_first` documents have weighs nothing, so that nobody counts them.
+        """
+        documents = max(documents, _MIN_DOCUMENTS)
+        weights = np.log(documents / (2 * np.maximum(counts - 1, 1)))
+        weights = np.where(counts > limits.query_first, 0, np.maximum(weights, 0))
+        return cls(values, weights, float(np.log(documents / 2)))
+
+    def compared(self, prints: Fingerprints, one: IntArray, other: IntArray) -> Shares:
+        """How similar pairs int64[p] of n documents are: `weighted` and `weighted_share`.
+
+        Args:
+            prints: the fingerprints of the documents.
+            one: int64[p], the index of the one of each pair.
+            other: int64[p], that of the other.
+
+        Returns:
+            float64[2, p].
+        """
+        order = np.argsort(prints.documents, kind="stable")
+        documents, values = prints.documents[order], prints.values[order]
+        weights = np.full(len(values), self.alone)
+        (known,) = is_in(values, self.values).nonzero()
+        weights[known] = self.weights[np.searchsorted(self.values, values[known])]
+        count = 1 + int(max(one.max(initial=0), other.max(initial=0)))
+        totals = np.bincount(documents, weights, minlength=count)
+        sizes = np.bincount(documents, minlength=count)
+        distinct, number = np.unique(values, return_inverse=True)
+        codes = documents * len(distinct) + number
+        begins, both = offsets_of(sizes), np.zeros(len(one))
+        for part in chunks_of(sizes[one], _AT_ONCE):
+            own = expand_ranges(begins[one[part]], sizes[one[part]])
+            pair = np.repeat(np.arange(part.start, part.start + len(one[part])), sizes[one[part]])
+            shared = is_in(other[pair] * len(distinct) + number[own], codes)
+            both += np.bincount(pair[shared], weights[own[shared]], minlength=len(one))
+        a, b = totals[one], totals[other]
+        found = np.zeros((2, len(one)))
+        for shares, of in zip(found, (a + b - both, np.minimum(a, b)), strict=True):
+            # Sums in another order may differ in their last bits.
+            np.divide(both, of, out=shares, where=both > 0)
+        return np.minimum(found, 1)
+
+
+def weigh(
+    reader: StoreReader,
+    contents: Callable[[IntArray], Iterable[str]],
+    sizes: IntArray,
+    one: IntArray,
+    other: IntArray,
+) -> list[list[Any]]:
+    """`weighted` and `weighted_share` of pairs of documents; None without an index of passages.
+
+    Args:
+        reader: the file.
+        contents: gives the texts of documents, by ascending numbers int64[n].
+        sizes: int64[m], about how long each document is, by its number.
+        one: int64[p], the number of the one of each pair.
+        other: int64[p], that of the other.
+    """
+    settings, limits = reader.settings, reader.limits
+    if not settings.passages:
+        return [[None] * len(one)] * 2
+    documents = reader.count()[0]
+    found = np.zeros((2, len(one)))
+    order = np.argsort(one, kind="stable").tolist()
+    for some in bounded(order, (sizes[one] + sizes[other]).__getitem__, limits.join_read):
+        pairs = np.array(some)
+        numbers, places = np.unique([one[pairs], other[pairs]], return_inverse=True)
+        texts = [*contents(numbers)]
+        prints = fingerprints(texts, settings.shingling, settings.passages, settings.seed)
+        values = np.unique(prints.values)
+        index, _ = reader.documents_of_fingerprints(values, limits.query_first + 1)
+        counts = np.bincount(index, minlength=len(values))
+        rarity = Rarity.of(values, counts, documents, limits)
+        found[:, pairs] = rarity.compared(prints, *places.reshape(2, -1))
+    return found.tolist()
+
+
+def check_weighted(request: WeightedOptions, settings: Settings) -> None:
+    """UsageError if similarities weighted by rarity are asked for, and the file has none."""
+    if (request.sort or request.min_weighted is not None) and not settings.passages:
+        raise UsageError(
+            "similarity weighted by rarity needs the index of passages: make it with "
+            "`lshdb reindex --passages 8`, or a new file with `lshdb init --passages 8`"
+        )
+
+
+def ranked(
+    found: Iterable[T],
+    request: WeightedOptions,
+    usual: str = "",
+    value: Callable[[str], Callable[[T], Any]] = attrgetter,
+) -> Iterable[T]:
+    """Those of some results that are rare enough, in the order that is asked for.
+
+    Args:
+        found: results.
+        request: what is asked.
+        usual: the field that orders equal ones, and all without `request.sort`; empty if they are
+            in order.
+        value: gives what reads a field of a result.
+    """
+    if (minimum := request.min_weighted) is not None:
+        weighted = value("weighted")
+        found = (one for one in found if weighted(one) >= minimum)
+    order = [name for name in (request.sort, usual) if name]
+    if request.sort is not None or (order and request.top is not None):
+        keys = [*map(value, order)]
+        found = sorted(found, key=lambda one: [key(one) for key in keys], reverse=True)
+    return islice(found, request.top)
