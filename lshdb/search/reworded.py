@@ -43,7 +43,7 @@ _MIN_WINDOWS = 1_000
 """A smaller collection counts as one of this many windows: else nothing in it would be rare."""
 _RARE = 10
 """The rarest terms of a window, by which candidates are found."""
-_FREQUENT = 2_000
+_FREQUENT = 500
 """Documents of a term above which it leads to none of them."""
 _BEST = 5
 """Candidates of a window."""

@@ -40,8 +40,8 @@ _LONGEST = 200
 """Characters of each similar key in the error for an unknown one."""
 _COUNTS = 512
 """The base of the counts in TERM_COUNTS."""
-_COUNTED = 256
-"""Documents of a term that are counted: more make its weight more exact by less than 2%."""
+_COUNTED = 64
+"""Documents of a term that are counted: a weight is then exact to a tenth or so."""
 _SAMPLED = 1_000
 """Documents whose sizes are read, of all."""
 MANY = (1 << 15) - 1
