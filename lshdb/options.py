@@ -275,7 +275,26 @@ class FieldOptions(Options):
     set_field: Annotated[str, Option("Of the set.", metavar="NAME")] = "set"
 
 
-class EncodingOption(Options):
+class DocumentOptions(Options):
+    """How PDF, Word, web pages, books and mail become texts."""
+
+    documents: Annotated[bool, Option("Skip PDF and the like; read HTML and mail as they are.")] = (
+        True
+    )
+    extract_timeout: Annotated[
+        float,
+        Option(
+            "Time to read one PDF or the like.", above=0, max=LONGEST_TIMEOUT, metavar="SECONDS"
+        ),
+    ] = 60.0
+    quotes: Annotated[bool, Option("Leave out the quoted lines of mail.")] = True
+    convert: Annotated[
+        Sequence[str],
+        Option("Program that prints such files' text.", metavar="'SUFFIX=COMMAND {}'"),
+    ] = ()
+
+
+class EncodingOption(DocumentOptions):
     """How bytes become a text."""
 
     encoding: Encoding = None
@@ -371,6 +390,9 @@ class SyncOptions(WritingOptions, TextOptions, WalkingOptions):
     dry_run: Annotated[
         bool,
         Option("Print what would happen, but change nothing.", flags=("--dry-run", "-n")),
+    ] = False
+    extract_again: Annotated[
+        bool, Option("Read PDF and the like again, as after a library's update.")
     ] = False
     remove_most: Annotated[
         bool,

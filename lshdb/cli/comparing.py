@@ -84,7 +84,7 @@ def compare(
     form.check(at.db, *files)
     with _database(at, len(files) == 2) as database:
         compared = database.compare(
-            _document(database, a, reading.encoding), _document(database, b, reading.encoding)
+            _document(database, a, reading), _document(database, b, reading)
         )
         programs = database.settings.shingling.of_programs
     results.write_record(_record(compared), form, _facts(compared))
@@ -138,7 +138,7 @@ def _database(at: options.DatabaseFile, of_files: bool) -> Iterator[Database]:
         yield database
 
 
-def _document(database: Database, name: str, encoding: str | None) -> str | Document:
+def _document(database: Database, name: str, reading: EncodingOption) -> str | Document:
     """The stored key, or the document of the file, that a name on the command line means."""
     from lshdb.model import Document
     from lshdb.sources.paths import printable_path
@@ -153,7 +153,7 @@ def _document(database: Database, name: str, encoding: str | None) -> str | Docu
             except KeyNotFound as error:
                 reason = f"{key}: no document has this key, and there is no such file"
                 raise KeyNotFound(reason, error.nearest) from None
-    return Document(key, documents.content_of_file(database, name, encoding))
+    return Document(key, documents.content_of_file(database, name, reading))
 
 
 def _record(compared: Comparison) -> dict[str, Any]:

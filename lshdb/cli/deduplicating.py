@@ -184,7 +184,7 @@ def dedup(
     with ExitStack() as stack:
         reader = reader_of(
             asked,
-            made.shingling.of_sets,
+            made.shingling,
             format="text" if of_files else asked.format,
             fallback="jsonl",
             stdin=stdin(),

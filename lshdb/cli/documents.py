@@ -13,8 +13,9 @@ from lshdb.cli.options import NAMING
 from lshdb.database import Database
 from lshdb.groups import Options
 from lshdb.model import Failure
-from lshdb.options import QueriesOptions, ReadingOptions, TextOptions
+from lshdb.options import QueriesOptions, ReadingOptions
 from lshdb.shingling.shingling import Content
+from lshdb.sources.document_formats import is_mailbox
 from lshdb.sources.paths import format_of, printable_path
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ def reader_for(database: Database, options: Options = _DEFAULT, **others: Any) -
     """The reader of files for a database; see lshdb.sources.readers.Reader."""
     from lshdb.sources.readers import reader_of  # a query for a key reads none
 
-    of_sets = database.settings.shingling.of_sets
-    return reader_of(options, of_sets, stdin=stdin(), naming=NAMING, **others)
+    shingling = database.settings.shingling
+    return reader_of(options, shingling, stdin=stdin(), naming=NAMING, **others)
 
 
 def queries_reader(database: Database, options: QueriesOptions) -> Reader:
@@ -43,15 +44,15 @@ def queries_reader(database: Database, options: QueriesOptions) -> Reader:
 
 
 def is_table(file: str, format: str = "auto") -> bool:
-    """Whether a file, or standard input, is a table or JSON lines: each row is a document."""
+    """Whether a file, or standard input, has several documents: rows, or messages."""
     if format == "auto":
-        return file != STDOUT and format_of(file) != "text"
+        return file != STDOUT and (format_of(file) != "text" or is_mailbox(file))
     return format != "text"
 
 
-def content_of_file(database: Database, name: str, encoding: str | None = None) -> Content:
+def content_of_file(database: Database, name: str, options: Options = _DEFAULT) -> Content:
     """The one document that a file or `-` holds; InputError if it does not."""
-    return read_content(reader_for(database, TextOptions(encoding=encoding)), name)
+    return read_content(reader_for(database, options), name)
 
 
 def read_content(reader: Reader, name: str) -> Content:

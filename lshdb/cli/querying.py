@@ -104,7 +104,7 @@ def query(
                 on_failure=failures.report,
             )
         else:
-            content = None if key is not None else _content(database, files, text, reading.encoding)
+            content = None if key is not None else _content(database, files, text, reading)
             one = regrouped(asked, QueryOptions, content=content, key=key)
             name = "".join(files)
             if name not in ("", STDOUT):
@@ -195,10 +195,10 @@ def _is_one(database: Database, files: Sequence[str], format: str) -> bool:
 
 
 def _content(
-    database: Database, files: Sequence[str], text: str | None, encoding: str | None
+    database: Database, files: Sequence[str], text: str | None, reading: QueriesOptions
 ) -> Content:
     if text is None:
-        return documents.content_of_file(database, files[0], encoding)
+        return documents.content_of_file(database, files[0], reading)
     try:
         return documents.reader_for(database).content_of(text)
     except InputError as error:

@@ -107,7 +107,7 @@ def add_files(store: Store, paths: Iterable[str], options: AddFilesOptions) -> A
     """Add the documents of files; see Database.add_files."""
     reader = options.reader
     if reader is None:
-        reader = reader_of(options, store.settings.shingling.of_sets, limits=store.limits)
+        reader = reader_of(options, store.settings.shingling, limits=store.limits)
     with reader.shown(options.progress, "adding", paths) as report:
         items = reader.batches(paths)
         return add_documents(store, items, options, options.on_failure, progress=report)

@@ -115,9 +115,9 @@ def deduplicated_files(
     if reader is None:
         # Data is often kept out of git.
         rules = regrouped(options, WalkingOptions, ignore=False)
-        of_sets, limits = store.settings.shingling.of_sets, store.limits
+        shingling, limits = store.settings.shingling, store.limits
         reader = reader_of(
-            options, of_sets, fallback="jsonl", rules=rules, whole=True, limits=limits
+            options, shingling, fallback="jsonl", rules=rules, whole=True, limits=limits
         )
     known: AbstractContextManager[Reference | None] = nullcontext(against)
     if against is None and options.against is not None:

@@ -27,6 +27,8 @@ from lshdb.search.decisions import dropped_contents
 from lshdb.shingling.arrays import chunks
 from lshdb.shingling.content import digest, encoded
 from lshdb.sources.batch import Batch
+from lshdb.sources.document_formats import is_mailbox
+from lshdb.sources.extracting import file_of_message
 from lshdb.sources.paths import format_of, key_of, printable_path
 from lshdb.sources.readers import TABLE, Reader, reader_of, reason, state_of
 from lshdb.sources.walking import walk
@@ -54,6 +56,7 @@ class _Plan:
         read: files that are new or changed, by their keys.
         moves: documents whose files have other keys now, with these.
         gone: documents whose files are gone or have no text any more.
+        messages: the documents of files of mail, by the keys of the files.
         unchanged: how many files are not read again.
         left: how many documents did not come from files, as far as the database knows.
     """
@@ -63,6 +66,7 @@ class _Plan:
     read: dict[str, _File] = field(default_factory=dict)
     moves: list[tuple[StoredFile, str, FileState]] = field(default_factory=list)
     gone: list[StoredFile] = field(default_factory=list)
+    messages: dict[str, list[StoredFile]] = field(default_factory=dict)
     unchanged: int = 0
     left: int = 0
 
@@ -72,7 +76,7 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
     if store.settings.shingling.of_sets:
         raise UsageError("text files are documents of texts, and this database holds sets")
     check_directories(directories)
-    given = options.reader or reader_of(options, of_sets=False, limits=store.limits)
+    given = options.reader or reader_of(options, store.settings.shingling, limits=store.limits)
     reader = replace(given, format="text")
     reader.skipped_files = given.skipped_files
     failures: list[Failure] = []
@@ -82,7 +86,7 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
         if options.on_failure is not None:
             options.on_failure(failure)
 
-    plan = _plan(store, directories, reader, failed)
+    plan = _plan(store, directories, reader, failed, again=options.extract_again)
     _recognise(store, plan, reader)
     changes: tuple[SyncChange, ...] = ()
     if options.dry_run:
@@ -149,8 +153,10 @@ def _plan(
     directories: Sequence[str],
     reader: Reader,
     on_failure: Callable[[Failure], None],
+    *,
+    again: bool,
 ) -> _Plan:
-    """Compare the stored documents with the files."""
+    """Compare the stored documents with the files; `again` reads those of other kinds anyway."""
     plan, found = _Plan(), dict[str, _File]()
     unread: list[str] = []
     for path in dict.fromkeys(directories):
@@ -176,12 +182,19 @@ def _plan(
                 state = state_of(entry.stat(follow_symlinks=False))
                 if state is not None:
                     found[key] = entry.path, state
+    files = {key: key if key in found else file_of_message(key) for key in plan.known}
+    for key, one in plan.known.items():
+        if files[key] != key:
+            plan.messages.setdefault(files[key], []).append(one)
     for key, file in found.items():
-        known, state = plan.known.get(key), file[1]
-        if known is None or known.state != state or state.mtime_ns is None:
+        stored = plan.messages.get(key) or [one for one in [plan.known.get(key)] if one]
+        states, state = {one.state for one in stored}, file[1]
+        extracted = again and any(one.extracted for one in states if one)
+        if states != {state} or state.mtime_ns is None or extracted:
             plan.read[key] = file
-    plan.unchanged = len(found) - len(plan.read)
-    missing = [one for key, one in plan.known.items() if key not in found]
+        else:
+            plan.unchanged += len(stored)
+    missing = [one for key, one in plan.known.items() if files[key] not in found]
     plan.left = sum(one.state is None for one in missing)
     away = tuple(unread)
     plan.gone = [one for one in missing if one.state and not one.key.startswith(away)]
@@ -246,7 +259,8 @@ def dropped_files(database: Opened, root: str | None = None) -> list[str]:
         return []
     with store.reading():
         dropped = dropped_contents(store)
-    reader = Reader(of_sets=False, format="text", rules=WalkingOptions(root=root))
+    options = WalkingOptions(root=root)
+    reader = reader_of(options, store.settings.shingling, format="text")
     paths = ((os.path.join(root or "", key), key, digest) for key, digest in sorted(dropped))
     return [
         path
@@ -257,6 +271,8 @@ def dropped_files(database: Opened, root: str | None = None) -> list[str]:
 
 def _digest_of(reader: Reader, path: str, key: str) -> bytes:
     """The digest of a text file's document; empty if it cannot be read."""
+    if is_mailbox(path):
+        return b""
     return next(filter(None, map(_own_digest, reader.file(path, key))), b"")
 
 
@@ -280,6 +296,8 @@ def _items(plan: _Plan, reader: Reader) -> Iterator[Batch]:
         items = list(reader.file(path, key))
         if items and os.path.lexists(path):
             yield from items
+            keys = {own for item in items for own in item.keys}
+            plan.gone += [one for one in plan.messages.get(key, ()) if one.key not in keys]
         elif (known := plan.known.get(key)) is not None and known.state is not None:
             plan.gone.append(known)  # binary now, or gone since
 
@@ -295,7 +313,10 @@ def _move(store: Store, plan: _Plan) -> int:
             moved = [one for one in some if one[0].doc_id in same and one[1] not in taken]
             for one, key, _ in moved:
                 store.set_key(one.doc_id, key)
-            store.set_files([(key, state) for _, key, state in moved])
+            store.set_files(
+                (key, replace(state, extracted=one.state.extracted if one.state else None))
+                for one, key, state in moved
+            )
         done += len(moved)
     return done
 
@@ -321,7 +342,7 @@ def _forecast(
     store: Store, plan: _Plan, reader: Reader, on_failure: Callable[[Failure], None]
 ) -> tuple[AddReport, tuple[SyncChange, ...]]:
     """The planned change of each document, in the order of the keys."""
-    given = [key for key in plan.read if key in plan.known]
+    given = [key for key in plan.known if key in plan.read or file_of_message(key) in plan.read]
     stored = dict(zip(given, _digests(store, [plan.known[key] for key in given]), strict=True))
     changes: list[SyncChange] = []
     unchanged = 0

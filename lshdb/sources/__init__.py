@@ -10,6 +10,8 @@ failures that say where and why, and the rows as they were read. And the way bac
     git           which files git tracks, and which lines changed
     compression   packs and unpacks, by suffix
     inputs        a file that is read: bytes, text in UTF-8, or one text
+    extracting    the text of documents such as PDF, by a process of its own
+    document_formats  that process: the table of their formats, and how texts are normalised
     formats       the table of formats, each a class that reads and writes
     json_rows     JSON lines and arrays
     csv_rows      CSV and TSV
@@ -19,6 +21,6 @@ failures that say where and why, and the rows as they were read. And the way bac
     records       one record to a document: all rules for keys, contents and metadata
     metadata      the other fields of a record, as JSON
 
-Doors: arrow_rows, batch, compression, formats, git, json_rows, metadata, outputs, paths, readers,
-records, sinks, walking.
+Doors: arrow_rows, batch, compression, document_formats, extracting, formats, git, json_rows,
+metadata, outputs, paths, readers, records, sinks, walking.
 """

@@ -33,10 +33,11 @@ FORMATS: dict[str, Format] = {
 }
 
 
+ZIP = b"PK\3\4"
 _SQLITE_MAGIC = b"SQLite format 3\0"
 _BINARY_MAGIC = {
     b"%PDF-": "PDF",
-    b"PK\3\4": "ZIP, as DOCX, XLSX, ODT, EPUB and JAR are",
+    ZIP: "ZIP, as DOCX, XLSX, ODT, EPUB and JAR are",
     b"PK\5\6": "ZIP",
     b"7z\xbc\xaf\x27\x1c": "7z",
     b"Rar!\x1a\7": "RAR",

@@ -14,13 +14,16 @@ from typing import Any, BinaryIO
 from lshdb.errors import InputError, UsageError
 from lshdb.groups import Options, regrouped
 from lshdb.model import Document, Failure
-from lshdb.options import Format, WalkingOptions
+from lshdb.options import DocumentOptions, Format, WalkingOptions
 from lshdb.progress import BYTES, Progress, shown, silent
-from lshdb.shingling.shingling import Content, OfSets
-from lshdb.sources import formats, inputs, json_rows, records, sinks, walking
+from lshdb.shingling.shingling import Content, Shingling
+from lshdb.sources import extracting, formats, inputs, json_rows, records, sinks, walking
 from lshdb.sources.batch import Batch, TableSchema, failed
+from lshdb.sources.extracting import Extractor, Missing
 from lshdb.sources.paths import (
     STDIN,
+    ZIP,
+    binary_kind,
     expanded,
     format_of,
     input_bytes,
@@ -46,6 +49,9 @@ class Reader(records.RecordOptions):
         stdin_key: the key of a text on standard input.
         rules: which files in directories are read, and what their keys are relative to.
         skip_tables: whether files of rows in directories are skipped, although `format` is text.
+        taken: which documents such as PDF are taken, and how.
+        source: whether HTML is a program, and not a page.
+        extractor: takes the text out of documents such as PDF.
         skipped_files: counts of skipped entries of directories.
         bytes_read: of all input so far.
         replaced: documents so far with bytes or code units that are not Unicode, replaced by
@@ -58,6 +64,9 @@ class Reader(records.RecordOptions):
     fallback: Format = "text"
     rules: WalkingOptions = field(default_factory=WalkingOptions)
     skip_tables: bool = False
+    taken: DocumentOptions = field(default_factory=DocumentOptions)
+    source: bool = False
+    extractor: Extractor | None = None
     skipped_files: walking.SkippedFiles = field(default_factory=walking.SkippedFiles, init=False)
     bytes_read: int = field(default=0, init=False)
     replaced: int = field(default=0, init=False)
@@ -68,6 +77,8 @@ class Reader(records.RecordOptions):
                 "".encode(self.encoding)
             except (LookupError, ValueError) as error:
                 raise UsageError(f"encoding {self.encoding!r} is not known to Python") from error
+        if self.extractor is None:
+            self.extractor = Extractor(self.taken, self.limits.largest_text, self.source)
 
     @contextmanager
     def shown(
@@ -102,7 +113,12 @@ class Reader(records.RecordOptions):
         try:
             with self._opened(path) as file:
                 source = self._input(file, path)
-                content = self.content_of(source.one_text())
+                if self.of_sets or path == STDIN:
+                    content = self.content_of(source.one_text())
+                else:
+                    (content, *others) = (one.contents[0] for one in self._texts(source, path, ""))
+                    if others:
+                        raise InputError("it has several messages")
                 self.replaced += source.torn
                 return content
         except (InputError, OSError) as error:
@@ -134,7 +150,7 @@ class Reader(records.RecordOptions):
                     batches = self._stdin(source)
                 elif format == "text":
                     own = key_of(path, self.rules.root) if key is None else key
-                    batches = iter([self._text(source, own, state_of(os.stat(path)))])
+                    batches = self._texts(source, path, own)
                 else:
                     batches = formats.format_named(format).read(source)
                 for batch in batches:
@@ -145,7 +161,9 @@ class Reader(records.RecordOptions):
                     yield batch
                     del batch  # before another is read: a line may have a hundred megabytes
         except (InputError, OSError) as error:
-            if key is not None and isinstance(error, inputs.BinaryInput):
+            if key is not None and isinstance(error, Missing):
+                self.skipped_files.add("documents", path, str(error))
+            elif key is not None and isinstance(error, inputs.BinaryInput):
                 self.skipped_files.add("binary", path, str(error))
             elif (
                 key is not None
@@ -231,6 +249,30 @@ class Reader(records.RecordOptions):
             format, source.text = "jsonl", _starting_object(source.text, key)
         return formats.format_named(format).read(source)
 
+    def _texts(self, source: inputs.Input, path: str, key: str) -> Iterator[Batch]:
+        """The batch of a text file, or one for each document in a PDF, a mailbox and the like."""
+        state = state_of(os.stat(path))
+        assert self.extractor is not None
+        peek = getattr(source.file, "peek", lambda _: b"")
+        kind = self.extractor.kind_of(path, peek(extracting.PROBE))
+        if kind is None or self.of_sets:
+            yield self._text(source, key, state)
+            return
+        try:
+            for found in self.extractor.documents(path, kind):
+                own = key if found.name is None else f"{key}#{found.name}"
+                states = [(own, replace(state, extracted=found.extracted))] if state else []
+                if found.metadata.get("scanned"):
+                    self.skipped_files.add("scanned", path, "a PDF of pictures: it has no text")
+                metadata = self.kept_fields(found.metadata)
+                size = found.text.__sizeof__() + len(own)
+                yield Batch([own], [found.text], [metadata], states=states, size=size)
+        except InputError as error:
+            if kind == "zip":
+                raise inputs.BinaryInput(f"a binary file ({binary_kind(ZIP)})") from error
+            raise
+        self.bytes_read += source.size
+
     def _text(self, source: inputs.Input, key: str, state: rows.FileState | None) -> Batch:
         """The batch of a text as one document."""
         text = source.one_text()
@@ -240,12 +282,13 @@ class Reader(records.RecordOptions):
         return Batch([key], [text], states=states, size=text.__sizeof__() + len(key))
 
 
-def reader_of(options: Options, of_sets: OfSets, **others: Any) -> Reader:
-    """A reader by the options of a group, and others of `Reader`."""
+def reader_of(options: Options, shingling: Shingling, **others: Any) -> Reader:
+    """A reader of what is shingled so, by the options of a group, and others of `Reader`."""
     names = {one.name for one in fields(Reader) if one.init}
     own = {name: value for name, value in vars(options).items() if name in names}
-    rules = regrouped(options, WalkingOptions)
-    return Reader(of_sets, **{"rules": rules, **own, **others})
+    own["rules"] = regrouped(options, WalkingOptions)
+    own |= {"taken": regrouped(options, DocumentOptions), "source": shingling.kind == "code"}
+    return Reader(shingling.of_sets, **(own | others))
 
 
 def state_of(status: os.stat_result) -> rows.FileState | None:

@@ -238,8 +238,15 @@ class RecordOptions:
             for name in own:
                 for path in field_paths(name, record):
                     record = _without(record, path)
-        kept = [n for n in self.metadata_fields or record if n in record and n not in own]
-        return {name: record[name] for name in kept} if kept else None
+        return self._kept({name: record[name] for name in record if name not in own})
+
+    def kept_fields(self, fields: Record) -> str | None:
+        """The stored form of the metadata of a file, as far as it is wanted."""
+        return to_json(self._kept(fields)) if self.metadata else None
+
+    def _kept(self, fields: Record) -> Record:
+        names = [name for name in self.metadata_fields or fields if name in fields]
+        return {name: fields[name] for name in names}
 
 
 @dataclass(eq=False)

@@ -28,8 +28,8 @@ _BOM = b"\xef\xbb\xbf"
 class SkippedFiles:
     """Counts of skipped entries of directories, by the reason.
 
-    With the documents and failures these are all entries, without what is in skipped directories,
-    and without an open database.
+    With the documents and failures these, but for `scanned`, are all entries, without what is in
+    skipped directories, and without an open database.
 
     Attributes:
         hidden: names that begin with a dot.
@@ -40,6 +40,8 @@ class SkippedFiles:
         large: files above the maximum size.
         tables: files of rows, by their suffixes, where only text files are read; JSON without rows.
         texts: other files, where only tables are read.
+        documents: PDF, Word and the like, where they are not wanted, or a library is missing.
+        scanned: PDFs of pictures. These have documents, without text.
         dropped: files whose documents were decided to be dropped, in `sync`.
         on_skip: called with the path of each, and the reason.
     """
@@ -52,6 +54,8 @@ class SkippedFiles:
     large: int = 0
     tables: int = 0
     texts: int = 0
+    documents: int = 0
+    scanned: int = 0
     dropped: int = 0
     on_skip: Callable[[str, str], None] | None = field(default=None, compare=False)
 

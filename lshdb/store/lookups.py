@@ -590,5 +590,6 @@ class StoreReader:
 
 
 def _stored_file(row: tuple[SqlValue, ...]) -> StoredFile:
-    doc_id, key, is_file, size, mtime_ns = typed(row, int, str, int, int | None, int | None)
-    return StoredFile(doc_id, key, FileState(size, mtime_ns) if is_file else None)
+    types = int, str, int, int | None, int | None, str | None
+    doc_id, key, is_file, *state = typed(row, *types)
+    return StoredFile(doc_id, key, FileState(*state) if is_file else None)

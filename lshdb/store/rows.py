@@ -7,7 +7,7 @@ some of them into numbers, and Python into the word None. They are refused here.
 import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -34,10 +34,12 @@ class FileState:
         size: in bytes.
         mtime_ns: the last change, in nanoseconds since 1970; None if that is so recent that the
             file may change again at the same time.
+        extracted: what took the text out of a file of another kind, as JSON; None for a text.
     """
 
     size: int
     mtime_ns: int | None
+    extracted: str | None = field(default=None, compare=False)
 
 
 def checked(value: SqlValue, kind: type[_T]) -> _T:

@@ -45,16 +45,16 @@ UPDATE_DOCUMENT = """
 UPDATE_METADATA = "UPDATE documents SET metadata = ?2 WHERE doc_id = ?1"
 DELETE_DOCUMENT = "DELETE FROM documents WHERE doc_id = ?"
 SET_FILE = """
-    INSERT OR REPLACE INTO files (doc_id, size, mtime_ns)
-    SELECT doc_id, ?2, ?3 FROM documents WHERE key = ?1"""
+    INSERT OR REPLACE INTO files (doc_id, size, mtime_ns, extracted)
+    SELECT doc_id, ?2, ?3, ?4 FROM documents WHERE key = ?1"""
 DELETE_FILE = "DELETE FROM files WHERE doc_id = ?"
 # From the index of keys only: the rows of documents are not read.
 FILES_BELOW = """
-    SELECT d.doc_id, d.key, f.doc_id IS NOT NULL, f.size, f.mtime_ns
+    SELECT d.doc_id, d.key, f.doc_id IS NOT NULL, f.size, f.mtime_ns, f.extracted
     FROM documents AS d LEFT JOIN files AS f USING (doc_id)
     WHERE d.key >= ?1 AND d.key < ?2 ORDER BY d.key"""
 FILES_OF = """
-    SELECT d.doc_id, d.key, f.doc_id IS NOT NULL, f.size, f.mtime_ns
+    SELECT d.doc_id, d.key, f.doc_id IS NOT NULL, f.size, f.mtime_ns, f.extracted
     FROM json_each(?) AS wanted
     CROSS JOIN documents AS d ON d.doc_id = wanted.value
     LEFT JOIN files AS f USING (doc_id)"""

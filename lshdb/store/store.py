@@ -177,7 +177,7 @@ class Store(lookups.StoreReader):
     def set_files(self, files: Iterable[tuple[str, FileState]]) -> None:
         """Note the files that stored documents were read from, by their keys."""
         self._connection.run_many(
-            sql.SET_FILE, ((key, one.size, one.mtime_ns) for key, one in files)
+            sql.SET_FILE, ((key, one.size, one.mtime_ns, one.extracted) for key, one in files)
         )
 
     def forget_files(self, doc_ids: Iterable[int]) -> None:

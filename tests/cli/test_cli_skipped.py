@@ -15,7 +15,7 @@ import pytest
 from helpers import Command, Result
 
 BINARY = {
-    "report.txt": b"%PDF-1.4\n1 0 obj << /Type /Catalog >> endobj\n",
+    "report.txt": b"7z\xbc\xaf\x27\x1cabc",
     "pickle": pickle.dumps("a text", 2),
     "picture": b"\x89PNG\r\n\x1a\nabc",
     "photo": b"\xff\xd8\xff\xe0abc",
@@ -59,7 +59,7 @@ def folder(command: Command) -> Path:
     (root / ".lshdbignore").write_text("skip.me\nout/\n")
     (root / "link").symlink_to("a.txt")
     os.mkfifo(root / "pipe")
-    with zipfile.ZipFile(root / "letter.docx", "w") as archive:
+    with zipfile.ZipFile(root / "letter.jar", "w") as archive:
         archive.writestr("a.xml", "a text")
     held = io.BytesIO()
     with tarfile.open(fileobj=held, mode="w") as tar:
@@ -68,7 +68,7 @@ def folder(command: Command) -> Path:
     return root
 
 
-NAMES = {*BINARY, *TEXTS, *TABLES, *NO_TABLES, *BROKEN, *LEFT_OUT, "letter.docx", "files.tar.gz"}
+NAMES = {*BINARY, *TEXTS, *TABLES, *NO_TABLES, *BROKEN, *LEFT_OUT, "letter.jar", "files.tar.gz"}
 """What the folder has, directories that are not entered as one."""
 
 
@@ -124,8 +124,8 @@ def test_every_file_is_read_or_named_and_counted(
     documents = sum(int(str(counts.get(name, 0))) for name in kinds)
     assert documents + sum(over.values()) == len(NAMES - gone)
     if "-o" not in arguments:
-        assert named["report.txt"] == "a binary file (PDF)"
-        assert named["letter.docx"].startswith("a binary file (ZIP")
+        assert named["report.txt"] == "a binary file (7z)"
+        assert named["letter.jar"].startswith("a binary file (ZIP")
         assert over["binary"] == len(BINARY) + 2
         assert over["tables"] == len(TABLES | NO_TABLES) - len(taken & {*TABLES})
 

@@ -270,6 +270,9 @@ def test_dependencies_are_those_imported() -> None:
     extras = {
         "agents": {"mcp", "mcp_types", "pydantic"},
         "sources": {"pyarrow"},
+        "sources.document_formats": {
+            *("lxml", "pypdfium2", "python_calamine", "selectolax", "striprtf"),
+        },
         "exchange": {"jinja2", "pandas", "pyarrow"},
         "cli.results": {"pyarrow"},
         "cli.sparking": {"pyspark"},

@@ -50,6 +50,8 @@ OF_COMMANDS: Final = {
     **dict.fromkeys(("fail_if_found", "list_skipped", "yes", "help"), "for scripts and people"),
     **dict.fromkeys(("null", "from_", "listed", "files_from"), "lists of keys and paths in files"),
 }
+DOCUMENTS: Final = {"documents", "extract_timeout", "quotes", "convert"}
+"""How files of other kinds than texts are read."""
 DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
     # Of the library only, and of the command only; each has a reason.
     "add": (set(), {"key"}),  # of a text on standard input
@@ -61,21 +63,21 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
             *("inputs", "dropped", "against_key_field", "against_text_field"),
             *("format", "encoding", "strict", "auto_key", "metadata", "metadata_fields", "fields"),
             *("key_field", "text_field", "set_field", "exclude", "include", "hidden", "ignore"),
-            *("tracked", "max_filesize", "root", "cut", "cuts", "min_words"),
+            *("tracked", "max_filesize", "root", "cut", "cuts", "min_words", *DOCUMENTS),
         },
     ),
     # Files of queries, and many queries at once: Database.query_many.
     "query": (
         {"content"},
         {
-            *("files", "text", "unmatched", "format", "encoding"),
+            *("files", "text", "unmatched", "format", "encoding", *DOCUMENTS),
             *("key_field", "text_field", "set_field"),
         },
     ),
     "passages": ({"text"}, {"file", "everything", "each", "key_field", "text_field", "set_field"}),
     "pairs": (set(), {"into_table"}),  # Database.store_pairs
     "clusters": (set(), {"drop_list"}),
-    "compare": (set(), {"encoding"}),
+    "compare": (set(), {"encoding", *DOCUMENTS}),
     "decide": ({"verdict", "keys"}, {"words", "undo"}),
     "tune": (set(), {"top", "measure", "sample"}),  # lshdb.measure
     "backup": (set(), {"target"}),

@@ -1,0 +1,450 @@
+"""The text of PDF, Word, slides, spreadsheets, web pages, books and mail: a table of formats.
+
+This file is also a program of its own (see `extracting`, which starts it): it reads files of
+strangers, so it imports neither numpy nor the rest of lshdb, and may be killed at any time. It
+reads jobs from standard input and writes what it finds to standard output, each a JSON object
+after its length, four bytes, big-endian.
+
+A format is a function of some lines over a library that is imported when such a file comes. It
+yields a document's pages (chapters, slides, sheets; or one text), and adds to its metadata.
+"""
+
+import json
+import os
+import re
+import struct
+import sys
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from importlib.metadata import version
+from itertools import chain
+from typing import IO, Any, NamedTuple
+from urllib.parse import unquote
+
+Metadata = dict[str, Any]
+LENGTH = struct.Struct(">I")
+
+_MEMORY = 2 << 30
+"""Bytes of memory of this process, where the system can limit them."""
+_UNPACKED = 1 << 29
+"""Bytes that a ZIP file may say that it has when it is unpacked."""
+_BLOCKS = (
+    "address,article,blockquote,br,dd,div,dt,figcaption,h1,h2,h3,h4,h5,h6,hr,li,p,pre,td,th,tr"
+)
+_EDGE = 3
+"""Pages on which a line at the upper or lower edge stands, if it is a header or footer; and how
+many lines an edge has."""
+_NUMBER = re.compile(
+    r"\W*(?:page|seite|p\.)?\s*(?:\d+|[ivxlc]+)(?:\s*(?:of|von|/)\s*\d+)?\W*", re.I
+)
+"""A line that is the number of a page."""
+_HYPHEN = re.compile(r"(\w+)(?:\ufffe|[-\u2010]\n)([^\W\d_]\w*)")
+"""A word that is cut at the end of a line; U+FFFE is PDFium's sign for that."""
+_CHARACTERS = {
+    **dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff\0"), None),
+    **dict(zip(range(0xFB00, 0xFB07), ("ff", "fi", "fl", "ffi", "ffl", "st", "st"), strict=True)),
+}
+"""Soft hyphens, what has no width, and ligatures; with what stands for each."""
+_BREAKS = {**dict.fromkeys(("p", "h", "br", "cr", "line-break"), "\n"), "tab": "\t", "s": " "}
+"""What stands for an element of Word, PowerPoint or OpenDocument."""
+_LEFT_OUT = {"Fallback", "moveFrom", "tracked-changes", "annotation", "forms", "scripts"}
+_PROPERTIES = {
+    "title": "title",
+    "creator": "author",
+    "initial-creator": "author",
+    "created": "created",
+    "creation-date": "created",
+    "modified": "modified",
+    "date": "modified",
+}
+"""Names of metadata, by those of Office, OpenDocument and EPUB."""
+_QUOTED = re.compile(r"(?m)^(?:>.*|On .{1,200} wrote:\s*|-+ ?Original Message ?-+(?s:.*))$\n?")
+
+
+_REFUSED = ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.system")
+
+
+class Refused(Exception):
+    """Why a file gives no text, in words for the user."""
+
+
+def _pdf(path: str, about: Metadata) -> Iterator[str]:
+    import pypdfium2
+
+    try:
+        pdf = pypdfium2.PdfDocument(path)
+    except pypdfium2.PdfiumError as error:
+        if error.err_code == 4:  # FPDF_ERR_PASSWORD
+            raise Refused("encrypted: it asks for a password") from error
+        raise
+    given = pdf.get_metadata_dict()
+    about.update(title=given["Title"], author=given["Author"], pages=len(pdf))
+    about.update(created=_day(given["CreationDate"]), modified=_day(given["ModDate"]))
+    for index in range(len(pdf)):
+        page = pdf[index]
+        yield page.get_textpage().get_text_range()
+        page.close()
+
+
+def _day(text: str) -> str:
+    """The day of a date of PDF, such as D:20250208122313Z."""
+    found = re.match(r"(?:D:)?(\d{4})(\d\d)(\d\d)", text)
+    return "-".join(found.groups()) if found else ""
+
+
+def _unpacked(path: str) -> zipfile.ZipFile:
+    """A ZIP file of a size that can be read."""
+    archive = zipfile.ZipFile(path)
+    size = sum(one.file_size for one in archive.infolist())
+    if size > _UNPACKED:
+        raise Refused(f"a ZIP file that unpacks to {size:,} bytes; {_UNPACKED:,} are the limit")
+    return archive
+
+
+def _tree(file: IO[bytes]) -> Any:
+    """An XML file, whose entities stay as they are and which fetches nothing."""
+    from lxml import etree
+
+    return etree.parse(file, etree.XMLParser(resolve_entities=False, no_network=True))
+
+
+def _markup(file: IO[bytes], *, all_text: bool = False) -> str:
+    """The text of Word's, PowerPoint's (in elements `t`) or OpenDocument's XML."""
+    from lxml import etree
+
+    parts: list[str] = []
+    walker = etree.iterwalk(_tree(file), events=("start", "end"), tag="{*}*")
+    for event, element in walker:
+        name = etree.QName(element).localname
+        if event == "start":
+            if name in _LEFT_OUT:
+                walker.skip_subtree()
+                continue
+            parts.append(_BREAKS.get(name, ""))
+            if all_text or name == "t":
+                parts.append(element.text or "")
+        elif all_text:
+            parts.append(element.tail or "")
+    return "".join(parts)
+
+
+def _properties(archive: zipfile.ZipFile, name: str, about: Metadata) -> None:
+    """The title, author and days of Office's and OpenDocument's metadata."""
+    names = {"creator": "author", "created": "created", "creation-date": "created"}
+    names |= {
+        "title": "title",
+        "modified": "modified",
+        "date": "modified",
+        "initial-creator": "author",
+    }
+    with suppress(KeyError), archive.open(name) as file:
+        for element in _tree(file).iter("{*}*"):
+            own = names.get(element.tag.rpartition("}")[2])
+            if own and element.text:
+                about[own] = element.text[:10] if own in ("created", "modified") else element.text
+
+
+def _office(folder: str, parts: str) -> "_Read":
+    """Reads the parts of Word or PowerPoint that match an expression, in the order of numbers."""
+
+    def read(path: str, about: Metadata) -> Iterator[str]:
+        archive = _unpacked(path)
+        _properties(archive, "docProps/core.xml", about)
+        wanted = [one for one in archive.namelist() if re.fullmatch(f"{folder}/{parts}", one)]
+        if not wanted:
+            raise Refused(f"it has no {folder}/")
+        for name in sorted(wanted, key=lambda one: (len(one), one)):
+            with archive.open(name) as file:
+                yield _markup(file)
+
+    return read
+
+
+def _opendocument(path: str, about: Metadata) -> Iterator[str]:
+    archive = _unpacked(path)
+    if b"encryption-data" in archive.read("META-INF/manifest.xml"):
+        raise Refused("encrypted: it asks for a password")
+    _properties(archive, "meta.xml", about)
+    with archive.open("content.xml") as file:
+        yield _markup(file, all_text=True)
+
+
+def _spreadsheet(path: str, about: Metadata) -> Iterator[str]:
+    from python_calamine import CalamineWorkbook
+
+    if zipfile.is_zipfile(path):
+        _properties(_unpacked(path), "docProps/core.xml", about)
+    book = CalamineWorkbook.from_path(path)
+    about["sheets"] = len(book.sheet_names)
+    for name in book.sheet_names:
+        rows = book.get_sheet_by_name(name).iter_rows()
+        yield "\n".join([name, *("\t".join(map(_cell, row)).rstrip() for row in rows)])
+
+
+def _cell(value: object) -> str:
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+def _rtf(path: str, _: Metadata) -> Iterator[str]:
+    from striprtf.striprtf import rtf_to_text
+
+    with open(path, encoding="latin-1") as file:
+        text = file.read()
+    yield rtf_to_text(text, errors="replace")  # type: ignore[no-untyped-call]
+
+
+def _html(path: str, about: Metadata) -> Iterator[str]:
+    with open(path, "rb") as file:
+        yield _page(file.read(), about)
+
+
+def _page(data: bytes | str, about: Metadata) -> str:
+    """The text of a web page, without its scripts and styles."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    tree = LexborHTMLParser(data if isinstance(data, str) else _decoded(data))
+    if (title := tree.css_first("title")) is not None:
+        about["title"] = title.text()
+    if (author := tree.css_first("meta[name=author]")) is not None:
+        about["author"] = author.attributes.get("content")
+    for node in tree.css("script,style,template,noscript,head"):
+        node.decompose()
+    for node in tree.css(_BLOCKS):
+        node.insert_before("\n")
+    return tree.root.text() if tree.root is not None else ""
+
+
+def _decoded(data: bytes) -> str:
+    """A web page in UTF-8, or in the encoding that it names, or that most others have."""
+    names = re.findall(rb"charset=[\"']?([\w-]+)", data[:2048], re.I)
+    utf_16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    for encoding in ("utf-16" if utf_16 else "utf-8", *map(bytes.decode, names), "cp1252"):
+        with suppress(UnicodeDecodeError, LookupError):
+            return data.decode(encoding)
+    return data.decode("latin-1")
+
+
+def _epub(path: str, about: Metadata) -> Iterator[str]:
+    archive = _unpacked(path)
+    with archive.open("META-INF/container.xml") as file:
+        (package, *_) = _tree(file).xpath("//@full-path")
+    with archive.open(package) as file:
+        tree = _tree(file)
+    _properties(archive, package, about)
+    hrefs = {item.get("id"): unquote(item.get("href")) for item in tree.xpath("//*[@href][@id]")}
+    for idref in tree.xpath("//@idref"):
+        name = os.path.normpath(os.path.join(os.path.dirname(package), hrefs[idref]))
+        yield _page(archive.read(name), {})
+
+
+def _mail(path: str, about: Metadata) -> Iterator[str]:
+    with open(path, "rb") as file:
+        yield _message(file.read(), about)
+
+
+def _message(data: bytes, about: Metadata) -> str:
+    """The text of a message, or its page; attachments are left out."""
+    from email import message_from_bytes
+    from email.policy import default
+
+    message = message_from_bytes(data, policy=default)
+    for name in ("from", "to", "date", "subject", "message-id"):
+        about[name] = str(message[name] or "")
+    body = message.get_body(("plain", "html"))
+    text = "" if body is None else body.get_content()
+    return _page(text, {}) if body and body.get_content_subtype() == "html" else text
+
+
+def _mbox(path: str) -> Iterator[tuple[Metadata, list[str]]]:
+    """The metadata and text of each message."""
+    with open(path, "rb") as file:
+        lines: list[bytes] = []
+        for line in chain(file, (b"From ",)):
+            if not line.startswith(b"From "):
+                lines.append(line.removeprefix(b">") if line.startswith(b">From ") else line)
+            elif lines:
+                about: Metadata = {}
+                yield about, [_message(b"".join(lines), about)]
+                lines = []
+
+
+_Read = Callable[[str, Metadata], Iterator[str]]
+
+
+class Format(NamedTuple):
+    """A kind of documents.
+
+    Attributes:
+        name: as people call it.
+        suffixes: of its files, separated by spaces.
+        library: as it is installed; empty for Python's own.
+        read: yields the pages.
+        is_text: whether a file is read as the text that it is, where documents are not.
+    """
+
+    name: str
+    suffixes: str
+    library: str
+    read: _Read
+    is_text: bool = False
+
+    @property
+    def module(self) -> str:
+        """What is imported of the library."""
+        return self.library.replace("-", "_") or "email"
+
+
+_WORD = _office("word", r"(document|footnotes|endnotes)\.xml")
+_SLIDES = _office("ppt", r"(s|notesS)lides/\w+\.xml")
+FORMATS = {
+    "pdf": Format("PDF", ".pdf", "pypdfium2", _pdf),
+    "docx": Format("Word", ".docx .docm", "lxml", _WORD),
+    "pptx": Format("PowerPoint", ".pptx .pptm .ppsx", "lxml", _SLIDES),
+    "odt": Format("OpenDocument", ".odt .odp", "lxml", _opendocument),
+    "xlsx": Format("sheets", ".xlsx .xlsm .xlsb .xls .ods", "python-calamine", _spreadsheet),
+    "epub": Format("EPUB", ".epub", "lxml", _epub),
+    "html": Format("HTML", ".html .htm .xhtml", "selectolax", _html, is_text=True),
+    "rtf": Format("RTF", ".rtf", "striprtf", _rtf, is_text=True),
+    "eml": Format("mail", ".eml", "", _mail, is_text=True),
+    "mbox": Format("mail", ".mbox .mbx", "", _mail, is_text=True),
+    "zip": Format("ZIP", "", "lxml", _opendocument),
+}
+KINDS = {suffix: kind for kind, one in FORMATS.items() for suffix in one.suffixes.split()}
+
+
+def is_mailbox(path: str) -> bool:
+    """Whether a file has several messages, by its suffix."""
+    return KINDS.get(os.path.splitext(path)[1].lower()) == "mbox"
+
+
+def _kind_of_zip(path: str) -> str:
+    """The kind of a document in a ZIP file, by what is in it."""
+    names = set(zipfile.ZipFile(path).namelist())
+    signs = {"word/document.xml": "docx", "ppt/presentation.xml": "pptx", "xl/workbook.xml": "xlsx"}
+    signs |= {"xl/workbook.bin": "xlsx", "META-INF/container.xml": "epub", "content.xml": "odt"}
+    return next((kind for name, kind in signs.items() if name in names), "zip")
+
+
+def normalized(pages: list[str], *, of_paper: bool) -> tuple[str, list[int]]:
+    """One text of pages, as comparable as a text file; and where each page begins in it.
+
+    Soft hyphens, zero-width characters and ligatures go, spaces of all kinds are one, and there are
+    no blank lines. On paper (PDF) words cut at the end of a line are joined, unless the text has
+    them with a hyphen elsewhere; numbers of pages go, and so do lines at the same edge of at least
+    three pages, apart from their numbers: headers and footers.
+    """
+    texts = []
+    for page in pages:
+        lines = page.translate(_CHARACTERS).splitlines()
+        texts.append([" ".join(line.split()) for line in lines if line.strip()])
+    if of_paper:
+        counts = Counter(
+            _edge(line) for lines in texts for line in {*lines[:_EDGE], *lines[-_EDGE:]}
+        )
+        for lines in texts:
+            for at in (0, -1) * _EDGE:
+                if lines and (counts[_edge(lines[at])] >= _EDGE or _NUMBER.fullmatch(lines[at])):
+                    del lines[at]
+    whole = ["\n".join(lines) for lines in texts]
+    if of_paper:
+        compounds = set(re.findall(r"\w+-\w+", "\n".join(whole)))
+
+        def joined(found: re.Match[str]) -> str:
+            compound = f"{found[1]}-{found[2]}"
+            return compound if compound in compounds else found[1] + found[2]
+
+        whole = [_HYPHEN.sub(joined, text) for text in whole]
+    starts = [0]
+    for text in whole:
+        starts.append(starts[-1] + len(text) + 1)
+    return "\n".join(whole), starts[:-1]
+
+
+def _edge(line: str) -> str:
+    """A line at the edge of a page, which has other numbers on another page."""
+    return re.sub(r"\d+", "0", line)
+
+
+def _taken(pages: Iterable[str], largest: int) -> list[str]:
+    """All pages, if they are not larger than the limit."""
+    taken, size = [], 0
+    for page in pages:
+        taken.append(page)
+        size += len(page)
+        if size > largest:
+            raise Refused(f"its text is larger than {largest:,} bytes, the limit: split it")
+    return taken
+
+
+def _documents(job: Metadata) -> Iterator[Metadata]:
+    """The documents in a file, each with its text, metadata and the beginnings of its pages."""
+    path, kind = job["path"], job["kind"]
+    if kind == "zip":
+        kind = _kind_of_zip(path)
+    _, _, library, read, is_text = FORMATS[kind]
+    by = f"{library} {version(library)}" if library else f"Python {sys.version.split()[0]}"
+    about: Metadata = {}
+    found = _mbox(path) if kind == "mbox" else [(about, read(path, about))]
+    for about, pages in found:
+        text, starts = normalized(_taken(pages, job["largest"]), of_paper=kind == "pdf")
+        if is_text and not library and not job["quotes"]:
+            text = _QUOTED.sub("", text).strip()
+        about["scanned"] = kind == "pdf" and not text
+        own = {name: value for name, value in about.items() if value}
+        extracted: Metadata = {"by": by} | ({"pages": starts} if kind == "pdf" else {})
+        yield {"text": text, "metadata": {"type": kind, **own}, "extracted": extracted}
+
+
+def _restrict() -> None:
+    """Limit memory, and refuse connections and programs: a document has no use for them."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    def refuse(event: str, _: object) -> None:
+        if event.startswith(
+            ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.system")
+        ):
+            raise Refused("it wants to run a program or use the network")
+
+    sys.addaudithook(refuse)
+
+
+def main() -> None:
+    """Do the jobs on standard input, one after the other."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
+    _restrict()
+    jobs, out = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what libraries print is no answer
+
+    def send(answer: Metadata) -> None:
+        data = json.dumps(answer).encode()
+        out.write(LENGTH.pack(len(data)) + data)
+        out.flush()
+
+    while head := jobs.read(LENGTH.size):
+        job = json.loads(jobs.read(LENGTH.unpack(head)[0]))
+        if hasattr(signal, "alarm"):  # the parent may have been killed meanwhile
+            signal.alarm(int(job["seconds"]) + 5)
+        last: Metadata = {"end": True}
+        try:
+            for found in _documents(job):
+                send(found)
+        except Refused as error:
+            last["refused"] = str(error)
+        except MemoryError:
+            last["refused"] = f"it takes more than {_MEMORY:,} bytes of memory"
+        except Exception as error:
+            why = (str(error).strip() or type(error).__name__).splitlines()[0]
+            last["refused"] = f"no {FORMATS[job['kind']].name} that can be read ({why:.200})"
+        send(last)
+
+
+if __name__ == "__main__":
+    main()

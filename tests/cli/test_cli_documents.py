@@ -1,0 +1,234 @@
+"""PDF, Word, slides, sheets, web pages, books and mail, as files beside text files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import documents
+import pytest
+from helpers import Command
+
+from lshdb.sources import document_formats
+
+TEXTS = documents.paragraphs()
+
+
+@pytest.fixture
+def folder(command: Command) -> Path:
+    path = command.path("d")
+    path.mkdir()
+    return path
+
+
+def stored(command: Command, column: str) -> dict[str, str]:
+    """A column of documents or files, by the keys without the directory."""
+    sql = f"SELECT key, {column} AS value FROM documents LEFT JOIN files USING (doc_id)"
+    done = command.done("sql", sql, "--json")
+    return {one["key"].removeprefix("d/"): one["value"] for one in done.records}
+
+
+def test_a_text_in_each_format_finds_itself(command: Command, folder: Path) -> None:
+    for kind, make in documents.MAKERS.items():
+        make(folder / f"manual.{kind}", TEXTS)
+    (folder / "nameless").write_bytes((folder / "manual.docx").read_bytes())
+    (folder / "unnamed").write_bytes((folder / "manual.pdf").read_bytes())
+    command.done("add", "d", says="added 13, updated 0, unchanged 0, failed 0\n")
+    found = command.done("query", "d/manual.txt", "--threshold", "0.9", "--json").records
+    assert len(found) == 12
+    assert min(one["similarity"] for one in found) > 0.97
+    # A document is a query, too, as a file and by its key.
+    for query in (["d/manual.epub"], ["--key", "d/manual.rtf"]):
+        assert len(command.done("query", *query).lines) == 12
+    kinds = {json.loads(one)["type"] for one in stored(command, "metadata").values() if one}
+    assert kinds == {*documents.MAKERS} - {"txt", "md"}
+    pdf = json.loads(stored(command, "metadata")["manual.pdf"])
+    assert (pdf["title"], pdf["author"], pdf["pages"]) == ("A title", "Ann Author", 10)
+    extracted = json.loads(stored(command, "extracted")["manual.pdf"])
+    assert extracted["by"].startswith("pypdfium2 ")
+    assert len(extracted["pages"]) == 10
+    done = command.done("dedup", "d")
+    assert "kept 1, dropped 12" in done.err
+
+
+def test_what_paper_adds_to_a_text_is_left_out() -> None:
+    pages = [
+        f"The Report 2026\n{body}\nPage {number} of 4\n"
+        for number, body in enumerate(
+            [
+                "An of\ufb01cial line with a hy\ufffephen, and\u00a0a so\u00adft one.",
+                "A well-known word, and a well\ufffeknown one;\nthe end is cut be-\ntween lines.",
+                "12 geese",
+                "13 ducks",
+            ],
+            1,
+        )
+    ]
+    text, starts = document_formats.normalized(pages, of_paper=True)
+    assert text.splitlines() == [
+        "An official line with a hyphen, and a soft one.",
+        "A well-known word, and a well-known one;",
+        "the end is cut between lines.",
+        "12 geese",
+        "13 ducks",
+    ]
+    assert [text[start:][:2] for start in starts] == ["An", "A ", "12", "13"]
+    as_it_is, _ = document_formats.normalized(["be-\ntween\n1\n"], of_paper=False)
+    assert as_it_is == "be-\ntween\n1"
+
+
+def test_a_bad_file_costs_itself_only(command: Command, folder: Path) -> None:
+    documents.pdf(folder / "locked.pdf", TEXTS, password="secret")
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.7\n garbage")
+    (folder / "empty.pdf").write_bytes(b"")
+    documents.pdf(folder / "whole.pdf", TEXTS)
+    (folder / "cut.docx").write_bytes(b"PK\3\4 and no more")
+    documents.bomb(folder / "bomb.docx")
+    secret = command.path("secret")
+    secret.write_text("swordfish")
+    documents.entities(folder / "entities.docx", secret)
+    for kind in ("odt", "xlsx", "epub", "pptx"):
+        (folder / f"none.{kind}").write_bytes(b"no such file")
+    documents.scanned(folder / "scan.pdf")
+    done = command("add", "d", "--list-skipped")
+    assert done.status == 1
+    said = (line.removeprefix("lshdb: d/").partition(": ") for line in done.err.splitlines())
+    lines = {name: why for name, _, why in said}
+    assert lines["locked.pdf"] == "encrypted: it asks for a password"
+    assert lines["bomb.docx"].startswith("a ZIP file that unpacks to 629,145,600 bytes")
+    assert lines["skipped d/scan.pdf"] == "a PDF of pictures: it has no text"
+    failed = {"broken.pdf", "empty.pdf", "cut.docx", *(f"none.{k}" for k in ("odt", "xlsx"))}
+    assert failed | {"none.epub", "none.pptx"} <= lines.keys()
+    assert lines["skipped"] == "1 scanned"
+    contents = stored(command, "content")
+    assert contents["scan.pdf"] == ""
+    assert "swordfish" not in "".join(contents.values())
+    assert {"whole.pdf", "scan.pdf"} <= contents.keys()
+
+
+def test_a_file_that_takes_too_long_is_left(command: Command, folder: Path) -> None:
+    documents.pdf(folder / "a.pdf", documents.paragraphs(3000), paper=False)
+    (folder / "b.txt").write_text("A text.")
+    done = command("add", "d", "--extract-timeout", "0.001")
+    assert done.status == 1
+    assert done.err.startswith("lshdb: d/a.pdf: reading it takes more than 0.001 seconds")
+    assert "added 1, updated 0, unchanged 0, failed 1" in done.err
+    command.done("add", "d", says="added 1, updated 0, unchanged 1, failed 0\n")
+
+
+def test_a_crash_costs_one_file(command: Command, folder: Path) -> None:
+    # The libraries that there are do not crash on demand: one that does stands in for them.
+    library = command.path("library")
+    library.mkdir()
+    (library / "selectolax").mkdir()
+    (library / "selectolax/__init__.py").write_text("")
+    (library / "selectolax/lexbor.py").write_text("import os\nos.abort()\n")
+    documents.html(folder / "a.html", TEXTS)
+    documents.docx(folder / "b.docx", TEXTS)
+    done = Command(command.directory, {"PYTHONPATH": str(library)})("add", "d")
+    assert "d/a.html: the library that reads it crashed" in done.err
+    assert "added 1, updated 0, unchanged 0, failed 1" in done.err
+
+
+def test_the_process_has_neither_lshdb_nor_numpy_and_runs_nothing() -> None:
+    program = [sys.executable, "-P", "-X", "importtime", document_formats.__file__]
+    done = subprocess.run(program, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    assert not [one for one in (b"lshdb", b"numpy") if one in done.stderr.replace(b"/", b" ")]
+    for code in ("os.system('true')", "__import__('socket').socket()"):
+        lines = f"import os; import document_formats as d; d._restrict(); {code}"
+        directory = os.path.dirname(document_formats.__file__)
+        done = subprocess.run([sys.executable, "-c", lines], cwd=directory, capture_output=True)
+        assert b"it wants to run a program or use the network" in done.stderr
+
+
+def test_documents_without_their_libraries_are_counted(command: Command, folder: Path) -> None:
+    documents.pdf(folder / "a.pdf", TEXTS)
+    documents.html(folder / "b.html", TEXTS)
+    (folder / "c.txt").write_text("A text.")
+    said = command.without("pypdfium2", "add", "d/a.pdf")
+    assert said.startswith("lshdb: d/a.pdf: PDF: needs pip install 'lshdb[documents]'")
+    done = command.done("add", "d", "--no-documents", "--list-skipped")
+    assert "skipped d/a.pdf: PDF: documents are not wanted\n" in done.err
+    assert done.err.endswith("skipped: 1 documents\n")
+    assert "<p>" in stored(command, "content")["b.html"]
+
+
+def test_web_pages_are_programs_among_programs(command: Command, folder: Path) -> None:
+    documents.html(folder / "b.html", TEXTS)
+    command.done("init", "-d", "code.db", "--shingle", "code:5")
+    command.done("add", "-d", "code.db", "d")
+    sql = "SELECT content FROM documents"
+    assert "<p>" in command.done("sql", "-d", "code.db", sql).out
+
+
+def test_a_message_is_a_document(command: Command, folder: Path) -> None:
+    quoted = (
+        "The ferry leaves at noon today.\n\nOn Monday, Bob wrote:\n> When does it leave then?\n"
+    )
+    box = [
+        documents.message("Ferry", quoted, number=1),
+        documents.message("Page", "The bus leaves in the evening.", number=2, page=True),
+        documents.message("Again", "The bus leaves in the evening.", number=2),
+    ]
+    documents.mbox(folder / "in.mbox", box)
+    for name in ("cur", "new", "tmp"):
+        (folder / "mail" / name).mkdir(parents=True)
+    (folder / "mail/cur/1234.M5.host:2,S").write_bytes(bytes(box[0]))
+    command.done("add", "d", "--no-quotes", says="added 4, updated 0, unchanged 0, failed 0\n")
+    contents = stored(command, "content")
+    assert contents["in.mbox#<1@example.org>"] == "The ferry leaves at noon today."
+    assert contents["mail/cur/1234.M5.host:2,S"] == "The ferry leaves at noon today."
+    assert contents["in.mbox#<2@example.org> 2"] == "The bus leaves in the evening."
+    assert json.loads(stored(command, "metadata")["in.mbox#<1@example.org>"])["subject"] == "Ferry"
+    done = command.done("query", "d/in.mbox", "--no-quotes")
+    assert len(done.lines) == 3
+    said = "added 0, updated 0, moved 0, removed 0, unchanged 4, failed 0\n"
+    os.utime(folder / "in.mbox", (1, 1))
+    os.utime(folder / "mail/cur/1234.M5.host:2,S", (1, 1))
+    command.done("sync", "d", "--no-quotes", says=said)
+    command.done("sync", "d", says=said)
+    (folder / "in.mbox").unlink()
+    documents.mbox(folder / "in.mbox", box[1:])
+    said = "added 0, updated 0, moved 0, removed 1, unchanged 3, failed 0\n"
+    command.done("sync", "d", "--no-quotes", says=said)
+
+
+def test_sync_extracts_what_is_new_or_told(command: Command, folder: Path) -> None:
+    documents.pdf(folder / "a.pdf", TEXTS)
+    documents.docx(folder / "b.docx", TEXTS[:9])
+    for name in ("a.pdf", "b.docx"):
+        os.utime(folder / name, (1, 1))
+    command.done("sync", "d")
+    # A library that cannot be loaded is not needed for what has not changed.
+    library = command.path("library")
+    (library / "pypdfium2").mkdir(parents=True)
+    (library / "pypdfium2/__init__.py").write_text("raise ValueError")
+    without = Command(command.directory, {"PYTHONPATH": str(library)})
+    (folder / "a.pdf").rename(folder / "moved.pdf")
+    moved = "added 0, updated 0, moved 1, removed 0, unchanged 1, failed 0\n"
+    command.done("sync", "d", says=moved)
+    same = "added 0, updated 0, moved 0, removed 0, unchanged 2, failed 0\n"
+    without.done("sync", "d", says=same)
+    assert "pypdfium2" in stored(command, "extracted")["moved.pdf"]
+    assert "moved.pdf: no PDF that can be read" in without("sync", "d", "--extract-again").err
+    command.done("sync", "d", "--extract-again", says=same)
+
+
+def test_a_program_of_the_user_reads_a_suffix(command: Command, folder: Path) -> None:
+    (folder / "a.scan").write_bytes(b"\0binary")
+    reads = "scan=sh -c 'echo the text of $0' {}"
+    command.done("add", "d", "--convert", reads, says="added 1, updated 0, unchanged 0, failed 0\n")
+    assert stored(command, "content")["a.scan"] == f"the text of {folder / 'a.scan'}"
+    assert "sh -c" in json.loads(stored(command, "extracted")["a.scan"])["by"]
+    for wrong in ("scan=cat", "=cat {}", "scan='cat {}"):
+        assert "is not 'SUFFIX=COMMAND {}'" in command.fails(
+            "add", "d", "--convert", wrong, status=2
+        )
+    assert (
+        "returned non-zero exit status 1" in command("add", "d", "--convert", "scan=false {}").err
+    )
+    slow = ["--convert", "scan=sh -c 'exec sleep 100' {}", "--extract-timeout", "0.1"]
+    assert "timed out" in command("add", "d", *slow).err
