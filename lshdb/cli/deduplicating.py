@@ -136,7 +136,8 @@ def dedup(
     if shown and not of_files and dropped is None:
         raise UsageError("--fields is for the list of dropped rows: give --dropped FILE")
     rules = regrouped(asked, WalkingOptions)
-    skipped_files = SkippedFiles(on_skip=documents.report_skip if list_skipped else None)
+    skipped_files = SkippedFiles()
+    skipped_files.on_skip = documents.report_skip if list_skipped else None
     outputs: str | list[str] = STDOUT if output is None else output
     if of_files:
         if output is not None or STDOUT in paths:

@@ -2,12 +2,11 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from lshdb.errors import InputError, UsageError
 from lshdb.options import WalkingOptions
@@ -125,12 +124,7 @@ class KeptRows:
     def __post_init__(self) -> None:
         self._is_one = isinstance(self.output, str)
         self._outputs = [self.output] if isinstance(self.output, str) else self.output
-        self._opened = partial(outputs.Output, keep=self.keep, warn=self.warn)
-        self._files, self._open = ExitStack(), ExitStack()
         self._numbers = {printable_path(table.path): i for i, table in enumerate(self.tables)}
-        self._now = -1  # the output that is open
-        self._output: outputs.Output
-        self._rows: sinks.Sink
         self._formats = [
             checked_format(path, self.reader.format_of(table.path))
             for path, table in zip(self._outputs, self.tables, strict=False)
@@ -138,9 +132,10 @@ class KeptRows:
         # Also reads the heads for a directory: a wrong table is refused before anything is written.
         paths = [table.path for table in self.tables]
         self._head = self.reader.common_head(paths, self._formats[0] if self._is_one else "jsonl")
+        self._writers = self._opened()
 
     def __enter__(self) -> Self:
-        self._go_to(0)
+        self._now, (self._output, self._rows) = 0, next(self._writers)
         return self
 
     @property
@@ -151,7 +146,8 @@ class KeptRows:
 
     def write(self, origin: Origin, indices: Sequence[int]) -> None:
         """Write some rows of a table."""
-        self._go_to(0 if self._is_one else self._numbers[origin.name])
+        while not self._is_one and self._now < self._numbers[origin.name]:
+            self._now, (self._output, self._rows) = self._now + 1, next(self._writers)
         self._rows.write(origin, indices)
         self._output.filled |= bool(indices)
 
@@ -159,34 +155,27 @@ class KeptRows:
         """Pass buffered output to the system."""
         self._rows.flush()
 
-    def _go_to(self, number: int) -> None:
-        """Finish earlier outputs, also those without rows, and open this one."""
-        while self._now < number:
-            if self._now >= 0:
-                self._open.close()
-                self._output.close()
-            self._now += 1
-            if self._now < len(self._outputs):
-                self._begin(self._now)
+    def _opened(self) -> Generator[tuple[outputs.Output, sinks.Sink]]:
+        """Each output in turn, also those without rows; the next ends the one before."""
+        with ExitStack() as files:
+            for path, table, format in zip(self._outputs, self.tables, self._formats, strict=False):
+                head = self._head
+                if not self._is_one:
+                    if os.path.isfile(table.path):
+                        head = self.reader.head(table.path)
+                    os.makedirs(os.path.dirname(path), exist_ok=True)
+                output = files.enter_context(outputs.Output(path, self.keep, self.warn))
+                target = sinks.Target(output, format, beside=self.beside)
+                of_lines = formats.KIND[self.reader.format_of(table.path)] == "json"
+                # What a database already has stays, with its end.
+                with formats.sink(target, head, of_lines=of_lines, keep=self.keep) as rows:
+                    yield output, rows
+                output.close()
 
-    def _begin(self, number: int) -> None:
-        path, table = self._outputs[number], self.tables[number]
-        head = self._head
-        if not self._is_one:
-            if os.path.isfile(table.path):
-                head = self.reader.head(table.path)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-        self._output = self._files.enter_context(self._opened(path))
-        target = sinks.Target(self._output, self._formats[number], beside=self.beside)
-        of_lines = formats.KIND[self.reader.format_of(table.path)] == "json"
-        # What a database already has stays, with its end.
-        rows = formats.sink(target, head, of_lines=of_lines, keep=self.keep)
-        self._rows = self._open.enter_context(rows)
-
-    def __exit__(self, *error: Any) -> None:
-        if error[0] is None:
-            with self._files:
-                self._go_to(len(self._outputs))
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        if error is None:
+            for _rest in self._writers:
+                pass
         else:
-            self._open.__exit__(*error)
-            self._files.__exit__(*error)
+            with suppress(type(error)):
+                self._writers.throw(error)

@@ -19,7 +19,7 @@ from lshdb.errors import InputError
 from lshdb.json_text import without_surrogates
 from lshdb.sources import inputs, json_rows, paths, sinks
 from lshdb.sources.batch import Batch, Origin, Record, TableSchema
-from lshdb.sources.records import BOM, Collector, longer_than, with_value
+from lshdb.sources.records import BOM, Collector, longer_than, with_texts
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 _OTHER_DELIMITERS = ";\t"
@@ -60,13 +60,12 @@ class CsvRows:
 
     def with_texts(self, texts: Mapping[int, str], field: str) -> CsvRows:
         """The same with other texts in a column of some rows."""
+
+        def line_of(record: Record) -> bytes:
+            return next(csv_lines([[*record.values()]], self.schema.delimiter, ""))
+
         rows = CsvRows(self.schema)
-        rows.texts = self.texts.copy()
-        for (index, text), record in zip(texts.items(), self.records([*texts]), strict=True):
-            old = rows.texts[index]
-            end = old[len(old.rstrip(b"\r\n")) :].decode()
-            values = with_value(record, field, text).values()
-            (rows.texts[index],) = csv_lines([[*values]], self.schema.delimiter, end)
+        rows.texts = with_texts(self, len(self.texts), texts, field, line_of)
         return rows
 
 

@@ -4,16 +4,16 @@ A class takes the name of its format, and has `read(Input)` for batches of docum
 `sink(Target, TableSchema)` for a writer.
 """
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from tempfile import TemporaryFile
-from typing import Any, Protocol, cast
+from typing import Any, BinaryIO, Protocol, cast
 
 from lshdb.errors import InputError, LshdbError, UsageError
 from lshdb.sources import compression, inputs, json_rows, paths
 from lshdb.sources.batch import Batch, Origin, Record, TableSchema
+from lshdb.sources.records import RecordOptions
 from lshdb.sources.sinks import Columns, Sink, Target, rows_of
 
 _FORMATS: Mapping[str, tuple[str, str, str]] = {
@@ -157,10 +157,10 @@ class _Spooled(Sink):
         head = TableSchema(tuple(self._types), schema)
         table = format_named(self._target.format).sink(self._target, head)
         self._spool.seek(0)
-        for data in json_rows.line_blocks(iter(lambda: self._spool.read(_BLOCK), b""), sys.maxsize):
-            assert data is not None
-            lines = [i for i, line in enumerate(data.split(b"\n")) if line]
-            rows = json_rows.JsonRows(data, data.count(b"\n") + (not data.endswith(b"\n")))
-            table.write(Origin("lines", range(len(lines)), rows), lines)
+        reading = RecordOptions(of_sets=False, whole=True, only_rows=True)
+        source = inputs.Input(cast(BinaryIO, self._spool), "lines", reading, lambda _: None)
+        for batch in json_rows.Json("jsonl").read(source):
+            assert batch.origin is not None
+            table.write(batch.origin, range(batch.count))
         table.finish()
         self._spool.close()

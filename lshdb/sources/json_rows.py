@@ -19,7 +19,7 @@ from lshdb.sources.records import (
     json_reason,
     kind_of,
     longer_than,
-    with_value,
+    with_texts,
 )
 from lshdb.sources.sinks import Sink, Target, Values, rows_of
 
@@ -83,12 +83,7 @@ class JsonRows:
 
     def with_texts(self, texts: Mapping[int, str], field: str) -> "JsonRows":
         """The same with other texts in a field of some rows."""
-        lines = self.lines(range(self.count))
-        records = self.records([*texts])
-        for (index, text), record in zip(texts.items(), records, strict=True):
-            end = b"\n" if lines[index].endswith(b"\n") else b""
-            lines[index] = json_of(with_value(record, field, text)) + end
-        return JsonRows(b"".join(lines), self.count)
+        return JsonRows(b"".join(with_texts(self, self.count, texts, field, json_of)), self.count)
 
 
 # reading

@@ -5,7 +5,7 @@ and metadata, whatever the record was read from (docs/inputs.md has them as a ta
 import json
 import operator
 from collections import Counter
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from lshdb.errors import ContentError, InputError, UsageError
@@ -14,7 +14,7 @@ from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import Failure
 from lshdb.shingling.content import normalized
 from lshdb.shingling.shingling import Content, OfSets
-from lshdb.sources.batch import Batch, Origin, Record
+from lshdb.sources.batch import Batch, Origin, Record, Rows
 from lshdb.sources.metadata import to_json
 from lshdb.sources.paths import escaped
 
@@ -362,6 +362,21 @@ def with_value(record: Record, name: str, value: str) -> Record:
     first, *rest = path
     inner = with_value(record[first], ".".join(rest), value) if rest else value
     return record | {first: inner}
+
+
+def with_texts(
+    rows: Rows, count: int, texts: Mapping[int, str], field: str, line_of: Callable[[Record], bytes]
+) -> list[bytes]:
+    """All lines of rows, with other texts in a field of some.
+
+    `line_of` writes one without its end.
+    """
+    lines = rows.lines(range(count))
+    for (index, text), record in zip(texts.items(), rows.records([*texts]), strict=True):
+        old = lines[index]
+        end = old[len(old.rstrip(b"\r\n")) :]
+        lines[index] = line_of(with_value(record, field, text)) + end
+    return lines
 
 
 def longer_than(largest: int) -> str:

@@ -8,9 +8,9 @@ The library pathspec matches patterns; it is imported when there are some.
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
 
 from lshdb.errors import UsageError
 from lshdb.options import WalkingOptions
@@ -24,51 +24,42 @@ _SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
 _BOM = b"\xef\xbb\xbf"
 
 
-@dataclass(slots=True)
-class SkippedFiles:
+_REASONS = (
+    "hidden",  # names that begin with a dot
+    "binary",  # files that are no text (see `readers`), and those of SQLite
+    "links",  # symbolic links: following them could repeat files, or never end
+    "special",  # sockets, pipes, devices
+    "ignored",  # files and directories that patterns exclude
+    "large",  # files above the maximum size
+    "tables",  # files of rows, by their suffixes, where only text files are read; JSON without rows
+    "texts",  # other files, where only tables are read
+    "documents",  # PDF, Word and the like, where they are not wanted, or a library is missing
+    "scanned",  # PDFs of pictures; these have documents, without text
+    "dropped",  # files whose documents were decided to be dropped, in `sync`
+)
+
+
+class SkippedFiles(Counter[str]):
     """Counts of skipped entries of directories, by the reason.
 
     With the documents and failures these, but for `scanned`, are all entries, without what is in
     skipped directories, and without an open database.
 
     Attributes:
-        hidden: names that begin with a dot.
-        binary: files that are no text (see `readers`), and those of SQLite.
-        links: symbolic links: following them could repeat files, or never end.
-        special: sockets, pipes, devices.
-        ignored: files and directories that patterns exclude.
-        large: files above the maximum size.
-        tables: files of rows, by their suffixes, where only text files are read; JSON without rows.
-        texts: other files, where only tables are read.
-        documents: PDF, Word and the like, where they are not wanted, or a library is missing.
-        scanned: PDFs of pictures. These have documents, without text.
-        dropped: files whose documents were decided to be dropped, in `sync`.
         on_skip: called with the path of each, and the reason.
     """
 
-    hidden: int = 0
-    binary: int = 0
-    links: int = 0
-    special: int = 0
-    ignored: int = 0
-    large: int = 0
-    tables: int = 0
-    texts: int = 0
-    documents: int = 0
-    scanned: int = 0
-    dropped: int = 0
-    on_skip: Callable[[str, str], None] | None = field(default=None, compare=False)
+    on_skip: Callable[[str, str], None] | None = None
 
     def add(self, kind: str, path: str, why: str) -> None:
         """Count an entry, for one of the reasons."""
-        setattr(self, kind, getattr(self, kind) + 1)
+        self[kind] += 1
         if self.on_skip is not None:
             self.on_skip(path, why)
 
     def counts(self) -> dict[str, int]:
         """The count for each reason."""
-        kinds = (one.name for one in fields(self) if one.name != "on_skip")
-        return {kind: getattr(self, kind) for kind in kinds}
+        return {kind: self[kind] for kind in _REASONS}
 
 
 _Patterns = list[tuple[re.Pattern[str], bool]]

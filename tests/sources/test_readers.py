@@ -103,7 +103,7 @@ def test_the_files_beside_an_open_database_are_passed_over(root: Path) -> None:
         reader = Reader(of_sets=False)
         keys = [item.key for item in read(".", reader=reader) if isinstance(item, Document)]
     assert keys == ["lone-wal", "notes", "notes-journal"]
-    assert reader.skipped_files.binary == 4
+    assert reader.skipped_files == SkippedFiles(binary=4)
 
 
 def test_a_tree_deeper_than_the_stack_is_walked(root: Path) -> None:
