@@ -133,11 +133,10 @@ class ArrowFile:
             is_stream = isinstance(found, pa.RecordBatchReader)
             return TableSchema(_names(schema), schema, replaces_dictionaries=is_stream)
         schema, metadata = found.schema_arrow, found.metadata
-        compression = {}
-        if metadata.num_row_groups:
-            group = metadata.row_group(0)
-            columns = map(group.column, range(group.num_columns))
-            compression = {one.path_in_schema: one.compression for one in columns}
+        compression = "snappy"
+        if metadata.num_row_groups and metadata.num_columns:
+            name = metadata.row_group(0).column(0).compression.lower()
+            compression = "none" if name == "uncompressed" else name
         # Also keeps what other programs put beside the schema.
         others = dict(metadata.metadata or {})
         others.pop(_SCHEMA, None)
@@ -492,7 +491,7 @@ class ArrowSink(sinks.Sink):
         try:
             if self._format == "parquet":
                 self._writer = pa.parquet.ParquetWriter(
-                    self._file, schema, compression=_compression(head.compression)
+                    self._file, schema, compression=head.compression
                 )
             elif self._format == "arrows":
                 self._writer = pa.ipc.new_stream(self._file, schema)
@@ -512,12 +511,11 @@ class ArrowSink(sinks.Sink):
         if self._schema is None and rows.schema is not None:
             self._begin(rows.schema)
         assert self._schema is not None, "the columns of JSON come from all of its rows"
-        names = self._schema.names
-        sinks.check_columns(origin.name, rows.schema, names)
+        sinks.check_columns(origin.name, rows.schema, self._schema.names)
         if isinstance(rows, ArrowRows):
             self._put(rows.taken(indices))
         else:
-            self.put([*map(record.get, names)] for record in rows.records(indices))
+            self.put(sinks.values(rows, indices, self._schema.names))
 
     def put(self, rows: sinks.Values) -> None:
         """As Sink.put."""
@@ -604,14 +602,6 @@ def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
         if pa.types.is_floating(kind):  # integers that floats cannot hold
             return pa.array([None if one is None else float(one) for one in values], kind)
         raise sinks.several_types(field.name) from error
-
-
-def _compression(of_columns: Mapping[str, str]) -> str | dict[str, str]:
-    """The argument of pyarrow for the compression of columns; its default if unknown."""
-    names = {name: name.lower() for name in of_columns.values()} | {"UNCOMPRESSED": "none"}
-    if len(found := {*of_columns.values()}) == 1:
-        return names[found.pop()]
-    return {path: names[name] for path, name in of_columns.items()} or "snappy"
 
 
 def _decoded(field: pa.Field) -> pa.Field:

@@ -6,7 +6,7 @@ The rows stay in the process that reads; the columns may go to another one, to b
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lshdb.model import Document, Failure
@@ -32,7 +32,7 @@ class TableSchema:
         heading: of CSV, the row that names the columns, with its newline, and a byte order mark.
         delimiter: of CSV, between fields.
         has_heading: whether CSV names the columns.
-        compression: of each column of Parquet, by its path.
+        compression: of Parquet, that of the first column, in the words of pyarrow.
         replaces_dictionaries: whether batches may have dictionaries of their own, as in Parquet
             and streams of Arrow.
     """
@@ -42,7 +42,7 @@ class TableSchema:
     heading: bytes = b""
     delimiter: str = ""
     has_heading: bool = True
-    compression: Mapping[str, str] = field(default_factory=dict)
+    compression: str = "snappy"
     replaces_dictionaries: bool = True
 
 

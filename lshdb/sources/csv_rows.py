@@ -332,7 +332,7 @@ class _CsvSink(sinks.Sink):
         ):
             self._put(map(rows.texts.__getitem__, indices))
         else:
-            self.put([*map(record.get, columns)] for record in rows.records(indices))
+            self.put(sinks.values(rows, indices, columns))
 
     def put(self, rows: sinks.Values) -> None:
         self._put(csv_lines(rows, self._delimiter, self._newline, screen=self._screen))

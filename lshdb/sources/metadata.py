@@ -1,11 +1,13 @@
 """The other fields of a row, kept with its document as a JSON object."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from lshdb.errors import ContentError, DamagedFile
 from lshdb.json_text import dumps, loads
 
+Path = tuple[str, ...]
+"""The name of a field, after those of the objects that it is in."""
 LARGEST = 90_000_000
 """Maximum characters of metadata: with the largest content, a row fits SQLite's billion bytes."""
 
@@ -49,12 +51,19 @@ def picked(stored: str | None, names: Iterable[str]) -> dict[str, Any]:
     A name with dots that is not a field is a path: `a.b` is the field b of the object a.
     """
     fields = from_json(stored) or {}
-    return {name: _field(fields, name) for name in names}
+    return {name: value_at(fields, path_of(name, fields)) for name in names}
 
 
-def _field(fields: dict[str, Any], name: str) -> Any:
-    if name in fields:
-        return fields[name]
-    outer, _, rest = name.partition(".")
-    inner = fields.get(outer)
-    return _field(inner, rest) if rest and isinstance(inner, dict) else None
+def path_of(name: str, fields: Container[str]) -> Path:
+    """The place of a field: of that name, else `a.b` is b in the object a."""
+    return (name,) if name in fields else tuple(name.split("."))
+
+
+def value_at(record: dict[str, Any], path: Path, missing: object = None) -> Any:
+    """The value of a field, which may be in an object."""
+    value: object = record
+    for name in path:
+        if not isinstance(value, dict) or name not in value:
+            return missing
+        value = value[name]
+    return value

@@ -15,7 +15,7 @@ from lshdb.model import Failure
 from lshdb.shingling.content import normalized
 from lshdb.shingling.shingling import Content, OfSets
 from lshdb.sources.batch import Batch, Origin, Record, Rows
-from lshdb.sources.metadata import to_json
+from lshdb.sources.metadata import Path, path_of, to_json, value_at
 from lshdb.sources.paths import escaped
 
 BOM = b"\xef\xbb\xbf"
@@ -25,8 +25,6 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _NAMES_SHOWN = 10
 _NAME_SHOWN = 40
 _MISSING = object()
-Path = tuple[str, ...]
-"""The name of a field, after those of the objects that it is in."""
 
 
 def field_paths(name: str, names: Container[str]) -> list[Path]:
@@ -39,7 +37,7 @@ def field_paths(name: str, names: Container[str]) -> list[Path]:
     """
     if name in names:
         return [(name,)]
-    return [(part,) if part in names else tuple(part.split(".")) for part in name.split(",")]
+    return [path_of(part, names) for part in name.split(",")]
 
 
 @dataclass(slots=True)
@@ -170,7 +168,7 @@ class RecordOptions:
 
     def _key(self, record: Record, where: str) -> str:
         name = self.key_field
-        key = _value_at(record, field_paths(name, record)[0])
+        key = value_at(record, field_paths(name, record)[0], _MISSING)
         # In CSV, an empty field means none.
         if self.auto_key and (key is None or key is _MISSING or key == ""):
             return where
@@ -204,7 +202,7 @@ class RecordOptions:
         """The content, of one field, a nested one, or several; whether bytes are replaced."""
         wanted = self.content_field
         paths = field_paths(wanted, record)
-        values = [(".".join(path), _value_at(record, path)) for path in paths]
+        values = [(".".join(path), value_at(record, path, _MISSING)) for path in paths]
         values = [(name, value) for name, value in values if value is not _MISSING]
         if not values:
             raise self._no_content(record, wanted)
@@ -329,16 +327,6 @@ def _repaired(value: object) -> object:
     return value
 
 
-def _value_at(record: Record, path: Path) -> object:
-    """The value of a field, which may be in an object, or _MISSING."""
-    value: object = record
-    for name in path:
-        if not isinstance(value, dict) or name not in value:
-            return _MISSING
-        value = value[name]
-    return value
-
-
 def _without(record: Record, path: Path) -> Record:
     """The record without a field, which may be in an object; drops an object that gets empty."""
     first, *more = path
@@ -357,7 +345,7 @@ def with_value(record: Record, name: str, value: str) -> Record:
         UsageError: the name is of several fields, or of none.
     """
     (path, *others) = field_paths(name, record)
-    if others or _value_at(record, path) is _MISSING:
+    if others or value_at(record, path, _MISSING) is _MISSING:
         raise UsageError(f"{name!r} is not one field: texts can be cut in one field only")
     first, *rest = path
     inner = with_value(record[first], ".".join(rest), value) if rest else value

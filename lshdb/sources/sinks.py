@@ -71,6 +71,11 @@ def rows_of(origin: batch.Origin) -> batch.Rows:
     return origin.rows
 
 
+def values(rows: batch.Rows, indices: Sequence[int], columns: Sequence[str]) -> Values:
+    """Some rows as values for these columns."""
+    return ([*map(record.get, columns)] for record in rows.records(indices))
+
+
 def check_columns(name: str, schema: batch.TableSchema | None, earlier: Sequence[str]) -> None:
     """InputError if the rows of a table of this name have other columns than earlier rows."""
     if schema is not None and (differ := set(schema.columns) ^ set(earlier)):

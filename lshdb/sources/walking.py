@@ -64,8 +64,8 @@ class SkippedFiles(Counter[str]):
 
 _Patterns = list[tuple[re.Pattern[str], bool]]
 """Patterns, the last one first, and whether each excludes or includes what it matches."""
-_Placed = tuple[_Patterns, str, int]
-"""Patterns, the prefix of a path for them, and how many of its characters they do not see."""
+_Placed = tuple[_Patterns, int]
+"""Patterns, and how many characters of an absolute path they do not see."""
 
 
 def walk(
@@ -85,12 +85,12 @@ def walk(
         UsageError: a pattern of the rules is invalid.
         InputError: only tracked files are wanted, and git does not answer.
     """
-    start = len(os.path.join(directory, ""))
+    top, start = os.path.abspath(directory), len(os.path.join(directory, ""))
     exclude = _compiled([*map(_as_bytes, rules.exclude)], "exclude")
     include = _compiled([*map(_as_bytes, rules.include)], "include")
     # Files are tracked although .gitignore excludes them.
     ignore_files = _IGNORE_FILES[rules.tracked :]
-    outer = tuple(_outer(directory, start, ignore_files)) if rules.ignore else ()
+    outer = tuple(_outer(top, ignore_files)) if rules.ignore else ()
     tracked = git.tracked(directory) if rules.tracked else None
     # An explicit stack: a tree may be deeper than Python's recursion limit.
     waiting: list[tuple[str, os.DirEntry[str] | None, tuple[_Placed, ...]]]
@@ -112,7 +112,8 @@ def walk(
                     for line in _lines(os.path.join(path, name))
                 ]
                 if own := _compiled(lines):
-                    patterns = (*patterns, (own, "", len(os.path.join(path, ""))))
+                    here = os.path.join(top, path[start:], "")
+                    patterns = (*patterns, (own, len(here)))
         except OSError as error:
             yield path, error
             continue
@@ -127,7 +128,7 @@ def walk(
             if tracked is not None and inner not in tracked:
                 skipped_files.add("ignored", one.path, "not tracked by git")
             elif (
-                _is_ignored(one.path, is_dir, patterns)
+                _is_ignored(os.path.join(top, one.path[start:]), is_dir, patterns)
                 or _decision(exclude, inner)
                 or (include and not is_dir and not _decision(include, inner, below=True))
             ):
@@ -165,10 +166,8 @@ def _is_seen(entry: os.DirEntry[str], rules: WalkingOptions, skipped_files: Skip
 
 def _is_ignored(path: str, is_dir: bool, patterns: Sequence[_Placed]) -> bool:
     """Whether the last matching pattern, of the deepest directory that has one, excludes it."""
-    for own, before, start in reversed(patterns):
-        relative = before + _as_bytes(path[start:])
-        if is_dir and not relative.endswith("/"):
-            relative += "/"
+    for own, start in reversed(patterns):
+        relative = _as_bytes(path[start:]) + "/" * is_dir
         found = _decision(own, relative)
         if found is not None:
             return found
@@ -190,29 +189,21 @@ def _decision(patterns: _Patterns, path: str, *, below: bool = False) -> bool | 
     return None
 
 
-def _outer(directory: str, start: int, ignore_files: Sequence[str]) -> Iterator[_Placed]:
+def _outer(top: str, ignore_files: Sequence[str]) -> list[_Placed]:
     """The patterns above a directory, up to the top of its git repository, the highest first.
 
     There are none for a directory that they ignore: as it is named, it is wanted.
     """
-    inner = os.path.abspath(directory)
-    above: list[str] = []
+    inner, patterns = top, list[_Placed]()
     while not os.path.lexists(os.path.join(inner, _REPOSITORY)):
         parent = os.path.dirname(inner)
         if parent == inner:
-            return  # in no repository
-        above.append(parent)
+            return []  # in no repository
         inner = parent
-    own = os.path.abspath(directory)
-    patterns: list[_Placed] = []
-    for parent in reversed(above):
         paths = [os.path.join(parent, name) for name in ignore_files]
         lines = [line for path in paths if os.path.isfile(path) for line in _lines(path)]
-        if spec := _compiled(lines):
-            before = _as_bytes(os.path.relpath(own, parent)) + "/"
-            patterns.append((spec, before, start))
-    if not _is_ignored(own, True, [(spec, before, len(own)) for spec, before, _ in patterns]):
-        yield from patterns
+        patterns.insert(0, (_compiled(lines), len(os.path.join(parent, ""))))
+    return [] if _is_ignored(top, True, patterns) else patterns
 
 
 def _lines(path: str) -> list[str]:

@@ -24,7 +24,8 @@ from lshdb.options import SettingsOptions, SparkOptions
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.shingling import Content, Shingling
 from lshdb.sketching.settings import Settings
-from lshdb.sources.records import Path, field_paths, set_of
+from lshdb.sources.metadata import Path
+from lshdb.sources.records import field_paths, set_of
 from lshdb.tuning.resolve import resolve
 
 _KEYS = (StringType, ByteType, ShortType, IntegerType, LongType)

