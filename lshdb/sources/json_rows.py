@@ -30,8 +30,12 @@ _LARGE = 16 << 20
 _OBJECTS = 200
 """Bytes of a document's objects besides its characters."""
 _IN_STRING = re.compile(rb'"|\\.', re.DOTALL)
-_BETWEEN_STRINGS = re.compile(rb'[][{},"]|[^][{},"\s]+')
-"""What decides where an element of an array ends."""
+_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_BETWEEN_STRINGS = re.compile(
+    rb'\{(?:[^][{}"]++|%b)*+\}|%b|[][{},"]|[^][{},":\s]+' % (_STRING, _STRING), re.DOTALL
+)
+"""What decides where an element of an array ends: signs, and what is passed as a whole, such as an
+object without others in it."""
 _SIGNS = frozenset((b"[", b"]", b"{", b"}", b","))
 _NO_ARRAY = "not an array of objects: format jsonl reads lines of JSON, format text all as one text"
 _NOT_PRINTED = re.compile("[^\\x00-\\x7e]+")
