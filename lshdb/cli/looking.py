@@ -1,4 +1,4 @@
-"""The commands that show what a database holds: info, show, buckets, sql, serve, report."""
+"""The commands that show what a database holds: info, show, plot, report, buckets, sql, serve."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -22,9 +22,10 @@ from lshdb.exchange.results import columns_of
 from lshdb.groups import Option
 from lshdb.model import Bucket
 from lshdb.options import GroupingOptions, StoredKey, WhereParameters
-from lshdb.progress import shown
+from lshdb.progress import Progress, shown
 from lshdb.search.documents import count_distinct
 from lshdb.sketching.settings import settings_record
+from lshdb.sources.outputs import Output
 from lshdb.sources.paths import escaped, opened, printable_path
 
 _LONGEST_SQL = 2_000_000
@@ -227,23 +228,52 @@ def report(
 
     Example: lshdb report -d essays.db -o report.html --title "Essays of May" --pairs 20
     """
-    if report_file != files.STDOUT and not report_file.lower().endswith(_SUFFIXES):
-        raise UsageError(f"--output {report_file}: the name must end in {' or '.join(_SUFFIXES)}")
-    names = [str(at.db) + end for end in ("", "-wal", "-shm")]
-    files.check_distinct(names, [report_file])
-    at.reading().close()  # first reports problems with the file
-    with _installed("lshdb report needs jinja2"):
-        from lshdb.web import report as web
-    with (
-        files.output_to(report_file) as output,
-        shown(messages.shows_progress(), "report") as progress,
-    ):
+    with _drawn(report_file, at, _SUFFIXES) as (web, output, progress):
         page = web.report(
             at.db, asked, pairs=pairs, title=title, timeout=at.timeout, progress=progress
         )
         output.write(page.encode())
-    if report_file != files.STDOUT:
-        messages.message(f"wrote {printable_path(report_file)}")
+
+
+def plot(
+    *,
+    plot_file: Annotated[
+        str,
+        Option("The file to write, or -.", metavar="FILE.svg", flags=("--output", "-o")),
+    ],
+    at: DatabaseFile,
+    asked: GroupingOptions,
+) -> None:
+    """Draw the similarities of the documents, as one SVG file.
+
+    It shows how many pairs have which similarity, on a logarithmic scale: those that were found
+    from the threshold on, and an estimate from a sample below it; the S-curve, how probably the
+    index finds a pair; and how many clusters have which size.
+
+    Needs jinja2, which comes with pip install 'lshdb[web]'.
+
+    Example: lshdb plot -d essays.db -o similarities.svg
+    """
+    with _drawn(plot_file, at, (".svg",)) as (web, output, progress):
+        output.write(web.plot(at.db, asked, timeout=at.timeout, progress=progress).encode())
+
+
+@contextmanager
+def _drawn(
+    name: str, at: DatabaseFile, suffixes: tuple[str, ...]
+) -> Iterator[tuple[Any, Output, Progress]]:
+    """The module that draws, an open file for what it draws, and what shows progress."""
+    if name != files.STDOUT and not name.lower().endswith(suffixes):
+        raise UsageError(f"--output {name}: the name must end in {' or '.join(suffixes)}")
+    names = [str(at.db) + end for end in ("", "-wal", "-shm")]
+    files.check_distinct(names, [name])
+    at.reading().close()  # first reports problems with the file
+    with _installed("lshdb report and plot need jinja2"):
+        from lshdb.web import report as web
+    with files.output_to(name) as output, shown(messages.shows_progress(), "drawing") as progress:
+        yield web, output, progress
+    if name != files.STDOUT:
+        messages.message(f"wrote {printable_path(name)}")
 
 
 def mcp(

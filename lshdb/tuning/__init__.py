@@ -8,5 +8,5 @@ In: a user's request, or a database. Out: settings, constructions with predictio
     sampling   how similar the documents of a database are
     measuring  what the index finds, against brute force for a sample
 
-Doors: analysis, choices, measuring, resolve.
+Doors: analysis, choices, measuring, resolve, sampling.
 """

@@ -1,12 +1,13 @@
 """The numbers behind the pictures: the S-curve, a histogram, what connects a cluster."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from lshdb.sketching.constructions import Construction
-from lshdb.tuning.analysis import curve
+from lshdb.tuning.analysis import Distribution, curve
 
 _POINTS = 121
 _LOWEST = 0.006
@@ -59,6 +60,52 @@ def connections(keys: Sequence[str], edges: Iterable[tuple[float, str, str]]) ->
         "line": (*points[weakest[1]], *points[weakest[2]]),
         "split": [(a, b) for _, a, b in ordered if (a in part) != (b in part)],
     }
+
+
+def landscape(
+    counts: Sequence[int], sampled: Distribution, documents: int, threshold: float
+) -> list[dict[str, Any]]:
+    """The columns of a histogram of all pairs, over similarities 0 to 1, without the empty ones.
+
+    As of `columns`, but heights are logarithms, as there are many more pairs below the threshold;
+    of those `pairs` is an estimate, and `sampled` is true.
+
+    Args:
+        counts: how many pairs were found from the threshold on, in bins from 0 to 1.
+        sampled: the distribution of all pairs.
+        documents: how many documents it is of.
+        threshold: of the pairs that were found.
+    """
+    edges = np.linspace(0, 1, len(counts) + 1)
+    shares, _ = np.histogram(sampled.similarities, edges, weights=sampled.weights)
+    shares[0] += max(0.0, 1 - float(sampled.weights.sum()))
+    estimates = np.round(shares * documents * (documents - 1) / 2).astype(np.int64)
+    below = edges[1:] <= threshold
+    pairs = np.where(below, estimates, counts)
+    heights = np.log10(pairs + 1) / max(np.log10(pairs.max(initial=0) + 1), 1e-9)
+    drawn = zip(edges[:-1], edges[1:], pairs, heights, below, strict=True)
+    return [
+        {
+            "low": round(float(low), 4),
+            "high": round(float(high), 4),
+            "pairs": int(count),
+            "height": max(round(float(height), 4), _LOWEST),
+            "sampled": bool(is_sampled),
+        }
+        for low, high, count, height, is_sampled in drawn
+        if count
+    ]
+
+
+def sizes(members: Iterable[int]) -> list[tuple[str, int]]:
+    """How many clusters have a size, by sizes that double: 2, 3-4, 5-8 and so on.
+
+    >>> sizes([2, 2, 3, 7])
+    [('2', 2), ('3-4', 1), ('5-8', 1)]
+    """
+    counts = Counter((size - 1).bit_length() for size in members)
+    names = {bits: f"{2 ** (bits - 1) + 1}-{2**bits}" if bits > 1 else "2" for bits in counts}
+    return [(names[bits], counts[bits]) for bits in sorted(counts)]
 
 
 def columns(counts: Sequence[int]) -> list[dict[str, float]]:

@@ -24,6 +24,7 @@ from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
 from lshdb.search.differences import shown_rows
 from lshdb.store.store import Store
+from lshdb.tuning.sampling import distribution_of
 from lshdb.web import address, beside, drawing, listing, rendering, surveys
 
 MAX_PAIRS = 1_000
@@ -46,6 +47,8 @@ _ROWS = 200
 _WHOLE = 40
 """Maximum rows to show two texts whole; of longer ones, only the differences."""
 _BESIDE = 2
+_SEED = 1
+"""Of the sample of pairs in a plot."""
 
 _CSS = Path(__file__).parent / "static"
 
@@ -122,6 +125,31 @@ def report(
             verdicts=Counter(one.verdict for one in decisions if one.state == "holds"),
             most_keys=_KEYS,
             notes=tuple(notes),
+        )
+
+
+def plot(path: Path, asked: GroupingOptions, *, timeout: float, progress: Progress) -> str:
+    """A picture of the similarities of a database, as SVG.
+
+    It shows how many pairs have which similarity, estimated from a sample below the threshold, how
+    probably the index finds a pair, and how large clusters are. Arguments as of `report`.
+    """
+    store = Store.open(path, "read", timeout)
+    with Database(store) as database:
+        settings = database.settings
+        minimum = asked.threshold or settings.threshold
+        request = regrouped(asked, ClustersOptions, threshold=minimum)
+        found = surveys.survey_pairs(store, request, progress)
+        clusters = surveys.survey_clusters(store, request, progress)
+        documents, distribution = distribution_of(store, _SEED)
+        return rendering.rendered(
+            "plot",
+            name=path.name,
+            documents=documents,
+            threshold=minimum,
+            curve=drawing.s_curve(settings.construction, minimum),
+            columns=drawing.landscape(found.histogram, distribution, documents, minimum),
+            sizes=drawing.sizes(len(one.members) for one in clusters.items),
         )
 
 

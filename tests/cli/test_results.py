@@ -176,6 +176,7 @@ OTHERS = {
     "restore",
     "reindex",
     "backup",
+    "plot",
     "report",
     "serve",
     "mcp",
