@@ -14,6 +14,7 @@ df - 1, what only two documents have weighs as much as what one has.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
@@ -167,4 +168,4 @@ def ranked(
     if request.sort is not None or (order and request.top is not None):
         keys = [*map(value, order)]
         found = sorted(found, key=lambda one: [key(one) for key in keys], reverse=True)
-    return islice(found, request.top)
+    return islice(found, None if request.top is None else min(request.top, sys.maxsize))

@@ -90,3 +90,9 @@ def test_two_documents_are_no_class(tmp_path: Path) -> None:
         assert (pair.weighted, pair.weighted_share) == (None, None)
         with pytest.raises(lshdb.UsageError, match="--passages 8"):
             list(db.pairs(sort="weighted"))
+
+
+def test_more_than_there_can_be_is_all(db: lshdb.Database) -> None:
+    everything = sorted((one.a, one.b) for one in db.pairs())
+    for sort in (None, "weighted"):
+        assert sorted((one.a, one.b) for one in db.pairs(sort=sort, top=1 << 70)) == everything

@@ -249,7 +249,7 @@ def lost(program: str, directory: Path) -> tuple[int, int]:
             acknowledged += 1
         else:
             disk.apply(call, path, arguments)
-        if call not in ("write", "fsync", "fdatasync") and number % 7:
+        if call not in ("write", "fsync", "fdatasync") and number % 6:
             continue
         for leaving in ("nothing", "everything", "some"):
             files = disk.after_power_cut(leaving, number)
