@@ -47,13 +47,16 @@ _WORD = re.compile(rf"(\s*)([{_HAN}]|[^\W{_HAN}]+|[^\w\s])(\s*)")
 """A word or sign, with the blanks behind it, and before it at the start of a line."""
 
 Span = tuple[int, int]
-Kind = Literal["same", "changed", "moved"]
+Kind = Literal["same", "changed", "moved", "rare"]
 RowKind = Literal["same", "changed", "only"]
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a line: the `same` in both texts, `changed`, or `moved` to elsewhere."""
+    """A part of a line: the `same` in both texts, `changed`, or `moved` to elsewhere.
+
+    Of what changed, words that both texts have and that are rare are `rare` (lshdb.web.beside).
+    """
 
     text: str
     kind: Kind

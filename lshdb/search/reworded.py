@@ -56,6 +56,8 @@ _RUN = 8
 _COPIED = 0.9
 """The share of a passage in such runs with which it is not reworded but copied."""
 
+Span = tuple[int, int]
+"""First character and last + 1 of a word."""
 _Floats = npt.NDArray[np.float64]
 
 
@@ -374,6 +376,17 @@ def _between(terms: Terms, first: float, last: float) -> IntArray:
     """The indices of the terms in the windows from one to another, int64[n]."""
     begin, end = terms.units.searchsorted([first * STEP, last * STEP + WINDOW])
     return np.arange(begin, end)
+
+
+def shared_rare_words(reader: StoreReader, a: str, b: str) -> tuple[list[Span], list[Span]]:
+    """Where two texts have words that both have and that are rare in a file, in their order."""
+    one, two = rare_words.terms_of([a, b])
+    shared = np.intersect1d(_Text.of(a, one, Rarity(reader)).hashes, two.hashes)
+    found = []
+    for terms in (one, two):
+        units = terms.units[np.isin(terms.hashes, shared)]
+        found.append([*zip(terms.starts[units].tolist(), terms.stops[units].tolist(), strict=True)])
+    return found[0], found[1]
 
 
 def find_reworded(store: StoreReader, query: PassagesOptions, text: str, doc_id: int) -> Passages:

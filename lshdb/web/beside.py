@@ -2,16 +2,18 @@
 
 import re
 import sys
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
 from operator import attrgetter
 
+from lshdb.database import Database
 from lshdb.limits import DEFAULTS
 from lshdb.model import Passage
-from lshdb.search.differences import Line, Row, agreement, differences, sets_beside
+from lshdb.search.differences import Line, Piece, Row, agreement, differences, sets_beside
+from lshdb.search.reworded import Span, shared_rare_words
 from lshdb.shingling.shingling import Element
 
 PART_ROWS = 500
@@ -121,6 +123,7 @@ def contents_beside(
     passages: Sequence[Passage] = (),
     blanks: bool = True,
     programs: bool = False,
+    rare: tuple[Sequence[Span], Sequence[Span]] = ((), ()),
 ) -> tuple[Beside | None, Sets | None]:
     """Two texts, or two sets; neither if the contents are not kept.
 
@@ -132,10 +135,14 @@ def contents_beside(
         passages: what both texts have.
         blanks: whether different blanks count as a difference.
         programs: whether tokens are compared instead of words.
+        rare: the rare words of both texts that are marked where they are in what differs.
     """
     if isinstance(a, str) and isinstance(b, str):
+        rows = differences(
+            a[:limit], b[:limit], passages=passages, blanks=blanks, programs=programs
+        )
         texts = Beside(
-            differences(a[:limit], b[:limit], passages=passages, blanks=blanks, programs=programs),
+            [replace(row, a=_marked(row.a, rare[0]), b=_marked(row.b, rare[1])) for row in rows],
             passages,
             agreement(a, b, programs=programs),
             programs or looks_like_code(a) or looks_like_code(b),
@@ -145,6 +152,33 @@ def contents_beside(
     if isinstance(a, tuple) and isinstance(b, tuple):
         return None, [(len(some), some[:elements]) for some in sets_beside(a, b)]
     return None, None
+
+
+def rare_words_of(
+    database: Database, a: StoredContent, b: StoredContent
+) -> tuple[Sequence[Span], Sequence[Span]]:
+    """The rare words that two texts share, in a file that indexes them."""
+    if database.settings.reworded and isinstance(a, str) and isinstance(b, str):
+        return shared_rare_words(database.store, a, b)
+    return (), ()
+
+
+def _marked(line: Line | None, words: Sequence[Span]) -> Line | None:
+    """A line in whose changed pieces some words are pieces of their own, of the kind `rare`."""
+    if line is None or not words:
+        return line
+    pieces: list[Piece] = []
+    at = line.start
+    for piece in line.pieces:
+        end = at + len(piece.text)
+        if piece.kind == "changed":
+            for start, stop in words[bisect_left(words, (at, 0)) : bisect_left(words, (end, 0))]:
+                pieces.append(Piece(piece.text[at - end : start - end], "changed"))
+                at = min(stop, end)
+                pieces.append(Piece(piece.text[start - end : at - end or None], "rare"))
+        pieces.append(Piece(piece.text[at - end :] if at < end else "", piece.kind))
+        at = end
+    return replace(line, pieces=[piece for piece in pieces if piece.text])
 
 
 def looks_like_code(text: str) -> bool:

@@ -170,7 +170,10 @@ def _beside(database: Database, pair: Pair) -> dict[str, Any]:
     """The values for two documents side by side."""
     a, b = database.get(pair.a).content, database.get(pair.b).content
     programs = database.settings.shingling.of_programs
-    texts, sets = beside.contents_beside(a, b, elements=_ROWS, limit=_TEXT, programs=programs)
+    rare = beside.rare_words_of(database, a, b)
+    texts, sets = beside.contents_beside(
+        a, b, elements=_ROWS, limit=_TEXT, programs=programs, rare=rare
+    )
     if texts is None:
         return {"texts": None, "sets": sets}
     # Of long texts the rows that differ, and some around them.

@@ -324,6 +324,7 @@ def compare(visit: Visit) -> Page:
             passages=made.passages or (),
             blanks=not asked.blanks,
             programs=database.settings.shingling.of_programs,
+            rare=beside.rare_words_of(database, made.a_content, made.b_content),
         )
         return replace(made, a_content=None, b_content=None), texts, sets
 

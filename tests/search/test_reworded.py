@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import lshdb
 from lshdb.model import CopiedPassage
 from lshdb.shingling import rare_words
+from lshdb.web import beside
 
 WORDS = [f"{name}{n}" for n in range(600) for name in ("river", "stone", "cloud", "maple", "ember")]
 
@@ -257,3 +258,22 @@ def test_the_command_prints_scores_and_kinds(command: Command, tmp_path: Path) -
     assert line.split("\t")[1] == "reworded"
     assert {"source", "copy"} <= set(line.split("\t"))
     assert command("passages", "essay.txt", "--min-score", "0.5").status == 2
+
+
+def test_rare_words_are_marked_where_two_texts_differ(tmp_path: Path) -> None:
+    a = "A barn owl locates voles by asymmetric ears.\nIt sleeps in towers."
+    b = "By its asymmetric ears a barn owl can find voles.\nIt sleeps in towers."
+    with database_of(tmp_path / "a.db", {"a": a, "b": b}, reworded=True) as database:
+        rare = beside.rare_words_of(database, a, b)
+        found, _ = beside.contents_beside(a, b, elements=1, rare=rare)
+    assert found is not None
+    words = set()
+    for text, side in ((a, "a"), (b, "b")):
+        lines = [getattr(row, side) for row in found.rows]
+        pieces = [[(piece.text, piece.kind) for piece in line.pieces] for line in lines if line]
+        assert ["".join(word for word, _ in line) for line in pieces] == text.split("\n")
+        words |= {word for line in pieces for word, kind in line if kind == "rare"}
+    assert words
+    assert words <= {"barn", "voles", "asymmetric", "ears", "ears."}
+    with database_of(tmp_path / "b.db", {"a": a}) as database:
+        assert beside.rare_words_of(database, a, b) == ((), ())
