@@ -234,7 +234,7 @@ def spark_passages(
         )
         format = spark.format_of(input)
         found = passage_pairs(running.read.load(input, format), options)
-        found.write.save(output, format)
+        found.write.option("ignoreNullFields", "false").save(output, format)
         written = running.read.schema(found.schema).load(output, format)
         pairs = written.select("a", "b").distinct().count()
         numbers = {"pairs": pairs, "passages": written.count()}

@@ -183,32 +183,25 @@ def _parts(items: Iterable[Item], settings: Settings, limits: Limits) -> Iterato
     """The batches of a stream, where documents and text files are joined to some of a part."""
     some: list[Batch] = []
     size, begun = 0, time.monotonic()
-    error: Exception | None = None
-    try:
-        for item in items:
-            batch = item if isinstance(item, Batch) else _batch_of(item, settings, limits)
-            is_rows = batch.origin is not None or not batch.keys
-            if some and (
-                is_rows
-                or size >= limits.batch_bytes // _PARTS
-                or len(some) >= limits.batch_documents
-                or time.monotonic() - begun > limits.batch_seconds
-            ):
-                yield _joined(some)
-                some, size = [], 0
-            if not some:
-                begun = time.monotonic()
-            if is_rows:
-                yield batch
-            else:
-                some.append(batch)
-                size += batch.size
-    except Exception as raised:  # the documents before it count
-        error = raised
+    for item in items:
+        batch = item if isinstance(item, Batch) else _batch_of(item, settings, limits)
+        is_rows = batch.origin is not None or not batch.keys
+        if some and (is_rows or time.monotonic() - begun > limits.batch_seconds):
+            yield _joined(some)
+            some, size = [], 0
+        if is_rows:
+            yield batch
+            continue
+        if not some:
+            begun = time.monotonic()
+        some.append(batch)
+        size += batch.size
+        # At once, so that an error of the next document does not cost these.
+        if size >= limits.batch_bytes // _PARTS or len(some) >= limits.batch_documents:
+            yield _joined(some)
+            some, size = [], 0
     if some:
         yield _joined(some)
-    if error is not None:
-        raise error
 
 
 def _joined(some: Sequence[Batch]) -> Batch:

@@ -391,7 +391,7 @@ def test_a_table_of_pandas_with_a_lone_surrogate_is_refused(tmp_path: Path) -> N
             db.add_table(frame)
         with pytest.raises(ContentError, match="has a lone surrogate"):
             db.add_many([("good", "text"), {"id": "a\ud800", "text": "t"}])
-        assert db.keys() == ["good"]
+        assert len(db) == 0
     with pytest.raises(InputError, match="a lone surrogate"):
         lshdb.dedup(frame)
 
