@@ -211,6 +211,11 @@ class SettingsOptions(ShingleOptions, ShapeOptions):
         Option("Keep signatures only; results are estimates.", flags=("--no-content",)),
     ] = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # A command without the flag asks for nothing, as where it is None.
+        object.__setattr__(self, "reworded", self.reworded or None)
+
 
 class OpenOptions(SettingsOptions):
     """Options of `lshdb.open`."""

@@ -90,12 +90,20 @@ def documents_of(kind: str) -> list[Document]:
     ]
 
 
+def _record(match: Any) -> dict[str, Any]:
+    """A match or pair without the fields that were added since."""
+    found = asdict(match)
+    del found["weighted"], found["weighted_share"]
+    return found
+
+
 def answers(db: lshdb.Database, kind: str) -> dict[str, Any]:
     """The answers of a file, as JSON."""
     documents = FILES[kind][1]
     settings = asdict(db.settings)
     settings["construction"] = str(db.settings.construction)
     settings["shingling"] = str(db.settings.shingling)
+    assert not settings.pop("reworded")  # added since, and off
     info = db.info()
     found = {
         "settings": settings,
@@ -106,12 +114,12 @@ def answers(db: lshdb.Database, kind: str) -> dict[str, Any]:
         "stored": _hash(db, "SELECT doc_id, key, shingles, digest, content FROM documents"),
         "signatures": _hash(db, "SELECT doc_id, signature FROM signatures"),
         "bands": _hash(db, "SELECT band_no, bucket_key, doc_id FROM bands"),
-        "by key": {key: [asdict(m) for m in db.query(key=key)] for key in documents},
+        "by key": {key: [_record(m) for m in db.query(key=key)] for key in documents},
         "by content": {
-            key: [asdict(m) for m in db.query(content, threshold=0.3, exhaustive=True)]
+            key: [_record(m) for m in db.query(content, threshold=0.3, exhaustive=True)]
             for key, content in documents.items()
         },
-        "pairs": [asdict(pair) for pair in db.pairs(threshold=0.3)],
+        "pairs": [_record(pair) for pair in db.pairs(threshold=0.3)],
         "clusters": [asdict(cluster) for cluster in db.clusters()],
         "stored metadata": _hash(db, "SELECT doc_id, metadata FROM documents"),
         "metadata": {key: db.get(key).metadata for key in documents},

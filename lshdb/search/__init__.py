@@ -20,5 +20,5 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     limits      the limits on comparing large buckets and texts: numbers, reasons, messages
 
 Doors: buckets, compare, decisions, differences, documents, limits, pairs, passage_pairs,
-passage_runs, passage_windows, passages, query, similarity.
+passage_runs, passage_windows, passages, query, reworded, similarity.
 """
