@@ -90,11 +90,17 @@ def documents_of(kind: str) -> list[Document]:
     ]
 
 
-def _record(match: Any) -> dict[str, Any]:
-    """A match or pair without the fields that were added since."""
-    found = asdict(match)
-    del found["weighted"], found["weighted_share"]
-    return found
+_ADDED = {"weighted", "weighted_share", "kind", "score"}
+"""Fields of results that were added since the files were made."""
+
+
+def _record(result: Any) -> dict[str, Any]:
+    """A result without those fields."""
+
+    def kept(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        return {name: value for name, value in items if name not in _ADDED}
+
+    return asdict(result, dict_factory=kept)
 
 
 def answers(db: lshdb.Database, kind: str) -> dict[str, Any]:
@@ -129,7 +135,7 @@ def answers(db: lshdb.Database, kind: str) -> dict[str, Any]:
         "roles": [cluster.decided for cluster in db.clusters()],
     }
     if db.settings.passages:
-        found["passages"] = {key: asdict(db.passages(key=key)) for key in documents}
+        found["passages"] = {key: _record(db.passages(key=key)) for key in documents}
     return json.loads(json.dumps(found))  # type: ignore[no-any-return]  # tuples become lists
 
 
