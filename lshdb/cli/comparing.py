@@ -86,10 +86,15 @@ def compare(
         compared = database.compare(
             _document(database, a, reading), _document(database, b, reading)
         )
-        programs = database.settings.shingling.of_programs
-    results.write_record(_record(compared), form, _facts(compared))
-    if not form.is_text:
-        return
+        results.write_record(_record(compared), form, _facts(compared))
+        if form.is_text:
+            _print_shared(compared, form)
+            if results.on_terminal():
+                _draw(database, compared)
+
+
+def _print_shared(compared: Comparison, form: options.Form) -> None:
+    """Print the passages or elements and the buckets that two documents share."""
     text = _text(compared.a_content)
     passages = [
         (*astuple(p)[:4], shortened(text[p.a_start : p.a_end], _LONGEST), p.a_line, p.b_line)
@@ -101,22 +106,15 @@ def compare(
     _print("element", ["shared elements"], elements, form)
     buckets = [astuple(bucket) for bucket in compared.shared_buckets]
     _print("bucket", ["band_no", "bucket_key"], buckets, form)
-    if results.on_terminal():
-        _draw(compared, programs)
 
 
-def _draw(compared: Comparison, programs: bool) -> None:
+def _draw(database: Database, compared: Comparison) -> None:
     """Show how two documents differ."""
     from lshdb.cli.drawing import drawn_differences, show, terminal
 
     console = terminal()
-    lines = drawn_differences(
-        console,
-        compared.a_content,
-        compared.b_content,
-        identical=compared.identical,
-        programs=programs,
-    )
+    contents = compared.a_content, compared.b_content
+    lines = drawn_differences(console, database, *contents, identical=compared.identical)
     show(console, *islice(lines, _LINES_SHOWN))
     if next(lines, None) is not None:
         messages.message("more differences: lshdb serve shows them all")

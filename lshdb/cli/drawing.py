@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from rich.console import Console
 from rich.text import Text
 
+from lshdb.database import Database
 from lshdb.errors import warn_of_limit
 from lshdb.formatting import share
 from lshdb.limits import DEFAULTS
@@ -24,8 +25,8 @@ _BEGINNING = 400
 _MEMBERS = 8
 """Members of a cluster that are listed."""
 _COLOURS = {"-": "yellow", "+": "cyan"}
-_MARKS = {"-": ("[-", "-]"), "+": ("{+", "+}")}
-"""Marks of different words without colours, as in git's word diff."""
+_MARKS = {"-": ("[-", "-]", "*"), "+": ("{+", "+}", "*")}
+"""Marks of different words without colours, as in git's word diff, and of rare ones."""
 
 
 def terminal() -> Console:
@@ -68,15 +69,19 @@ def drawn_members(
 
 
 def drawn_differences(
-    console: Console, a: StoredContent, b: StoredContent, *, identical: bool, programs: bool
+    console: Console, database: Database, a: StoredContent, b: StoredContent, *, identical: bool
 ) -> Iterator[Text]:
-    """The lines that show how two documents differ: those of A begin with -, those of B with +."""
+    """The lines that show how two documents differ: those of A begin with -, those of B with +.
+
+    In a file that indexes rare words, those that both have are underlined in what differs, and long
+    equal runs between are reversed.
+    """
     if identical:
         yield Text("Identical", style="bold")
         if isinstance(a, str):
             yield from (on_one_line(f"  {line}", "dim") for line in a[:_BEGINNING].splitlines())
         return
-    texts, sets = contents_beside(a, b, elements=sys.maxsize, programs=programs)
+    texts, sets = contents_beside(database, a, b, elements=sys.maxsize)
     if texts is not None:
         yield from _drawn_texts(console, texts)
     elif sets is not None:
@@ -106,12 +111,14 @@ def _drawn_texts(console: Console, texts: Beside) -> Iterator[Text]:
 def _side(console: Console, sign: str, given: Line | None) -> Iterator[Text]:
     """A line of one document, its changed words marked, on as many lines as it takes."""
     colour = _COLOURS[sign]
-    before, behind = _MARKS[sign] if console.color_system is None else ("", "")
+    before, behind, rare = _MARKS[sign] if console.color_system is None else ("", "", "")
     line = Text()
     for piece in given.pieces if given else ():
         text = escaped(piece.text.expandtabs(4))
-        if piece.kind == "same":
-            line.append(text)
+        if piece.kind in ("same", "run"):
+            line.append(text, "reverse" if piece.kind == "run" else "")
+        elif piece.kind == "rare":
+            line.append(f"{rare}{text}{rare}", f"bold underline {colour}")
         else:
             line.append(f"{before}{text}{behind}", f"black on {colour}")
     if given:

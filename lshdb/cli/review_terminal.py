@@ -113,8 +113,7 @@ class Session:
         marks = dict(zip(digests, "-+", strict=True))
         show(self._console, *drawn_members(one, marks, self._verdicts.of_key))
         same = len(set(digests.values())) == 1
-        programs = self.database.settings.shingling.of_programs
-        return drawn_differences(self._console, a, b, identical=same, programs=programs)
+        return drawn_differences(self._console, self.database, a, b, identical=same)
 
     def _asked(self, lines: Iterator[Text]) -> str:
         """Print lines, as many at once as half of the screen has, and take a key."""

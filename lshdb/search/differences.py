@@ -47,7 +47,7 @@ _WORD = re.compile(rf"(\s*)([{_HAN}]|[^\W{_HAN}]+|[^\w\s])(\s*)")
 """A word or sign, with the blanks behind it, and before it at the start of a line."""
 
 Span = tuple[int, int]
-Kind = Literal["same", "changed", "moved", "rare"]
+Kind = Literal["same", "changed", "moved", "rare", "run"]
 RowKind = Literal["same", "changed", "only"]
 
 
@@ -55,7 +55,8 @@ RowKind = Literal["same", "changed", "only"]
 class Piece:
     """A part of a line: the `same` in both texts, `changed`, or `moved` to elsewhere.
 
-    Of what changed, words that both texts have and that are rare are `rare` (lshdb.web.beside).
+    Beside what changed, words that both texts have and that are rare can be `rare`, and long equal
+    runs a `run` (lshdb.web.beside).
     """
 
     text: str

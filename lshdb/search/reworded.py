@@ -51,7 +51,7 @@ _MIN_SHARED = 4
 """Terms that two windows share at least: fewer are chance in short texts."""
 _AT_ONCE = 1 << 20
 """Pairs of windows that share a term, at once in memory."""
-_RUN = 8
+RUN = 8
 """Words of a run that is shown as copied, in a file without an index of passages."""
 _COPIED = 0.9
 """The share of a passage in such runs with which it is not reworded but copied."""
@@ -265,7 +265,7 @@ class Search:
                 "on`, or a new file with `lshdb init --reworded`"
             )
         run = settings.passages if settings.shingling.kind == "word" else 0
-        run = query.min_words or run or _RUN
+        run = query.min_words or run or RUN
         none = np.empty(0, dtype=np.int64)
         words = Shingling("word", 1)
         counting = passage_windows.Counting(words, run, settings.seed, secret_seed(), none)

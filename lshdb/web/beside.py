@@ -13,7 +13,7 @@ from lshdb.database import Database
 from lshdb.limits import DEFAULTS
 from lshdb.model import Passage
 from lshdb.search.differences import Line, Piece, Row, agreement, differences, sets_beside
-from lshdb.search.reworded import Span, shared_rare_words
+from lshdb.search.reworded import RUN, Span, shared_rare_words
 from lshdb.shingling.shingling import Element
 
 PART_ROWS = 500
@@ -115,6 +115,7 @@ class Shown:
 
 
 def contents_beside(
+    database: Database,
     a: StoredContent,
     b: StoredContent,
     *,
@@ -122,27 +123,29 @@ def contents_beside(
     limit: int = DEFAULTS.text_characters,
     passages: Sequence[Passage] = (),
     blanks: bool = True,
-    programs: bool = False,
-    rare: tuple[Sequence[Span], Sequence[Span]] = ((), ()),
 ) -> tuple[Beside | None, Sets | None]:
     """Two texts, or two sets; neither if the contents are not kept.
 
+    In a file that indexes rare words, those that both texts have are marked where the texts differ.
+
     Args:
+        database: the file.
         a: the content on the left.
         b: the content on the right.
         elements: how many are shown of a part of sets.
         limit: how many characters of each text are compared.
         passages: what both texts have.
         blanks: whether different blanks count as a difference.
-        programs: whether tokens are compared instead of words.
-        rare: the rare words of both texts that are marked where they are in what differs.
     """
     if isinstance(a, str) and isinstance(b, str):
-        rows = differences(
-            a[:limit], b[:limit], passages=passages, blanks=blanks, programs=programs
-        )
+        programs = database.settings.shingling.of_programs
+        own, its = a[:limit], b[:limit]
+        rows = differences(own, its, passages=passages, blanks=blanks, programs=programs)
+        if database.settings.reworded:
+            left, right = shared_rare_words(database.store, own, its)
+            rows = [replace(row, a=_marked(row.a, left), b=_marked(row.b, right)) for row in rows]
         texts = Beside(
-            [replace(row, a=_marked(row.a, rare[0]), b=_marked(row.b, rare[1])) for row in rows],
+            rows,
             passages,
             agreement(a, b, programs=programs),
             programs or looks_like_code(a) or looks_like_code(b),
@@ -154,29 +157,26 @@ def contents_beside(
     return None, None
 
 
-def rare_words_of(
-    database: Database, a: StoredContent, b: StoredContent
-) -> tuple[Sequence[Span], Sequence[Span]]:
-    """The rare words that two texts share, in a file that indexes them."""
-    if database.settings.reworded and isinstance(a, str) and isinstance(b, str):
-        return shared_rare_words(database.store, a, b)
-    return (), ()
-
-
 def _marked(line: Line | None, words: Sequence[Span]) -> Line | None:
-    """A line in whose changed pieces some words are pieces of their own, of the kind `rare`."""
-    if line is None or not words:
+    """A line that differs, with some words and the long runs of equal words as their own pieces.
+
+    The words are of the kind `rare`, the runs beside them `run`.
+    """
+    if line is None or all(piece.kind == "same" for piece in line.pieces):
         return line
     pieces: list[Piece] = []
     at = line.start
     for piece in line.pieces:
         end = at + len(piece.text)
-        if piece.kind == "changed":
+        kind = piece.kind
+        if kind == "changed":
             for start, stop in words[bisect_left(words, (at, 0)) : bisect_left(words, (end, 0))]:
                 pieces.append(Piece(piece.text[at - end : start - end], "changed"))
                 at = min(stop, end)
                 pieces.append(Piece(piece.text[start - end : at - end or None], "rare"))
-        pieces.append(Piece(piece.text[at - end :] if at < end else "", piece.kind))
+        elif kind == "same" and len(piece.text.split()) >= RUN:
+            kind = "run"
+        pieces.append(Piece(piece.text[at - end :] if at < end else "", kind))
         at = end
     return replace(line, pieces=[piece for piece in pieces if piece.text])
 

@@ -169,11 +169,7 @@ def _chosen(best: list[Pair], clusters: list[Cluster], pairs: int) -> list[Pair]
 def _beside(database: Database, pair: Pair) -> dict[str, Any]:
     """The values for two documents side by side."""
     a, b = database.get(pair.a).content, database.get(pair.b).content
-    programs = database.settings.shingling.of_programs
-    rare = beside.rare_words_of(database, a, b)
-    texts, sets = beside.contents_beside(
-        a, b, elements=_ROWS, limit=_TEXT, programs=programs, rare=rare
-    )
+    texts, sets = beside.contents_beside(database, a, b, elements=_ROWS, limit=_TEXT)
     if texts is None:
         return {"texts": None, "sets": sets}
     # Of long texts the rows that differ, and some around them.

@@ -318,13 +318,12 @@ def compare(visit: Visit) -> Page:
     ) -> tuple[Comparison, beside.Beside | None, beside.Sets | None]:
         made = database.compare(one, b)
         texts, sets = beside.contents_beside(
+            database,
             made.a_content,
             made.b_content,
             elements=_ELEMENTS,
             passages=made.passages or (),
             blanks=not asked.blanks,
-            programs=database.settings.shingling.of_programs,
-            rare=beside.rare_words_of(database, made.a_content, made.b_content),
         )
         return replace(made, a_content=None, b_content=None), texts, sets
 

@@ -260,20 +260,40 @@ def test_the_command_prints_scores_and_kinds(command: Command, tmp_path: Path) -
     assert command("passages", "essay.txt", "--min-score", "0.5").status == 2
 
 
-def test_rare_words_are_marked_where_two_texts_differ(tmp_path: Path) -> None:
-    a = "A barn owl locates voles by asymmetric ears.\nIt sleeps in towers."
-    b = "By its asymmetric ears a barn owl can find voles.\nIt sleeps in towers."
-    with database_of(tmp_path / "a.db", {"a": a, "b": b}, reworded=True) as database:
-        rare = beside.rare_words_of(database, a, b)
-        found, _ = beside.contents_beside(a, b, elements=1, rare=rare)
-    assert found is not None
-    words = set()
-    for text, side in ((a, "a"), (b, "b")):
-        lines = [getattr(row, side) for row in found.rows]
-        pieces = [[(piece.text, piece.kind) for piece in line.pieces] for line in lines if line]
-        assert ["".join(word for word, _ in line) for line in pieces] == text.split("\n")
-        words |= {word for line in pieces for word, kind in line if kind == "rare"}
-    assert words
-    assert words <= {"barn", "voles", "asymmetric", "ears", "ears."}
-    with database_of(tmp_path / "b.db", {"a": a}) as database:
-        assert beside.rare_words_of(database, a, b) == ((), ())
+RUN = "sleeps in towers, as long as no one comes to see it."
+LEFT = f"A barn owl locates voles by asymmetric ears.\nIt {RUN}"
+RIGHT = f"By its asymmetric ears a barn owl can find voles.\nThen it {RUN}"
+
+
+def test_rare_words_and_runs_are_marked_where_two_texts_differ(tmp_path: Path) -> None:
+    for reworded in (True, False):
+        path = tmp_path / f"{reworded}.db"
+        with database_of(path, {"a": LEFT, "b": RIGHT}, reworded=reworded) as database:
+            found, _ = beside.contents_beside(database, LEFT, RIGHT, elements=1)
+        assert found is not None
+        words, runs = set(), set()
+        for text, side in ((LEFT, "a"), (RIGHT, "b")):
+            lines = [getattr(row, side) for row in found.rows]
+            pieces = [[(piece.text, piece.kind) for piece in line.pieces] for line in lines if line]
+            assert ["".join(word for word, _ in line) for line in pieces] == text.split("\n")
+            words |= {word for line in pieces for word, kind in line if kind == "rare"}
+            runs |= {run.strip() for line in pieces for run, kind in line if kind == "run"}
+        assert bool(words) == reworded
+        assert words <= {"barn", "voles", "asymmetric", "ears", "ears."}
+        assert runs == (
+            {"sleeps in towers, as long as no one comes to see it."} if reworded else set()
+        )
+
+
+def test_rare_words_and_runs_are_marked_on_a_terminal(command: Command) -> None:
+    command.done("init", "--reworded")
+    for name, text in (("a.txt", LEFT), ("b.txt", RIGHT)):
+        command.write(name, text)
+    command.done("add", "a.txt", "b.txt")
+    shown, _ = command.on_terminal("compare", "a.txt", "b.txt")
+    assert "\x1b[1;4;33masymmetric" in shown
+    assert "\x1b[7m" in shown
+    command.variables["NO_COLOR"] = "1"
+    plain, _ = command.on_terminal("compare", "a.txt", "b.txt")
+    assert "*asymmetric*" in plain
+    assert "\x1b[7m" not in plain
