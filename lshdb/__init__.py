@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from lshdb.maintenance.findings import CheckReport, Problem, Repair
     from lshdb.model import (
         AddReport,
+        Arrived,
         Bucket,
         Cluster,
         CommonPassage,
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
         SyncReport,
     )
     from lshdb.opening import open_database as open  # noqa: A004
+    from lshdb.service import Service
     from lshdb.shingling.shingling import Shingling
     from lshdb.sketching.constructions import Construction
     from lshdb.sketching.settings import Settings
@@ -79,6 +81,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AddReport",
+    "Arrived",
     "Bucket",
     "Busy",
     "CheckReport",
@@ -121,6 +124,7 @@ __all__ = [
     "Reindexed",
     "Repair",
     "Results",
+    "Service",
     "Settings",
     "SettingsError",
     "SettingsMismatch",
@@ -164,6 +168,7 @@ def __getattr__(name: str) -> object:
         "lshdb.sketching.settings",
         "lshdb.limits",
         "lshdb.opening",
+        "lshdb.service",
         "lshdb.exchange.results",
         "lshdb.maintenance.findings",
         "lshdb.sketching.signature_sets",

@@ -96,6 +96,27 @@ class Match:
     metadata: dict[str, Any] | None = field(default=None, repr=False, hash=False)
 
 
+Outcome = Literal["added", "updated", "unchanged", "similar"]
+"""What became of a document; `similar`: it was left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """What became of a document that was asked about and added in one step; see lshdb.Service.
+
+    Attributes:
+        key: its key.
+        outcome: `added`, `updated` or `unchanged` under its key, or left out because there is a
+            `similar` one.
+        matches: the documents that were similar to it when it came, best first, without an
+            earlier version of its own.
+    """
+
+    key: str
+    outcome: Outcome
+    matches: tuple[Match, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class SharedBucket:
     """A bucket that two documents share: the number of its band, and its key."""

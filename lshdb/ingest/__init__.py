@@ -7,6 +7,7 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
     workers     a job in worker processes
     writing     a signed part to rows: new, changed, unchanged
     add         read | sign | write; removing
+    arrivals    documents that are asked about and added in one step, several at once
     queries     read | sign | answer: a stream of documents that are queries only
     dedup       read | sign | decide | write: keeps what is similar to no kept document
     containing  which documents have all of the shingles of another one
@@ -16,6 +17,6 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
     deciding    what reviewers decide of documents; removes what they decided to drop
     sync        brings documents in line with the files below directories
 
-Doors: add, batches, deciding, dedup, ordering, parts, queries, reference, sync, workers,
+Doors: add, arrivals, batches, deciding, dedup, ordering, parts, queries, reference, sync, workers,
 writing.
 """

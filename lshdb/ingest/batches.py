@@ -184,10 +184,10 @@ def _parts(items: Iterable[Item], settings: Settings, limits: Limits) -> Iterato
     some: list[Batch] = []
     size, begun = 0, time.monotonic()
     for item in items:
-        batch = item if isinstance(item, Batch) else _batch_of(item, settings, limits)
+        batch = item if isinstance(item, Batch) else batch_of(item, settings, limits)
         is_rows = batch.origin is not None or not batch.keys
         if some and (is_rows or time.monotonic() - begun > limits.batch_seconds):
-            yield _joined(some)
+            yield joined(some)
             some, size = [], 0
         if is_rows:
             yield batch
@@ -198,13 +198,13 @@ def _parts(items: Iterable[Item], settings: Settings, limits: Limits) -> Iterato
         size += batch.size
         # At once, so that an error of the next document does not cost these.
         if size >= limits.batch_bytes // _PARTS or len(some) >= limits.batch_documents:
-            yield _joined(some)
+            yield joined(some)
             some, size = [], 0
     if some:
-        yield _joined(some)
+        yield joined(some)
 
 
-def _joined(some: Sequence[Batch]) -> Batch:
+def joined(some: Sequence[Batch]) -> Batch:
     """Documents that are from no rows, in one batch."""
     metadata = [*chain.from_iterable(one.all_metadata() for one in some)]
     return Batch(
@@ -217,7 +217,7 @@ def _joined(some: Sequence[Batch]) -> Batch:
     )
 
 
-def _batch_of(item: object, settings: Settings, limits: Limits) -> Batch:
+def batch_of(item: object, settings: Settings, limits: Limits) -> Batch:
     """A document in columns; ContentError names its key."""
     key, content, metadata = _checked(item, settings, limits)
     size = _memory(content) + len(metadata or "") + _OBJECTS

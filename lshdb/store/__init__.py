@@ -7,6 +7,7 @@ COMMIT, and what is made of a user's text (conditions, readonly_sql).
     connection     opens a file and checks its format; pragmas
     sqlite_errors  SQLite's errors as lshdb's own
     transactions   all or nothing, each writer in its turn, the log's length
+    turns          the writers of this process, one after another
     guard          refuses a connection after a fork, in another thread, or of a replaced file
     schema         refuses a file whose tables are not those of schema.sql, or that could run code
     rows           what SQLite gives, as the type that it must have; the row of settings

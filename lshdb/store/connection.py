@@ -1,6 +1,7 @@
 """Opening and checking the file, transactions, and SQLite's errors as lshdb's own."""
 
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,8 @@ def _configure(connection: guard.Connection, path: Path, mode: Mode, whole: bool
         connection.execute("PRAGMA query_only = ON")
     else:
         # Here SQLite does not itself wait for others that create the same file.
-        transactions.run_when_free(connection, "PRAGMA journal_mode = WAL")
+        end = time.monotonic() + connection.timeout
+        transactions.run_when_free(connection, "PRAGMA journal_mode = WAL", end)
         # COMMIT waits until the log is on the disk: what was acknowledged survives a power cut.
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {connection.limits.checkpoint_pages}")

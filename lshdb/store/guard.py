@@ -20,6 +20,7 @@ from lshdb.errors import StoreError, UsageError
 from lshdb.limits import DEFAULTS
 from lshdb.options import SqlValue
 from lshdb.store.sqlite_errors import translated_errors
+from lshdb.store.turns import Turn
 
 _Identity = tuple[int, int]
 
@@ -38,6 +39,7 @@ class Connection(sqlite3.Connection):
         rebuilding: whether the index is being rebuilt in the open transaction.
         closed: whether it is closed, or being closed.
         identity: device and inode of the open file.
+        turn: among the writers of this process; None if it does not write.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -48,6 +50,7 @@ class Connection(sqlite3.Connection):
         self.rebuilding = False
         self.closed = False
         self.identity: _Identity | None = None
+        self.turn: Turn | None = None
         self._process = os.getpid()
         self._thread = get_ident()
         self._watched: dict[str, _Identity] = {}
@@ -174,6 +177,12 @@ class Connection(sqlite3.Connection):
             # One call: an interrupt comes before or after it, not within.
             self.rollback()
         self.rebuilding = False
+        self._end_turn()
+
+    def _end_turn(self) -> None:
+        if self.turn is not None and os.getpid() == self._process:
+            self.turn.end()
+            self.turn = None
 
     def close(self) -> None:
         """Close the file; safe to call twice, and in a forked process, where it does nothing."""
@@ -192,6 +201,7 @@ class Connection(sqlite3.Connection):
                     super().execute("PRAGMA busy_timeout = 0")
                     super().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             super().close()
+        self._end_turn()
         _open.discard(self)
 
 

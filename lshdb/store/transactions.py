@@ -11,6 +11,7 @@ from typing import Literal
 from lshdb.errors import StoreError, UsageError
 from lshdb.store.guard import Connection
 from lshdb.store.sqlite_errors import translated_errors
+from lshdb.store.turns import Turn
 
 Kind = Literal["read", "write", "rebuild"]
 
@@ -98,21 +99,23 @@ def begin_writing(connection: Connection) -> bool:
     another writer it is free for some milliseconds: with several writers of large batches one may
     wait for minutes. Here a writer checks every few milliseconds, and one that had to wait, or has
     written for long, leaves the others as much time after its own transaction. A single writer
-    pays almost nothing.
+    pays almost nothing. Writers of the same process form a queue, and do not check at all.
 
     Returns:
-        Whether it had to wait.
+        Whether it had to wait for another process.
 
     Raises:
         sqlite3.OperationalError: SQLITE_BUSY, after the connection's timeout.
     """
-    with connection.waiting(0.0):
-        return run_when_free(connection, "BEGIN IMMEDIATE")
-
-
-def run_when_free(connection: Connection, statement: str) -> bool:
-    """Run a statement as soon as others let it; return whether it had to wait."""
     end = time.monotonic() + connection.timeout
+    connection.turn = turn = Turn(connection.identity)
+    turn.wait(connection.timeout)  # if it is not reached in time, SQLite reports the file as locked
+    with connection.waiting(0.0):
+        return run_when_free(connection, "BEGIN IMMEDIATE", end)
+
+
+def run_when_free(connection: Connection, statement: str, end: float) -> bool:
+    """Run a statement as soon as others let it, until a time; return whether it had to wait."""
     waited = False
     while True:
         try:

@@ -41,6 +41,7 @@ ROOMS = (
     ("exchange",),
     ("database",),
     ("opening",),
+    ("service",),
     ("agents", "gate", "shards", "__init__"),
     ("web", "spark"),
     ("cli",),

@@ -1,0 +1,90 @@
+"""service: what is similar to a text, and adding it, by 1 and by 32 clients at once. A minute.
+
+`lshdb.Service`, beside a `Database` for each thread that asks and then adds.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import lshdb
+from measure.harness.corpora import read_texts
+from measure.harness.figures import Values
+from measure.harness.lab import Job, Lab
+
+_CLIENTS = 1, 32
+Call = Callable[[str, str], object]
+
+
+def run(lab: Lab) -> None:
+    """Documents of 1 KB, added to a file that is new."""
+    corpus = lab.corpus(lab.count(1_600, quick=160), size=1000)
+    texts = read_texts(corpus.path, corpus.documents)
+    lab.measure(
+        [
+            Job(f"{name}, {clients} clients", len(texts), partial(measure, lab, texts, clients))
+            for name, measure in (("Service", _service), ("Database", _databases))
+            for clients in _CLIENTS
+        ]
+    )
+
+
+def _service(lab: Lab, texts: list[str], clients: int) -> Values:
+    path = lab.fresh(".db")
+    with lshdb.Service(path) as service:
+        values = _timed(texts, clients, lambda: partial(service.add, find=5))
+    path.unlink()
+    return values
+
+
+def _databases(lab: Lab, texts: list[str], clients: int) -> Values:
+    path = lab.fresh(".db")
+    lshdb.open(path).close()
+    values = _timed(texts, clients, partial(_own, path))
+    path.unlink()
+    return values
+
+
+def _own(path: Path) -> Call:
+    """What a thread does with its own database."""
+    db = lshdb.open(path)
+
+    def call(key: str, text: str) -> None:
+        db.query(text, top=5)
+        db.add(key, text)
+
+    return call
+
+
+def _timed(texts: list[str], clients: int, client: Callable[[], Call]) -> Values:
+    """Answers a second, and how long one takes: each client asks again when it has its answer."""
+    took: list[float] = []
+    start = threading.Barrier(clients + 1)
+
+    def work(number: int) -> None:
+        call = client()
+        start.wait()
+        for index in range(number, len(texts), clients):
+            begun = time.perf_counter()
+            call(str(index), texts[index])
+            took.append(time.perf_counter() - begun)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(clients)]
+    for thread in threads:
+        thread.start()
+    start.wait()
+    begun, used = time.perf_counter(), time.process_time()
+    for thread in threads:
+        thread.join()
+    seconds, cpu = time.perf_counter() - begun, time.process_time() - used
+    took.sort()
+    return {
+        "answers/s": len(took) / seconds,
+        "median, ms": 1000 * took[len(took) // 2],
+        "99%, ms": 1000 * took[len(took) * 99 // 100],
+        "CPU ms": 1000 * cpu / len(took),
+    }

@@ -1,0 +1,230 @@
+"""One object for all threads and asyncio: whole steps, on the disk, each as if it came alone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import inspection
+import pytest
+
+import lshdb
+from lshdb.store.turns import Turn
+
+CLIENTS = 32
+FOX = "the quick brown fox jumps over the lazy dog while the band plays on in the old square"
+
+
+def held(service: lshdb.Service) -> threading.Event:
+    """Keep the writer busy until the event is set, so that calls gather."""
+    go_on, is_held = threading.Event(), threading.Event()
+
+    def wait(_: lshdb.Database) -> None:
+        is_held.set()
+        go_on.wait(20)
+
+    threading.Thread(target=service.write, args=(wait,)).start()
+    is_held.wait()
+    return go_on
+
+
+@pytest.mark.parametrize("skip", [False, True])
+def test_of_equal_texts_at_once_one_is_first(path: Path, skip: bool) -> None:
+    with lshdb.Service(path) as service:
+        start = threading.Barrier(CLIENTS)
+
+        def add(number: int) -> lshdb.Arrived:
+            start.wait()
+            return service.add(f"k{number}", FOX, find=CLIENTS, skip_similar=skip)
+
+        with ThreadPoolExecutor(CLIENTS) as clients:
+            arrived = [*clients.map(add, range(CLIENTS))]
+        matches = sorted(len(one.matches) for one in arrived)
+        added = sorted(one.key for one in arrived if one.outcome == "added")
+        assert matches == ([0, *[1] * (CLIENTS - 1)] if skip else [*range(CLIENTS)])
+        assert len(added) == (1 if skip else CLIENTS)
+        assert sorted(service.read(lambda db: db.keys())) == added
+    inspection.check(path)
+
+
+def test_what_gathers_is_answered_as_if_each_came_alone(path: Path, tmp_path: Path) -> None:
+    rng = random.Random(46)
+    texts = [" ".join(rng.choices("abcdef", k=rng.randrange(5))) for _ in range(120)]
+    given = [(f"k{rng.randrange(30)}", text, rng.random() < 0.4) for text in texts]
+    expected = []
+    with lshdb.open(tmp_path / "alone.db", shingle="word:2", threshold=0.5) as alone:
+        for key, text, skip in given:
+            matches = [match for match in alone.query(text, top=121) if match.key != key][:3]
+            if skip and matches:
+                outcome = "similar"
+            else:
+                report = alone.add(key, text)
+                (outcome,) = (
+                    name for name in ("added", "updated", "unchanged") if getattr(report, name)
+                )
+            expected.append((key, outcome, [(match.key, match.similarity) for match in matches]))
+        keys = sorted(alone.keys())
+
+    async def arrive(service: lshdb.Service) -> list[lshdb.Arrived]:
+        go_on = held(service)
+        adding = [
+            asyncio.create_task(service.add_async(key, text, find=3, skip_similar=skip))
+            for key, text, skip in given
+        ]
+        cancelled = asyncio.create_task(service.add_async("cancelled", FOX))
+        await asyncio.sleep(0)
+        cancelled.cancel()
+        await asyncio.sleep(0.01)
+        go_on.set()
+        return await asyncio.gather(*adding)
+
+    with lshdb.Service(path, shingle="word:2", threshold=0.5) as service:
+        arrived = asyncio.run(arrive(service))
+        found = [
+            (one.key, one.outcome, [(match.key, match.similarity) for match in one.matches])
+            for one in arrived
+        ]
+        assert found == expected
+        assert sorted(service.read(lambda db: db.keys())) == keys
+    inspection.check(path)
+
+
+def test_a_wrong_document_or_function_fails_alone(path: Path) -> None:
+    with lshdb.Service(path) as service:
+        go_on = held(service)
+        with ThreadPoolExecutor(3) as clients:
+            good = clients.submit(service.add, "good", FOX)
+            wrong = clients.submit(service.write, lambda db: db.remove("absent"))
+            with pytest.raises(lshdb.ContentError, match="'set'"):
+                service.add("set", ["a"])
+            go_on.set()
+            assert good.result().outcome == "added"
+            with pytest.raises(lshdb.KeyNotFound):
+                wrong.result()
+        with pytest.raises(lshdb.UsageError, match="find 1001 is not from 0 to 1,000"):
+            service.add("many", FOX, find=1001)
+        assert [match.key for match in service.query(FOX, top=3)] == ["good"]
+        assert asyncio.run(service.query_async(FOX))[0].identical
+        assert asyncio.run(service.write_async(lambda db: db.remove("good"))) == 1
+        assert asyncio.run(service.read_async(len)) == 0
+
+
+def test_closing_finishes_what_was_asked_for_and_leaves_no_log(path: Path) -> None:
+    service = lshdb.Service(path)
+    go_on = held(service)
+    with ThreadPoolExecutor(9) as clients:
+        adding = [clients.submit(service.add, f"k{i}", f"{FOX} {i}") for i in range(8)]
+        while len(clients._threads) < 8:
+            pass
+        go_on.set()
+        service.close()
+        done = [one for one in adding if one.exception() is None]
+    assert all(isinstance(one.exception(), lshdb.UsageError) for one in adding if one not in done)
+    service.close()
+    with pytest.raises(lshdb.UsageError, match="is closed: open another service"):
+        service.query(FOX)
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+    with lshdb.open(path) as db:
+        assert len(db) == len(done)
+    with pytest.raises(lshdb.NotADatabase):
+        lshdb.Service(__file__)
+
+
+LEAVES = """
+import os, sys, lshdb
+service = lshdb.Service(sys.argv[1])
+service.add("kept", "the fox and the grapes")
+if sys.argv[2] == "killed":
+    os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("how", ["killed", "ended"])
+def test_what_was_answered_is_in_the_file_however_the_process_ends(path: Path, how: str) -> None:
+    subprocess.run([sys.executable, "-c", LEAVES, path, how], check=True, timeout=60)
+    assert (path.parent / f"{path.name}-wal").exists() == (how == "killed")
+    with lshdb.open(path, mode="read") as db:
+        assert db.keys() == ["kept"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_process_is_told_to_open_its_own(path: Path) -> None:
+    code = """
+import os, sys, lshdb
+service = lshdb.Service(sys.argv[1])
+service.add("before", "the fox and the grapes")
+child = os.fork()
+if not child:
+    for use in (lambda: service.query("the fox"), lambda: lshdb.Service(sys.argv[1])):
+        try:
+            use()
+        except lshdb.UsageError as error:
+            print(str(error).replace(sys.argv[1], "FILE"), flush=True)
+    service.close()
+    sys.exit()
+os.waitpid(child, 0)
+print(service.add("after", "the ant and the dove").outcome)
+service.close()
+child = os.fork()
+with lshdb.Service(sys.argv[1]) as service:
+    print(service.add(f"both {child > 0}", "the crow and the cheese").outcome, flush=True)
+if child:
+    os.waitpid(child, 0)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code, path],
+        check=True, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert ended.stdout.splitlines() == [
+        "FILE was open as a service when this process was forked: open the service after the fork, "
+        "in each process",
+        "FILE was open when this process was forked, and SQLite's locks do not pass a fork: close "
+        "it before, or start processes with spawn",
+        "added",
+        "added",
+        "added",
+    ]
+    inspection.check(path)
+
+
+# plain Database objects
+
+
+def test_writers_of_a_process_come_in_their_order_and_leave_it_when_they_give_up() -> None:
+    first, second, third = (Turn("file") for _ in range(3))
+    other = Turn("another file")
+    assert first.wait(0)
+    assert other.wait(0)
+    assert not second.wait(0.01)
+    with ThreadPoolExecutor(1) as thread:
+        waiting = thread.submit(third.wait, 20)
+        second.end()
+        assert not waiting.done()
+        first.end()
+        first.end()
+        assert waiting.result()
+    for turn in (third, other):
+        turn.end()
+    last = Turn("file")
+    assert last.wait(0)
+    last.end()
+
+
+def test_a_writer_of_another_thread_is_waited_for_as_long_as_the_timeout(path: Path) -> None:
+    with lshdb.open(path) as db, db.store.writing(), ThreadPoolExecutor(1) as other:
+
+        def add() -> None:
+            with lshdb.open(path, timeout=0.1) as second:
+                second.add("fox", FOX)
+
+        with pytest.raises(lshdb.Busy, match="locked"):
+            other.submit(add).result()
+    with lshdb.open(path) as db:
+        db.add("fox", FOX)
+        assert len(db) == 1
