@@ -6,29 +6,54 @@ import email
 import email.message
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from build import ProjectBuilder
 from build.env import DefaultIsolatedEnv
 from helpers import ROOT
 from pyproject_hooks import quiet_subprocess_runner
 
+import lshdb
+
 PACKAGE = ROOT / "lshdb"
+PACKAGING = ROOT / "scripts" / "packaging"
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+SHARED = {
+    "man/man1/lshdb.1": "docs/lshdb.1",
+    "bash-completion/completions/lshdb": "docs/completions/lshdb",
+    "zsh/site-functions/_lshdb": "docs/completions/_lshdb",
+    "fish/vendor_completions.d/lshdb.fish": "docs/completions/lshdb.fish",
+}
+"""What a wheel puts below `share`, where systems look for it; and its sources."""
+BUILT_FROM = {"pyproject.toml", "README.md", "LICENSE"}
+OF_CONDA = {"xxhash": "python-xxhash"}
+"""Packages that have another name there."""
+PLACES = {
+    "pipx": {"HOME": "pipx", "BIN_DIR": "bin", "MAN_DIR": "man", "COMPLETION_DIR": "completion"},
+    "uv": {"TOOL_DIR": "uv", "TOOL_BIN_DIR": "bin"},
+}
+"""Where the tools put what they install: variables, and directories."""
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The source distribution, and the wheel that is made of it, as `python -m build` makes them.
 
-    Both in one environment, where it makes one for each.
+    All in one environment, where it makes one for each. In `again` beside them are the same, the
+    first made of the unpacked one and the second of the project itself.
     """
     index = tmp_path_factory.mktemp("dist")
+    again = index / "again"
     with DefaultIsolatedEnv() as environment:
         builder = ProjectBuilder.from_isolated_env(environment, ROOT, quiet_subprocess_runner)
         environment.install(builder.build_system_requires)
@@ -37,9 +62,37 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         with tarfile.open(sdist) as archive:
             archive.extractall(index, filter="data")
         unpacked = index / sdist.name.removesuffix(".tar.gz")
+        builder.build("wheel", again)
+        for path in unpacked.rglob("*"):
+            os.utime(path, (1, 1))
+            path.chmod(path.stat().st_mode & 0o700)
         builder = ProjectBuilder.from_isolated_env(environment, unpacked, quiet_subprocess_runner)
         assert builder.get_requires_for_build("wheel") <= builder.build_system_requires
+        builder.build("sdist", again)
         return sdist, Path(builder.build("wheel", index))
+
+
+@pytest.fixture(scope="module")
+def wheels(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the wheel and those of all that it depends on."""
+    index = tmp_path_factory.mktemp("wheels")
+    # With the user's own configuration, which may name where packages are.
+    run("pip", "download", "--quiet", "--disable-pip-version-check", "-d", index, built[1])
+    return index
+
+
+def run(module: str, *arguments: str | Path, **variables: str) -> str:
+    """Run a tool of this environment."""
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": "", **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def sources() -> set[str]:
@@ -62,8 +115,8 @@ def test_the_wheel_has_the_package_and_nothing_else(built: tuple[Path, Path]) ->
     with zipfile.ZipFile(built[1]) as archive:
         names = set(archive.namelist())
     inside = {name for name in names if ".dist-info/" not in name}
-    (manual,) = inside - sources()
-    assert manual.endswith(".data/data/share/man/man1/lshdb.1")
+    shared = {name.partition(".data/data/share/")[2] for name in inside - sources()}
+    assert shared == SHARED.keys()
     assert sources() <= inside
     assert {"lshdb/store/schema.sql", "lshdb/py.typed", "lshdb/shingling/unicode14.bin"} <= inside
 
@@ -73,7 +126,7 @@ def test_the_source_distribution_can_be_tested(built: tuple[Path, Path]) -> None
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert sources() <= names
     assert {"pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", "scripts/setup"} <= names
-    assert "docs/lshdb.1" in names
+    assert {*SHARED.values(), "CITATION.cff", "scripts/packaging/Dockerfile"} <= names
     assert {str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("*.py")} <= names
     assert not [name for name in names if name.startswith((".venv", ".git/"))]
 
@@ -85,8 +138,19 @@ def test_the_metadata_is_complete(built: tuple[Path, Path]) -> None:
     assert fields.get_payload() == (ROOT / "README.md").read_text("utf-8")
 
 
+def test_the_same_sources_make_the_same_files(built: tuple[Path, Path]) -> None:
+    """Byte for byte, in another directory, with other times and rights of files."""
+    for path in built:
+        assert path.read_bytes() == (path.parent / "again" / path.name).read_bytes()
+
+
+def test_what_is_published_passes_the_usual_checks(built: tuple[Path, Path]) -> None:
+    run("twine", "check", "--strict", *built)
+    run("check_wheel_contents", "--toplevel", "lshdb", built[1])
+
+
 def test_every_dependency_has_a_tested_range() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    project = project_table()
     everything = [*project["dependencies"]]
     for extra in project["optional-dependencies"].values():
         everything += extra
@@ -94,13 +158,122 @@ def test_every_dependency_has_a_tested_range() -> None:
         assert one.startswith("lshdb[") or (">=" in one and ",<" in one), one
 
 
-def test_it_works_where_nothing_else_is_installed(built: tuple[Path, Path], tmp_path: Path) -> None:
+def project_table() -> dict[str, Any]:
+    table: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    return dict(table["project"])
+
+
+def test_the_recipe_of_conda_has_the_same_dependencies() -> None:
+    """For any Python, so the widest range of each; its solver knows which versions fit."""
+    project = project_table()
+    ranges: dict[str, str] = {}
+    for one in project["dependencies"]:
+        name, range_ = re.split("(?=>=)", one.partition(";")[0].strip(), maxsplit=1)
+        ranges.setdefault(OF_CONDA.get(name, name), range_)  # the oldest Python is first
+    recipe = yaml.safe_load((PACKAGING / "recipe.yaml").read_text("utf-8"))
+    asked = dict(one.split(" ", 1) for one in recipe["requirements"]["run"])
+    assert asked == {"python": project["requires-python"], **ranges}
+    assert recipe["context"]["version"] == lshdb.__version__
+    assert recipe["about"]["summary"] == project["description"]
+    (entry,) = recipe["build"]["python"]["entry_points"]
+    assert entry == f"lshdb = {project['scripts']['lshdb']}"
+
+
+def test_the_citation_is_of_this_version() -> None:
+    run("check_jsonschema", "--builtin-schema", "vendor.citation-file-format", "CITATION.cff")
+    cited, project = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8")), project_table()
+    assert cited["version"] == lshdb.__version__
+    for ours, theirs in ("name", "title"), ("description", "abstract"), ("license", "license"):
+        assert project[ours] == cited[theirs]
+    assert cited["authors"] == project["authors"]
+
+
+def test_workflows_are_as_github_reads_them() -> None:
+    run("check_jsonschema", "--builtin-schema", "vendor.github-workflows", *WORKFLOWS)
+    run("check_jsonschema", "--builtin-schema", "vendor.github-actions", "action.yml")
+    texts = {path.stem: path.read_text("utf-8") for path in WORKFLOWS}
+    for text in texts.values():
+        for script in re.findall(r"(?:\.ci|scripts)/[\w/]+", text):
+            assert (ROOT / script).exists(), script
+    jobs = yaml.safe_load(texts["release"])["jobs"]
+    # Only the job that publishes may ask for a token, and nothing else runs in it.
+    granted = {name for name, job in jobs.items() if "id-token" in job.get("permissions", {})}
+    assert granted == {"publish"}
+    assert not [step for step in jobs["publish"]["steps"] if "run" in step]
+    assert "password" not in texts["release"].replace("no password", "")
+
+
+def test_the_image_is_made_as_hadolint_advises() -> None:
+    linter = shutil.which("hadolint", path=Path(sys.executable).parent)
+    if linter is None:
+        pytest.skip("hadolint is not installed: it has no wheel for this system")
+    file = PACKAGING / "Dockerfile"
+    done = subprocess.run([linter, file], capture_output=True, text=True, check=False)
+    assert not done.stdout
+    text = file.read_text("utf-8")
+    (extras,) = re.findall(r"\.\[([\w,]+)\]", text)
+    assert {*extras.split(",")} <= project_table()["optional-dependencies"].keys()
+    # All that the wheel is built from is sent to the builder, and exists.
+    lines = (PACKAGING / "Dockerfile.dockerignore").read_text("utf-8").splitlines()
+    sent = {line[1:] for line in lines if line.startswith("!")}
+    assert sent == {"lshdb", "docs/completions", "docs/lshdb.1", *BUILT_FROM}
+    assert all((ROOT / name).exists() for name in sent)
+
+
+@pytest.mark.parametrize("tool", ["pipx", "uv"])
+def test_tools_for_commands_install_it(wheels: Path, tool: str, tmp_path: Path) -> None:
+    """Without an index: all that they need is in the directory of wheels."""
+    (wheel,) = wheels.glob("lshdb-*.whl")
+    home = {"HOME": str(tmp_path), "UV_CACHE_DIR": str(tmp_path / "cache"), "UV_NO_CONFIG": "1"}
+    home |= {f"{tool.upper()}_{name}": str(tmp_path / path) for name, path in PLACES[tool].items()}
+    if tool == "pipx":
+        # pipx can do its work by uv, and then needs no pip of its own from the index.
+        offline = ["--backend", "uv", "--pip-args", f"--no-index --find-links {wheels}"]
+        run("pipx", "install", "--python", sys.executable, *offline, wheel, **home)
+        assert (tmp_path / "man" / "man1" / "lshdb.1").is_file()
+    else:
+        offline = ["--no-index", "--find-links", str(wheels)]
+        run("uv", "tool", "install", "--python", sys.executable, *offline, wheel, **home)
+    command = tmp_path / "bin" / "lshdb"
+    made = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
+    assert made.stdout.strip() == f"lshdb {lshdb.__version__}"
+
+
+def test_shells_complete_commands_and_options(tmp_path: Path) -> None:
+    """The files are what --show-completion prints; bash is asked what it completes."""
+    made = tmp_path / "made"
+    subprocess.run([sys.executable, ROOT / "scripts" / "site" / "completions.py", made], check=True)
+    kept = ROOT / "docs" / "completions"
+    assert {path.name: path.read_text("utf-8") for path in made.iterdir()} == {
+        path.name: path.read_text("utf-8") for path in kept.iterdir()
+    }
+    script = """
+        source "$1/lshdb"
+        COMP_WORDS=(lshdb "${@:2}"); COMP_CWORD=$(($# - 1))
+        _lshdb_completion "$COMMAND"
+        echo "${COMPREPLY[@]}"
+    """
+    command = Path(sys.executable).parent / "lshdb"
+    for words, completed in (("que",), "query"), (("query", "--thr"), "--threshold"):
+        done = subprocess.run(
+            ["bash", "-c", script, "bash", kept, *words],
+            env={**os.environ, "COMMAND": str(command)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.split() == [completed], done.stderr
+
+
+def test_it_works_where_nothing_else_is_installed(
+    built: tuple[Path, Path], wheels: Path, tmp_path: Path
+) -> None:
     index = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", index], check=True)
     own = index / "bin" / "python"
     environment = {"PATH": str(index / "bin"), "HOME": str(tmp_path), "LANG": "C.UTF-8"}
 
-    def run(*arguments: str | Path, stdin: str = "") -> str:
+    def ran(*arguments: str | Path, stdin: str = "") -> str:
         done = subprocess.run(
             arguments,
             cwd=tmp_path,
@@ -115,25 +288,23 @@ def test_it_works_where_nothing_else_is_installed(built: tuple[Path, Path], tmp_
 
     pip: list[str | Path] = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
     pip += ["--python", own]
-    # With the user's own configuration, which may name where packages are.
-    install = ["install", "--quiet", "--no-compile"]
-    user = {**os.environ, "PYTHONPATH": ""}
-    subprocess.run([*pip, *install, built[1]], cwd=tmp_path, env=user, check=True)
-    run(*pip, "check")
-    where = Path(run(own, "-c", "import lshdb; print(lshdb.__file__)").strip())
+    offline = ["--no-index", "--find-links", str(wheels)]
+    ran(*pip, "install", "--quiet", "--no-compile", *offline, built[1])
+    ran(*pip, "check")
+    where = Path(ran(own, "-c", "import lshdb; print(lshdb.__file__)").strip())
     assert where.is_relative_to(index)
-    lshdb = index / "bin" / "lshdb"
-    assert metadata(built[1])["Version"] in run(lshdb, "--version")
+    command = index / "bin" / "lshdb"
+    assert metadata(built[1])["Version"] in ran(command, "--version")
     text = "whisk the flour with the eggs and the milk and rest the batter for an hour "
     lines = [
         json.dumps({"id": f"n{i}", "text": " ".join([text, str(i // 2)] * 30)})
         for i in range(2_000)
     ]
     # So many that other processes sign some of them.
-    run(lshdb, "add", "-", stdin="\n".join(lines))
-    assert run(lshdb, "query", "--key", "n7", "--threshold", "0.99").split() == [
+    ran(command, "add", "-", stdin="\n".join(lines))
+    assert ran(command, "query", "--key", "n7", "--threshold", "0.99").split() == [
         "1.000000",
         "identical",
         "n6",
     ]
-    assert json.loads(run(lshdb, "info", "--json"))["documents"] == 2_000
+    assert json.loads(ran(command, "info", "--json"))["documents"] == 2_000

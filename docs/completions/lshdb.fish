@@ -1,0 +1,1 @@
+complete --command lshdb --no-files --arguments "(env _LSHDB_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args _TYPER_COMPLETE_ARGS=(commandline -cp) lshdb)" --condition "env _LSHDB_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=is-args _TYPER_COMPLETE_ARGS=(commandline -cp) lshdb"
