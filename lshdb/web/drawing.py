@@ -62,26 +62,28 @@ def connections(keys: Sequence[str], edges: Iterable[tuple[float, str, str]]) ->
     }
 
 
-def landscape(
-    counts: Sequence[int], sampled: Distribution, documents: int, threshold: float
+def columns(
+    counts: Sequence[int], sampled: Distribution | None, documents: int, threshold: float
 ) -> list[dict[str, Any]]:
     """The columns of a histogram of all pairs, over similarities 0 to 1, without the empty ones.
 
-    As of `columns`, but heights are logarithms, as there are many more pairs below the threshold;
-    of those `pairs` is an estimate, and `sampled` is true.
+    A column is how many `pairs` have a similarity from `low` to below `high`. Its `height` is from
+    0 to 1, on a logarithmic scale, as there are many more pairs below the threshold; of those
+    `pairs` is an estimate, and `sampled` is true.
 
     Args:
         counts: how many pairs were found from the threshold on, in bins from 0 to 1.
-        sampled: the distribution of all pairs.
+        sampled: the distribution of all pairs, None if it is not known.
         documents: how many documents it is of.
         threshold: of the pairs that were found.
     """
     edges = np.linspace(0, 1, len(counts) + 1)
-    shares, _ = np.histogram(sampled.similarities, edges, weights=sampled.weights)
-    shares[0] += max(0.0, 1 - float(sampled.weights.sum()))
-    estimates = np.round(shares * documents * (documents - 1) / 2).astype(np.int64)
-    below = edges[1:] <= threshold
-    pairs = np.where(below, estimates, counts)
+    below = edges[1:] <= threshold + 1e-9
+    pairs = np.array(counts)
+    if sampled is not None:
+        shares, _ = np.histogram(sampled.similarities, edges, weights=sampled.weights)
+        shares[0] += max(0.0, 1 - float(sampled.weights.sum()))
+        pairs = np.where(below, np.round(shares * documents * (documents - 1) / 2), counts)
     heights = np.log10(pairs + 1) / max(np.log10(pairs.max(initial=0) + 1), 1e-9)
     drawn = zip(edges[:-1], edges[1:], pairs, heights, below, strict=True)
     return [
@@ -106,25 +108,3 @@ def sizes(members: Iterable[int]) -> list[tuple[str, int]]:
     counts = Counter((size - 1).bit_length() for size in members)
     names = {bits: f"{2 ** (bits - 1) + 1}-{2**bits}" if bits > 1 else "2" for bits in counts}
     return [(names[bits], counts[bits]) for bits in sorted(counts)]
-
-
-def columns(counts: Sequence[int]) -> list[dict[str, float]]:
-    """The columns of a histogram over similarities 0 to 1, without the empty ones.
-
-    A column is how many `pairs` have a similarity from `low` to below `high`; its `height` is from
-    0 to 1.
-
-    >>> [(column["low"], column["pairs"], column["height"]) for column in columns([0, 0, 4, 8])]
-    [(0.5, 4, 0.5), (0.75, 8, 1.0)]
-    """
-    step, largest = 1 / max(len(counts), 1), max(counts, default=0)
-    return [
-        {
-            "low": round(at * step, 4),
-            "high": round((at + 1) * step, 4),
-            "pairs": count,
-            "height": max(round(count / largest, 4), _LOWEST),
-        }
-        for at, count in enumerate(counts)
-        if count
-    ]

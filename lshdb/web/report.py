@@ -24,7 +24,6 @@ from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
 from lshdb.search.differences import shown_rows
 from lshdb.store.store import Store
-from lshdb.tuning.sampling import distribution_of
 from lshdb.web import address, beside, drawing, listing, rendering, surveys
 
 MAX_PAIRS = 1_000
@@ -47,8 +46,6 @@ _ROWS = 200
 _WHOLE = 40
 """Maximum rows to show two texts whole; of longer ones, only the differences."""
 _BESIDE = 2
-_SEED = 1
-"""Of the sample of pairs in a plot."""
 
 _CSS = Path(__file__).parent / "static"
 
@@ -110,7 +107,7 @@ def report(
             threshold=minimum,
             curve=drawing.s_curve(settings.construction, minimum),
             found=found,
-            columns=drawing.columns(found.histogram),
+            sizes=drawing.sizes(len(one.members) for one in survey.items),
             identical=len(same),
             copies=copies,
             clusters=[
@@ -141,14 +138,12 @@ def plot(path: Path, asked: GroupingOptions, *, timeout: float, progress: Progre
         request = regrouped(asked, ClustersOptions, threshold=minimum)
         found = surveys.survey_pairs(store, request, progress)
         clusters = surveys.survey_clusters(store, request, progress)
-        documents, distribution = distribution_of(store, _SEED)
         return rendering.rendered(
             "plot",
             name=path.name,
-            documents=documents,
-            threshold=minimum,
+            documents=database.info().documents,
+            found=found,
             curve=drawing.s_curve(settings.construction, minimum),
-            columns=drawing.landscape(found.histogram, distribution, documents, minimum),
             sizes=drawing.sizes(len(one.members) for one in clusters.items),
         )
 

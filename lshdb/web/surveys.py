@@ -20,12 +20,16 @@ from lshdb.progress import Progress
 from lshdb.search.pairs import all_clusters, pair_blocks
 from lshdb.sources.metadata import from_json
 from lshdb.store.store import Store
+from lshdb.tuning.sampling import distribution_of
+from lshdb.web.drawing import columns
 
 MAX_PAIRS = 1_000_000
 """Pairs to examine, in the order of addition."""
 BEST_PAIRS = 100_000
 """Pairs kept of these, the most similar: some 30 MB."""
 _BINS = 20
+_SEED = 1
+"""Of the sample of less similar pairs."""
 _AT_ONCE = 10_000
 _FACETS = 12
 """Maximum fields of metadata to offer, the first found."""
@@ -70,14 +74,14 @@ class Survey(Generic[Item]):
         facets: by field.
         totals: how many there are.
         threshold: the similarity from which documents are similar.
-        histogram: how many pairs have which similarity, from 0 to 1 in bins of 0.05.
+        histogram: how many pairs have which similarity, as of drawing.columns.
     """
 
     items: list[Item]
     facets: Facets
     totals: Totals
     threshold: float
-    histogram: tuple[int, ...] = ()
+    histogram: Sequence[dict[str, Any]] = ()
 
 
 def keys_of(item: Cluster | Pair) -> tuple[str, ...]:
@@ -102,7 +106,7 @@ def survey_clusters(store: Store, request: ClustersOptions, progress: Progress) 
 
 
 def survey_pairs(store: Store, request: ClustersOptions, progress: Progress) -> Survey[Pair]:
-    """Find the most similar of all pairs."""
+    """Find the most similar of all pairs, and estimate how many less similar ones there are."""
     counts = np.zeros(_BINS, dtype=np.int64)
 
     def rows() -> Iterator[tuple[Any, ...]]:
@@ -116,7 +120,9 @@ def survey_pairs(store: Store, request: ClustersOptions, progress: Progress) -> 
     found = int(counts.sum())
     totals = Totals(len(items), 2 * len(items), found, found >= MAX_PAIRS)
     threshold = request.threshold or store.settings.threshold
-    return Survey(items, facets, totals, threshold, tuple(counts.tolist()))
+    documents, sampled = (0, None) if request.where else distribution_of(store, _SEED)
+    histogram = columns(counts.tolist(), sampled, documents, threshold)
+    return Survey(items, facets, totals, threshold, histogram)
 
 
 def _documents(

@@ -206,13 +206,14 @@ def _all_clusters(visit: Visit) -> dict[str, Any]:
     shown = partial(listing.described, threshold=visit.database.settings.threshold, count=_PREVIEW)
     largest = listing.chosen(survey, Filters())[:_LARGEST]
     return _counts(survey, done) | {
-        "largest": [shown(survey.items[at], verdicts) for at in largest]
+        "largest": [shown(survey.items[at], verdicts) for at in largest],
+        "sizes": drawing.sizes(len(one.members) for one in survey.items),
     }
 
 
 def _all_pairs(visit: Visit) -> dict[str, Any]:
     survey = _survey(visit, "pairs", Filters())
-    return _counts(survey, set()) | {"similarities": drawing.columns(survey.histogram)}
+    return _counts(survey, set()) | {"similarities": survey.histogram}
 
 
 def _counts(survey: surveys.Survey[Any], done: set[int]) -> dict[str, Any]:
