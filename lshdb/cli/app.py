@@ -40,6 +40,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "add": ("adding", "Add files, folders and tables, or replace what has changed."),
         "sync": ("adding", "Bring the database in line with directories."),
         "remove": ("deciding", "Remove documents."),
+        "trash": ("deciding", "Move files that were decided to drop aside, or back."),
         "review": ("deciding", "Review the clusters, and decide which documents stay."),
         "decide": ("deciding", "Store what you decided: keep, drop, or different."),
     },

@@ -1,4 +1,4 @@
-"""The commands about which documents stay: review, decide, decisions, remove."""
+"""The commands about which documents stay: review, decide, decisions, remove, trash."""
 
 import shlex
 import sys
@@ -20,9 +20,10 @@ from lshdb.cli.options import (
 from lshdb.database import Database
 from lshdb.errors import KeyNotFound, UsageError
 from lshdb.exchange.results import columns_of
-from lshdb.formatting import counted, listed
+from lshdb.formatting import counted, listed, size
 from lshdb.groups import Option, regrouped
 from lshdb.ingest import deciding, sync
+from lshdb.ingest import trash as aside
 from lshdb.model import Decision, Verdict
 from lshdb.options import ClusteringOptions, ClustersOptions, ConditionOptions, RemoveOptions
 from lshdb.search.decisions import Disagreement, agreements
@@ -239,8 +240,8 @@ def remove(
         message(f"removed {removed:,}")
         if decided and removed:
             message(
-                "files stay on the disk, and sync leaves them out; to delete them: lshdb decisions "
-                f"-d {shlex.quote(str(at.db))} --drop --files -0 | xargs -0 rm --"
+                "files stay on the disk, and sync leaves them out; to move them aside: lshdb trash "
+                f"-d {shlex.quote(str(at.db))}"
             )
 
 
@@ -265,6 +266,77 @@ def _ask(documents: int, stored: int) -> None:
     )
     if sys.stdin.readline().strip().replace(",", "") != str(documents):
         raise running.failed("nothing is removed")
+
+
+def trash(
+    *,
+    keys: Annotated[
+        list[str] | None,
+        key_argument(metavar="KEY...", help="Only these documents.", show_default=False),
+    ] = None,
+    at: DatabaseFile,
+    move_to: Annotated[
+        str | None,
+        Option("The directory of such files. [default: FILE-trash]", metavar="DIR"),
+    ] = None,
+    restore: Annotated[bool, Option("Move the files back.")] = False,
+    dry_run: Annotated[
+        bool, Option("Print what would move, but move nothing.", flags=("--dry-run", "-n"))
+    ] = False,
+    root: Annotated[
+        str | None,
+        Option(
+            "Keys are paths from DIR, and files outside of it stay. [default: .]", metavar="DIR"
+        ),
+    ] = None,
+    form: Form,
+) -> None:
+    """Move the files of documents that were decided to drop aside, or back.
+
+    A file is moved if it is as it was when you decided: others, and documents that are a row or a
+    message in a file, are named and left. Nothing is deleted: when you are sure, delete the
+    directory yourself. A log in it, written before the first file moves, says where each file was;
+    --restore reads it, and never replaces a file. Documents and decisions stay as they are.
+
+    A line has what was done, the file, where it is aside, and why a file was left.
+
+    Example: lshdb trash -d notes.db --dry-run
+
+    Example: lshdb trash -d notes.db --restore notes/old.txt
+    """
+    if restore and root is not None:
+        raise UsageError("--root goes without --restore: the log has full paths")
+    directory = f"{at.db}-trash" if move_to is None else move_to
+    own = set(keys or ())
+    form.check(at.db)
+    with at.open("read") as database:
+        rows = [
+            *(
+                aside.put_back(directory, own, dry_run=dry_run)
+                if restore
+                else aside.move_aside(database.store, directory, root, own, dry_run=dry_run)
+            )
+        ]
+    results.write_results(
+        columns_of(aside.MovedFile),
+        map(astuple, rows),
+        form,
+        shown=("action", "path", "aside", "reason"),
+        noun=("file",),
+        none="no file to move",
+    )
+    done = [one for one in rows if one.action != "left"]
+    would, room = "would have " * dry_run, size(sum(one.size for one in done))
+    if rows:
+        what = "restored" if restore else "moved"
+        message(
+            f"{would}{what} {counted(len(done), 'file')}, {room}; left {len(rows) - len(done):,}"
+        )
+    if done and not restore and not dry_run:
+        message(
+            f"deleting {directory} frees {room}; to move them back: lshdb trash "
+            f"-d {shlex.quote(str(at.db))} --restore"
+        )
 
 
 def review(

@@ -16,7 +16,8 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
     ordering    deduplicating rows of an input, also in another order than the input's
     deciding    what reviewers decide of documents; removes what they decided to drop
     sync        brings documents in line with the files below directories
+    trash       moves files of dropped documents aside, and back
 
-Doors: add, arrivals, batches, deciding, dedup, ordering, parts, queries, reference, sync, workers,
-writing.
+Doors: add, arrivals, batches, deciding, dedup, ordering, parts, queries, reference, sync, trash,
+workers, writing.
 """

@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,6 +37,7 @@ from lshdb.store.lookups import StoredFile
 from lshdb.store.rows import FileState
 from lshdb.store.store import Opened, Store
 
+NO_FILE = "no file of its own: gone, or a row or message in a file"
 _AT_ONCE = 5_000
 """Documents moved or removed in one transaction: other writers wait less than a second."""
 _MANY = 100
@@ -254,19 +256,49 @@ def dropped_files(database: Opened, root: str | None = None) -> list[str]:
     ...     lshdb.remove_decided(db), lshdb.dropped_files(db)
     (['old.txt'], ['old.txt'])
     """
-    store = database.store
+    return [one.path for one in files_of_dropped(database.store, root) if one.status]
+
+
+class DroppedFile(NamedTuple):
+    """The file of a document that is to be dropped.
+
+    Attributes:
+        key: the document's.
+        path: the file's.
+        status: of the file before it was read; None if it is not the file of the decision.
+        reason: why it is not.
+    """
+
+    key: str
+    path: str
+    status: os.stat_result | None
+    reason: str = ""
+
+
+def files_of_dropped(store: Store, root: str | None) -> Iterator[DroppedFile]:
+    """The files of the documents that the decisions mark as `drop`, in the order of keys."""
     if store.settings.shingling.of_sets:
-        return []
+        return
+    dropped: defaultdict[str, set[bytes]] = defaultdict(set)
     with store.reading():
-        dropped = dropped_contents(store)
+        for key, own in dropped_contents(store):
+            dropped[key].add(own)
+        known = [one for key, one in store.known([*dropped]).items() if one.digest in dropped[key]]
+        read = {one.key: one.state for one in store.files_of([one.doc_id for one in known])}
     options = WalkingOptions(root=root)
     reader = reader_of(options, store.settings.shingling, format="text")
-    paths = ((os.path.join(root or "", key), key, digest) for key, digest in sorted(dropped))
-    return [
-        path
-        for path, key, digest in paths
-        if os.path.isfile(path) and digest == _digest_of(reader, path, key)
-    ]
+    for key, digests in sorted(dropped.items()):
+        path = os.path.join(root or "", key)
+        if not os.path.isfile(path):
+            yield DroppedFile(key, path, None, NO_FILE)
+            continue
+        status, stored = os.stat(path), read.get(key)
+        # Options of another run, such as --convert, may have taken the text out of the file.
+        is_same = stored is not None and stored.extracted and stored.mtime_ns
+        is_same = is_same and stored == state_of(status)
+        if stored is None or stored.size == status.st_size:
+            is_same = is_same or _digest_of(reader, path, key) in digests
+        yield DroppedFile(key, path, *((status,) if is_same else (None, "it has changed since")))
 
 
 def _digest_of(reader: Reader, path: str, key: str) -> bytes:

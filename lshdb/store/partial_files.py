@@ -71,7 +71,7 @@ class PartialFile:
         if replace:
             os.replace(self.path, self.target)
         else:
-            _rename(self.path, self.target)
+            rename_new(self.path, self.target)
         if sync and os.name == "posix":  # elsewhere directories cannot be opened, and need not be
             _sync(os.path.dirname(self.target))
 
@@ -129,7 +129,7 @@ def left_over(target: str) -> list[str]:
     ]
 
 
-def _rename(path: str, target: str) -> None:
+def rename_new(path: str, target: str) -> None:
     """Give the file its name, or FileExistsError; another that comes in this moment stays, too."""
     try:
         os.link(path, target)  # the first name is removed later

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
+import random
+import signal
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
-from helpers import Command, database_of
+from helpers import Command, database_of, installed
 
 import lshdb
 
@@ -111,7 +117,7 @@ def test_files_of_dropped_documents_are_listed_and_left_out_of_sync(tmp_path: Pa
     assert set(command.done(*listing).out.split("\0")) == {*left, ""}
     removed = command.done("remove", "--decided").err.splitlines()
     assert removed[0] == "removed 4"
-    assert removed[1].endswith("lshdb decisions -d lsh.db --drop --files -0 | xargs -0 rm --")
+    assert removed[1].endswith("to move them aside: lshdb trash -d lsh.db")
     assert set(command.done(*listing).out.split("\0")) == {*left, ""}
     for options in (["-n"], [], []):
         synced = command.done("sync", "notes", *options)
@@ -145,3 +151,115 @@ def test_what_was_decided_is_in_the_list_of_keys_to_drop(command: Command) -> No
     assert command("clusters", "--drop-list", "--all", "--json").records == [
         {"key": key} for key in others
     ]
+
+
+def files_below(directory: Path) -> dict[str, str]:
+    """The texts of all files but logs, by their paths."""
+    found = (path for path in directory.rglob("*.txt") if path.is_file())
+    return {str(path.relative_to(directory)): path.read_text() for path in found}
+
+
+def test_trash_moves_unchanged_files_aside_and_back(command: Command) -> None:
+    names = ["a.txt", "sub/b.txt", "c.txt", "same size.txt", "gone.txt", "link.txt", "linked.txt"]
+    for name in names:
+        command.write(f"notes/{name}", f"a text of its own: {name}")
+    command.path("notes/link.txt").unlink()
+    command.path("notes/link.txt").symlink_to("a.txt")
+    outside = command.path("../outside.txt").resolve()
+    outside.write_text("a text elsewhere")
+    command.write("in.mbox", "From ann\nSubject: x\n\na message\n")
+    command.done("add", "notes", "notes/link.txt", outside, "in.mbox")
+    stored = command.keys()
+    keys = [key for key in stored if key.startswith(("notes", "/", "in.mbox"))]
+    assert len(keys) == 9
+    command.done("decide", "drop", "a", *keys)
+    command.write("notes/c.txt", "a text that grew")
+    command.write("notes/same size.txt", "A text of its own: same size.txt")
+    command.path("notes/gone.txt").unlink()
+    os.link(command.path("notes/linked.txt"), outside.with_name("hard link"))
+    before = files_below(command.directory)
+    planned = command.done("trash", "-n", "--json").records
+    assert files_below(command.directory) == before
+    assert not command.path("lsh.db-trash").exists()
+    done = command.done("trash", "--json")
+    assert done.records == planned
+    size = sum(len(before[f"notes/{name}"]) for name in ("a.txt", "sub/b.txt"))
+    assert f"moved 3 files, {size} bytes; left 7\ndeleting lsh.db-trash frees" in done.err
+    why = {row["path"]: row["reason"] for row in done.records if row["action"] == "left"}
+    no_file, changed = (
+        "no file of its own: gone, or a row or message in a file",
+        "it has changed since",
+    )
+    assert why == {
+        "a": no_file,
+        "in.mbox#1": no_file,
+        "notes/gone.txt": no_file,
+        "notes/c.txt": changed,
+        "notes/same size.txt": changed,
+        "notes/link.txt": "a symbolic link",
+        str(outside): f"not below {command.directory}: --root DIR takes the files below DIR",
+    }
+    aside = command.path("lsh.db-trash/1")
+    assert files_below(aside) == {
+        name: before[name] for name in ("notes/a.txt", "notes/sub/b.txt", "notes/linked.txt")
+    }
+    assert command.done("sync", ".", "--yes").err.startswith(
+        "added 0, updated 2, moved 0, removed 5"
+    )
+    # A second run names no file that is aside already.
+    assert {row["action"] for row in command.done("trash", "--json").records} == {"left"}
+    assert command.fails("trash", "nobody").startswith("'nobody' is not decided to be dropped")
+    assert command.fails("trash", "--restore", "c").startswith("no file of 'c' was moved")
+    assert "has other files" in command.fails("trash", "--move-to", "notes", status=2)
+    # One comes back over no other file, and one whose move was interrupted has both names.
+    command.write("notes/a.txt", "in its place")
+    command.path("notes/sub").mkdir(exist_ok=True)
+    os.link(aside / "notes/sub/b.txt", command.path("notes/sub/b.txt"))
+    done = command.done("trash", "--restore", "--json")
+    assert {Path(row["path"]).name: (row["action"], row["reason"]) for row in done.records} == {
+        "a.txt": ("left", "file exists"),
+        "b.txt": ("restored", None),
+        "linked.txt": ("restored", None),
+    }
+    command.path("notes/a.txt").unlink()
+    command.done("trash", "--restore", "notes/a.txt", "--quiet")
+    assert files_below(command.directory) == before
+    assert not aside.exists()
+    assert command.done("trash", "--restore").err == "no file to move\n"
+
+
+def test_an_interrupted_trash_loses_no_file(command: Command) -> None:
+    rng = random.Random(2)
+    for number in range(300):
+        command.write(f"notes/{number % 7}/{number}.txt", f"text {number}")
+    command.done("add", "notes")
+    stored = command.keys()
+    command.done("decide", "drop", *(key for key in stored if key.startswith("notes")))
+    before = files_below(command.directory)
+    for _ in range(3):
+        process = subprocess.Popen([installed(), "trash", "-q"], cwd=command.directory)
+        while not command.path("lsh.db-trash").exists() and process.poll() is None:
+            time.sleep(0.001)
+        time.sleep(rng.uniform(0, 0.02))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        logs = command.directory.glob("lsh.db-trash/*.jsonl")
+        lines = [json.loads(line) for log in logs for line in log.read_text().splitlines()]
+        named = {line["to"] for line in lines}
+        assert {f"{path}" for path in files_below(command.path("lsh.db-trash"))} <= named
+    command.done("trash", "--restore")
+    assert files_below(command.directory) == before
+
+
+def test_trash_believes_no_log_that_leads_elsewhere(command: Command) -> None:
+    command.write("notes/a.txt", "a text")
+    command.write("mine.txt", "keep me")
+    command.done("add", "notes")
+    command.done("decide", "drop", "notes/a.txt")
+    command.done("trash")
+    log = command.path("lsh.db-trash/1.jsonl")
+    log.write_text(log.read_text().replace("1/notes/a.txt", "../mine.txt"))
+    assert "not below" in command.done("trash", "--restore").out
+    assert command.path("mine.txt").exists()
+    log.write_text("[]")
+    assert command.fails("trash", "--restore").endswith("1.jsonl is not a log of lshdb trash")

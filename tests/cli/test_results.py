@@ -172,6 +172,7 @@ OTHERS = {
     "review",
     "decide",
     "remove",
+    "trash",
     "dedup",
     "restore",
     "reindex",
