@@ -163,6 +163,8 @@ class CopiedPassage:
         score: of a reworded passage, and of one that is copied within it: the weighted similarity
             of the two windows that are most alike (see lshdb.search.reworded); also its
             `similarity`.
+        file, stored_file: of folders, the keys of the files that it is in, where all of these
+            places are; else None.
     """
 
     start: int
@@ -178,6 +180,8 @@ class CopiedPassage:
     text: str
     kind: str = "copied"
     score: float | None = None
+    file: str | None = None
+    stored_file: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

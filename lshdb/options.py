@@ -481,13 +481,30 @@ class QueryManyOptions(RankingOptions):
     progress: OnProgress = False
 
 
-class JoinOptions(SimilarOptions):
+class FolderOptions(Options):
+    """Whether the files of a folder are one document."""
+
+    group_by: Annotated[
+        str | None,
+        Option(
+            "Each folder (in DIR) is one document.",
+            metavar="folder|DIR",
+        ),
+    ] = None
+
+
+class JoinOptions(FolderOptions, SimilarOptions):
     """Which pairs of documents are compared."""
 
     key: StoredKey = None
     ignore_decisions: Annotated[
         bool, Option("Ignore decisions: see lshdb decide.", flags=("--ignore-decisions", "--all"))
     ] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.group_by is not None and self.fields:
+            raise UsageError("a folder has no fields: give one of group_by and fields")
 
 
 class PairsOptions(WeightedOptions, JoinOptions):
@@ -581,7 +598,7 @@ class CopiedOptions(CommonOptions):
     ] = ()
 
 
-class PassagePairsOptions(WeightedOptions, CopiedOptions):
+class PassagePairsOptions(WeightedOptions, FolderOptions, CopiedOptions):
     """Options of `Database.passage_pairs`."""
 
     reworded: Annotated[bool, Option("Passages that share rare words, in whatever order.")] = False
@@ -609,6 +626,8 @@ class PassagesOptions(PassagePairsOptions):
         super().__post_init__()
         if (self.text is None) == (self.key is None):
             raise UsageError("give either a text or a key")
+        if self.group_by is not None:
+            raise UsageError("group_by is for all pairs")
 
 
 # a repository

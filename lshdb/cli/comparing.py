@@ -231,7 +231,7 @@ def passages(
     ] = False,
     each: Annotated[
         bool,
-        Option("With --all, print each passage instead of a line a pair.", flags=("--passages",)),
+        Option("With --all, print a line a passage.", flags=("--passages",)),
     ] = False,
     asked: PassagePairsOptions,
     base: Base = None,
@@ -265,10 +265,12 @@ def passages(
         raise UsageError("give one of FILE, -, --key KEY and --all")
     if each and not everything:
         raise UsageError("--passages is for --all; one text has a line a passage")
+    if asked.group_by is not None and not everything:
+        raise UsageError("--group-by is for --all")
     if file not in (None, STDOUT) and not os.path.isfile(str(file)):
         raise InputError(f"{file}: no such file; a stored document goes with --key KEY")
     failures = documents.Failures()
-    with at.reading(form) as database:
+    with at.reading(form, temporary=asked.group_by is not None) as database:
         texts = tuple(str(documents.content_of_file(database, name)) for name in base or ())
         asked = replace(asked, base=texts, progress=messages.shows_progress())
         shown: tuple[str, ...] = ("passage_words", "line", "stored_line", "text")
@@ -280,7 +282,8 @@ def passages(
             noted = pairs.common
             if each or asked.reworded:
                 columns, rows = pairs.columns, islice(pairs.rows(), asked.top)
-                shown = ("words", "a", "b", *shown)
+                of = ("a", "b") if asked.group_by is None else ("file", "stored_file")
+                shown = ("words", *of, *shown)
             else:
                 columns, rows, noun = PAIR_TOTALS, pairs.totals(), "pair"
                 shown = ("a_coverage", "b_coverage", "words", "a", "b")

@@ -147,13 +147,14 @@ class DatabaseFile(Options):
         """Whether the user named a database, or the default one exists."""
         return self.db != parameters.DATABASE or self.db.exists()
 
-    def reading(self, form: Form | None = None) -> Database:
+    def reading(self, form: Form | None = None, *, temporary: bool = False) -> Database:
         """Open the database to read it, and give results in this form.
 
-        Ctrl-C then ends the process at once, unless there is a file to clean up.
+        Ctrl-C then ends the process at once, unless there is a file to clean up, which may be a
+        temporary one.
         """
         if form is not None:
             form.check(self.db)
-            if form.output is None:
+            if form.output is None and not temporary:
                 running.end_on_interrupt()
         return self.open("read")

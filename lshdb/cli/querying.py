@@ -251,7 +251,7 @@ def pairs(
             count = database.store_pairs(asked)
             messages.message(f"{at.db}: table similar_pairs: {counted(count, 'pair')}")
         return
-    with at.reading(form) as database:
+    with at.reading(form, temporary=asked.group_by is not None) as database:
         minimum = _minimum(database, asked.threshold)
         found = database.pairs(asked)
         results.write_results(
@@ -289,7 +289,7 @@ def clusters(
         raise UsageError("--null is for --drop-list as text")
     if drop_list and asked.fields:
         raise UsageError("give one of --drop-list and --fields")
-    with at.reading(form) as database:
+    with at.reading(form, temporary=asked.group_by is not None) as database:
         minimum = _minimum(database, asked.threshold)
         found = database.clusters(asked)
         if drop_list:

@@ -13,12 +13,13 @@ as escapes, a file has them as they are.
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, cycle, islice
 from operator import itemgetter
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from orjson import Fragment
 
@@ -30,14 +31,19 @@ from lshdb.sources.json_rows import in_ascii
 from lshdb.sources.paths import escaped
 from lshdb.sources.sinks import Columns, Target, several_types
 
-if TYPE_CHECKING:
-    from rich.text import Text
-
 Cell = str | int | float | bytes | None
 _NESTED = (list, tuple, dict)
 _TABLE_ROWS = 1_000
 _LONGEST_CELL = 100
 """Characters of a text that a table shows, half of them from its end."""
+_SHORT = 12
+"""Width of a text that never moves to another line."""
+_GAP = 2
+"""Width between two columns."""
+_PART = re.compile(r"[^\s/]*[\s/]*")
+"""A word, or a part of a path, with what is behind it."""
+_WORD = re.compile(r"[^\W_]*[\W_]*")
+"""A part of a part that is too long."""
 
 
 def fields_of(columns: Columns) -> list[str]:
@@ -245,27 +251,59 @@ def print_names(names: Iterable[str], *, null: bool) -> None:
 
 
 def _draw(names: Sequence[str], rows: Iterable[Sequence[Any]], headed: bool) -> None:
-    """Print a table that fits the screen: numbers on one line, texts on as many as needed."""
+    """Print a table that fits the screen.
+
+    If it would be too wide, the long texts of a row are below each other, in one column. There a
+    text goes on in the next line between two words.
+    """
     from rich.box import SIMPLE_HEAD
+    from rich.cells import cell_len
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    console = Console(highlight=False)
+    heads = [*map(escaped, names)]
+    cells = [[*map(_cell, row)] for row in rows]
+    lines = [heads, *([text for text, _ in row] for row in cells)]
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    long: list[int] = []
+    if sum(widths) + _GAP * len(widths) > console.width:
+        numbers = {at for row in cells for at, (_, is_number) in enumerate(row) if is_number}
+        long = [at for at, width in enumerate(widths) if width > _SHORT and at not in numbers]
+    short = [at for at in range(len(heads)) if at not in long]
+    free = console.width - sum(widths[at] for at in short) - _GAP * (len(short) + 1)
     drawn = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_header=headed)
-    for name in names:
-        drawn.add_column(Text(escaped(name), no_wrap=True))
-    for row in rows:
-        drawn.add_row(*map(_cell, row))
-    Console(highlight=False).print(drawn)
+    for head in [
+        *(heads[at] for at in short),
+        *([" / ".join(heads[at] for at in long)][: len(long)]),
+    ]:
+        drawn.add_column(Text(head))
+    for row in cells:
+        line = [Text(text, justify="right" if is_number else None) for text, is_number in row]
+        below = "\n".join(_wrapped(row[at][0], free) for at in long)
+        drawn.add_row(*(line[at] for at in short), *[Text(below, overflow="fold")][: len(long)])
+    console.print(drawn)
 
 
-def _cell(cell: object) -> Text:
-    from rich.text import Text
+def _wrapped(text: str, width: int) -> str:
+    """A text in lines that end between two words, unless a word alone is wider than one."""
+    from rich.cells import cell_len
 
+    lines = [""]
+    for part in _PART.findall(text):
+        for word in [part] if cell_len(part.rstrip()) <= width else _WORD.findall(part):
+            if cell_len(lines[-1] + word.rstrip()) > width and lines[-1]:
+                lines.append("")
+            lines[-1] += word
+    return "\n".join(lines)
+
+
+def _cell(cell: object) -> tuple[str, bool]:
+    """The text of a value, shortened, and whether it is a number."""
     text = escaped(plain(cell))
-    if not isinstance(cell, str | tuple):
-        return Text(text, justify="right", no_wrap=True)
-    return Text(shortened(text, _LONGEST_CELL), overflow="fold")
+    is_text = isinstance(cell, str | tuple)
+    return shortened(text, _LONGEST_CELL) if is_text else text, not is_text
 
 
 def plain(cell: Any) -> str:

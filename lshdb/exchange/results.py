@@ -27,7 +27,13 @@ from lshdb.exchange.templates import html_table
 from lshdb.formatting import listed
 from lshdb.json_text import dumps
 from lshdb.model import Cluster, CommonPassage, CopiedPassage, DroppedRow, Match, Pair, PassagePair
-from lshdb.options import ClustersOptions, PairsOptions, PassagePairsOptions, QueryManyOptions
+from lshdb.options import (
+    ClustersOptions,
+    FolderOptions,
+    PairsOptions,
+    PassagePairsOptions,
+    QueryManyOptions,
+)
 from lshdb.progress import shown
 from lshdb.sources.sinks import Columns
 
@@ -298,12 +304,23 @@ def _first_rows(
     return html_table(names, rows[:_SHOWN], len(rows) if len(rows) <= _SHOWN else None)
 
 
+def _finding(
+    find: Callable[..., Iterator[T]], store: Store, options: FolderOptions, *others: Any
+) -> Callable[[], Iterator[T]]:
+    """A search of a file, or of its folders if they are asked for."""
+    if options.group_by is None:
+        return partial(find, store, options, *others)
+    from lshdb.ingest.folders import in_folders
+
+    return partial(in_folders, find, store, options, *others)
+
+
 def pair_results(store: Store, options: PairsOptions) -> Results[Pair]:
     """The results of `Database.pairs`."""
     from lshdb.search.pairs import all_pairs, pair_blocks
 
     def rows() -> Iterator[Sequence[Any]]:
-        for block in pair_blocks(store, options):
+        for block in _finding(pair_blocks, store, options)():
             if not options.fields:
                 yield from block
                 continue
@@ -311,13 +328,13 @@ def pair_results(store: Store, options: PairsOptions) -> Results[Pair]:
                 yield *row, *a.values(), *b.values()
 
     columns = with_fields({**PAIR, **WEIGHTED}, options.fields, "a.", "b.")
-    return Results("pairs", columns, partial(all_pairs, store, options), rows)
+    return Results("pairs", columns, _finding(all_pairs, store, options), rows)
 
 
 def store_pairs(store: Store, options: PairsOptions) -> int:
     """Write all pairs to a table; see Database.store_pairs."""
-    if options.fields:
-        raise UsageError("the table has no fields of metadata: join documents on key")
+    if options.fields or options.group_by is not None:
+        raise UsageError("the table is of documents, without fields of metadata: join them on key")
     minimum = store.settings.threshold if options.threshold is None else options.threshold
     with store.writing():
         rows = (row[: len(PAIR)] for row in pair_results(store, options).rows())
@@ -334,7 +351,7 @@ def cluster_results(store: Store, options: ClustersOptions) -> Results[Cluster]:
         raise UsageError("signatures made elsewhere have no lengths: keep first or last")
     threshold = settings.threshold if options.threshold is None else options.threshold
     names = ["cluster", "documents", "keep", "others", "lowest", "mean", "below"]
-    find = partial(all_clusters, store, options)
+    find = _finding(all_clusters, store, options)
 
     def rows() -> Iterator[Sequence[Any]]:
         return member_rows(find(), threshold)
@@ -378,7 +395,7 @@ def passage_results(store: Store, options: PassagePairsOptions) -> PassageResult
             return found  # they are in order
         return sorted(found, key=lambda row: max(row[3:5]), reverse=True)
 
-    find = partial(passage_pairs, store, options, noted, in_processes)
+    find = _finding(passage_pairs, store, options, noted, in_processes)
 
     def rows() -> Iterator[Sequence[Any]]:
         for pair in find():

@@ -28,6 +28,7 @@ from lshdb.shingling import positions, shingles
 from lshdb.shingling.arrays import IntArray, expand_ranges, offsets_of
 from lshdb.shingling.hashing import Hashes, secret_seed, selection
 from lshdb.shingling.shingling import Shingling
+from lshdb.shingling.tokens import FILES
 from lshdb.shingling.winnowing import fingerprints_at, windows
 from lshdb.sketching.settings import Settings
 from lshdb.store.lookups import StoreReader
@@ -148,6 +149,11 @@ class Counting:
             total = offsets_of(np.cumsum(windows_at) > 0)
             whole &= total[np.minimum(np.arange(len(out)) + run, len(out))] == total[:-1]
         first = np.flatnonzero(whole)
+        if any(FILES in text for text in texts):
+            document = np.searchsorted(offsets, first, side="right") - 1
+            spans = units.starts[first], units.stops[first + (run - 1)]
+            begins, ends = positions.line_numbers(texts, document, *spans, FILES)
+            first = first[begins == ends]
         leads = np.ones(len(first), dtype=np.bool_)
         if self.shared is not None or len(self.hot):
             fingerprints = fingerprints_at(units, self.shingling.kind, run, self.seed)[first]

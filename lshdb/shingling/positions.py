@@ -102,7 +102,7 @@ def _cut_characters(texts: list[str]) -> Units:
 
 
 def line_numbers(
-    texts: Sequence[str], documents: Offsets, starts: Offsets, ends: Offsets
+    texts: Sequence[str], documents: Offsets, starts: Offsets, ends: Offsets, end: str = "\n"
 ) -> tuple[Offsets, Offsets]:
     """The first and last lines of stretches of n texts, from 1.
 
@@ -111,11 +111,12 @@ def line_numbers(
         documents: int64[m], the place of the text of each stretch.
         starts: int64[m], the first character of each.
         ends: int64[m], the last + 1.
+        end: the character that ends a line.
 
     Returns:
         int64[m] both.
     """
-    feeds = np.flatnonzero(folding.code_points("\n".join(["", *texts])) == ord("\n"))
+    feeds = np.flatnonzero(folding.code_points(end.join(["", *texts])) == ord(end))
     lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
     begins = arrays.offsets_of(lengths + 1)
     before, begins = np.searchsorted(feeds, begins)[documents], begins[documents]

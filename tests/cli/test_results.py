@@ -34,7 +34,7 @@ MATCH = f"{FOUND}, identical flag, {WEIGHTED}"
 PASSAGE = (
     "start int, end int, line int, end_line int, stored_start int, stored_end int, "
     "stored_line int, stored_end_line int, passage_words int, similarity real, text text, "
-    "kind text, score real"
+    "kind text, score real, file text, stored_file text"
 )
 COMMANDS = {
     "pairs": ("pairs", PAIR, "similarity exact a b"),

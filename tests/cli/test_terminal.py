@@ -61,19 +61,19 @@ def test_a_document_may_be_typed(command: Command) -> None:
 
 
 @pytest.mark.parametrize("columns", [60, 100])
-def test_a_table_fits_the_screen_and_has_long_keys_whole(command: Command, columns: int) -> None:
+def test_a_table_fits_the_screen_and_breaks_no_word(command: Command, columns: int) -> None:
     shown, _ = command.on_terminal("pairs", columns=columns)
     heading, _, *rows = lines(shown)
-    assert heading.split() == ["similarity", "exact", "a", "b"]
+    assert heading.split() == ["similarity", "exact", "a", "/", "b"]
     assert len([row for row in rows if "identical" in row]) == 10
     assert max(map(cell_len, rows)) <= columns
-    # A key goes on in the next line, below its beginning.
-    start = heading.index(" b ") + 1
-    first = heading.index(" a ") + 1
-    halves = "".join(row[first:start] for row in rows), "".join(row[start:] for row in rows)
-    a, b = ("".join(half.split()) for half in halves)
-    assert a.startswith(f"{LONG}0.txt{LONG}0.txt")
-    assert b.startswith(f"{LONG}1.txt{LONG}2.txt")
+    # Keys go on in the next line, below their beginnings.
+    start = heading.index(" a / b") + 1
+    parts = [row[start:].strip() for row in rows]
+    assert "".join(parts).startswith(f"{LONG}0.txt{LONG}1.txt{LONG}0.txt")
+    assert {part[-1] for part in parts if part.startswith(LONG[:9])} <= {*"/t"}
+    wide, _ = command.on_terminal("pairs", "--where", "key LIKE 'arch%'", columns=140)
+    assert f"  {LONG}0.txt  {LONG}1.txt " in wide
     piped = command.done("pairs").lines
     assert piped[0].split("\t")[2:] == [f"{LONG}0.txt", f"{LONG}1.txt"], "whole in a pipe"
 

@@ -127,7 +127,8 @@ def test_a_line_ends_with_each_line_feed(cases: list[tuple[str, int, int]]) -> N
     starts = [a % len(text) for text, a, _ in cases]
     ends = [a + 1 + b % (len(text) - a) for a, (text, _, b) in zip(starts, cases, strict=True)]
     columns = [np.array(one, dtype=np.int64) for one in (range(len(cases)), starts, ends)]
-    first, last = line_numbers(texts, *(one[::-1] for one in columns))
+    documents, starts_at, ends_at = (one[::-1] for one in columns)
+    first, last = line_numbers(texts, documents, starts_at, ends_at)
     expected = [
         (text[:a].count("\n") + 1, text[: b - 1].count("\n") + 1)
         for text, a, b in zip(texts, starts, ends, strict=True)

@@ -1,0 +1,157 @@
+"""The files of a folder as one document, such as a submission of several files.
+
+They stand one behind the other in a temporary file, which is searched like any other. So a folder
+counts once in weights by rarity, shares are of all of its words, and similarity is that of all of
+its shingles; nothing is found within a folder, and no passage goes on from one file to the next.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from os.path import commonprefix
+from random import SystemRandom
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from lshdb.errors import UsageError
+from lshdb.ingest.add import add_documents
+from lshdb.ingest.reference import temporary_store
+from lshdb.model import CopiedPassage, Document, PassagePair
+from lshdb.options import AddManyOptions, ConditionOptions
+from lshdb.search.query import snapshot
+from lshdb.shingling.tokens import FILES
+from lshdb.sources.paths import key_of
+from lshdb.store.store import Store
+
+_T = TypeVar("_T")
+
+
+class File(NamedTuple):
+    """A file in the text of its folder: where it starts, how many lines end before it, its key."""
+
+    start: int
+    lines: int
+    key: str
+
+
+@dataclass(frozen=True)
+class Folders:
+    """A file whose documents are folders, or the file that was given.
+
+    Attributes:
+        store: the file.
+        files: of each folder, by its key, in the order of its text.
+        names: what each folder is called, if its key says nothing.
+    """
+
+    store: Store
+    files: dict[str, list[File]] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+
+    def file_at(self, folder: str, index: int) -> File:
+        """The file that has a character of a folder's text."""
+        return next(one for one in reversed(self.files[folder]) if one.start <= index)
+
+    def located(self, pair: PassagePair) -> PassagePair:
+        """The pair with the places of its passages in files."""
+        if not self.files:
+            return pair
+        return replace(pair, passages=tuple(self._located(one, pair) for one in pair.passages))
+
+    def _located(self, one: CopiedPassage, pair: PassagePair) -> CopiedPassage:
+        a, b = self.file_at(pair.a, one.start), self.file_at(pair.b, one.stored_start)
+        return replace(
+            one,
+            start=one.start - a.start,
+            end=one.end - a.start,
+            line=one.line - a.lines,
+            end_line=one.end_line - a.lines,
+            stored_start=one.stored_start - b.start,
+            stored_end=one.stored_end - b.start,
+            stored_line=one.stored_line - b.lines,
+            stored_end_line=one.stored_end_line - b.lines,
+            file=a.key,
+            stored_file=b.key,
+        )
+
+
+@contextmanager
+def folders(store: Store, options: Any, *, anonymous: bool = False) -> Iterator[Folders]:
+    """The folders of a file's documents in a temporary one; without group_by the file itself.
+
+    Args:
+        store: the file.
+        options: FolderOptions; the condition of ConditionOptions chooses documents.
+        anonymous: whether keys say nothing: submission-1 and so on, in a random order. Documents
+            are then renamed even if they are not grouped.
+
+    Raises:
+        UsageError: the file holds no texts, or none below the directory.
+    """
+    if options.group_by is None and not anonymous:
+        yield Folders(store)
+        return
+    settings = store.settings
+    if not settings.content or settings.shingling.of_sets or settings.shingling.foreign:
+        raise UsageError("folders are made of texts, and this database keeps none")
+    where = getattr(options, "where", None)
+    with snapshot(store, where, getattr(options, "parameters", ())) as (reader, condition):
+        ids: dict[str, int] = {}
+        for doc_ids, keys in reader.all_keys():
+            chosen = [True] * len(keys) if condition is None else condition.matching(doc_ids)
+            every = zip(doc_ids.tolist(), keys, chosen, strict=True)
+            ids.update((key, doc_id) for doc_id, key, wanted in every if wanted)
+        groups = _groups(list(ids), options.group_by)
+        names = list(groups)
+        if anonymous:
+            SystemRandom().shuffle(names)
+        with temporary_store(settings, store.limits) as made:
+            found = Folders(made)
+
+            def documents() -> Iterator[Document]:
+                for number, name in enumerate(names, 1):
+                    key = f"submission-{number}" if anonymous else name
+                    own = sorted((ids[file], file) for file in groups[name])
+                    contents = reader.contents(np.array([doc_id for doc_id, _ in own]))
+                    texts = dict(zip((file for _, file in own), contents, strict=True))
+                    found.names[key], found.files[key] = name, []
+                    start = lines = 0
+                    for count, file in enumerate(sorted(texts), 1):
+                        shown = f"{key}/{count}" if anonymous else file
+                        found.files[key].append(File(start, lines, shown))
+                        start += len(texts[file]) + len(FILES)
+                        lines += texts[file].count("\n")
+                    yield Document(key, FILES.join(texts[file] for file in sorted(texts)))
+
+            add_documents(made, documents(), AddManyOptions())
+            yield found
+
+
+def _groups(keys: list[str], group_by: str | None) -> dict[str, list[str]]:
+    """The keys of each folder, or of each document that is in none."""
+    root = commonprefix(keys)  # noqa: RUF071  # whole directories are cut from it
+    root = root[: root.rfind("/") + 1]
+    if group_by not in (None, "folder"):
+        root = key_of(str(group_by))
+        root = root and f"{root.rstrip('/')}/"
+        if not any(key.startswith(root) for key in keys):
+            raise UsageError(f"no document is in {group_by}: give a directory that was added")
+    found = defaultdict(list)
+    for key in keys:
+        below = key.startswith(root) and group_by is not None
+        name = root + key.removeprefix(root).partition("/")[0] if below else key
+        found[name].append(key)
+    return found
+
+
+def in_folders(
+    find: Callable[..., Iterator[_T]], store: Store, options: Any, *others: Any
+) -> Iterator[_T]:
+    """What a search finds among the folders of a file."""
+    with folders(store, options) as found:
+        if isinstance(options, ConditionOptions):
+            options = replace(options, where=None, parameters=())
+        for one in find(found.store, options, *others):
+            yield found.located(one) if isinstance(one, PassagePair) else one  # type: ignore[misc]
