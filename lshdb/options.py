@@ -370,6 +370,28 @@ class AddFilesOptions(AddManyOptions, ReadingOptions, WalkingOptions):
     on_failure: OnFailure = None
 
 
+class ArrivalOptions(Options):
+    """Options of `Service.add`."""
+
+    key: Annotated[str, argument("The document's key.")] = field(kw_only=False)
+    content: Annotated["Content", argument("The document.")] = field(kw_only=False)
+    metadata: Annotated[Mapping[str, object] | None, argument("Its other fields.")] = field(
+        default=None, kw_only=False
+    )
+    find: Annotated[
+        int,
+        Option(
+            "Maximum number of similar documents in the answer.",
+            min=0,
+            max=1_000,
+            of_command=False,
+        ),
+    ] = 5
+    skip_similar: Annotated[
+        bool, argument("Whether it is left out if a stored document is similar.")
+    ] = False
+
+
 class ColumnOptions(Options):
     """The columns of a table whose rows are documents."""
 

@@ -9,7 +9,7 @@ import asyncio
 import os
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -19,14 +19,13 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from lshdb.database import Database
-from lshdb.errors import Cut, UsageError, warn_of_limit
-from lshdb.groups import Option, check_value
+from lshdb.errors import Busy, Cut, UsageError, warn_of_limit
+from lshdb.groups import Option, check_value, takes
 from lshdb.ingest.arrivals import Arrival, take
 from lshdb.ingest.batches import batch_of
 from lshdb.model import Arrived, Document
 from lshdb.opening import open_database
-from lshdb.options import QueryOptions
-from lshdb.shingling.shingling import Content
+from lshdb.options import ArrivalOptions, QueryOptions
 
 if TYPE_CHECKING:
     from lshdb.exchange.results import Matches
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _GATHERED = 128
 """Maximum number of calls that one transaction takes: those that wait behind it wait for it."""
-_FEW = Option("", min=0, max=1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +75,15 @@ class Service:
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._reads, self._writes = _Calls(), _Calls()
-        threads: list[tuple[threading.Thread, _Calls]] = []
-        self._end = weakref.finalize(self, _end, self._process, threads)
+        self._threads: list[tuple[threading.Thread, _Calls]] = []
+        self._end = weakref.finalize(self, _end, self._process, self._threads)
         try:
             opened = partial(open_database, path, **settings)
-            self._made_for = _begin(opened, self._writes, _GATHERED, threads)
+            self._made_for = _begin(opened, self._writes, _GATHERED, self._threads)
             kept = {name: settings[name] for name in ("timeout", "limits") if name in settings}
             opened = partial(open_database, path, **kept, mode="read")
             for _ in range(readers):
-                _begin(opened, self._reads, 1, threads)
+                _begin(opened, self._reads, 1, self._threads)
         except BaseException:
             self._end()
             raise
@@ -103,53 +101,33 @@ class Service:
             with self._lock:
                 self._end()
 
-    def add(
-        self,
-        key: str,
-        content: Content,
-        metadata: Mapping[str, object] | None = None,
-        *,
-        find: int = 5,
-        skip_similar: bool = False,
-    ) -> Arrived:
+    @takes(ArrivalOptions)
+    def add(self, options: ArrivalOptions) -> Arrived:
         """Answer what is similar to a document, and add it, in one step.
 
         Nothing is added between the question and the addition: of equal documents that come at
         the same moment, one is first, and the others' matches name it.
 
-        Args:
-            key: as for Database.add, as are content and metadata.
-            content: the document.
-            metadata: its other fields.
-            find: maximum number of similar documents to answer with, up to 1,000.
-            skip_similar: whether it is left out if a stored document is similar.
-
         Raises:
             ContentError: the database cannot take it.
         """
-        arrival = self._arrival(key, content, metadata, find, skip_similar)
-        return _warned(self._call(self._writes, arrival).result())
+        return _warned(self._call(self._writes, self._arrival(options)).result())
 
-    async def add_async(
-        self,
-        key: str,
-        content: Content,
-        metadata: Mapping[str, object] | None = None,
-        *,
-        find: int = 5,
-        skip_similar: bool = False,
-    ) -> Arrived:
-        """The same as `add`, for asyncio."""
-        arrival = self._arrival(key, content, metadata, find, skip_similar)
-        return _warned(await asyncio.wrap_future(self._call(self._writes, arrival)))
+    @takes(ArrivalOptions)
+    async def add_async(self, options: ArrivalOptions) -> Arrived:
+        """The same as `add`, for asyncio; a task that is cancelled may still add the document."""
+        future = self._call(self._writes, self._arrival(options))
+        return _warned(await asyncio.wrap_future(future))
 
-    def query(self, content: Content, **options: Any) -> "Matches":
+    @takes(QueryOptions)
+    def query(self, options: QueryOptions) -> "Matches":
         """The stored documents similar to one, as Database.query."""
-        return self.read(_query(content, options))
+        return self.read(lambda database: database.query(options))
 
-    async def query_async(self, content: Content, **options: Any) -> "Matches":
+    @takes(QueryOptions)
+    async def query_async(self, options: QueryOptions) -> "Matches":
         """The same as `query`, for asyncio."""
-        return await self.read_async(_query(content, options))
+        return await self.read_async(lambda database: database.query(options))
 
     def read(self, use: Callable[[Database], _T]) -> _T:
         """What a function returns of the database, which it only reads.
@@ -183,17 +161,9 @@ class Service:
         result: _T = await asyncio.wrap_future(self._call(self._writes, use))
         return result
 
-    def _arrival(
-        self,
-        key: str,
-        content: Content,
-        metadata: Mapping[str, object] | None,
-        find: int,
-        skip_similar: bool,
-    ) -> Arrival:
-        check_value("find", find, int, _FEW)
-        batch = batch_of(Document(key, content, metadata), *self._made_for)
-        return Arrival(batch, find, skip_similar)
+    def _arrival(self, options: ArrivalOptions) -> Arrival:
+        document = Document(options.key, options.content, options.metadata)
+        return Arrival(batch_of(document, *self._made_for), options.find, options.skip_similar)
 
     def _call(self, calls: _Calls, what: Arrival | Callable[[Database], Any]) -> "Future[Any]":
         if os.getpid() != self._process:
@@ -201,17 +171,15 @@ class Service:
                 f"{self.path} was open as a service when this process was forked: open the service "
                 "after the fork, in each process"
             )
+        if threading.current_thread() in (thread for thread, _ in self._threads):
+            # It would wait for itself.
+            raise UsageError("a function of read or write uses the Database that it is given")
         call = _Call(Future(), what)
         with self._lock:
             if not self._end.alive:
                 raise UsageError(f"{self.path} is closed: open another service")
             calls.put(call)
         return call.result
-
-
-def _query(content: Content, options: Mapping[str, Any]) -> Callable[[Database], "Matches"]:
-    asked = QueryOptions(content, **options)
-    return lambda database: database.query(asked)
 
 
 def _warned(answer: tuple[Arrived, Sequence[Cut]]) -> Arrived:
@@ -231,9 +199,8 @@ def _begin(opened: Callable[[], Database], calls: _Calls, most: int, threads: li
     # A daemon, as the interpreter waits for other threads before it runs what ends this one.
     thread = threading.Thread(target=_work, args=(opened, calls, most, ready), daemon=True)
     thread.start()
-    settings = ready.result()
     threads.append((thread, calls))
-    return settings
+    return ready.result()
 
 
 def _end(process: int, threads: list[tuple[threading.Thread, _Calls]]) -> None:
@@ -259,10 +226,12 @@ def _work(opened: Callable[[], Database], calls: _Calls, most: int, ready: "Futu
         ready.set_result((database.settings, database.store.limits))
         while some := _gathered(calls, most):
             for are_arrivals, group in groupby(some, lambda call: isinstance(call.what, Arrival)):
+                # A call that was cancelled before is left out.
+                calling = [one for one in group if one.result.set_running_or_notify_cancel()]
                 if are_arrivals:
-                    _answer([*group], partial(take, database.store))
+                    _answer(calling, partial(take, database.store))
                 else:
-                    for call in group:
+                    for call in calling:
                         _answer([call], lambda uses: [use(database) for use in uses])
             some.clear()  # texts and results may be large
 
@@ -284,11 +253,15 @@ def _gathered(calls: _Calls, most: int) -> list[_Call]:
 
 
 def _answer(calls: Sequence[_Call], do: Callable[[list[Any]], Sequence[object]]) -> None:
-    """Do what some calls ask for, all or nothing, and give each its result or the error."""
-    calls = [call for call in calls if call.result.set_running_or_notify_cancel()]
+    """Do what some calls ask for, and give each its result or its error."""
     try:
         results = do([call.what for call in calls]) if calls else []
     except BaseException as error:
+        if len(calls) > 1 and not isinstance(error, Busy):
+            # Nothing of them was written. Alone, only the one at fault fails.
+            for call in calls:
+                _answer([call], do)
+            return
         for call in calls:
             call.result.set_exception(error)
     else:

@@ -25,7 +25,7 @@ HOSTILE = {
     "\u05e9\u05dc\u05d5\u05dd \U0001f98a": "\u05e9\u05dc\u05d5\u05dd \U0001f98a",
 }
 """Keys, and how a page shows them."""
-PAGES = ("", "clusters", "pairs", "query", "decisions", "sql")
+PAGES = ("", "clusters", "pairs", "query", "decisions", "sql", "openapi")
 
 
 def make_databases(directory: Path) -> None:

@@ -6,20 +6,18 @@ of each other, and are looked up and written at once. `scripts/bench service` sh
 that saves.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from lshdb.errors import Cut
 from lshdb.ingest.batches import joined
 from lshdb.ingest.parts import SignedPart, made_of
-from lshdb.ingest.writing import Writer, signatures_of
+from lshdb.ingest.writing import Writer, outcomes, signatures_of
 from lshdb.model import Arrived, Outcome
 from lshdb.options import RankingOptions
 from lshdb.search.query import QueryBatch, answers
 from lshdb.sources.batch import Batch
-from lshdb.store.store import KnownDocument, Store
+from lshdb.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +49,12 @@ def take(store: Store, arrivals: Sequence[Arrival]) -> list[tuple[Arrived, list[
     with store.writing():
         # The index may have been rebuilt since the file was read last.
         signed = signatures_of(part, range(len(arrivals)), store.settings)
+        part = replace(part, signed=signed)
         known = store.known(part.keys)
         given = zip(part.keys, digests, strict=True)
         changed = {key for key, own in given if key in known and known[key].digest != own}
         for indices in _groups(part.keys, signed.bucket_keys.tolist(), changed):
-            some = _some(replace(part, signed=signed), indices)
-            found = _taken(store, some, [arrivals[i] for i in indices])
+            found = _taken(store, part.take(indices), [arrivals[i] for i in indices])
             taken.update(zip(indices, found, strict=True))
     return [taken[i] for i in range(len(arrivals))]
 
@@ -93,45 +91,23 @@ def _groups(
     return groups
 
 
-def _some(part: SignedPart, indices: Sequence[int]) -> SignedPart:
-    """Some of the documents of a part, which is signed."""
-    assert part.signed is not None
-    metadata = part.batch.all_metadata()
-    return SignedPart(
-        Batch([part.keys[i] for i in indices], metadata=[metadata[i] for i in indices]),
-        [part.stored[i] for i in indices],
-        [part.digests[i] for i in indices],
-        part.signed.take(np.array(indices, dtype=np.int64)),
-    )
-
-
 def _taken(
     store: Store, part: SignedPart, arrivals: Sequence[Arrival]
 ) -> list[tuple[Arrived, list[Cut]]]:
     """The same for documents that are no matches of each other, in the caller's transaction."""
-    known = store.known(part.keys)
+    became = outcomes(part, store.known(part.keys))
     # One more, as a document's earlier version is not among its matches.
     query = RankingOptions(top=max(one.find for one in arrivals) + 1)
     assert part.signed is not None
     found = [*answers(store, query, QueryBatch(part.stored, part.digests, part.signed), None)]
     results: list[tuple[Arrived, list[Cut]]] = []
-    for i, (one, (matches, cuts)) in enumerate(zip(arrivals, found, strict=True)):
-        key = part.keys[i]
+    for key, one, does, (matches, cuts) in zip(part.keys, arrivals, became, found, strict=True):
         similar = [match for match in matches if match.key != key][: max(one.find, one.skip)]
-        outcome = "similar" if one.skip and similar else _outcome(part, i, known)
+        outcome: Outcome = "similar" if one.skip and similar else does
         results.append((Arrived(key, outcome, tuple(similar[: one.find])), cuts))
-    added = _some(part, [i for i, (one, _) in enumerate(results) if one.outcome != "similar"])
+    added = part.take([i for i, (one, _) in enumerate(results) if one.outcome != "similar"])
     if added.keys:
         writer = Writer(store)
         writer.write(added)
         writer.finish()
     return results
-
-
-def _outcome(part: SignedPart, index: int, known: Mapping[str, KnownDocument]) -> Outcome:
-    """What adding a document does."""
-    stored = known.get(part.keys[index])
-    if stored is None:
-        return "added"
-    given = part.digests[index], part.batch.all_metadata()[index]
-    return "unchanged" if (stored.digest, stored.metadata) == given else "updated"

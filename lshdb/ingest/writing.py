@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.ingest.parts import SignedPart
-from lshdb.model import AddReport
+from lshdb.model import AddReport, Outcome
 from lshdb.search.query import QueryBatch
 from lshdb.shingling import arrays, content, rare_words, winnowing
 from lshdb.sketching import banding, signing
@@ -19,6 +19,9 @@ from lshdb.store.store import DocumentValues, KnownDocument, Store
 
 _DELETED = 2_000
 """Documents deleted at once: their signatures, and for fingerprints contents, are in memory."""
+
+
+_COUNTED: tuple[Outcome, ...] = ("added", "updated", "unchanged")
 
 
 @dataclass(eq=False)
@@ -57,7 +60,7 @@ class Writer:
         part_keys = list(part.keys)
         latest = {key: place for place, key in enumerate(part_keys)}
         known = {} if part.numbered else store.known(list(latest))  # these are all new
-        added, updated, unchanged = _count(part, known)
+        became = outcomes(part, known)
         places = [
             place
             for key, place in latest.items()
@@ -93,6 +96,7 @@ class Writer:
         self._updated.update(old)
         self.signed += len(places)
         empty = len(places) - int(np.count_nonzero(signed.shingles))
+        added, updated, unchanged = map(became.count, _COUNTED)
         self.report += AddReport(
             added, updated, unchanged, len(part.batch.failures), empty, part.batch.replaced
         )
@@ -175,21 +179,16 @@ def joined(parts: Sequence[SignedPart], settings: Settings) -> tuple[SignedPart,
     return SignedPart(batch, asked.stored, asked.digests, asked.signed, numbered), asked
 
 
-def _count(part: SignedPart, known: Mapping[str, KnownDocument]) -> tuple[int, int, int]:
-    """The counts of added, updated and unchanged, as if they came one by one."""
+def outcomes(part: SignedPart, known: Mapping[str, KnownDocument]) -> list[Outcome]:
+    """What adding does with each document, as if they came one by one."""
     now = {key: (document.digest, document.metadata) for key, document in known.items()}
-    added = updated = unchanged = 0
+    became: list[Outcome] = []
     documents = zip(part.digests, part.batch.all_metadata(), strict=True)
     for key, given in zip(part.keys, documents, strict=True):
         before = now.get(key)
-        if before is None:
-            added += 1
-        elif before == given:
-            unchanged += 1
-        else:
-            updated += 1
+        became.append("added" if before is None else "unchanged" if before == given else "updated")
         now[key] = given
-    return added, updated, unchanged
+    return became
 
 
 def unindex(store: Store, doc_ids: Sequence[int]) -> None:

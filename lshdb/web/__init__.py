@@ -9,6 +9,7 @@ beside, listing and reviewing.
     guarding   who may send requests, under which host names; rules for browsers
     address    the fields of addresses, with their types and ranges
     views      the values that each page shows, as plain objects; rendering makes HTML of them
+    api        JSON that programs post, and its description in OpenAPI
     reviewing  `lshdb serve --review`: the only forms that change a file; they write decisions
     beside     two documents side by side, as rows
     surveys    all clusters and all pairs, as columns; listing filters and sorts them

@@ -17,11 +17,11 @@ from starlette.types import ASGIApp
 
 import lshdb
 from lshdb.json_text import dumps
-from lshdb.web import guarding, rendering, reviewing, views
+from lshdb.web import api, guarding, rendering, reviewing, views
 
 STATIC = Path(__file__).parent / "static"
-_LARGEST_FORM = 2_000_000
-"""Bytes of a form: a text of the longest query, each character escaped."""
+_LARGEST_BODY = 2_000_000
+"""Bytes of a request: a form with a text of the longest query, each character escaped."""
 _SQL_AT_ONCE = 4
 """Statements of visitors that run at once; others wait, and no other page waits for them."""
 
@@ -45,6 +45,23 @@ def pages(path: Path, name: str, review: reviewing.Review | None = None) -> ASGI
                 return respond(request, visit.page(page), as_json)
 
         return await to_thread.run_sync(run, limiter=limiter if page == "sql" else None)
+
+    async def answer(name: str, request: Request) -> Response:
+        # Browsers let no other site send this type without asking.
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise HTTPException(415, "the body must be of type application/json")
+        body = await _body(request)
+
+        def run() -> str:
+            with views.opened(path) as database:
+                return dumps(api.answered(database, name, body))
+
+        return Response(await to_thread.run_sync(run), media_type="application/json")
+
+    def describe(as_json: bool, request: Request) -> Response:
+        page = rendering.Page("openapi", "JSON over HTTP", api.description())
+        return respond(request, page, as_json)
 
     def respond(request: Request, page: rendering.Page, as_json: bool) -> Response:
         scope = request.scope
@@ -75,7 +92,7 @@ def pages(path: Path, name: str, review: reviewing.Review | None = None) -> ASGI
         return respond(request, page, request.url.path.endswith(".json"))
 
     def route(page: str, suffix: str) -> Route:
-        writes = page == "query" or (page == "decide" and review is not None)
+        writes = (page == "query" and not suffix) or (page == "decide" and review is not None)
         return Route(
             f"/{page or ('overview' if suffix else '')}{suffix}",
             partial(show, page, bool(suffix)),
@@ -85,6 +102,14 @@ def pages(path: Path, name: str, review: reviewing.Review | None = None) -> ASGI
     application = Starlette(
         routes=[
             *(route(page, suffix) for page in views.PAGES for suffix in ("", ".json")),
+            *(
+                Route(f"/{name}.json", partial(answer, name), methods=["POST"])
+                for name in api.OPERATIONS
+            ),
+            *(
+                Route(f"/openapi{suffix}", partial(describe, bool(suffix)))
+                for suffix in ("", ".json")
+            ),
             Mount("/", StaticFiles(directory=STATIC)),
         ],
         exception_handlers={
@@ -104,11 +129,11 @@ def _problem(error: Exception, method: str) -> tuple[int, str]:
     if isinstance(error, HTTPException):
         known = {
             404: "there is no such page",
-            405: f"this page is only read: {method} is not for it",
+            405: f"{method} is not for this address",
         }
         return error.status_code, known.get(error.status_code, error.detail)
     if isinstance(error, ClientDisconnect):
-        return 400, "the request ended before its form"
+        return 400, "the request ended before its body"
     for kinds, status in _STATUS.items():
         if isinstance(error, kinds):
             return status, str(error)
@@ -116,16 +141,21 @@ def _problem(error: Exception, method: str) -> tuple[int, str]:
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """The fields of a form, the last of each name; a larger one than ours is read and left out."""
+    """The fields of a form, the last of each name."""
+    return dict(QueryParams(await _body(request)))
+
+
+async def _body(request: Request) -> bytes:
+    """The body of a request; a larger one than is taken is read and left out."""
     body = bytearray()
     size = 0
     async for part in request.stream():
         size += len(part)
-        if size <= _LARGEST_FORM:
+        if size <= _LARGEST_BODY:
             body += part
-    if size > _LARGEST_FORM:
-        raise HTTPException(413, f"a form may have {_LARGEST_FORM:,} bytes: use lshdb query")
-    return dict(QueryParams(bytes(body)))
+    if size > _LARGEST_BODY:
+        raise HTTPException(413, f"a body may have {_LARGEST_BODY:,} bytes: use lshdb query")
+    return bytes(body)
 
 
 _STATUS: Mapping[type[Exception] | tuple[type[Exception], ...], int] = {

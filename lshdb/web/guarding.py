@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 RULES = {
@@ -43,7 +43,10 @@ def guarded(app: ASGIApp, hosts: Collection[str] = ()) -> ASGIApp:
 
     async def guard(scope: Scope, receive: Receive, send: Send) -> None:
         reason = _refusal(scope, Headers(scope=scope), hosts) if scope["type"] == "http" else ""
-        await (PlainTextResponse(reason, 403) if reason else app)(scope, receive, send)
+        if reason and scope["path"].endswith(".json"):
+            await JSONResponse({"reason": reason.strip()}, 403)(scope, receive, send)
+        else:
+            await (PlainTextResponse(reason, 403) if reason else app)(scope, receive, send)
 
     return guard
 

@@ -107,12 +107,32 @@ def test_a_wrong_document_or_function_fails_alone(path: Path) -> None:
             assert good.result().outcome == "added"
             with pytest.raises(lshdb.KeyNotFound):
                 wrong.result()
+        for use in (service.read, service.write):
+            with pytest.raises(lshdb.UsageError, match="uses the Database that it is given"):
+                use(lambda _: service.query(FOX))
         with pytest.raises(lshdb.UsageError, match="find 1001 is not from 0 to 1,000"):
             service.add("many", FOX, find=1001)
         assert [match.key for match in service.query(FOX, top=3)] == ["good"]
         assert asyncio.run(service.query_async(FOX))[0].identical
         assert asyncio.run(service.write_async(lambda db: db.remove("good"))) == 1
         assert asyncio.run(service.read_async(len)) == 0
+
+
+def test_damage_fails_only_those_that_meet_it(path: Path) -> None:
+    with lshdb.open(path) as db:
+        db.add("damaged", FOX)
+    with inspection.sqlite(path) as connection, connection:
+        connection.execute("UPDATE signatures SET signature = x'00'")
+    with lshdb.Service(path) as service:
+        go_on = held(service)
+        texts = [FOX, "an ant and a dove", f"{FOX} again", "a crow with a cheese"]
+        with ThreadPoolExecutor(len(texts)) as clients:
+            adding = [clients.submit(service.add, text, text) for text in texts]
+            while len(clients._threads) < len(texts):
+                pass
+            go_on.set()
+        failed = [type(one.exception()) for one in adding]
+    assert failed == [lshdb.DamagedFile, type(None)] * 2
 
 
 def test_closing_finishes_what_was_asked_for_and_leaves_no_log(path: Path) -> None:

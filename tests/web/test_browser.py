@@ -206,7 +206,7 @@ def test_every_page_is_legible(browser: Browser, sites: dict[str, Site]) -> None
             backs.append(sum(map(int, back.removeprefix("rgb(").removesuffix(")").split(","))))
         assert backs[0] > 3 * 128 > backs[1]
         for tab.site in sites.values():
-            for page in ("", "clusters", "pairs", "query", "decisions", "sql"):
+            for page in ("", "clusters", "pairs", "query", "decisions", "sql", "openapi"):
                 tab.go(page)
                 assert "lshdb" in tab.page.title()
                 check()

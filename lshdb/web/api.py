@@ -1,0 +1,152 @@
+"""JSON over HTTP: what programs post to query.json and passages.json, and its description.
+
+A body is an object with the options of lshdb.options by their names; an answer has the fields of
+the library's results. The description, in OpenAPI, is made of the declarations of both.
+"""
+
+from collections.abc import Sequence
+from dataclasses import Field, dataclass, fields, is_dataclass
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import lshdb
+from lshdb.database import Database
+from lshdb.errors import UsageError, limits_noted
+from lshdb.groups import option_of, without_none
+from lshdb.json_text import loads
+from lshdb.model import Match, Passages
+from lshdb.options import PassagesOptions, QueryOptions
+
+MAX_RESULTS = 1_000
+"""Maximum results of an answer."""
+_LEFT_OUT = frozenset(["where", "parameters", "key"])
+"""SQL, as its time has no limit; and what is one of the contents."""
+_TYPES = {int: "integer", float: "number", str: "string", bool: "boolean", NoneType: "null"}
+_JSON = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A method of Database that is called over HTTP.
+
+    Attributes:
+        group: its options.
+        contents: what is asked about, one of these, with its type.
+        answer: the fields of the answer, besides `notes`, with their types.
+    """
+
+    group: Any
+    contents: dict[str, Any]
+    answer: dict[str, Any]
+
+    def options(self) -> dict[str, Field[Any]]:
+        """The options that it takes."""
+        every = ((one.name, one) for one in fields(self.group))
+        return {n: one for n, one in every if option_of(one).of_command and n not in _LEFT_OUT}
+
+
+OPERATIONS = {
+    "query": Operation(
+        QueryOptions,
+        {"text": str, "set": list[str | int], "key": str},
+        {"matches": list[Match]},
+    ),
+    "passages": Operation(PassagesOptions, {"text": str, "key": str}, get_type_hints(Passages)),
+}
+
+
+def answered(database: Database, name: str, body: bytes) -> dict[str, Any]:
+    """The answer to the body of a request.
+
+    Raises:
+        UsageError: it is no JSON object with the options of the operation.
+    """
+    operation = OPERATIONS[name]
+    try:
+        given = loads(body)
+    except ValueError as error:
+        raise UsageError(f"the body is not JSON: {error}") from error
+    if not isinstance(given, dict):
+        raise UsageError('the body is not a JSON object, such as {"text": "..."}')
+    known = [*operation.contents, *operation.options()]
+    if strange := given.keys() - {*known}:
+        raise UsageError(f"{min(strange)!r:.100} is none of {', '.join(known)}")
+    given = {"top": MAX_RESULTS} | {n: value for n, value in given.items() if value is not None}
+    named = [one for one in operation.contents if one in given]
+    if len(named) != 1:
+        raise UsageError(f"give one of {', '.join(operation.contents)}")
+    content = None if "key" in given else given.pop(named[0])
+    request = operation.group(content, **given)
+    if request.top > MAX_RESULTS:
+        raise UsageError(f"top {request.top} is above {MAX_RESULTS:,}")
+    with limits_noted() as notes:
+        found = getattr(database, name)(request)
+    result = vars(found) if is_dataclass(found) else {"matches": [*found]}
+    return result | {"notes": [*map(str, notes)]}
+
+
+def description() -> dict[str, Any]:
+    """All operations, as a document of OpenAPI 3.1."""
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "lshdb", "version": lshdb.__version__},
+        "servers": [{"url": "."}],
+        "paths": {f"/{name}.json": {"post": _described(name)} for name in OPERATIONS},
+    }
+
+
+def _described(name: str) -> dict[str, Any]:
+    operation = OPERATIONS[name]
+    options = {one: _schema(kind) for one, kind in operation.contents.items()}
+    options |= {one: _option(field) for one, field in operation.options().items()}
+    options["top"] |= {"maximum": MAX_RESULTS, "default": MAX_RESULTS}
+    problem = _content("What is wrong with the request.", _object({"reason": {"type": "string"}}))
+    answer = {one: _schema(kind) for one, kind in operation.answer.items()}
+    body = {"type": "object", "properties": options, "additionalProperties": False}
+    alone = [{"required": [one]} for one in operation.contents]
+    return {
+        "operationId": name,
+        "summary": (getattr(Database, name).__doc__ or "").partition("\n")[0],
+        "requestBody": {"required": True} | _content("", body | {"oneOf": alone}),
+        "responses": {
+            "200": _content("The answer.", _object(answer | {"notes": _schema(list[str])})),
+            "default": problem,
+        },
+    }
+
+
+def _content(description: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"description": description, "content": {_JSON: {"schema": schema}}}
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": [*properties]}
+
+
+def _option(one: Field[Any]) -> dict[str, Any]:
+    """The schema of an option, with its range, default and help."""
+    option = option_of(one)
+    known = {
+        "description": option.help.partition(" [default")[0],
+        "minimum": option.min,
+        "exclusiveMinimum": option.above,
+        "maximum": option.max,
+        "default": one.default,
+    }
+    return _schema(without_none(get_args(one.type)[0])) | {
+        n: v for n, v in known.items() if v is not None
+    }
+
+
+def _schema(kind: Any) -> dict[str, Any]:
+    """The JSON schema of a type."""
+    origin, args = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return {"anyOf": [*map(_schema, args)]}
+    if origin is Literal:
+        return {"enum": [*args]}
+    if origin in (list, tuple, Sequence):
+        return {"type": "array", "items": _schema(args[0])}
+    if is_dataclass(kind):
+        return _object({name: _schema(own) for name, own in get_type_hints(kind).items()})
+    return {"type": _TYPES.get(kind, "object")}

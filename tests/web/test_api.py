@@ -1,0 +1,161 @@
+"""JSON that programs post to `lshdb serve`: the library's answers, described truly; refusals."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers import Answer, Site, database_of, served
+
+pytest.importorskip("starlette", reason="the extra `web` is not installed")
+
+from jsonschema import Draft202012Validator
+from web_pages import TEXT, check
+
+import lshdb
+
+JSON = {"Content-Type": "application/json"}
+QUOTING = f"He said:\n{TEXT}\nin 1999"
+
+
+@pytest.fixture(scope="module")
+def served_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Site]]:
+    path = tmp_path_factory.mktemp("api") / "lsh.db"
+    with lshdb.open(path, threshold=0.5, passages=8, reworded=True) as db:
+        db.add_many([lshdb.Document("fox", TEXT, {"lang": "en"}), ("quoting", QUOTING)])
+        db.add("ant", "An ant.")
+    with served(path.parent) as site:
+        yield path, site
+
+
+def post(site: Site, page: str, body: Any, headers: Mapping[str, str] = JSON) -> Answer:
+    """Post a value as JSON, or bytes."""
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return site.ask(f"/{page}", data, headers)
+
+
+def rounded(text: str) -> Any:
+    """A value of JSON; sums of the same numbers in another order differ in the last digit."""
+    return json.loads(text, parse_float=lambda number: round(float(number), 12))
+
+
+def described(site: Site, page: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The schemas of what a page takes and gives."""
+    one = json.loads(site.ask("/openapi.json").text)["paths"][f"/{page}"]["post"]
+    taken, given = one["requestBody"], one["responses"]["200"]
+    first, second = (each["content"]["application/json"]["schema"] for each in (taken, given))
+    return first, second
+
+
+def test_answers_are_those_of_the_library_and_as_described(served_file: tuple[Path, Site]) -> None:
+    path, site = served_file
+    schemas = {page: described(site, page) for page in ("query.json", "passages.json")}
+    with lshdb.open(path, mode="read") as db:
+        for page, asked in (
+            ("query.json", {"text": TEXT}),
+            ("query.json", {"text": TEXT.upper(), "top": 1, "fields": ["lang", "text"]}),
+            ("query.json", {"key": "fox", "threshold": 0.1, "exhaustive": True, "estimate": True}),
+            ("query.json", {"text": TEXT, "containment": True, "sort": "weighted"}),
+            ("query.json", {"text": f"{QUOTING}!", "distinguish": "numbers", "min_weighted": 0.1}),
+            ("passages.json", {"text": f"They say {TEXT}", "top": 1, "gap": 2}),
+            ("passages.json", {"key": "quoting", "common": 5, "min_words": 9, "sort": "weighted"}),
+            ("passages.json", {"text": QUOTING, "reworded": True, "min_score": 0.1}),
+        ):
+            answer = post(site, page, asked)
+            assert answer.status == 200, answer.text
+            assert answer.headers["content-type"] == "application/json"
+            found = rounded(answer.text)
+            taken, given = schemas[page]
+            Draft202012Validator(taken).validate(asked)
+            Draft202012Validator(given).validate(found)
+            options: dict[str, Any] = dict(asked)
+            content = options.pop("text", None)
+            if page == "query.json":
+                expected: Any = {"matches": [*map(asdict, db.query(content, **options))]}
+                assert expected["matches"]
+            else:
+                expected = asdict(db.passages(content, **options))
+                assert expected["sources"]
+            assert found == rounded(json.dumps(expected)) | {"notes": []}
+    assert {name for name in ("where", "progress") if name in schemas["query.json"][0]} == set()
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "says"),
+    [
+        (b"{", 400, "the body is not JSON: "),
+        (b'{"text": "\xff"}', 400, "the body is not JSON: "),
+        (b"[" * 300 + b"]" * 300, 400, "nested deeper than 200 levels"),
+        (["a"], 400, 'the body is not a JSON object, such as {"text": "..."}'),
+        ({}, 400, "give one of text, set, key"),
+        ({"text": None}, 400, "give one of text, set, key"),
+        ({"text": "a", "key": "fox"}, 400, "give one of text, set, key"),
+        ({"text": 5}, 400, "a int is neither text nor set"),
+        ({"set": ["a"]}, 400, "this is a set, and the database holds texts"),
+        ({"text": "a", "treshold": 1}, 400, "'treshold' is none of text, set, key, top, threshold"),
+        ({"text": "a", "where": "1"}, 400, "'where' is none of text, set, key"),
+        ({"text": "a", "threshold": 2}, 400, "threshold 2 is not above 0 and at most 1"),
+        ({"text": "a", "top": "5"}, 400, "top '5' is not an integer"),
+        ({"text": "a", "top": 1001}, 400, "top 1001 is above 1,000"),
+        ({"text": "a", "fields": "lang"}, 400, "fields 'lang' is not texts in a list"),
+        ({"key": "no\x1b key"}, 404, "no document has the key 'no\\x1b key'"),
+        ({"text": "x" * 2_000_000}, 413, "a body may have 2,000,000 bytes"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_answered_has_its_reason(
+    served_file: tuple[Path, Site], body: Any, status: int, says: str
+) -> None:
+    answer = post(served_file[1], "query.json", body)
+    assert answer.status == status
+    (reason,) = json.loads(answer.text).values()
+    assert reason.startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        (JSON, 200),
+        ({"Content-Type": "Application/JSON; charset=utf-8"}, 200),
+        ({"Content-Type": "text/plain"}, 415),
+        ({}, 415),
+        (JSON | {"Host": "evil.example"}, 403),
+        (JSON | {"Origin": "http://evil.example"}, 403),
+        (JSON | {"Sec-Fetch-Site": "cross-site"}, 403),
+    ],
+)
+def test_only_json_that_names_this_machine_is_taken(
+    served_file: tuple[Path, Site], headers: dict[str, str], status: int
+) -> None:
+    site = served_file[1]
+    for page in ("query.json", "passages.json"):
+        answer = post(site, page, {"text": TEXT}, headers)
+        assert answer.status == status
+        (first, *_) = json.loads(answer.text)
+        assert first == ("reason" if status > 200 else {"q": "matches", "p": "words"}[page[0]])
+
+
+def test_a_set_is_asked_about(tmp_path: Path) -> None:
+    database_of(tmp_path / "lsh.db", [("monday", ["milk", 7])], shingle="set").close()
+    with served(tmp_path) as site:
+        (match,) = json.loads(post(site, "query.json", {"set": [7, "milk"]}).text)["matches"]
+        assert (match["key"], match["similarity"]) == ("monday", 1)
+
+
+def test_a_page_shows_what_is_described(served_file: tuple[Path, Site]) -> None:
+    site = served_file[1]
+    answer = check(site.get("openapi"))
+    shown = set(answer.page.texts("code"))
+    for page in ("query.json", "passages.json"):
+        taken, given = described(site, page)
+        for schema in (taken, given):
+            Draft202012Validator.check_schema(schema)
+        assert {f"POST /{page}", *taken["properties"], *given["properties"]} <= shown
+    cells = answer.page.texts("td")
+    (threshold, *_) = (n for n, cell in enumerate(cells) if cell == "threshold")
+    assert cells[threshold:][1:5] == ["number", "above 0 to 1", "", "Minimum similarity."]
+    assert "openapi" in "".join(site.get("query").page.values("href"))
