@@ -209,10 +209,13 @@ class Index:
         Their keys int64[n, b] are in pieces of some documents each, for a large batch best in
         Fortran order: in C order each key of a band is in another cache line.
         """
-        for band in range(bucket_keys[0].shape[1]):
-            keys = np.concatenate([piece[:, band] for piece in bucket_keys])
-            order = np.argsort(keys)  # pages are then visited in order, each once
-            rows = np.broadcast_to(band, len(order)), keys[order], doc_ids[order]
+        count, bands = len(doc_ids), np.arange(bucket_keys[0].shape[1])
+        # All bands of a few documents at once: each statement and array has its own cost.
+        for some in chunks(len(bands), max(1, _ROWS // max(1, count))):
+            keys = np.concatenate([piece[:, some] for piece in bucket_keys]).T
+            order = np.argsort(keys, axis=1)  # pages are then visited in order, each once
+            sorted_keys = np.take_along_axis(keys, order, axis=1)
+            rows = np.repeat(bands[some], count), sorted_keys.ravel(), doc_ids[order].ravel()
             self.insert(BANDS, np.stack(rows))
 
     def set_rare_words(self, wanted: bool) -> None:
