@@ -90,7 +90,7 @@ def documents_of(kind: str) -> list[Document]:
     ]
 
 
-_ADDED = {"weighted", "weighted_share", "kind", "score"}
+_ADDED = {"weighted", "weighted_share", "kind", "score", "file", "stored_file"}
 """Fields of results that were added since the files were made."""
 
 
