@@ -105,7 +105,7 @@ PAIR_TOTALS: Columns = {
     "passages": int,
 }
 _dropped = attrgetter(*DROPPED)
-_copied = attrgetter("start", "end", "stored_start", "stored_end", "words", "text")
+copied_values = attrgetter("start", "end", "stored_start", "stored_end", "words", "text")
 passage_values = attrgetter(*columns_of(CopiedPassage))
 
 
@@ -138,7 +138,7 @@ def dropped_row(one: DroppedRow, *, copied: bool = False) -> tuple[Any, ...]:
     own, its = one.metadata or {}, one.kept_metadata or {}
     passage: tuple[Any, ...] = ()
     if copied:
-        passage = (None,) * len(COPIED) if one.passage is None else _copied(one.passage)
+        passage = (None,) * len(COPIED) if one.passage is None else copied_values(one.passage)
     return *_dropped(one), *passage, *own.values(), *its.values()
 
 

@@ -509,7 +509,8 @@ class Kept:
         if self.rule.copied:
             own_lengths = [*map(len, self.documents.stored)]
             lengths = np.concatenate([own_lengths, self.store.lengths(doc_ids)])
-            copied = Copied(contents, lengths, self.store, self.rule.copied)
+            its = self.store.settings, self.store.limits, self.rule.copied
+            copied = Copied(contents, lengths, *its)
             self._scorer = self._copied = copied
         elif self._exact:
             sizes = np.concatenate([self.documents.signed.shingles, shingles])

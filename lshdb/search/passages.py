@@ -118,14 +118,16 @@ class Copied:
     Attributes:
         contents: gives the texts of documents, by ascending numbers int64[n].
         lengths: int64[m], of the text of each document, by its number.
-        store: their file, whose settings and limits count.
+        settings: of the documents.
+        limits: on what is read at once, and listed.
         min_words: words of the shortest run.
         passages: those of each pair that has some.
     """
 
     contents: Callable[[IntArray], Sequence[str]]
     lengths: IntArray
-    store: StoreReader
+    settings: Settings
+    limits: Limits
     min_words: int
     passages: dict[tuple[int, int], tuple[CopiedPassage, ...]] = field(default_factory=dict)
 
@@ -137,9 +139,9 @@ class Copied:
             other: int64[n], the other.
         """
         found = np.zeros(len(one))
-        settings = replace(self.store.settings, passages=self.min_words)
+        settings = replace(self.settings, passages=self.min_words)
         counting = passage_windows.Counting.of(settings, np.empty(0, dtype=np.int64))
-        run, limits = self.min_words, self.store.limits
+        run, limits = self.min_words, self.limits
         criteria = passage_runs.Criteria(run, run, 0, limits.passages)
         sizes = self.lengths[one] + self.lengths[other]
         order = np.argsort(one, kind="stable").tolist()

@@ -12,6 +12,7 @@ import sys
 import unicodedata
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,8 +34,10 @@ _MAX_REPLACED = 64
 @functools.cache
 def character_classes() -> npt.NDArray[np.uint8]:
     """The class bits of every code point, uint8[0x110000]."""
-    # Importing importlib.resources would take longer than a query.
-    packed = Path(__file__).with_name("unicode14.bin").read_bytes()
+    # By its loader, as the package may be a zip; importing importlib.resources would take longer
+    # than a query.
+    loader: Any = __spec__.loader
+    packed = loader.get_data(str(Path(__file__).with_name("unicode14.bin")))
     runs = np.frombuffer(packed, dtype="<u4")
     lengths = np.diff(runs >> 8, append=_CODE_POINTS)
     classes = np.repeat((runs & 0xFF).astype(np.uint8), lengths)

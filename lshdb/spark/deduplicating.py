@@ -7,6 +7,7 @@ decided by one task, in order.
 """
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -14,10 +15,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from lshdb.errors import InputError
-from lshdb.exchange.results import DROPPED
+from lshdb.exchange.results import COPIED, DROPPED
 from lshdb.groups import takes
-from lshdb.options import SparkDedupOptions
-from lshdb.spark import candidates, clustering, sketching
+from lshdb.ingest.dedup import Rule
+from lshdb.options import RuleOptions, SparkDedupOptions
+from lshdb.spark import candidates, clustering, passages, sketching
 from lshdb.spark.counts import Counts
 from lshdb.spark.documents import check_keys, documents, keys_of, schema_of
 from lshdb.spark.verifying import similar
@@ -38,7 +40,7 @@ class Deduplicated:
         kept: the kept rows, unchanged, in no order.
         dropped: the others, with the columns that all lists of dropped rows have (see
             lshdb.DroppedRow): the most similar kept one may be of the reference; files and lines
-            are null.
+            are null. By the rule copied also those of the longest passage.
         counts: of pairs that were not compared.
     """
 
@@ -49,7 +51,7 @@ class Deduplicated:
 
 @takes(SparkDedupOptions)
 def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
-    """Drop the documents that are similar to a kept one before them.
+    """Drop the documents that are similar to a kept one before them, or copy from one.
 
     As `lshdb.dedup` of the rows in the order of their keys, or of their length: so no two of those
     kept are similar, and each of the others is similar to a kept one, as far as candidates are
@@ -66,18 +68,24 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
             compared. Or a row of the reference has no usable key or document.
     """
     options = replace(options, counts=options.counts or Counts(df.sparkSession))
+    words = Rule.of(RuleOptions(rule=options.rule), None).copied
+    columns, signed = DROPPED, sketching.signed
+    compared: Callable[[DataFrame, DataFrame, SparkDedupOptions], DataFrame] = similar
+    if words:
+        columns, signed, compared = {**DROPPED, **COPIED}, passages.prints, passages.copied
+        options = replace(options, settings=replace(options.settings, passages=words))
     settings, unusable = options.settings, Counts(df.sparkSession)
     docs = documents(df, options)
     against = None if options.against is None else documents(options.against, options)
     for one in filter(None, (docs, against)):
         check_keys(one)
     docs = _in_order(docs, options)
-    signatures = sketching.signed(docs, settings, options.counts)
+    signatures = signed(docs, settings, options.counts)
     if against is not None:
         against = _with_keys(against, F.lit(candidates.REFERENCE))
-        signatures = signatures.unionByName(sketching.signed(against, settings, unusable))
+        signatures = signatures.unionByName(signed(against, settings, unusable))
         docs = docs.unionByName(against)
-    dropped = _dropped(clustering.checkpointed(similar(signatures, docs, options)))
+    dropped = _dropped(clustering.checkpointed(compared(signatures, docs, options)))
     if unusable["bad_keys"] or unusable["bad_documents"]:
         raise InputError(
             "rows of the reference have no usable key or document, and what resembles them would "
@@ -85,7 +93,7 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
         )
     gone = dropped.select(F.col("key").alias(_GONE))
     kept = df.join(gone, keys_of(df, options.key) == F.col(_GONE), "left_anti")
-    return Deduplicated(kept, dropped.to(schema_of(DROPPED)), options.counts)
+    return Deduplicated(kept, dropped.to(schema_of(columns)), options.counts)
 
 
 def _in_order(documents: DataFrame, options: SparkDedupOptions) -> DataFrame:
@@ -120,9 +128,10 @@ def _dropped(similar: DataFrame) -> DataFrame:
         "keep", "a", "b"
     )
     decided = chains.groupBy("keep").applyInArrow(_decided, "key string")
+    others = [name for name in similar.columns if name not in "ab"]
     # A first document has no pair left, nor has what is similar to one.
     best = F.min_by(
-        F.struct("a", "similarity", "exact", "identical"),
+        F.struct("a", *others),
         F.struct(~F.startswith("a", F.lit(candidates.REFERENCE)), -F.col("similarity"), "a"),
     )
     kept = _of_others(similar, "a", gone.unionByName(decided)).groupBy("b").agg(best.alias("kept"))
@@ -130,7 +139,7 @@ def _dropped(similar: DataFrame) -> DataFrame:
     return kept.selectExpr(
         own.format("b", "key"),
         own.format("kept.a", "kept"),
-        *(f"kept.{name}" for name in ("similarity", "exact", "identical")),
+        *(f"kept.{name}" for name in others),
     )
 
 

@@ -7,6 +7,7 @@ around it are common. Then the contents of pairs are compared, by the same funct
 """
 
 from dataclasses import replace
+from operator import attrgetter
 
 import numpy as np
 import pyarrow as pa
@@ -15,15 +16,17 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from lshdb.errors import Cut, limits_to
-from lshdb.exchange.results import PASSAGE_PAIR, passage_values
+from lshdb.exchange.results import COPIED, PAIR, PASSAGE_PAIR, copied_values, passage_values
 from lshdb.groups import regrouped, takes
 from lshdb.limits import DEFAULTS
-from lshdb.options import SparkOptions, SparkPassagesOptions
+from lshdb.options import SparkOptions, SparkPairsOptions, SparkPassagesOptions
 from lshdb.search import passage_runs, passage_windows, passages
 from lshdb.shingling import arrays, shingling
 from lshdb.shingling.winnowing import fingerprints as winnowed
+from lshdb.sketching.constructions import Construction
 from lshdb.sketching.settings import Settings
-from lshdb.spark import clustering, sketching, verifying
+from lshdb.spark import candidates, clustering, sketching, verifying
+from lshdb.spark.counts import Counts
 from lshdb.spark.documents import check_keys, documents, schema_of
 
 _SCHEMA = schema_of(PASSAGE_PAIR)
@@ -42,8 +45,12 @@ def fingerprints(df: DataFrame, options: SparkOptions) -> DataFrame:
     Raises:
         UsageError: settings without passages, or a missing column.
     """
-    settings, counts = options.settings, options.counts
-    passage_windows.run_of(settings)
+    passage_windows.run_of(options.settings)
+    return prints(documents(df, options), options.settings, options.counts)
+
+
+def prints(documents: DataFrame, settings: Settings, counts: Counts | None = None) -> DataFrame:
+    """`fingerprints` of checked documents."""
 
     def run(batches: sketching.Batches) -> sketching.Batches:
         for batch in batches:
@@ -58,7 +65,7 @@ def fingerprints(df: DataFrame, options: SparkOptions) -> DataFrame:
             )
 
     schema = "key string, fingerprint long, position long"
-    return documents(df, options).mapInArrow(run, schema)
+    return documents.mapInArrow(run, schema)
 
 
 @takes(SparkPassagesOptions)
@@ -115,6 +122,49 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
         return pa.RecordBatch.from_pylist(named, to_arrow_schema(_SCHEMA))
 
     return verifying.compared(pairs, docs, settings, compare, _SCHEMA)
+
+
+def copied(fingerprints: DataFrame, documents: DataFrame, options: SparkPairsOptions) -> DataFrame:
+    """The pairs of which b copies from a, by the rule of `options`.
+
+    Candidates are found as by bands: a fingerprint is a bucket.
+
+    Returns:
+        The columns of `similar` but the estimate, and those of `COPIED`; similarity is the share
+        of b's words that are in such runs.
+    """
+    settings, limit, counts = options.settings, options.limit, options.counts
+    buckets = fingerprints.selectExpr("key", "0 AS band_no", "fingerprint AS bucket_key").distinct()
+    plain = replace(settings, construction=Construction(rows=1, bands=1))
+    pairs = candidates.candidate_pairs(buckets, plain, limit=limit, counts=counts)
+    columns = {**PAIR, **COPIED}
+    del columns["estimate"]
+    schema = schema_of(columns)
+
+    def compare(
+        rows: pa.RecordBatch, contents: list[shingling.Content], indices: arrays.IntArray
+    ) -> pa.RecordBatch:
+        texts = [str(content) for content in contents]
+        its = passages.Copied(
+            lambda numbers: [texts[number] for number in numbers.tolist()],
+            np.array([*map(len, texts)]),
+            settings,
+            DEFAULTS,
+            settings.passages,
+        )
+        with limits_to(lambda _: None):  # the longest run is always listed
+            shares = its.scores(indices[1], indices[0], 0.0)
+        a, b = (rows.column(side).to_pylist() for side in "ab")
+        found = []
+        for pair in np.flatnonzero(shares).tolist():
+            first, second = indices[:, pair].tolist()
+            longest = max(its.passages[second, first], key=attrgetter("words"))
+            how = float(shares[pair]), True, texts[first] == texts[second]
+            values = a[pair], b[pair], *how, *copied_values(longest)
+            found.append(dict(zip(columns, values, strict=True)))
+        return pa.RecordBatch.from_pylist(found, to_arrow_schema(schema))
+
+    return verifying.compared(pairs, documents, settings, compare, schema)
 
 
 def _counting(

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lshdb.errors import DamagedFile, UnsafeFile
 from lshdb.store import statements as sql
@@ -139,8 +139,9 @@ def definitions(reworded: bool = False) -> list[tuple[str, str, str]]:
     `reworded`: those of the index of rare words, too.
     """
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        loader: Any = __spec__.loader  # the package may be a zip, as Spark ships it
         for name in ("schema.sql", "rare_words.sql")[: 1 + reworded]:
-            connection.executescript(Path(__file__).with_name(name).read_text("utf-8"))
+            connection.executescript(loader.get_data(str(Path(__file__).with_name(name))).decode())
         return connection.execute(sql.SCHEMA).fetchall()
 
 

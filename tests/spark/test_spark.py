@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from datetime import UTC, datetime
 from itertools import combinations, pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ from pyspark.errors import PySparkException
 
 import lshdb.spark
 from lshdb.cli.app import make_app
-from lshdb.exchange.results import DROPPED, PASSAGE_PAIR
+from lshdb.exchange.results import DROPPED, PASSAGE_PAIR, dropped_columns, dropped_row
 from lshdb.options import Keep, SparkOptions
 from lshdb.search.pairs import Components
 from lshdb.spark.documents import documents
@@ -242,6 +243,33 @@ def test_chains_are_decided_as_on_one_machine(spark: SparkSession) -> None:
     assert (found.counts["bad_keys"], found.counts["bad_documents"]) == (0, 1)
 
 
+@pytest.mark.parametrize("keep", ["first", "longest"])
+def test_rows_that_copy_are_dropped_as_on_one_machine(spark: SparkSession, keep: Keep) -> None:
+    """All columns are the same; also because of a reference, which comes first."""
+    texts = text_families(4, families=30, copies=3, words=60, most_edits=14)
+    tests = {key: text for key, text in texts.items() if key.startswith("1")}
+    texts = {f"own {key}": text for key, text in texts.items()} | {"short": "the fox"}
+    given: dict[str, Any] = {"rule": "copied:9", "keep": keep}
+    own = [{"id": key, "text": text} for key, text in sorted(texts.items())]
+    theirs = [{"id": key, "text": text} for key, text in sorted(tests.items())]
+    expected = [
+        dict(zip(dropped_columns((), copied=True), dropped_row(one, copied=True), strict=True))
+        for one in lshdb.dedup(own, against=theirs, workers=0, **given).dropped
+    ]
+    assert 50 < len(expected) < len(own) - 10
+    df, against = (
+        frame(spark, list(one.items()), "id string, text string") for one in (texts, tests)
+    )
+    found = lshdb.spark.dedup(df, lshdb.spark.make_settings(), against=against, **given)
+    dropped = [row.asDict() for row in found.dropped.collect()]
+    assert [*dropped[0]] == [*expected[0]]
+    of_table = {"line": None, "kept_line": None}  # rows of a DataFrame have no numbers
+    assert sorted(dropped, key=itemgetter("key")) == [
+        one | of_table for one in sorted(expected, key=itemgetter("key"))
+    ]
+    assert found.kept.count() == len(own) - len(expected)
+
+
 # bad input
 
 
@@ -279,6 +307,9 @@ def test_what_cannot_be_is_refused_before_any_job(spark: SparkSession, tmp_path:
     refused(lshdb.UsageError, "settings are for sets", sets, text="text")
     refused(lshdb.UsageError, "settings are for texts", set="text")
     assert len(spark.sparkContext.statusTracker().getJobIdsForGroup()) == before
+    refused(lshdb.UsageError, "contained is one of `lshdb dedup`", rule="contained")
+    refused(lshdb.UsageError, "rule copied:5 compares contents", rule="copied:5", estimate=True)
+    refused(lshdb.SettingsError, "passages", sets, rule="copied:5")
     refused(lshdb.InputError, r"several documents have the same key \('a'\)")
     with pytest.raises(lshdb.UsageError, match="file systems only"):
         lshdb.spark.write_databases(df, texts, "s3a://bucket/dir", shards=2)
