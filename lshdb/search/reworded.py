@@ -108,7 +108,7 @@ class _Text:
         first: int64[v], the index of each among all terms.
         weights: float64[v], of each.
         offsets: int64[v+1], where the windows of each begin.
-        windows: int64[e], their numbers.
+        term, windows: int64[e], the index of each in every window that has it, and the window.
         totals: float64[w], the weight of the terms of each window.
     """
 
@@ -118,6 +118,7 @@ class _Text:
     first: IntArray
     weights: _Floats
     offsets: IntArray
+    term: IntArray
     windows: IntArray
     totals: _Floats
 
@@ -127,22 +128,33 @@ class _Text:
         hashes, first = np.unique(terms.hashes, return_index=True)
         weights = rarity.weights(terms, first)
         hashes, first, weights = hashes[weights > 0], first[weights > 0], weights[weights > 0]
-        term, windows = _in_windows(terms, hashes)
+        term, windows = _in_windows(terms, *_shared(terms, hashes))
         offsets = np.searchsorted(term, np.arange(len(hashes) + 1))
         totals = _sums(windows, weights[term], terms.windows)
-        return cls(content, terms, hashes, first, weights, offsets, windows, totals)
+        return cls(content, terms, hashes, first, weights, offsets, term, windows, totals)
 
 
-def _in_windows(terms: Terms, hashes: Hashes) -> tuple[IntArray, IntArray]:
-    """The windows of a text that have some terms, uint64[v], sorted.
+def _shared(terms: Terms, hashes: Hashes) -> tuple[IntArray, IntArray]:
+    """Which terms of a text are among some, uint64[v], sorted.
 
     Returns:
-        The number of a term, and of a window that has it: int64[e] both, by both, each once.
+        The index of each among the text's terms, and among the hashes: int64[any] both.
     """
-    indices, windows = terms.in_windows()
-    some = passage_windows.is_in(terms.hashes, hashes)[indices]
-    term = np.searchsorted(hashes, terms.hashes[indices[some]])
-    return np.divmod(distinct(term * terms.windows + windows[some]), terms.windows)
+    if not len(hashes):
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    place = np.searchsorted(hashes, terms.hashes)
+    some = np.flatnonzero(hashes.take(place, mode="clip") == terms.hashes)
+    return some, place[some]
+
+
+def _in_windows(terms: Terms, indices: IntArray, place: IntArray) -> tuple[IntArray, IntArray]:
+    """The windows of a text that have some of its terms, as of `_shared`.
+
+    Returns:
+        The place of a term, and of a window that has it: int64[e] both, by both, each once.
+    """
+    some, windows = terms.in_windows(indices)
+    return np.divmod(distinct(place[some] * terms.windows + windows), terms.windows)
 
 
 def _sums(places: IntArray, values: _Floats, count: int) -> _Floats:
@@ -156,7 +168,8 @@ def _matches(text: _Text, other: str, terms: Terms, search: Search) -> npt.NDArr
     Returns:
         The numbers of both windows, and their similarity; in order.
     """
-    term, windows = _in_windows(terms, text.hashes)
+    some, place = _shared(terms, text.hashes)
+    term, windows = _in_windows(terms, some, place)
     sizes = sizes_of(text.offsets)[term]
     pairs, both, shared = np.empty(0, dtype=np.int64), np.empty(0), np.empty(0)
     for part in chunks_of(sizes, _AT_ONCE):
@@ -184,13 +197,13 @@ def _candidates(text: _Text, rarity: Rarity, doc_id: int, after: int) -> IntArra
 
     Not the document `doc_id`, and only those with a higher id than `after`.
     """
-    term = np.repeat(np.arange(len(text.hashes)), sizes_of(text.offsets))
     known = np.array([one not in rarity.absent for one in text.hashes.tolist()], dtype=np.bool_)
-    leading = np.flatnonzero((known & (text.weights >= rarity.leading))[term])
-    rare = leading[_first_of_each(text.windows[leading], text.weights[term[leading]], _RARE)]
-    leads, number = np.unique(term[rare], return_inverse=True)
-    place, doc_ids = rarity.reader.documents_of_terms(text.terms.names(text.first[leads]))
-    own = (doc_ids != doc_id) & (doc_ids > after)
+    leading = np.flatnonzero((known & (text.weights >= rarity.leading))[text.term])
+    rare = leading[_first_of_each(text.windows[leading], text.weights[text.term[leading]], _RARE)]
+    leads, number = np.unique(text.term[rare], return_inverse=True)
+    names = text.terms.names(text.first[leads])
+    place, doc_ids = rarity.reader.documents_of_terms(names, after)
+    own = doc_ids != doc_id
     place, doc_ids = place[own], doc_ids[own]
     begins = np.searchsorted(place, np.arange(len(leads) + 1))
     sizes = sizes_of(begins)[number]
@@ -198,7 +211,7 @@ def _candidates(text: _Text, rarity: Rarity, doc_id: int, after: int) -> IntArra
     document = documents[expand_ranges(begins[number], sizes)]
     pair = np.repeat(text.windows[rare], sizes) * len(found) + document
     pairs, number = np.unique(pair, return_inverse=True)
-    sums = _sums(number, np.repeat(text.weights[term[rare]], sizes), len(pairs))
+    sums = _sums(number, np.repeat(text.weights[text.term[rare]], sizes), len(pairs))
     window, document = np.divmod(pairs, max(len(found), 1))
     best: IntArray = found[distinct(document[_first_of_each(window, sums, _BEST)])]
     return best

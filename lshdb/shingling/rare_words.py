@@ -60,10 +60,11 @@ class Terms:
         bounds = zip(self.begins[indices].tolist(), self.ends[indices].tolist(), strict=True)
         return [self.folded[begin:end].replace(b"\0", b"").decode() for begin, end in bounds]
 
-    def in_windows(self) -> tuple[IntArray, IntArray]:
-        """Each term in each window that has it: the index of the term, the window, int64[m]."""
-        first = np.maximum(-(-(self.units - WINDOW + 1) // STEP), 0)
-        last = np.minimum(self.units // STEP, self.windows - 1)
+    def in_windows(self, indices: IntArray) -> tuple[IntArray, IntArray]:
+        """Some terms, each in every window that has it: places in `indices`, windows, int64[m]."""
+        units = self.units[indices]
+        first = np.maximum(-(-(units - WINDOW + 1) // STEP), 0)
+        last = np.minimum(units // STEP, self.windows - 1)
         sizes = last - first + 1
         return np.repeat(np.arange(len(first)), sizes), expand_ranges(first, sizes)
 

@@ -370,10 +370,13 @@ class StoreReader:
         estimates: npt.NDArray[np.float64] = counts * last / np.maximum(seen, 1)
         return np.where(counts < _COUNTED, counts.astype(np.float64), estimates)
 
-    def documents_of_terms(self, terms: Sequence[str]) -> tuple[IntArray, IntArray]:
-        """The documents that have some terms: places of the terms and doc_ids, int64[r] both."""
-        found = self._integers(sql.DOCUMENTS_OF_TERMS, dumps(list(terms))).reshape(-1, 2)
-        return found[:, 0], found[:, 1]
+    def documents_of_terms(self, terms: Sequence[str], after: int) -> tuple[IntArray, IntArray]:
+        """The documents that have some terms: places of the terms and doc_ids, int64[r] both.
+
+        Only those after the one with the id `after`.
+        """
+        found = self._integers(sql.DOCUMENTS_OF_TERMS, dumps(list(terms)), after)
+        return np.divmod(found, 1 << 40)
 
     def mean_shingles(self) -> tuple[int, int]:
         """How many documents there are, about, and how many shingles one has, by a sample."""

@@ -98,10 +98,12 @@ TERM_COUNTS = """
         (SELECT rowid AS doc_id FROM rare_words
          WHERE rare_words MATCH '"' || wanted.value || '"' LIMIT ?2))
     FROM json_each(?1) AS wanted"""
+# One number a row, of 23 and 40 bits.
 DOCUMENTS_OF_TERMS = """
-    SELECT wanted.key, w.rowid
+    SELECT wanted.key << 40 | w.rowid
     FROM json_each(?1) AS wanted
-    CROSS JOIN rare_words AS w WHERE w.rare_words MATCH '"' || wanted.value || '"'"""
+    CROSS JOIN rare_words AS w
+    WHERE w.rare_words MATCH '"' || wanted.value || '"' AND w.rowid > ?2"""
 READ_RARE_WORDS = "CREATE VIRTUAL TABLE temp.terms USING fts5vocab(main, rare_words, instance)"
 RARE_WORDS = "SELECT term, doc FROM temp.terms"
 READ_NO_RARE_WORDS = "DROP TABLE temp.terms"
