@@ -308,6 +308,7 @@ class Comparison:
         passages: what two texts share, in the order of A; None for sets.
         shared_elements: what two sets share, integers first; None for texts.
         a_content, b_content: the documents.
+        base: the names of the base texts, which are left out of all this but both documents.
     """
 
     a: str
@@ -332,6 +333,7 @@ class Comparison:
     shared_elements: tuple[Element, ...] | None = field(repr=False)
     a_content: str | tuple[Element, ...] | None = field(repr=False)
     b_content: str | tuple[Element, ...] | None = field(repr=False)
+    base: tuple[str, ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,6 +186,12 @@ class ShingleOptions(Options):
     ] = None
 
 
+BaseTexts = Annotated[
+    Mapping[str, str] | None,
+    argument("Texts by names, whose shingles and passages count nowhere: a template, a task."),
+]
+
+
 class SettingsOptions(ShingleOptions, ShapeOptions):
     """What a file is made with; None for what is not given."""
 
@@ -210,6 +216,7 @@ class SettingsOptions(ShingleOptions, ShapeOptions):
         bool | None,
         Option("Keep signatures only; results are estimates.", flags=("--no-content",)),
     ] = None
+    base: BaseTexts = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -238,6 +245,7 @@ class ReindexOptions(ShapeOptions):
             metavar="on|off",
         ),
     ] = None
+    base: BaseTexts = None
     progress: OnProgress = False
 
 

@@ -141,6 +141,11 @@ def word_shingles(text: str, size: int) -> list[tuple[str, ...]]:
     return [tuple(whole[i : i + size]) for i in range(len(whole) - size + 1)]
 
 
+def counting(text: str, base: str, kind: str, size: int) -> AbstractSet[Shingle]:
+    """The shingles of a text that a base text has not."""
+    return set(shingles(text, kind, size)) - set(shingles(base, kind, size))
+
+
 def shingles(content: str | Collection[Element], kind: str, size: int) -> Sequence[Shingle]:
     """The shingles of a document, in order, repeated as often as they occur."""
     if kind == "set":

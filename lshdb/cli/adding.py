@@ -14,6 +14,7 @@ import typer
 from lshdb.cli import documents, files, messages, results, running
 from lshdb.cli.options import (
     AsJson,
+    BasePaths,
     DatabaseFile,
     Form,
     ListSkipped,
@@ -28,16 +29,22 @@ from lshdb.model import AddReport, DroppedRow, SyncChange
 from lshdb.options import AddFilesOptions, SettingsOptions, SyncOptions
 from lshdb.sources.paths import STDIN, escaped, listed
 from lshdb.sources.readers import Reader
+from lshdb.tuning.resolve import resolve
 
 
-def init(*, at: DatabaseFile, settings: SettingsOptions) -> None:
+def init(*, at: DatabaseFile, settings: SettingsOptions, base: BasePaths = None) -> None:
     """Make a database with settings of your own.
 
     Not needed before add, which makes one with the defaults. For a file that exists, the settings
     given must be its own.
 
     Example: lshdb init -d code.db --threshold 0.7 --shingle char:5
+
+    Example: lshdb init -d class.db --for programs --passages 12 --base template/
     """
+    if base:
+        texts = documents.base_texts(base, resolve(settings).shingling)
+        settings = replace(settings, base=texts)
     existed = at.db.exists() and at.db.stat().st_size > 0
     with at.open(settings=settings) as database:
         made = database.settings

@@ -10,6 +10,7 @@ import typer
 
 import lshdb
 from lshdb.cli import options, results, running
+from lshdb.cli.documents import base_texts
 from lshdb.cli.messages import message, shape, shows_progress, warn, warn_of_low_recall
 from lshdb.formatting import size
 from lshdb.groups import regrouped
@@ -113,17 +114,22 @@ def backup(
     message(f"{target} made: {target.stat().st_size:,} bytes")
 
 
-def reindex(*, at: options.DatabaseFile, asked: ReindexOptions) -> None:
-    """Rebuild the index for another threshold, recall or shape, or for passages.
+def reindex(
+    *, at: options.DatabaseFile, asked: ReindexOptions, base: options.BasePaths = None
+) -> None:
+    """Rebuild the index for another threshold, recall or shape, for passages or base texts.
 
-    It is built from the stored signatures, and for passages from the contents. Others can query
-    the old index meanwhile, but not add. If it fails or is interrupted, the file is as before.
-    Shingles, permutations, sketch and seed cannot change.
+    It is built from the stored signatures; for passages, rare words or other base texts from
+    contents. Others can query the old index meanwhile, but not add. If it fails or is interrupted,
+    the file is as before. Shingles, permutations, sketch and seed cannot change.
 
     Example: lshdb reindex -d code.db --threshold 0.6
     """
     with at.open("write") as database:
         before = database.settings
+        if base:
+            texts = {} if [*base] == ["none"] else base_texts(base, before.shingling)
+            asked = replace(asked, base=texts)
         try:
             done = database.reindex(replace(asked, progress=shows_progress()))
         except KeyboardInterrupt:

@@ -184,6 +184,7 @@ def _facts(compared: Comparison) -> dict[str, object]:
         "agreeing_bands": f"{len(compared.shared_buckets)} of {compared.bands}",
         "candidates": compared.candidates or lost,
         "candidate_probability": number(compared.candidate_probability),
+        "left_out": ", ".join(compared.base) or None,
     }
 
 

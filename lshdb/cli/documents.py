@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +11,11 @@ from lshdb.cli.files import STDOUT, stdin
 from lshdb.cli.messages import message, warn
 from lshdb.cli.options import NAMING
 from lshdb.database import Database
+from lshdb.errors import InputError
 from lshdb.groups import Options
 from lshdb.model import Failure
 from lshdb.options import QueriesOptions, ReadingOptions
-from lshdb.shingling.shingling import Content
+from lshdb.shingling.shingling import Content, Shingling
 from lshdb.sources.document_formats import is_mailbox
 from lshdb.sources.paths import format_of, printable_path
 
@@ -61,6 +62,26 @@ def read_content(reader: Reader, name: str) -> Content:
     if reader.replaced:
         warn(f"{printable_path(name)} is not {reader.encoding or 'UTF-8'}; bad bytes are replaced")
     return content
+
+
+def base_texts(paths: Sequence[str], shingling: Shingling) -> dict[str, str]:
+    """The texts of files and directories by their keys, as `add` reads them.
+
+    Raises:
+        InputError: there is none, or one cannot be read.
+    """
+    from lshdb.sources.readers import reader_of
+
+    reader = reader_of(_DEFAULT, shingling, stdin=stdin(), naming=NAMING)
+    found: dict[str, str] = {}
+    for one in reader.read(paths):
+        if isinstance(one, Failure):
+            raise InputError(f"--base {one.where}: {one.reason}")
+        found[one.key] = str(one.content)
+    report_skipped_files(reader.skipped_files.counts(), "base: ")
+    if not found:
+        raise InputError(f"--base {', '.join(map(printable_path, paths))}: no text is there")
+    return found
 
 
 def report_skip(path: str, why: str) -> None:

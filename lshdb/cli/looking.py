@@ -24,6 +24,7 @@ from lshdb.model import Bucket
 from lshdb.options import GroupingOptions, StoredKey, WhereParameters
 from lshdb.progress import Progress, shown
 from lshdb.search.documents import count_distinct
+from lshdb.shingling.shingles import base_hashes
 from lshdb.sketching.settings import settings_record
 from lshdb.sources.outputs import Output
 from lshdb.sources.paths import escaped, opened, printable_path
@@ -152,9 +153,11 @@ def info(*, at: DatabaseFile, form: Form) -> None:
         "empty": info.empty,
         "unindexed": info.unindexed,
         **settings_record(info.settings),
+        "base_shingles": len(base_hashes(info.settings.shingling, info.settings.seed)),
         "bytes": info.bytes,
     }
-    results.write_record(record, form)
+    base = {} if record["base"] else {"base": None, "base_shingles": None}
+    results.write_record(record, form, record | base)
 
 
 _SUFFIXES = (".html", ".htm")

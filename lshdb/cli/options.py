@@ -1,6 +1,7 @@
 """Options that several commands share; a dataclass stands for the options that are its fields."""
 
 import os
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,6 +27,10 @@ Who = Annotated[str | None, Option("Who decides. [default: your user name]", met
 Own = Annotated[bool, Option("Ask also about what only others decided.")]
 Null = Annotated[
     bool, Option("The listed keys or paths end with NUL bytes.", flags=("--null", "-0"))
+]
+BasePaths = Annotated[
+    Sequence[str] | None,
+    Option("Text that counts nowhere: a task, a template; repeatable.", metavar="DIR|FILE"),
 ]
 FailIfFound = Annotated[bool, Option("Exit with status 1 if anything is found.")]
 

@@ -60,6 +60,11 @@ class Reference:
             here, there = getattr(settings, what), getattr(own, what)
             if here != there:
                 name = "shingle" if what == "shingling" else what
+                if str(here) == str(there):
+                    raise SettingsMismatch(
+                        f"{self.name} has other base texts than the documents are compared by: "
+                        "their signatures cannot be compared"
+                    )
                 raise SettingsMismatch(
                     f"{self.name} has {name} {there}, and the documents are compared by {here}: "
                     "their signatures cannot be compared"

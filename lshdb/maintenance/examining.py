@@ -280,14 +280,16 @@ class CheckedBatch:
         self.contents: dict[int, shingling.Content] = {}
         self.faults = [self._faults(at, one) for at, one in enumerate(self.batch)]
         contents, found = list(self.contents.values()), NO_FINGERPRINTS
+        own = (self.batch[at] for at in self.contents)
+        counts: Sequence[int] = [one.shingles or int(one.signature is not None) for one in own]
         if self.deep and contents:
             signed = signing.sign(contents, settings)
             self._compare(signed)
-            found = signed.fingerprints
+            found, counts = signed.fingerprints, signed.shingles.tolist()
         elif settings.passages:
             found = fingerprints(contents, settings.shingling, settings.passages, settings.seed)
-        doc_ids = [self.batch[at].doc_id for at in self.contents]
-        self.fingerprints = found.rows(np.array(doc_ids, dtype=np.int64))
+        rows = found.rows(np.array([self.batch[at].doc_id for at in self.contents], dtype=np.int64))
+        self.fingerprints = rows[:, (np.array(counts, dtype=np.int64) != 0)[found.documents]]
 
     def derivable(self) -> list[int]:
         """The places of documents with values to be derived from their contents."""

@@ -9,6 +9,7 @@ go to the write-ahead log, and the table itself stays as it is.
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,16 @@ from lshdb.progress import Progress, shown
 from lshdb.search.similarity import batches_of_text
 from lshdb.shingling import arrays, rare_words, winnowing
 from lshdb.sketching.settings import Settings
-from lshdb.store.index import BANDS, FINGERPRINTS, Index, IndexRows, rows_of, sorted_bands
+from lshdb.sketching.signing import sign
+from lshdb.store.index import (
+    BANDS,
+    FINGERPRINTS,
+    RARE_WORDS,
+    Index,
+    IndexRows,
+    rows_of,
+    sorted_bands,
+)
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import reindexed
 
@@ -44,19 +54,25 @@ def reindex(store: Store, request: ReindexOptions) -> Reindexed:
             store.set_index(after)
         # The band rows of a cascade are those of its lowest level.
         shape, old = after.construction, before.construction
-        if is_late or (shape.bands, shape.rows) != (old.bands, old.rows):
+        # A document without shingles has no rows: other base texts change which do.
+        signs = after.shingling != before.shingling
+        if signs:
+            documents = _sign_again(store, after, progress)
+        if signs or is_late or (shape.bands, shape.rows) != (old.bands, old.rows):
             store.set_indexed(None, None)
             at_once = max(1, min(store.limits.documents_read, _LANES // after.permutations))
             signatures = store.all_signatures(at_once)
             rows = rebuild_bands(store.index, after, signatures, documents, progress)
-        if after.reworded and not before.reworded:
-            rows += rebuild_terms(store.index, _contents(store), progress)
-        if after.passages != before.passages:
+        if after.reworded and (signs or not before.reworded):
+            store.index.clear(RARE_WORDS)
+            filled = _contents(store, store.all_signatures())
+            rows += rebuild_terms(store.index, filled, progress)
+        if signs or after.passages != before.passages:
             found = (
                 winnowing.fingerprints(texts, after.shingling, after.passages, after.seed).rows(
                     doc_ids
                 )
-                for doc_ids, texts in _contents(store)
+                for doc_ids, texts in _contents(store, store.all_signatures())
             )
             rows += rebuild_fingerprints(store.index, after, found, progress)
     if rows:
@@ -64,9 +80,27 @@ def reindex(store: Store, request: ReindexOptions) -> Reindexed:
     return Reindexed(before, after, documents, rows, store.free_bytes())
 
 
-def _contents(store: Store) -> Iterator[tuple[arrays.IntArray, list[str]]]:
-    """The ids and contents of all documents with a signature, some at a time."""
-    for doc_ids, _ in store.all_signatures():
+def _sign_again(store: Store, settings: Settings, progress: Progress) -> int:
+    """Replace all signatures by those of other base texts; how many documents have one."""
+    done = filled = 0
+    alone = replace(settings, passages=0, reworded=False)
+    for doc_ids, texts in _contents(store, store.all_keys()):
+        signed = sign(texts, alone)
+        some = signed.shingles > 0
+        store.index.delete_signatures(doc_ids.tolist())
+        store.index.insert_signatures(doc_ids[some], signed.signatures[some])
+        store.set_shingles(doc_ids, signed.shingles)
+        filled += int(some.sum())
+        done += len(texts)
+        progress(done, None, "documents")
+    return filled
+
+
+def _contents(
+    store: Store, documents: Iterable[tuple[arrays.IntArray, object]]
+) -> Iterator[tuple[arrays.IntArray, list[str]]]:
+    """The ids and contents of documents that a reader lists, some at a time."""
+    for doc_ids, _ in documents:
         first = 0
         for texts in batches_of_text(store, doc_ids):
             yield doc_ids[first : first + len(texts)], texts

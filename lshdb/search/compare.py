@@ -84,6 +84,7 @@ def compare(store: Store, a: str | Document, b: str | Document) -> Comparison:
         shared_elements=shared_elements,
         a_content=one.content,
         b_content=other.content,
+        base=tuple(name for name, _ in settings.shingling.base),
     )
 
 

@@ -73,7 +73,13 @@ def passage_pairs(
         criteria = passages.criteria_of(query, reader.settings, reader.limits)
         shared, counts = reader.shared_fingerprints()
         hot = shared[counts > min(query.common or reader.limits.common, MANY - 1)]
-        weights = rarity.Rarity.of(shared, counts, reader.count()[0], reader.limits)
+        weights = rarity.Rarity.of(
+            shared,
+            counts,
+            reader.count()[0],
+            reader.limits,
+            rarity.base_of(reader.settings, query.base),
+        )
         windows = passage_windows.common_windows(reader, hot)
         common[:] = passage_windows.longest_common(reader, hot, windows)
         every = passage_windows.Counting.of(reader.settings, hot)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from heapq import nlargest
 from typing import Any
 
@@ -44,6 +45,7 @@ _COMMON_SEARCHED = 100
 _SLOTS = 4
 """Bits more than the number of values needs: at most one in 16 others is taken for one of them."""
 
+_NO_WINDOWS = np.empty(0, dtype=np.uint64)
 Mask = npt.NDArray[np.bool_]
 
 WINDOW = np.dtype(
@@ -84,7 +86,8 @@ class Counting:
     """Which windows of texts count.
 
     Attributes:
-        shingling: of the database; its size does not matter.
+        shingling: of the database; its size does not matter, the windows of its base texts do not
+            count.
         run: units of a window.
         seed: of the fingerprints.
         secret: the seed of the hashes of windows, which processes that compare windows share.
@@ -140,7 +143,7 @@ class Counting:
         offsets = offsets_of(units.counts)
         whole = selection(offsets[:-1], np.maximum(units.counts - (run - 1), 0), len(hashes))
         out = np.zeros(len(hashes), dtype=np.bool_)
-        for some in self.left_out:
+        for some in (*self.left_out, _base_windows(self.shingling, run, self.secret)):
             out |= is_in(hashes, some)
         if out.any():
             windows_at = (out & whole).astype(np.int64)
@@ -176,15 +179,21 @@ class Counting:
         return rows, np.diff(bounds), units.counts, units.folded
 
     def with_base(self, base: Iterable[str]) -> Counting:
-        """The same without the windows of base texts."""
-        alone = replace(self, left_out=(), shared=None)
-        some = (np.sort(alone.windows_of([text]).windows["hash"]) for text in base)
-        return replace(self, left_out=(*self.left_out, *some))
+        """The same without the windows of more base texts."""
+        return replace(self, shingling=self.shingling.without(base))
 
     def around_hot(self, text: str) -> Hashes:
         """The windows of a text whose fingerprints are hot, each once and sorted."""
         found = self.windows_of([text]).windows
         return np.unique(found["hash"][~found["leads"]])
+
+
+@lru_cache(maxsize=8)
+def _base_windows(shingling: Shingling, run: int, secret: int) -> Hashes:
+    """The windows of the base texts, each once and sorted."""
+    own = Counting(replace(shingling, base=()), run, 0, secret, np.empty(0, dtype=np.int64))
+    texts = [text for _, text in shingling.base]
+    return np.unique(own.windows_of(texts).windows["hash"]) if texts else _NO_WINDOWS
 
 
 def run_of(settings: Settings) -> int:

@@ -79,7 +79,7 @@ def _find(store: StoreReader, query: PassagesOptions, text: str, own_id: int) ->
     if not query.sort and query.min_weighted is None:
         found = found[: query.top]
     doc_ids = np.array([doc_id for doc_id, _, _ in found], dtype=np.int64)
-    weighted = _weighted(store, text, doc_ids)
+    weighted = _weighted(store, text, doc_ids, query.base)
     sources = (
         Source(key, one.coverage, one.b_coverage, one.words, one.passages, *shares)
         for key, (_, _, one), shares in zip(store.keys_of(doc_ids), found, weighted, strict=True)
@@ -91,13 +91,16 @@ def _find(store: StoreReader, query: PassagesOptions, text: str, own_id: int) ->
     )
 
 
-def _weighted(store: StoreReader, text: str, doc_ids: IntArray) -> Iterable[tuple[float, float]]:
+def _weighted(
+    store: StoreReader, text: str, doc_ids: IntArray, base: Sequence[str]
+) -> Iterable[tuple[float, float]]:
     """How similar documents int64[n] are to a text, weighted by rarity."""
     ascending = np.sort(doc_ids)
     contents = lambda numbers: [text, *store.contents(ascending[numbers[1:] - 1])]  # noqa: E731
     sizes = np.append(len(text), store.sizes(ascending)[0])
     other = 1 + np.searchsorted(ascending, doc_ids)
-    return zip(*rarity.weigh(store, contents, sizes, np.zeros_like(other), other), strict=True)
+    one = np.zeros_like(other)
+    return zip(*rarity.weigh(store, contents, sizes, one, other, base), strict=True)
 
 
 def _rank(found: tuple[int, int, passage_runs.Shared]) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ df - 1, what only two documents have weighs as much as what one has.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
@@ -29,7 +29,7 @@ from lshdb.limits import Limits
 from lshdb.options import WeightedOptions
 from lshdb.search.passage_windows import is_in
 from lshdb.shingling.arrays import IntArray, bounded, chunks_of, expand_ranges, offsets_of
-from lshdb.shingling.winnowing import Fingerprints, fingerprints
+from lshdb.shingling.winnowing import Fingerprints, base_fingerprints, fingerprints
 from lshdb.sketching.settings import Settings
 from lshdb.store.lookups import StoreReader
 
@@ -50,14 +50,18 @@ class Rarity:
         values: int64[f], sorted.
         weights: float64[f], of these.
         alone: that of all others, which one document has.
+        base: int64[any], sorted: those of base texts weigh nothing.
     """
 
     values: IntArray
     weights: Shares
     alone: float
+    base: IntArray
 
     @classmethod
-    def of(cls, values: IntArray, counts: IntArray, documents: int, limits: Limits) -> Rarity:
+    def of(
+        cls, values: IntArray, counts: IntArray, documents: int, limits: Limits, base: IntArray
+    ) -> Rarity:
         """The weights of sorted fingerprints int64[f] that int64[f] of some documents have.
 
         What more than `query_first` documents have weighs nothing, so that nobody counts them.
@@ -65,7 +69,7 @@ class Rarity:
         documents = max(documents, _MIN_DOCUMENTS)
         weights = np.log(documents / (2 * np.maximum(counts - 1, 1)))
         weights = np.where(counts > limits.query_first, 0, np.maximum(weights, 0))
-        return cls(values, weights, float(np.log(documents / 2)))
+        return cls(values, weights, float(np.log(documents / 2)), base)
 
     def compared(self, prints: Fingerprints, one: IntArray, other: IntArray) -> Shares:
         """How similar pairs int64[p] of n documents are: `weighted` and `weighted_share`.
@@ -83,6 +87,7 @@ class Rarity:
         weights = np.full(len(values), self.alone)
         (known,) = is_in(values, self.values).nonzero()
         weights[known] = self.weights[np.searchsorted(self.values, values[known])]
+        weights[is_in(values, self.base)] = 0
         count = 1 + int(max(one.max(initial=0), other.max(initial=0)))
         totals = np.bincount(documents, weights, minlength=count)
         sizes = np.bincount(documents, minlength=count)
@@ -108,6 +113,7 @@ def weigh(
     sizes: IntArray,
     one: IntArray,
     other: IntArray,
+    base: Sequence[str] = (),
 ) -> list[list[Any]]:
     """`weighted` and `weighted_share` of pairs of documents; None without an index of passages.
 
@@ -117,6 +123,7 @@ def weigh(
         sizes: int64[m], about how long each document is, by its number.
         one: int64[p], the number of the one of each pair.
         other: int64[p], that of the other.
+        base: texts that do not count, besides those of the file.
     """
     settings, limits = reader.settings, reader.limits
     if not settings.passages:
@@ -132,9 +139,14 @@ def weigh(
         values = np.unique(prints.values)
         index, _ = reader.documents_of_fingerprints(values, limits.query_first + 1)
         counts = np.bincount(index, minlength=len(values))
-        rarity = Rarity.of(values, counts, documents, limits)
+        rarity = Rarity.of(values, counts, documents, limits, base_of(settings, base))
         found[:, pairs] = rarity.compared(prints, *places.reshape(2, -1))
     return found.tolist()
+
+
+def base_of(settings: Settings, more: Sequence[str]) -> IntArray:
+    """The fingerprints of the base texts of a file, and of more, int64[any], sorted."""
+    return base_fingerprints(settings.shingling.without(more), settings.passages, settings.seed)
 
 
 def check_weighted(request: WeightedOptions, settings: Settings) -> None:

@@ -280,13 +280,14 @@ class Search:
         run = settings.passages if settings.shingling.kind == "word" else 0
         run = query.min_words or run or RUN
         none = np.empty(0, dtype=np.int64)
-        words = Shingling("word", 1)
+        base = [*(text for _, text in settings.shingling.base), *query.base]
+        words = Shingling("word", 1).without(base)
         counting = passage_windows.Counting(words, run, settings.seed, secret_seed(), none)
         return cls(
             reader,
-            Rarity(reader, query.base),
+            Rarity(reader, base),
             MIN_SCORE if query.min_score is None else query.min_score,
-            counting.with_base(query.base),
+            counting,
             passage_runs.Criteria(run, run, query.gap, reader.limits.passages),
         )
 

@@ -7,8 +7,8 @@ character counts as made of the whole stretch, which is usually one character.
 """
 
 import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -179,7 +179,7 @@ def never_combines(character: str) -> bool:
 
 
 def shingle_texts(content: Content, shingling: Shingling) -> list[Element]:
-    """The distinct shingles of a document, in the order of first occurrence.
+    """The distinct shingles of a document that no base text has, by their first occurrence.
 
     Args:
         content: a text; for `set` shingling a collection of strings and integers.
@@ -206,4 +206,11 @@ def shingle_texts(content: Content, shingling: Shingling) -> list[Element]:
     names = [units.folded[begin:end].decode() for begin, end in bounds]
     size, between = shingling.size, " " if shingling.kind == "word" else ""
     first = range(max(len(names) - size, 0) + bool(names))
-    return list(dict.fromkeys(between.join(names[i : i + size]) for i in first))
+    found = dict.fromkeys(between.join(names[i : i + size]) for i in first)
+    return [one for one in found if one not in _base_shingles(shingling)]
+
+
+@lru_cache(maxsize=1)
+def _base_shingles(shingling: Shingling) -> Set[Element]:
+    own = replace(shingling, base=())
+    return {one for _, text in shingling.base for one in shingle_texts(text, own)}

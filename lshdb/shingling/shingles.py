@@ -3,8 +3,9 @@
 `char:k` takes every run of k code points of the folded text, in which each white-space run is one
 blank and neither end is blank. `word:w` takes every run of w words. `code:k` takes every run of k
 tokens of a program, each a character (lshdb.shingling.tokens). `set` takes the elements as they
-are. A document shorter than one shingle has one shingle, itself; an empty one has none. Hashes are
-repeated as often as their shingles; this does not change sketches or similarities.
+are. A document shorter than one shingle has one shingle, itself; an empty one has none. Shingles
+that a base text has, too, are left out. Hashes are repeated as often as their shingles; this does
+not change sketches or similarities.
 
 The hash of a `char` or `code` shingle and of a word is the span hash (lshdb.shingling.hashing) of
 its UTF-8 bytes; that of a `word` shingle is the sum of its words' hashes, each times a constant
@@ -16,6 +17,8 @@ processor's cache. `scripts/bench kernels` measures a change.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from dataclasses import replace
+from functools import lru_cache
 from itertools import chain, pairwise
 from typing import NamedTuple, TypeGuard, cast
 
@@ -172,8 +175,32 @@ def taken(shingles: Shingles, indices: npt.NDArray[np.int64]) -> Shingles:
     return Shingles(hashes, offsets_of(sizes))
 
 
+@lru_cache(maxsize=8)
+def base_hashes(shingling: Shingling, seed: int) -> Hashes:
+    """The shingle hashes of the base texts, sorted: they do not count."""
+    texts = [text for _, text in shingling.base]
+    return distinct(distinct_shingles(texts, replace(shingling, base=()), seed).hashes)
+
+
+def _counting(hashes: Hashes, shingling: Shingling, seed: int) -> npt.NDArray[np.bool_]:
+    """Which hashes are of no base text, bool[n]."""
+    base = base_hashes(shingling, seed)
+    if not len(base):
+        return np.ones(len(hashes), dtype=np.bool_)
+    found: npt.NDArray[np.bool_] = base.take(np.searchsorted(base, hashes), mode="clip") != hashes
+    return found
+
+
 def shingle_group(group: Sequence[Content], shingling: Shingling, seed: int) -> Shingles:
-    """The shingle hashes of documents that form one block together."""
+    """The shingle hashes of documents that form one block together, without those of base texts."""
+    found = _group(group, shingling, seed)
+    if not shingling.base:
+        return found
+    counting = _counting(found.hashes, shingling, seed)
+    return Shingles(found.hashes[counting], offsets_of(sums(counting, found.offsets)))
+
+
+def _group(group: Sequence[Content], shingling: Shingling, seed: int) -> Shingles:
     if shingling.kind == "set":
         return _set_group(group, seed)
     texts = [*shingling.read(cast(list[str], group))]
@@ -187,7 +214,15 @@ def shingle_group(group: Sequence[Content], shingling: Shingling, seed: int) -> 
 
 
 def pieces(text: str, shingling: Shingling, seed: int, block: int = 0) -> Iterator[Hashes]:
-    """The shingle hashes of one text, in pieces: a large text takes the memory of one block."""
+    """The shingle hashes of one text, without those of base texts, in pieces.
+
+    A large text takes the memory of one block.
+    """
+    for hashes in _pieces(text, shingling, seed, block):
+        yield hashes[_counting(hashes, shingling, seed)] if shingling.base else hashes
+
+
+def _pieces(text: str, shingling: Shingling, seed: int, block: int) -> Iterator[Hashes]:
     block = block or BLOCK[shingling.kind]
     (text,) = shingling.read([text])
     if shingling.kind != "word":

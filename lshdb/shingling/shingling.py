@@ -1,8 +1,8 @@
 """What a document holds, and how documents become sets of shingles: the types of both."""
 
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, Self, cast
 
 import numpy as np
@@ -38,7 +38,8 @@ class Shingling:
 
     `bag` is a set whose elements are numbered copies. `word:3-numbers` is `word:3` with one sign
     for all digits: texts that differ in digits only are equal. Or `foreign:NAME`: signatures come
-    from another program, and the name is the user's for it.
+    from another program, and the name is the user's for it. Shingles of the texts in `base`, each
+    with a name, do not count; `str` does not show them.
 
     >>> Shingling.parse("char:5")
     Shingling(kind='char', size=5)
@@ -50,6 +51,7 @@ class Shingling:
     size: int = 1
     name: str = field(default="", repr=False)
     numbers: bool = field(default=True, repr=False)
+    base: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -87,6 +89,10 @@ class Shingling:
     def foreign(self) -> bool:
         """Whether another program makes the signatures, so that nothing is shingled here."""
         return self.kind == "foreign"
+
+    def without(self, texts: Iterable[str]) -> Self:
+        """The same with more base texts."""
+        return replace(self, base=(*self.base, *(("", text) for text in texts)))
 
     def read(self, texts: Sequence[str]) -> Sequence[str]:
         """Texts as they are cut into shingles; their characters keep their places."""

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from lshdb.shingling.hashing import Hashes, Offsets, selection, span_hash
 from lshdb.shingling.positions import Units
-from lshdb.shingling.shingles import groups, is_large, pieces, shingle_group, word_sums
+from lshdb.shingling.shingles import base_hashes, groups, is_large, pieces, shingle_group, word_sums
 from lshdb.shingling.shingling import Content, Shingling
 
 _DROPPED = np.uint64(16)
@@ -91,7 +91,7 @@ def fingerprints(
         run: units of the shortest run that is always found.
         seed: of the hashes.
     """
-    short = replace(shingling, size=fingerprint_size(run))
+    short = replace(shingling, size=fingerprint_size(run), base=())
     window = run - short.size + 1
     values: list[Hashes] = [np.empty(0, dtype=np.uint64)]
     documents: list[Offsets] = [np.empty(0, dtype=np.int64)]
@@ -114,6 +114,12 @@ def fingerprints(
     return in_order(
         np.concatenate(values).view(np.int64), np.concatenate(documents), np.concatenate(positions)
     )
+
+
+def base_fingerprints(shingling: Shingling, run: int, seed: int) -> npt.NDArray[np.int64]:
+    """What may be a fingerprint of the base texts, int64[any], sorted."""
+    short = replace(shingling, size=fingerprint_size(run))
+    return np.unique(base_hashes(short, seed) >> _DROPPED).view(np.int64)
 
 
 def in_order(values: Offsets, documents: Offsets, positions: Offsets) -> Fingerprints:

@@ -81,7 +81,7 @@ class Settings:
             )
 
 
-def settings_record(settings: Settings) -> dict[str, str | float | bool]:
+def settings_record(settings: Settings) -> dict[str, str | float | bool | list[str]]:
     """The settings by the names and in the order in which `lshdb info` shows them."""
     return {
         "threshold": settings.threshold,
@@ -96,4 +96,5 @@ def settings_record(settings: Settings) -> dict[str, str | float | bool]:
         "content": settings.content,
         "passages": settings.passages,
         "reworded": settings.reworded,
+        "base": [name for name, _ in settings.shingling.base],
     }

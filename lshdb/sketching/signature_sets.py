@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.shingling.content import digest
 from lshdb.shingling.shingling import Shingling
 from lshdb.sketching.settings import Settings, SketchName
 
@@ -23,12 +24,14 @@ class Sketching:
         permutations: lanes of a signature.
         sketch: `fast` or `minhash`; None for another program's lanes.
         seed: of the hashes; None for another program's lanes.
+        base: the digest of the base texts in hexadecimal; empty without.
     """
 
     shingle: str
     permutations: int
     sketch: SketchName | None
     seed: int | None
+    base: str = ""
 
     @classmethod
     def of(cls, settings: Settings) -> Sketching:
@@ -36,7 +39,9 @@ class Sketching:
         shingling = settings.shingling
         if shingling.foreign:
             return cls(str(shingling), settings.permutations, None, None)
-        return cls(str(shingling), settings.permutations, settings.sketch, settings.seed)
+        texts = [text for _, text in shingling.base]
+        base = digest("\0".join(texts).encode()).hex() if texts else ""
+        return cls(str(shingling), settings.permutations, settings.sketch, settings.seed, base)
 
     @classmethod
     def foreign(cls, name: str, permutations: int) -> Sketching:
@@ -49,7 +54,10 @@ class Sketching:
 
     def __str__(self) -> str:
         how = f"shingle {self.shingle}, {self.permutations} lanes"
-        return how if self.sketch is None else f"{how}, sketch {self.sketch}, seed {self.seed}"
+        if self.sketch is None:
+            return how
+        base = f", base texts {self.base}" if self.base else ""
+        return f"{how}, sketch {self.sketch}, seed {self.seed}{base}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

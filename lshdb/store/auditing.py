@@ -69,7 +69,7 @@ def settings(connection: Connection) -> Settings:
     rows = connection.rows(sql.SELECT_SETTINGS)
     if len(rows) != 1:
         raise DamagedFile(f"{connection.path} has {len(rows)} rows of settings instead of one")
-    return settings_of(rows[0], connection.path)
+    return settings_of(rows[0], connection.path, connection.rows(sql.BASE_TEXTS))
 
 
 def written(connection: Connection, rows: index.IndexRows) -> index.IndexRows:

@@ -46,7 +46,8 @@ def register_functions(connection: sqlite3.Connection) -> None:
     path = Path("the connection's main database")
     with sqlite_errors.translated_errors(path):
         check_format(connection, path)
-        settings = rows.settings_of(first_row(connection, sql.SELECT_SETTINGS), path)
+        base = connection.execute(sql.BASE_TEXTS).fetchall()
+        settings = rows.settings_of(first_row(connection, sql.SELECT_SETTINGS), path, base)
     lanes = settings.permutations
 
     def lsh_similarity(*signatures: object) -> float | None:

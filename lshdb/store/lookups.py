@@ -119,7 +119,8 @@ class StoreReader:
         """
         row = self._connection.execute(sql.SELECT_SETTINGS).fetchone()
         if row != self._settings_row:
-            self.settings = settings_of(row, self.path)
+            base = self._connection.execute(sql.BASE_TEXTS).fetchall()
+            self.settings = settings_of(row, self.path, base)
             self.indexed_to, self.indexed_bucket = typed(row[-2:], int | None, int | None)
             self._settings_row = row
 

@@ -7,7 +7,7 @@ some of them into numbers, and Python into the word None. They are refused here.
 import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -17,7 +17,7 @@ import numpy as np
 
 from lshdb.errors import DamagedFile, OtherFormat
 from lshdb.options import SqlValue
-from lshdb.shingling import arrays, shingling
+from lshdb.shingling import arrays, content, shingling
 from lshdb.sketching.constructions import Construction
 from lshdb.sketching.settings import Settings
 from lshdb.store import statements as sql
@@ -80,8 +80,8 @@ def _other(expected: Any, value: SqlValue) -> DamagedFile:
     )
 
 
-def settings_of(row: Sequence[Any], path: Path) -> Settings:
-    """The settings in a row of SELECT_SETTINGS; its texts may come as bytes.
+def settings_of(row: Sequence[Any], path: Path, base: Iterable[Sequence[Any]]) -> Settings:
+    """The settings in a row of SELECT_SETTINGS, and rows of BASE_TEXTS; texts may be bytes.
 
     Raises:
         DamagedFile: it is missing or invalid.
@@ -89,14 +89,14 @@ def settings_of(row: Sequence[Any], path: Path) -> Settings:
     """
     try:
         values: list[Any] = [v.decode() if isinstance(v, bytes) else v for v in row]
-        *own, reworded, later, _, _ = values
+        *own, reworded, _, later, _, _ = values
         if later:
             raise OtherFormat(f"{path} uses what this lshdb does not know: upgrade lshdb")
         threshold, recall, shingle, lanes, construction, sketch, seed, content, passages = own
         return Settings(
             threshold,
             recall,
-            shingling.Shingling.parse(shingle),
+            replace(shingling.Shingling.parse(shingle), base=tuple(map(_base_text, base))),
             lanes,
             Construction.parse(construction),
             sketch,
@@ -105,8 +105,16 @@ def settings_of(row: Sequence[Any], path: Path) -> Settings:
             passages,
             bool(reworded),
         )
-    except (TypeError, ValueError) as error:
+    except (AttributeError, TypeError, ValueError) as error:
         raise DamagedFile(f"{path} has invalid settings: {error}") from error
+
+
+def _base_text(row: Sequence[Any]) -> tuple[str, str]:
+    """The name and the text of a row of BASE_TEXTS."""
+    name, digest, text = (v.encode() if isinstance(v, str) else v for v in row)
+    if content.digest(text) != digest:
+        raise ValueError("a base text differs from its digest")
+    return name.decode(), text.decode()
 
 
 def write_settings(connection: sqlite3.Connection, settings: Settings) -> None:
@@ -123,3 +131,6 @@ def write_settings(connection: sqlite3.Connection, settings: Settings) -> None:
         settings.passages,
     )
     connection.execute(sql.WRITE_SETTINGS, values)
+    connection.execute(sql.CLEAR_BASE)
+    for name, text in settings.shingling.base:
+        connection.execute(sql.INSERT_BASE, (name, content.digest(text.encode()), text))

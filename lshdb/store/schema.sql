@@ -29,7 +29,7 @@ CREATE TABLE indexed (
     doc_id INTEGER PRIMARY KEY
 ) STRICT;
 
--- Reserved for texts, such as a template, that documents may share without being similar.
+-- Texts, such as a template, whose shingles and passages do not count. digest: as of a document.
 CREATE TABLE base_texts (
     name    TEXT NOT NULL PRIMARY KEY,
     digest  BLOB NOT NULL,

@@ -7,8 +7,12 @@ number of them.
 SELECT_SETTINGS = """
     SELECT threshold, recall, shingle, permutations, construction, sketch, seed, content, passages,
         EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'rare_words'),
-        tokenizer IS NOT NULL OR EXISTS (SELECT 1 FROM main.base_texts), indexed_to, indexed_bucket
+        (SELECT json_group_array(name || hex(digest)) FROM main.base_texts), tokenizer IS NOT NULL,
+        indexed_to, indexed_bucket
     FROM main.settings"""
+BASE_TEXTS = "SELECT name, digest, content FROM main.base_texts ORDER BY name"
+CLEAR_BASE = "DELETE FROM base_texts"
+INSERT_BASE = "INSERT INTO base_texts VALUES (?, ?, ?)"
 WHOLE_SETTINGS = "SELECT * FROM settings"
 WRITE_SETTINGS = """
     INSERT OR REPLACE INTO settings
@@ -292,6 +296,7 @@ CHECK_STRUCTURE = "PRAGMA integrity_check(100)"
 CHECK_CONSTRAINTS = "PRAGMA ignore_check_constraints = OFF"
 CHECK_NO_CONSTRAINTS = "PRAGMA ignore_check_constraints = ON"
 BROKEN_REFERENCES = "PRAGMA foreign_key_check"
+UPDATE_SHINGLES = "UPDATE documents SET shingles = ?2 WHERE doc_id = ?1"
 UPDATE_DERIVED = """
     UPDATE documents SET shingles = ?2, content = ?3 WHERE doc_id = ?1"""
 
@@ -333,12 +338,15 @@ ORDER BY documents.number
 
 WRITES = (
     WRITE_SETTINGS,
+    CLEAR_BASE,
+    INSERT_BASE,
     SET_INDEXED,
     NOTE_INDEXED,
     DELETE_INDEXED,
     INSERT_DOCUMENT,
     UPDATE_DOCUMENT,
     UPDATE_METADATA,
+    UPDATE_SHINGLES,
     UPDATE_DERIVED,
     SET_KEY,
     DELETE_DOCUMENT,

@@ -11,6 +11,7 @@ from typing import Protocol, runtime_checkable
 from lshdb.errors import DamagedFile, StoreError, UsageError
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.options import Mode, SqlValue
+from lshdb.shingling.arrays import IntArray
 from lshdb.sketching.settings import Settings
 from lshdb.store import guard, index, lookups, sqlite_errors
 from lshdb.store import statements as sql
@@ -233,6 +234,11 @@ class Store(lookups.StoreReader):
         """Note that documents need no late band rows: they have them, or are removed."""
         if self.indexed_to is not None:
             self._run_many(sql.NOTE_INDEXED, ((doc_id,) for doc_id in doc_ids))
+
+    def set_shingles(self, doc_ids: IntArray, counts: IntArray) -> None:
+        """Set how many shingles stored documents int64[n] have, int64[n]."""
+        rows = zip(doc_ids.tolist(), counts.tolist(), strict=True)
+        self._run_many(sql.UPDATE_SHINGLES, rows)
 
     def set_index(self, settings: Settings) -> None:
         """Write the settings of the index."""

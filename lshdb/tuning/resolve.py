@@ -1,13 +1,16 @@
 """From a user's request to a file's settings: defaults, and the choice of bands and rows."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar, cast
 
 from lshdb.errors import SettingsError, SettingsMismatch
 from lshdb.options import ReindexOptions, SettingsOptions, ShapeOptions, ShingleOptions
+from lshdb.shingling.content import normalized
 from lshdb.shingling.hashing import LARGEST_SEED
+from lshdb.shingling.shingles import base_hashes
 from lshdb.shingling.shingling import Shingling
 from lshdb.sketching.constructions import Construction, candidate_probability
 from lshdb.sketching.settings import Settings, SketchName, settings_record
@@ -66,6 +69,11 @@ def check_against(request: SettingsOptions, actual: Settings, path: Path) -> Non
                 "file"
             )
         del given["seed"]
+    if _with_base(actual.shingling, request.base) != actual.shingling:
+        raise SettingsMismatch(
+            f"{path} has other base texts: leave them out, or run lshdb reindex --base"
+        )
+    given["base"] = None
     for name, value in own.items():
         if given.get(name) not in (None, value):
             raise SettingsMismatch(
@@ -79,6 +87,19 @@ def _shingle(request: ShingleOptions, chosen: object) -> object:
     return f"{chosen}{ending}" if ending else chosen
 
 
+def _with_base(shingling: Shingling, base: Mapping[str, str] | None) -> Shingling:
+    """The shingling with other base texts, if some are given; SettingsError if impossible."""
+    if base is None:
+        return shingling
+    if base and (shingling.foreign or shingling.of_sets):
+        raise SettingsError(f"base texts are for texts, and shingle is {shingling}: leave out base")
+    texts = {str(normalized(name)): str(normalized(text)) for name, text in base.items()}
+    shingling = replace(shingling, base=tuple(sorted(texts.items())))
+    if base and not len(base_hashes(shingling, SEED)):
+        raise SettingsError("the base texts are empty: name others, or leave out base")
+    return shingling
+
+
 def as_in(request: SettingsOptions, other: Settings) -> SettingsOptions:
     """The request, with the settings of another file for what it leaves open."""
     if not (request.bands or request.rows or request.construction):
@@ -89,6 +110,7 @@ def as_in(request: SettingsOptions, other: Settings) -> SettingsOptions:
         shingle=request.shingle or str(other.shingling),
         permutations=request.permutations or other.permutations,
         sketch=request.sketch or other.sketch,
+        base=or_default(request.base, dict(other.shingling.base)),
         seed=or_default(request.seed, other.seed),
     )
 
@@ -137,6 +159,7 @@ def resolve(request: SettingsOptions) -> Settings:
     permutations = or_default(request.permutations, max(PERMUTATIONS, lanes))
     # Checked before searching a construction, which needs valid numbers.
     shingling = Shingling.parse(str(_shingle(request, or_default(request.shingle, usual_shingle))))
+    shingling = _with_base(shingling, request.base)
     if shingling.foreign and request.sketch is not None:
         raise SettingsError(f"shingle {shingling} has its own sketch: do not give one")
     settings = Settings(
@@ -160,7 +183,8 @@ def reindexed(request: ReindexOptions, settings: Settings) -> Settings:
     """The settings of a file whose index is rebuilt from its signatures.
 
     Settings that are not given stay, and bands and rows are chosen unless they are given. Only
-    threshold, recall, construction and passages can change: the others are in the signatures.
+    threshold, recall, construction, passages, rare words and base texts can change: the others are
+    in the signatures.
 
     Raises:
         SettingsError: nothing is given, or it is impossible, or needs more lanes than are stored.
@@ -170,11 +194,15 @@ def reindexed(request: ReindexOptions, settings: Settings) -> Settings:
         settings = replace(settings, passages=request.passages)
     if request.reworded is not None:
         settings = replace(settings, reworded=request.reworded in (True, "on"))
+    if request.base is not None:
+        if not settings.content:
+            raise SettingsError("base texts change by contents, and this database keeps none")
+        settings = replace(settings, shingling=_with_base(settings.shingling, request.base))
     if all(one is None for one in given):
-        if request.passages is not None or request.reworded is not None:
+        if any(one is not None for one in (request.passages, request.reworded, request.base)):
             return settings
         raise SettingsError(
-            "give a threshold, a recall, bands and rows, a construction, passages or reworded"
+            "give a threshold, a recall, bands and rows, a construction, passages, reworded or base"
         )
     construction = given_construction(request)
     lanes = settings.permutations

@@ -111,7 +111,7 @@ COMMANDS = {
         "documents int, empty int, unindexed int, threshold real, recall real, shingle text, "
         "permutations int, "
         "bands int, rows int, construction text, sketch text, seed int, content flag, "
-        "passages int, reworded flag, bytes int",
+        "passages int, reworded flag, base list, base_shingles int, bytes int",
         "",
     ),
     "show": (
@@ -126,7 +126,7 @@ COMMANDS = {
         "similarity real, identical flag, a_in_b real, b_in_a real, estimate real, "
         "standard_error real, agreeing_lanes int, lanes int, shared_buckets list, bands int, "
         "candidates flag, candidate_probability real, passages list, shared_elements list, "
-        "agreeing_bands int",
+        "base list, agreeing_bands int",
         "",
     ),
     "tune": (

@@ -56,7 +56,7 @@ REFUSED: dict[str, tuple[bytes | list[str], type[StoreError], str]] = {
     ),
     "tokens": (["UPDATE settings SET tokenizer = 'code 1'"], OtherFormat, "upgrade lshdb"),
     "base texts": (
-        ["INSERT INTO base_texts VALUES ('a', x'', 'b')"], OtherFormat, "upgrade lshdb"
+        ["INSERT INTO base_texts VALUES ('a', x'', 'b')"], DamagedFile, "differs from its digest"
     ),
     "no version": (["PRAGMA user_version = 0"], OtherFormat, "format 0"),
     "settings gone": (["DELETE FROM settings"], DamagedFile, "settings"),

@@ -70,6 +70,7 @@ def wait_until_gone(processes: set[int]) -> None:
         {"shingle": "char:5", "sketch": "minhash", "seed": 7, "permutations": 100},
         {"content": False},
         {"shingle": "set", "threshold": 0.5},
+        {"base": {"task": TEXTS[0]}, "passages": 3},
     ],
     ids=str,
 )

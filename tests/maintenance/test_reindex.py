@@ -191,7 +191,11 @@ def test_a_full_disk_leaves_the_file_as_before(path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({}, "give a threshold, a recall, bands and rows, a construction, passages or reworded"),
+        (
+            {},
+            "give a threshold, a recall, bands and rows, a construction, passages, reworded or "
+            "base",
+        ),
         ({"bands": 4}, "bands and rows are given together"),
         ({"threshold": 1.5}, "threshold 1.5 is not above 0 and at most 1"),
         (

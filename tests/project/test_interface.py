@@ -58,7 +58,7 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
     "remove": (set(), {"decided"}),  # lshdb.remove_decided
     # Rows of a data frame have columns; files are read, and other files written.
     "dedup": (
-        {"data", "key", "text", "set", "into"},
+        {"data", "key", "text", "set", "into", "base"},
         {
             *("inputs", "dropped", "against_key_field", "against_text_field"),
             *("format", "encoding", "strict", "auto_key", "metadata", "metadata_fields", "fields"),
