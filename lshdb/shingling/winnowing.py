@@ -119,7 +119,7 @@ def fingerprints(
 def base_fingerprints(shingling: Shingling, run: int, seed: int) -> npt.NDArray[np.int64]:
     """What may be a fingerprint of the base texts, int64[any], sorted."""
     short = replace(shingling, size=fingerprint_size(run))
-    return np.unique(base_hashes(short, seed) >> _DROPPED).view(np.int64)
+    return (base_hashes(short, seed) >> _DROPPED).view(np.int64)
 
 
 def in_order(values: Offsets, documents: Offsets, positions: Offsets) -> Fingerprints:
