@@ -165,6 +165,7 @@ class CopiedPassage:
             `similarity`.
         file, stored_file: of folders, the keys of the files that it is in, where all of these
             places are; else None.
+        page, stored_page: where it begins in both, in texts of PDF; None in others and in folders.
     """
 
     start: int
@@ -182,6 +183,8 @@ class CopiedPassage:
     score: float | None = None
     file: str | None = None
     stored_file: str | None = None
+    page: int | None = None
+    stored_page: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

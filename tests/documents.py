@@ -60,6 +60,34 @@ def pdf(
     canvas.save()
 
 
+def long_pdf(path: Path, pages: int) -> None:
+    """A PDF of many pages, each with some words of its own: faster than a library makes one."""
+    rng = random.Random(pages)
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"",
+        b"<</Type/Font/Subtype/Type1/BaseFont/Times>>",
+    ]
+    for _ in range(pages):
+        words = b" ".join(bytes(rng.choices(range(97, 123), k=8)) for _ in range(8))
+        stream = b"BT /F 12 Tf 72 400 Td (%s) Tj ET" % words
+        own = len(objects) + 1
+        objects += [
+            b"<</Length %d>>stream\n%s\nendstream" % (len(stream), stream),
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents %d 0 R"
+            b"/Resources<</Font<</F 3 0 R>>>>>>" % own,
+        ]
+    kids = b" ".join(b"%d 0 R" % number for number in range(5, len(objects) + 1, 2))
+    objects[1] = b"<</Type/Pages/Count %d/Kids[%s]>>" % (pages, kids)
+    data, places = bytearray(b"%PDF-1.4\n"), []
+    for number, one in enumerate(objects, 1):
+        places.append(b"%010d 00000 n \n" % len(data))
+        data += b"%d 0 obj%s\nendobj\n" % (number, one)
+    table = b"xref\n0 %d\n0000000000 65535 f \n%s" % (len(places) + 1, b"".join(places))
+    trailer = b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF"
+    path.write_bytes(data + table + trailer % (len(places) + 1, len(data)))
+
+
 def scanned(path: Path) -> None:
     """A PDF of a picture."""
     from PIL import Image
@@ -193,6 +221,12 @@ def bomb(path: Path) -> None:
     ):
         for _ in range(600):
             file.write(bytes(1 << 20))
+
+
+def many_elements(path: Path, count: int) -> None:
+    """A small Word file whose elements take some hundred bytes of memory each."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("word/document.xml", f"<d>{'<t>a</t>' * count}</d>")
 
 
 def entities(path: Path, secret: Path) -> None:

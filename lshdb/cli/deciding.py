@@ -270,14 +270,9 @@ def _ask(documents: int, stored: int) -> None:
 
 def trash(
     *,
-    keys: Annotated[
-        list[str] | None,
-        key_argument(metavar="KEY...", help="Only these documents.", show_default=False),
-    ] = None,
     at: DatabaseFile,
     move_to: Annotated[
-        str | None,
-        Option("The directory of such files. [default: FILE-trash]", metavar="DIR"),
+        str | None, Option("The directory of such files. [default: FILE-trash]", metavar="DIR")
     ] = None,
     restore: Annotated[bool, Option("Move the files back.")] = False,
     dry_run: Annotated[
@@ -285,9 +280,7 @@ def trash(
     ] = False,
     root: Annotated[
         str | None,
-        Option(
-            "Keys are paths from DIR, and files outside of it stay. [default: .]", metavar="DIR"
-        ),
+        Option("Keys are paths from DIR, and files outside of it stay.", metavar="DIR"),
     ] = None,
     form: Form,
 ) -> None:
@@ -298,43 +291,28 @@ def trash(
     directory yourself. A log in it, written before the first file moves, says where each file was;
     --restore reads it, and never replaces a file. Documents and decisions stay as they are.
 
-    A line has what was done, the file, where it is aside, and why a file was left.
+    A line has what was done, the file, where it is in the directory, and why a file was left.
 
     Example: lshdb trash -d notes.db --dry-run
 
-    Example: lshdb trash -d notes.db --restore notes/old.txt
+    Example: lshdb trash -d notes.db --restore
     """
-    if restore and root is not None:
-        raise UsageError("--root goes without --restore: the log has full paths")
-    directory = f"{at.db}-trash" if move_to is None else move_to
-    own = set(keys or ())
     form.check(at.db)
+    directory = move_to or f"{at.db}-trash"
     with at.open("read") as database:
-        rows = [
-            *(
-                aside.put_back(directory, own, dry_run=dry_run)
-                if restore
-                else aside.move_aside(database.store, directory, root, own, dry_run=dry_run)
-            )
-        ]
-    results.write_results(
-        columns_of(aside.MovedFile),
-        map(astuple, rows),
-        form,
-        shown=("action", "path", "aside", "reason"),
-        noun=("file",),
-        none="no file to move",
-    )
-    done = [one for one in rows if one.action != "left"]
-    would, room = "would have " * dry_run, size(sum(one.size for one in done))
-    if rows:
-        what = "restored" if restore else "moved"
+        if restore:
+            rows = [*aside.put_back(directory, dry_run=dry_run)]
+        else:
+            rows = [*aside.move_aside(database.store, directory, root, dry_run=dry_run)]
+    shown = ("action", "path", "aside", "reason")
+    columns = columns_of(aside.MovedFile)
+    results.write_results(columns, map(astuple, rows), form, shown=shown, noun=("file",))
+    done = [one.size for one in rows if one.action != "left"]
+    would, what = "would have " * dry_run, "restored" if restore else "moved"
+    message(f"{would}{what} {counted(len(done), 'file')}, left {len(rows) - len(done):,}")
+    if done and not restore:
         message(
-            f"{would}{what} {counted(len(done), 'file')}, {room}; left {len(rows) - len(done):,}"
-        )
-    if done and not restore and not dry_run:
-        message(
-            f"deleting {directory} frees {room}; to move them back: lshdb trash "
+            f"deleting {directory} frees {size(sum(done))}; to move them back: lshdb trash "
             f"-d {shlex.quote(str(at.db))} --restore"
         )
 

@@ -12,6 +12,7 @@ from lshdb.cli.messages import message, warn
 from lshdb.cli.options import NAMING
 from lshdb.database import Database
 from lshdb.errors import InputError
+from lshdb.formatting import counted
 from lshdb.groups import Options
 from lshdb.model import Failure
 from lshdb.options import QueriesOptions, ReadingOptions
@@ -94,6 +95,11 @@ def report_skipped_files(counts: Mapping[str, int], of: str = "") -> None:
     over = [f"{amount:,} {kind}" for kind, amount in counts.items() if amount]
     if over:
         message(f"{of}skipped: {', '.join(over)}")
+    if left_out := counts.get("documents"):
+        from lshdb.sources.extracting import INSTALL, lacks_library  # a query for a key reads none
+
+        if lacks_library():
+            message(f"{of}to read the {counted(left_out, 'document')} left out: {INSTALL}")
 
 
 def report_reading(counts: Mapping[str, int], replaced: int, empty: int = 0) -> None:

@@ -176,6 +176,7 @@ def serve(
         bool,
         Option("With buttons to decide: keep, drop, different (see lshdb decide)."),
     ] = False,
+    open_files: Annotated[bool, Option("With links to the files of documents.")] = False,
     who: Who = None,
     own: Own = False,
 ) -> None:
@@ -206,7 +207,8 @@ def serve(
 
             webbrowser.open(address)
 
-    serving.serve(at.db, port, ready, reviewing.Review(at.db, who, own) if review else None)
+    decides = reviewing.Review(at.db, who, own) if review else None
+    serving.serve(at.db, port, ready, decides, open_files)
 
 
 def report(

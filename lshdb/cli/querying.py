@@ -4,7 +4,7 @@ import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Annotated, Any
 
 import typer
@@ -14,7 +14,7 @@ from lshdb.cli.files import STDOUT
 from lshdb.cli.options import DatabaseFile, FailIfFound, Form, Null
 from lshdb.database import Database
 from lshdb.errors import InputError, UsageError
-from lshdb.exchange.results import match_columns, match_row, with_fields
+from lshdb.exchange.results import columns_of, match_columns, match_row, with_fields
 from lshdb.formatting import counted, percent
 from lshdb.groups import Option, regrouped
 from lshdb.model import Match
@@ -273,6 +273,9 @@ def clusters(
         bool,
         Option("Print only the keys of what can go."),
     ] = False,
+    folders: Annotated[
+        bool, Option("Print the pairs of directories that share files, the largest first.")
+    ] = False,
     null: Null = False,
     form: Form,
 ) -> None:
@@ -283,14 +286,32 @@ def clusters(
     the cluster, the similarity to the kept one, the role (keep, member or below, or the decision),
     and the key.
 
+    With --folders a line is two directories, by the keys as paths: the shares of the files below
+    each that are in clusters with some of the other, how many these are of the first, the bytes
+    that deleting them would free, and both paths.
+
     Example: lshdb clusters --star --drop-list -0 | lshdb remove --from - -0
     """
     if null and not (drop_list and form.is_text):
         raise UsageError("--null is for --drop-list as text")
-    if drop_list and asked.fields:
-        raise UsageError("give one of --drop-list and --fields")
+    if drop_list + folders + bool(asked.fields) > 1:
+        raise UsageError("give one of --drop-list, --folders and --fields")
+    if folders and asked.group_by is not None:
+        raise UsageError("give one of --folders and --group-by")
     with at.reading(form, temporary=asked.group_by is not None) as database:
         minimum = _minimum(database, asked.threshold)
+        if folders:
+            from lshdb.search.folders import FolderPair, folder_pairs  # a query needs no pairs
+
+            results.write_results(
+                columns_of(FolderPair),
+                map(astuple, folder_pairs(database.store, asked)),
+                form,
+                shown=("a_share", "b_share", "files", "bytes", "a", "b"),
+                noun=("pair of directories", "pairs of directories"),
+                none="no two directories have half of the files of one in common",
+            )
+            return
         found = database.clusters(asked)
         if drop_list:
             _write_dropped(found.columns, found.rows(), form, null)

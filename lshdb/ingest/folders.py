@@ -74,6 +74,8 @@ class Folders:
             stored_end_line=one.stored_end_line - b.lines,
             file=a.key,
             stored_file=b.key,
+            page=None,
+            stored_page=None,
         )
 
 

@@ -14,11 +14,12 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     compare     why two documents are alike, or not
     differences two texts line by line and word by word, aligned
     pairs       all similar pairs, and clusters of them
+    folders     pairs of directories that share files of clusters
     candidates  the pairs of a self-join, each once, in bounded memory; fewer from hot buckets
     similarity  exact similarities and estimates, of one document and many, or of many pairs
     decisions   the decisions of reviewers about documents, and pairs marked different
     limits      the limits on comparing large buckets and texts: numbers, reasons, messages
 
-Doors: buckets, compare, decisions, differences, documents, limits, pairs, passage_pairs,
+Doors: buckets, compare, decisions, differences, documents, folders, limits, pairs, passage_pairs,
 passage_runs, passage_windows, passages, query, reworded, similarity.
 """

@@ -22,6 +22,7 @@ from typing import Literal
 
 from lshdb.model import Passage
 from lshdb.shingling import tokens
+from lshdb.shingling.positions import page_at
 from lshdb.shingling.shingling import Element
 
 _LONG = 300
@@ -71,11 +72,13 @@ class Line:
         start: where it is in the text.
         number: of the line that begins here, from 1; 0 if none does.
         pieces: its text, without its newline.
+        page: of the page that begins here, in the text of a PDF; else None.
     """
 
     start: int
     number: int
     pieces: list[Piece]
+    page: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,16 +189,17 @@ class _Side:
         If it is alone and nothing is the same, passages are shown as moved.
         """
         start, end, number = self.lines[at]
+        page = page_at(self.text, start) if self.text[start - 1 : start] in ("", "\f") else None
         same = list(_within(self.same, start, end))
         if same or not alone:
-            return Line(start, number, list(self._cut(start, end, same, "same")))
+            return Line(start, number, list(self._cut(start, end, same, "same")), page)
         moved = [
             (low, high)
             for low, high in _within(self._moved, start, end)
             if self.text[low:high].strip()
             and (high - low >= _MIN_MOVED or (low, high) == (start, end))
         ]
-        return Line(start, number, list(self._cut(start, end, moved, "moved")))
+        return Line(start, number, list(self._cut(start, end, moved, "moved")), page)
 
     def _cut(self, start: int, end: int, spans: Iterable[Span], kind: Kind) -> Iterator[Piece]:
         """A line in pieces: spans, and what is changed between them."""
@@ -269,17 +273,19 @@ def segments(text: str) -> Iterator[tuple[int, int, int]]:
     """Cut a text into lines, and long lines into sentences.
 
     Yields:
-        The start and end of each, without its newline, and the number of the line that begins
-        there, from 1; 0 if none does.
+        The start and end of each, without its newline or a form feed before it, and the number of
+        the line that begins there, from 1; 0 if none does.
     """
     start = 0
-    for number, line in enumerate(text.splitlines(keepends=True), 1):
-        body = line.rstrip("\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029")
+    for number, line in enumerate(text.replace("\n\f", "\n ").splitlines(keepends=True), 1):
+        end = start + len(line)
+        start += text[start] == "\f" and len(line) > 1
+        body = text[start:end].rstrip("\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029")
         first = number
         for length in _lengths(body):
             yield start, start + length, first
             start, first = start + length, 0
-        start += len(line) - len(body)
+        start = end
 
 
 def _lengths(line: str) -> Iterator[int]:

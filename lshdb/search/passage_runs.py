@@ -7,7 +7,7 @@ folded units of both texts are equal. So no hash decides which runs are shown.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from lshdb.search import limits, passage_windows
 from lshdb.shingling.arrays import IntArray, chunks_of, expand_ranges, offsets_of, runs
 from lshdb.shingling.hashing import Hashes, constants, distinct, secret_seed
 from lshdb.shingling.passages import longest_runs
+from lshdb.shingling.positions import page_at
 
 _AT_ONCE = 1 << 20
 """Windows of other texts that are compared at once."""
@@ -123,9 +124,13 @@ def shared_passages(pairs: Pairs, criteria: Criteria) -> Iterator[Shared]:
     values = zip(np.concatenate([a_span, b_span], axis=1).tolist(), scores, strict=True)
     counts = np.diff(np.searchsorted(pair, np.append(number, len(pairs.a)))).tolist()
     for (number, covered, share, b_share, longest_run), count in zip(totals, counts, strict=True):
-        text = texts.contents[pairs.a[number]]
+        text, other = texts.contents[pairs.a[number]], texts.contents[pairs.b[number]]
         passages = tuple(
-            CopiedPassage(*[*span, *score, text[span[0] : span[1]]])
+            replace(
+                CopiedPassage(*[*span, *score, text[span[0] : span[1]]]),
+                page=page_at(text, span[0]),
+                stored_page=page_at(other, span[4]),
+            )
             for span, score in islice(values, count)
         )
         yield Shared(number, covered, share, b_share, longest_run, passages)

@@ -101,6 +101,15 @@ def _cut_characters(texts: list[str]) -> Units:
     return Units(folded, at[:-1], at[1:], starts, stops, counts)
 
 
+def page_at(text: str, offset: int) -> int | None:
+    r"""The page of a character, from 1; None for a text without form feeds, which end pages.
+
+    >>> page_at("one\n\ftwo", 5), page_at("one", 2)
+    (2, None)
+    """
+    return text.count("\f", 0, offset) + 1 if "\f" in text else None
+
+
 def line_numbers(
     texts: Sequence[str], documents: Offsets, starts: Offsets, ends: Offsets, end: str = "\n"
 ) -> tuple[Offsets, Offsets]:

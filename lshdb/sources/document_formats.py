@@ -61,9 +61,8 @@ _PROPERTIES = {
 }
 """Names of metadata, by those of Office, OpenDocument and EPUB."""
 _QUOTED = re.compile(r"(?m)^(?:>.*|On .{1,200} wrote:\s*|-+ ?Original Message ?-+(?s:.*))$\n?")
-
-
 _REFUSED = ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.system")
+"""Events of what a document has no use for."""
 
 
 class Refused(Exception):
@@ -132,16 +131,9 @@ def _markup(file: IO[bytes], *, all_text: bool = False) -> str:
 
 def _properties(archive: zipfile.ZipFile, name: str, about: Metadata) -> None:
     """The title, author and days of Office's and OpenDocument's metadata."""
-    names = {"creator": "author", "created": "created", "creation-date": "created"}
-    names |= {
-        "title": "title",
-        "modified": "modified",
-        "date": "modified",
-        "initial-creator": "author",
-    }
     with suppress(KeyError), archive.open(name) as file:
         for element in _tree(file).iter("{*}*"):
-            own = names.get(element.tag.rpartition("}")[2])
+            own = _PROPERTIES.get(element.tag.rpartition("}")[2])
             if own and element.text:
                 about[own] = element.text[:10] if own in ("created", "modified") else element.text
 
@@ -327,13 +319,13 @@ def _kind_of_zip(path: str) -> str:
     return next((kind for name, kind in signs.items() if name in names), "zip")
 
 
-def normalized(pages: list[str], *, of_paper: bool) -> tuple[str, list[int]]:
-    """One text of pages, as comparable as a text file; and where each page begins in it.
+def normalized(pages: list[str], *, of_paper: bool) -> str:
+    """One text of pages, as comparable as a text file.
 
     Soft hyphens, zero-width characters and ligatures go, spaces of all kinds are one, and there are
     no blank lines. On paper (PDF) words cut at the end of a line are joined, unless the text has
     them with a hyphen elsewhere; numbers of pages go, and so do lines at the same edge of at least
-    three pages, apart from their numbers: headers and footers.
+    three pages, apart from their numbers: headers and footers. A form feed begins the next page.
     """
     texts = []
     for page in pages:
@@ -356,10 +348,7 @@ def normalized(pages: list[str], *, of_paper: bool) -> tuple[str, list[int]]:
             return compound if compound in compounds else found[1] + found[2]
 
         whole = [_HYPHEN.sub(joined, text) for text in whole]
-    starts = [0]
-    for text in whole:
-        starts.append(starts[-1] + len(text) + 1)
-    return "\n".join(whole), starts[:-1]
+    return ("\n\f" if of_paper and any(whole) else "\n").join(whole).strip("\n")
 
 
 def _edge(line: str) -> str:
@@ -379,7 +368,7 @@ def _taken(pages: Iterable[str], largest: int) -> list[str]:
 
 
 def _documents(job: Metadata) -> Iterator[Metadata]:
-    """The documents in a file, each with its text, metadata and the beginnings of its pages."""
+    """The documents in a file, each with its text and metadata."""
     path, kind = job["path"], job["kind"]
     if kind == "zip":
         kind = _kind_of_zip(path)
@@ -388,13 +377,12 @@ def _documents(job: Metadata) -> Iterator[Metadata]:
     about: Metadata = {}
     found = _mbox(path) if kind == "mbox" else [(about, read(path, about))]
     for about, pages in found:
-        text, starts = normalized(_taken(pages, job["largest"]), of_paper=kind == "pdf")
+        text = normalized(_taken(pages, job["largest"]), of_paper=kind == "pdf")
         if is_text and not library and not job["quotes"]:
             text = _QUOTED.sub("", text).strip()
         about["scanned"] = kind == "pdf" and not text
         own = {name: value for name, value in about.items() if value}
-        extracted: Metadata = {"by": by} | ({"pages": starts} if kind == "pdf" else {})
-        yield {"text": text, "metadata": {"type": kind, **own}, "extracted": extracted}
+        yield {"text": text, "metadata": {"type": kind, **own}, "extracted": {"by": by}}
 
 
 def _restrict() -> None:
@@ -406,9 +394,7 @@ def _restrict() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     def refuse(event: str, _: object) -> None:
-        if event.startswith(
-            ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.system")
-        ):
+        if event.startswith(_REFUSED):
             raise Refused("it wants to run a program or use the network")
 
     sys.addaudithook(refuse)

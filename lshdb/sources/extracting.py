@@ -37,7 +37,7 @@ PROBE = 1024
 """Bytes of the beginning of a file that say what it is."""
 _MAILDIR = ("cur", "new")
 _HEAD = 10_000_000
-"""Bytes of an answer besides its text: metadata, and where pages begin."""
+"""Bytes of an answer besides its text."""
 
 
 class Missing(InputError):
@@ -52,7 +52,7 @@ class Extracted:
         name: of a message in a file of several; None if the file is one document.
         text: normalised, see `document_formats.normalized`.
         metadata: title, author, type and others.
-        extracted: what took it out (`by`), and where pages begin (`pages`), as JSON.
+        extracted: what took it out (`by`), as JSON.
     """
 
     name: str | None
@@ -170,7 +170,7 @@ class Extractor:
             raise InputError(str(error)) from error
         if len(done.stdout) > self.largest:
             raise InputError(f"{command[0]} prints more than {self.largest:,} bytes, the limit")
-        text, _ = normalized([done.stdout.decode("utf-8", "replace")], of_paper=False)
+        text = normalized([done.stdout.decode("utf-8", "replace")], of_paper=False)
         kind = os.path.splitext(path)[1].lower()[1:]
         return Extracted(None, text, {"type": kind}, json.dumps({"by": shlex.join(command)}))
 
@@ -179,6 +179,11 @@ def file_of_message(key: str) -> str:
     """The key of the file of mail that a message with this key is in; else empty."""
     path, _, _ = key.partition("#<") if "#<" in key else key.rpartition("#")
     return path if is_mailbox(path) else ""
+
+
+def lacks_library() -> bool:
+    """Whether a library of the extra is not installed."""
+    return not all(_is_installed(one.module) for one in FORMATS.values())
 
 
 @cache

@@ -132,13 +132,16 @@ def left_over(target: str) -> list[str]:
 def rename_new(path: str, target: str) -> None:
     """Give the file its name, or FileExistsError; another that comes in this moment stays, too."""
     try:
-        os.link(path, target)  # the first name is removed later
+        os.link(path, target)
     except FileExistsError:
-        raise
+        if not os.path.samefile(path, target):  # interrupted before it lost the first name
+            raise
     except OSError:  # a file system without links
         if os.path.exists(target):
             raise FileExistsError(target) from None
         os.rename(path, target)
+        return
+    os.unlink(path)
 
 
 def _sync(path: str) -> None:

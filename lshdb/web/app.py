@@ -26,7 +26,9 @@ _SQL_AT_ONCE = 4
 """Statements of visitors that run at once; others wait, and no other page waits for them."""
 
 
-def pages(path: Path, name: str, review: reviewing.Review | None = None) -> ASGIApp:
+def pages(
+    path: Path, name: str, review: reviewing.Review | None = None, open_files: bool = False
+) -> ASGIApp:
     """The application for a file; `name` is what its pages call it.
 
     In a review browsers may run our own script, and no other.
@@ -41,7 +43,7 @@ def pages(path: Path, name: str, review: reviewing.Review | None = None) -> ASGI
 
         def run() -> Response:
             with views.opened(path) as database:
-                visit = views.Visit(database, name, arguments, posted, review)
+                visit = views.Visit(database, name, arguments, posted, review, open_files)
                 return respond(request, visit.page(page), as_json)
 
         return await to_thread.run_sync(run, limiter=limiter if page == "sql" else None)

@@ -17,7 +17,11 @@ HOST = "127.0.0.1"
 
 
 def serve(
-    path: Path, port: int, ready: Callable[[str], None], review: reviewing.Review | None = None
+    path: Path,
+    port: int,
+    ready: Callable[[str], None],
+    review: reviewing.Review | None = None,
+    open_files: bool = False,
 ) -> None:
     """Serve a file's pages until the process is interrupted or ended.
 
@@ -27,13 +31,14 @@ def serve(
         ready: called with the address of the overview as soon as it is served.
         review: of the person who decides on the pages, which then write decisions; None for pages
             that only read.
+        open_files: whether the page of a document has a link to its file.
 
     Raises:
         LshdbError: the port cannot be opened.
     """
     path = path.absolute()
     config = uvicorn.Config(
-        guarding.guarded(app.pages(path, path.stem, review)),
+        guarding.guarded(app.pages(path, path.stem, review, open_files)),
         log_level="error",
         lifespan="off",
         server_header=False,

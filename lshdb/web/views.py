@@ -33,6 +33,7 @@ from lshdb.search.pairs import pairs_within
 from lshdb.shingling.shingling import Content
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.sketching.settings import settings_record
+from lshdb.sources.extracting import file_of_message
 from lshdb.store.store import Store
 from lshdb.web import beside, drawing, listing, pasted, reviewing, surveys
 from lshdb.web.address import Address, Asked, Filters, parsed, texts_of
@@ -106,6 +107,7 @@ class Visit:
     arguments: Mapping[str, str]
     posted: Mapping[str, str] | None = None
     review: reviewing.Review | None = None
+    open_files: bool = False
     notes: list[str] = field(default_factory=list)
     outdated: bool = False
     waiting: dict[str, Stage] = field(default_factory=dict)
@@ -245,7 +247,9 @@ def document(visit: Visit) -> Page:
         "passages": passages,
         "buckets": database.buckets(key),
     }
-    view = {"verdicts": verdicts.of_key, **_form(visit, [key])}
+    file = Path(file_of_message(key) or key).absolute() if visit.open_files else None
+    address = file.as_uri() if file and file.is_file() else None
+    view = {"verdicts": verdicts.of_key, "file": address, **_form(visit, [key])}
     return Page("document", key, data, view)
 
 

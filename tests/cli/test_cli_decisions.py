@@ -184,7 +184,7 @@ def test_trash_moves_unchanged_files_aside_and_back(command: Command) -> None:
     done = command.done("trash", "--json")
     assert done.records == planned
     size = sum(len(before[f"notes/{name}"]) for name in ("a.txt", "sub/b.txt"))
-    assert f"moved 3 files, {size} bytes; left 7\ndeleting lsh.db-trash frees" in done.err
+    assert f"moved 3 files, left 7\ndeleting lsh.db-trash frees {size} bytes;" in done.err
     why = {row["path"]: row["reason"] for row in done.records if row["action"] == "left"}
     no_file, changed = (
         "no file of its own: gone, or a row or message in a file",
@@ -208,8 +208,9 @@ def test_trash_moves_unchanged_files_aside_and_back(command: Command) -> None:
     )
     # A second run names no file that is aside already.
     assert {row["action"] for row in command.done("trash", "--json").records} == {"left"}
-    assert command.fails("trash", "nobody").startswith("'nobody' is not decided to be dropped")
-    assert command.fails("trash", "--restore", "c").startswith("no file of 'c' was moved")
+    assert command.fails("trash", "--restore", "--move-to", "no").startswith(
+        "no: no file was moved"
+    )
     assert "has other files" in command.fails("trash", "--move-to", "notes", status=2)
     # One comes back over no other file, and one whose move was interrupted has both names.
     command.write("notes/a.txt", "in its place")
@@ -222,10 +223,10 @@ def test_trash_moves_unchanged_files_aside_and_back(command: Command) -> None:
         "linked.txt": ("restored", None),
     }
     command.path("notes/a.txt").unlink()
-    command.done("trash", "--restore", "notes/a.txt", "--quiet")
+    command.done("trash", "--restore", says="restored 1 file, left 0\n")
     assert files_below(command.directory) == before
     assert not aside.exists()
-    assert command.done("trash", "--restore").err == "no file to move\n"
+    command.done("trash", "--restore", says="restored 0 files, left 0\n")
 
 
 def test_an_interrupted_trash_loses_no_file(command: Command) -> None:
@@ -245,7 +246,7 @@ def test_an_interrupted_trash_loses_no_file(command: Command) -> None:
         process.wait()
         logs = command.directory.glob("lsh.db-trash/*.jsonl")
         lines = [json.loads(line) for log in logs for line in log.read_text().splitlines()]
-        named = {line["to"] for line in lines}
+        named = {line["aside"] for line in lines}
         assert {f"{path}" for path in files_below(command.path("lsh.db-trash"))} <= named
     command.done("trash", "--restore")
     assert files_below(command.directory) == before

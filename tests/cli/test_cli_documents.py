@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import documents
 import pytest
-from helpers import Command
+from helpers import Command, served
 
 from lshdb.sources import document_formats
 
@@ -49,7 +50,7 @@ def test_a_text_in_each_format_finds_itself(command: Command, folder: Path) -> N
     assert (pdf["title"], pdf["author"], pdf["pages"]) == ("A title", "Ann Author", 10)
     extracted = json.loads(stored(command, "extracted")["manual.pdf"])
     assert extracted["by"].startswith("pypdfium2 ")
-    assert len(extracted["pages"]) == 10
+    assert stored(command, "content")["manual.pdf"].count("\n\f") == 9
     done = command.done("dedup", "d")
     assert "kept 1, dropped 12" in done.err
 
@@ -67,16 +68,15 @@ def test_what_paper_adds_to_a_text_is_left_out() -> None:
             1,
         )
     ]
-    text, starts = document_formats.normalized(pages, of_paper=True)
-    assert text.splitlines() == [
+    text = document_formats.normalized(pages, of_paper=True)
+    assert text.split("\n") == [
         "An official line with a hyphen, and a soft one.",
-        "A well-known word, and a well-known one;",
+        "\fA well-known word, and a well-known one;",
         "the end is cut between lines.",
-        "12 geese",
-        "13 ducks",
+        "\f12 geese",
+        "\f13 ducks",
     ]
-    assert [text[start:][:2] for start in starts] == ["An", "A ", "12", "13"]
-    as_it_is, _ = document_formats.normalized(["be-\ntween\n1\n"], of_paper=False)
+    as_it_is = document_formats.normalized(["be-\ntween\n1\n"], of_paper=False)
     assert as_it_is == "be-\ntween\n1"
 
 
@@ -107,6 +107,46 @@ def test_a_bad_file_costs_itself_only(command: Command, folder: Path) -> None:
     assert contents["scan.pdf"] == ""
     assert "swordfish" not in "".join(contents.values())
     assert {"whole.pdf", "scan.pdf"} <= contents.keys()
+
+
+def test_each_cut_or_empty_file_is_a_document_or_named(command: Command, folder: Path) -> None:
+    makers = {name: make for name, make in documents.MAKERS.items() if name not in ("txt", "md")}
+    for kind, make in makers.items():
+        make(folder / f"cut.{kind}", TEXTS[:9])
+        data = (folder / f"cut.{kind}").read_bytes()
+        (folder / f"cut.{kind}").write_bytes(data[: len(data) // 2])
+        (folder / f"empty.{kind}").write_bytes(b"")
+    (folder / "whole.txt").write_text("A text.")
+    done = command("add", "d")
+    assert done.status == 1
+    failed = re.findall("(?m)^lshdb: d/(.*?): ", done.err)
+    zipped = {"docx", "odt", "pptx", "xlsx", "epub"}
+    assert set(failed) >= {f"{how}.{kind}" for how in ("cut", "empty") for kind in zipped}
+    assert "empty.pdf" in failed
+    assert sorted([*failed, *stored(command, "content")]) == sorted(os.listdir(folder))
+
+
+def test_ten_thousand_pages_are_a_document(command: Command, folder: Path) -> None:
+    documents.long_pdf(folder / "a.pdf", 10_000)
+    command.done("add", "d", says="added 1, updated 0, unchanged 0, failed 0\n")
+    assert json.loads(stored(command, "metadata")["a.pdf"])["pages"] == 10_000
+    assert stored(command, "content")["a.pdf"].count("\f") == 9_999
+
+
+def test_memory_ends_at_a_limit(tmp_path: Path) -> None:
+    small, large = tmp_path / "small.docx", tmp_path / "large.docx"
+    documents.docx(small, TEXTS[:2])
+    documents.many_elements(large, 1_500_000)
+    options = {"kind": "docx", "quotes": True, "seconds": 60, "largest": 1 << 30}
+    jobs = b""
+    for path in (large, small):
+        job = json.dumps({"path": str(path), **options}).encode()
+        jobs += document_formats.LENGTH.pack(len(job)) + job
+    # The shell's limit is lower than the process's own, which cannot raise it.
+    program = f'ulimit -v 250000; exec "{sys.executable}" -P "{document_formats.__file__}"'
+    done = subprocess.run(["sh", "-c", program], input=jobs, capture_output=True, check=True)
+    assert b"refused" in done.stdout.partition(b"extracted")[0]
+    assert TEXTS[0][:50].encode() in done.stdout, "the next document is read"
 
 
 def test_a_file_that_takes_too_long_is_left(command: Command, folder: Path) -> None:
@@ -150,6 +190,8 @@ def test_documents_without_their_libraries_are_counted(command: Command, folder:
     (folder / "c.txt").write_text("A text.")
     said = command.without("pypdfium2", "add", "d/a.pdf")
     assert said.startswith("lshdb: d/a.pdf: PDF: needs pip install 'lshdb[documents]'")
+    said = command.without("pypdfium2", "add", "d", "none")
+    assert "skipped: 1 documents\nto read the 1 document left out: pip install 'lshdb[doc" in said
     done = command.done("add", "d", "--no-documents", "--list-skipped")
     assert "skipped d/a.pdf: PDF: documents are not wanted\n" in done.err
     assert done.err.endswith("skipped: 1 documents\n")
@@ -232,3 +274,30 @@ def test_a_program_of_the_user_reads_a_suffix(command: Command, folder: Path) ->
     )
     slow = ["--convert", "scan=sh -c 'exec sleep 100' {}", "--extract-timeout", "0.1"]
     assert "timed out" in command("add", "d", *slow).err
+
+
+def test_a_passage_has_the_pages_of_both(command: Command, folder: Path) -> None:
+    command.done("init", "--passages", "8", "--threshold", "0.1")
+    documents.pdf(folder / "a.pdf", TEXTS)
+    documents.pdf(folder / "b.pdf", [*documents.paragraphs(4, seed=2), *TEXTS[30:]])
+    command.done("add", "d")
+    contents = stored(command, "content")
+    found = command.done("passages", "d/b.pdf", "--json").records
+    apart = [one for one in found if one["key"] == "d/a.pdf"]
+    assert apart
+    for one in apart:
+        start, stored_start = one["start"], one["stored_start"]
+        assert one["page"] == len(contents["b.pdf"][:start].split("\f"))
+        assert one["stored_page"] == len(contents["a.pdf"][:stored_start].split("\f"))
+    assert apart[0]["stored_page"] == 5
+    command.done("report", "-o", "report.html")
+    report = command.path("report.html").read_text()
+    assert "p.&nbsp;" in report
+    for options, links in (([], False), (["--open-files"], True)):
+        with served(command.directory, *options) as site:
+            page = site.get("document", key="d/b.pdf").text
+            assert (folder.joinpath("b.pdf").as_uri() in page) == links
+            assert "(p. 1) here" in page
+            assert "(p. 5) there" in page
+            beside = site.get("compare", a="d/a.pdf", b="d/b.pdf").text
+            assert "p.&nbsp;10" in beside

@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ MATCH = f"{FOUND}, identical flag, {WEIGHTED}"
 PASSAGE = (
     "start int, end int, line int, end_line int, stored_start int, stored_end int, "
     "stored_line int, stored_end_line int, passage_words int, similarity real, text text, "
-    "kind text, score real, file text, stored_file text"
+    "kind text, score real, file text, stored_file text, page int, stored_page int"
 )
 COMMANDS = {
     "pairs": ("pairs", PAIR, "similarity exact a b"),
@@ -93,6 +94,12 @@ COMMANDS = {
         "sync -d texts.db --dry-run notes",
         "action text, key text, moved_from text",
         "action key moved_from",
+    ),
+    "folders": (
+        "clusters -d texts.db --folders",
+        "a_share real, b_share real, a_size_share real, b_size_share real, files int, bytes int, "
+        "identical int, identical_bytes int, a text, b text",
+        "a_share b_share files bytes a b",
     ),
     "decisions": (
         "decisions -d decided.db",
@@ -160,12 +167,6 @@ def parsed(name: str) -> tuple[list[str], dict[str, type], list[str]]:
     return arguments, {column: KINDS[kind] for column, kind in kinds}, shown.split()
 
 
-OTHER_FILES = {
-    "check": "damaged.db",
-    "decisions": "decided.db",
-    "passages": "texts.db",
-    "sync": "texts.db",
-}
 OTHERS = {
     "init",
     "add",
@@ -209,6 +210,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ("zero", "zero one two three"),
             (KEY, "one two three four, \x1b[31m five"),
             ("b", "Two, three,\nfour FIVE"),
+            *((f"{folder}/{KEY}", "one more text") for folder in ("\x1b", "c", "d")),
         ],
         passages=3,
     ).close()
@@ -355,7 +357,7 @@ def test_every_command_that_prints_rows_is_here() -> None:
 def test_what_is_read_is_not_written_over(name: str, directory: Path) -> None:
     arguments, _, _ = parsed(name)
     own = directory / "own.csv"
-    own.symlink_to(OTHER_FILES.get(arguments[0], "lsh.db"))
+    own.symlink_to(dict(pairwise(arguments)).get("-d", "lsh.db"))
     before = sorted(directory.iterdir())
     reason = Command(directory).fails(*arguments, "-o", own.name, status=2)
     assert "is the same file as" in reason

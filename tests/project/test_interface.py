@@ -76,7 +76,7 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
     ),
     "passages": ({"text"}, {"file", "everything", "each", "key_field", "text_field", "set_field"}),
     "pairs": (set(), {"into_table"}),  # Database.store_pairs
-    "clusters": (set(), {"drop_list"}),
+    "clusters": (set(), {"drop_list", "folders"}),
     "compare": (set(), {"encoding", *DOCUMENTS}),
     "decide": ({"verdict", "keys"}, {"words", "undo"}),
     "tune": (set(), {"top", "measure", "sample"}),  # lshdb.measure
