@@ -192,7 +192,20 @@ BaseTexts = Annotated[
 ]
 
 
-class SettingsOptions(ShingleOptions, ShapeOptions):
+class PurposeOptions(Options):
+    """What kind of documents a file is made for."""
+
+    purpose: Annotated[
+        Literal["short-text", "documents", "programs", "code", "baskets"] | None,
+        Option(
+            "Shingle and threshold for such documents.",
+            metavar="short-text|documents|programs|baskets",
+            flags=("--purpose", "--for"),
+        ),
+    ] = None
+
+
+class SettingsOptions(PurposeOptions, ShingleOptions, ShapeOptions):
     """What a file is made with; None for what is not given."""
 
     reworded: Annotated[bool | None, Option("Also index rare words, to find reworded copies.")] = (
@@ -203,14 +216,6 @@ class SettingsOptions(ShingleOptions, ShapeOptions):
     ] = None
     sketch: Annotated[
         str | None, Option("Kind of signature. [default: fast]", metavar="fast|minhash")
-    ] = None
-    purpose: Annotated[
-        Literal["short-text", "documents", "programs", "code", "baskets"] | None,
-        Option(
-            "Shingle and threshold for such documents.",
-            metavar="short-text|documents|programs|baskets",
-            flags=("--purpose", "--for"),
-        ),
     ] = None
     content: Annotated[
         bool | None,
@@ -573,6 +578,14 @@ class GroupingOptions(ConditionOptions):
     threshold: Threshold = None
     keep: KeepOption = "first"
     star: Annotated[bool, Option("Make every member similar to the kept one itself.")] = False
+
+
+class ReportOptions(FolderOptions, GroupingOptions):
+    """Options of `lshdb report`."""
+
+    anonymous: Annotated[
+        bool, Option("Name them submission-1, ...; contents stay. Prints who is who.")
+    ] = False
 
 
 class ClusteringOptions(GroupingOptions):

@@ -1,4 +1,4 @@
-"""The commands that show what a database holds: info, show, plot, report, buckets, sql, serve."""
+"""The commands that show what a database holds: info, show, buckets, sql, serve."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -21,13 +21,11 @@ from lshdb.errors import LshdbError, UsageError
 from lshdb.exchange.results import columns_of
 from lshdb.groups import Option
 from lshdb.model import Bucket
-from lshdb.options import GroupingOptions, StoredKey, WhereParameters
-from lshdb.progress import Progress, shown
+from lshdb.options import StoredKey, WhereParameters
 from lshdb.search.documents import count_distinct
 from lshdb.shingling.shingles import base_hashes
 from lshdb.sketching.settings import settings_record
-from lshdb.sources.outputs import Output
-from lshdb.sources.paths import escaped, opened, printable_path
+from lshdb.sources.paths import escaped, opened
 
 _LONGEST_SQL = 2_000_000
 """Bytes read of a statement: more than SQLite may take."""
@@ -160,9 +158,6 @@ def info(*, at: DatabaseFile, form: Form) -> None:
     results.write_record(record, form, record | base)
 
 
-_SUFFIXES = (".html", ".htm")
-
-
 def serve(
     *,
     at: DatabaseFile,
@@ -196,7 +191,7 @@ def serve(
         raise UsageError("--who and --own go with --review")
     # First reports problems with the file.
     at.open("write" if review else "read").close()
-    with _installed("lshdb serve needs Starlette and jinja2"):
+    with installed("lshdb serve needs Starlette and jinja2"):
         from lshdb.web import reviewing, serving
 
     def ready(address: str) -> None:
@@ -209,76 +204,6 @@ def serve(
 
     decides = reviewing.Review(at.db, who, own) if review else None
     serving.serve(at.db, port, ready, decides, open_files)
-
-
-def report(
-    *,
-    report_file: Annotated[
-        str,
-        Option("The file to write, or -.", metavar="FILE.html", flags=("--output", "-o")),
-    ],
-    at: DatabaseFile,
-    pairs: Annotated[int, Option("Pairs to show side by side, up to 1,000.", min=0, max=1000)] = 50,
-    title: Annotated[str | None, Option("The heading.", metavar="TEXT")] = None,
-    asked: GroupingOptions,
-) -> None:
-    """Write a report of the near duplicates, as one HTML file.
-
-    It shows how many documents have near duplicates and how much could go, the similarities of
-    the pairs, the largest clusters, the most similar pairs side by side with what differs, and
-    the decisions. The file opens in any browser, without a network, and can be printed; it has
-    10 MB or less. It holds parts of the documents: give it only to people who may read them.
-
-    Needs jinja2, which comes with pip install 'lshdb[web]'.
-
-    Example: lshdb report -d essays.db -o report.html --title "Essays of May" --pairs 20
-    """
-    with _drawn(report_file, at, _SUFFIXES) as (web, output, progress):
-        page = web.report(
-            at.db, asked, pairs=pairs, title=title, timeout=at.timeout, progress=progress
-        )
-        output.write(page.encode())
-
-
-def plot(
-    *,
-    plot_file: Annotated[
-        str,
-        Option("The file to write, or -.", metavar="FILE.svg", flags=("--output", "-o")),
-    ],
-    at: DatabaseFile,
-    asked: GroupingOptions,
-) -> None:
-    """Draw the similarities of the documents, as one SVG file.
-
-    It shows how many pairs have which similarity, on a logarithmic scale: those that were found
-    from the threshold on, and an estimate from a sample below it; the S-curve, how probably the
-    index finds a pair; and how many clusters have which size.
-
-    Needs jinja2, which comes with pip install 'lshdb[web]'.
-
-    Example: lshdb plot -d essays.db -o similarities.svg
-    """
-    with _drawn(plot_file, at, (".svg",)) as (web, output, progress):
-        output.write(web.plot(at.db, asked, timeout=at.timeout, progress=progress).encode())
-
-
-@contextmanager
-def _drawn(
-    name: str, at: DatabaseFile, suffixes: tuple[str, ...]
-) -> Iterator[tuple[Any, Output, Progress]]:
-    """The module that draws, an open file for what it draws, and what shows progress."""
-    if name != files.STDOUT and not name.lower().endswith(suffixes):
-        raise UsageError(f"--output {name}: the name must end in {' or '.join(suffixes)}")
-    names = [str(at.db) + end for end in ("", "-wal", "-shm")]
-    files.check_distinct(names, [name])
-    at.reading().close()  # first reports problems with the file
-    with _installed("lshdb report and plot need jinja2"):
-        from lshdb.web import report as web
-    with files.output_to(name) as output, shown(messages.shows_progress(), "drawing") as progress:
-        yield web, output, progress
-    if name != files.STDOUT:
-        messages.message(f"wrote {printable_path(name)}")
 
 
 def mcp(
@@ -298,14 +223,14 @@ def mcp(
     Example: lshdb mcp -d notes.db --read-only
     """
     with at.open("read" if read_only else "create") as database:
-        with _installed("lshdb mcp needs the SDK of MCP", "mcp"):
+        with installed("lshdb mcp needs the SDK of MCP", "mcp"):
             from lshdb.agents import server
         running.end_on_interrupt()
         server(database, __version__, read_only).run()
 
 
 @contextmanager
-def _installed(needs: str, extra: str = "web") -> Iterator[None]:
+def installed(needs: str, extra: str = "web") -> Iterator[None]:
     """LshdbError for an import in the block that an extra would bring."""
     try:
         yield

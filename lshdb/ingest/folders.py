@@ -43,7 +43,7 @@ class Folders:
     Attributes:
         store: the file.
         files: of each folder, by its key, in the order of its text.
-        names: what each folder is called, if its key says nothing.
+        names: the names of folders whose keys say nothing.
     """
 
     store: Store
@@ -118,10 +118,14 @@ def folders(store: Store, options: Any, *, anonymous: bool = False) -> Iterator[
                     own = sorted((ids[file], file) for file in groups[name])
                     contents = reader.contents(np.array([doc_id for doc_id, _ in own]))
                     texts = dict(zip((file for _, file in own), contents, strict=True))
-                    found.names[key], found.files[key] = name, []
+                    found.files[key] = []
+                    if anonymous:
+                        found.names[key] = name
                     start = lines = 0
                     for count, file in enumerate(sorted(texts), 1):
-                        shown = f"{key}/{count}" if anonymous else file
+                        shown = file
+                        if anonymous:
+                            shown = key if len(texts) == 1 else f"{key}/file-{count}"
                         found.files[key].append(File(start, lines, shown))
                         start += len(texts[file]) + len(FILES)
                         lines += texts[file].count("\n")

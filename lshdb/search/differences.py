@@ -13,7 +13,7 @@ import re
 import zlib
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise, zip_longest
 from math import isqrt
@@ -48,7 +48,7 @@ _WORD = re.compile(rf"(\s*)([{_HAN}]|[^\W{_HAN}]+|[^\w\s])(\s*)")
 """A word or sign, with the blanks behind it, and before it at the start of a line."""
 
 Span = tuple[int, int]
-Kind = Literal["same", "changed", "moved", "rare", "run"]
+Kind = Literal["same", "changed", "moved", "rare", "run", "file"]
 RowKind = Literal["same", "changed", "only"]
 
 
@@ -57,7 +57,7 @@ class Piece:
     """A part of a line: the `same` in both texts, `changed`, or `moved` to elsewhere.
 
     Beside what changed, words that both texts have and that are rare can be `rare`, and long equal
-    runs a `run` (lshdb.web.beside).
+    runs a `run` (lshdb.web.beside); before a line there can be the name of its `file`.
     """
 
     text: str
@@ -237,13 +237,26 @@ def joined_spans(spans: Iterable[Span]) -> list[Span]:
     return found
 
 
-def shown_rows(rows: Sequence[Row], around: int | None) -> list[int]:
-    """The indices of the rows that differ, and of `around` rows beside each; None for all rows."""
+def differs(row: Row) -> bool:
+    """Whether the two lines of a row are not the same."""
+    return row.kind != "same"
+
+
+def shown_rows(
+    rows: Sequence[Row], around: int | None, chosen: Callable[[Row], bool] = differs
+) -> list[int]:
+    """The indices of the rows that differ, or of others that are chosen, with those around them.
+
+    Args:
+        rows: of two texts.
+        around: how many beside each; None for all rows.
+        chosen: which rows.
+    """
     if around is None:
         return list(range(len(rows)))
     near: set[int] = set()
     for index, row in enumerate(rows):
-        if row.kind != "same":
+        if chosen(row):
             near.update(range(max(index - around, 0), min(index + around + 1, len(rows))))
     return sorted(near)
 

@@ -7,9 +7,10 @@ the numbers of clusters, pairs and decisions, and the bytes of texts side by sid
 import base64
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import count, islice
+from itertools import count, islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,18 @@ from markupsafe import Markup
 from lshdb.database import Database
 from lshdb.errors import limits_noted
 from lshdb.groups import regrouped
-from lshdb.model import Cluster, Pair
-from lshdb.options import ClustersOptions, GroupingOptions
+from lshdb.ingest.folders import Folders
+from lshdb.model import Cluster, Pair, Passage
+from lshdb.options import (
+    ClustersOptions,
+    GroupingOptions,
+    JoinOptions,
+    PairsOptions,
+    ReportOptions,
+)
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
-from lshdb.search.differences import shown_rows
+from lshdb.search.differences import Line, Piece, Row, Span, differs, shown_rows
 from lshdb.store.store import Store
 from lshdb.web import address, beside, drawing, listing, rendering, surveys
 
@@ -51,30 +59,33 @@ _CSS = Path(__file__).parent / "static"
 
 
 def report(
-    path: Path,
-    asked: GroupingOptions,
+    folders: Folders,
+    asked: ReportOptions,
     *,
     pairs: int,
-    title: str | None,
-    timeout: float,
+    title: str,
+    lowest: float | None = None,
     progress: Progress,
 ) -> str:
     """The report as HTML, of up to 10 MB in UTF-8.
 
     Args:
-        path: the database, which is only read.
+        folders: the database, which is only read, or its folders.
         asked: as for Database.clusters.
         pairs: how many pairs are shown side by side, at most MAX_PAIRS.
-        title: the heading; None for one with the name of the file.
-        timeout: seconds to wait for a file that is locked.
+        title: the heading.
+        lowest: the minimum similarity of pairs, if it is not that of clusters.
         progress: called now and then.
     """
-    store = Store.open(path, "read", timeout)
-    with Database(store) as database, limits_noted() as notes:
+    store, database = folders.store, Database(folders.store)
+    with limits_noted() as notes:
         settings, info = database.settings, database.info()
         minimum = asked.threshold or settings.threshold
-        request = regrouped(asked, ClustersOptions, threshold=minimum)
-        found = surveys.survey_pairs(store, request, progress)
+        of_folders: dict[str, Any] = {"where": None, "parameters": ()} if folders.files else {}
+        request = regrouped(asked, ClustersOptions, threshold=minimum, group_by=None, **of_folders)
+        kind = PairsOptions if settings.passages else JoinOptions
+        ranked = regrouped(request, kind, threshold=lowest or minimum)
+        found = surveys.survey_pairs(store, ranked, progress)
         survey = surveys.survey_clusters(store, request, progress)
         same = [pair for pair in found.items if pair.identical]
         copies = _copies(same)
@@ -85,7 +96,7 @@ def report(
         for number, pair in enumerate(shown, 1):
             progress(number, len(shown), "pairs shown side by side")
             part = rendering.rendered(
-                "report_pair", number=number, pair=pair, **_beside(database, pair)
+                "report_pair", number=number, pair=pair, **_beside(folders, database, pair)
             )
             size += len(part.encode())
             if size > _PAIRS_BYTES:
@@ -98,7 +109,9 @@ def report(
         return rendering.rendered(
             "report",
             review=None,
-            title=f"Near duplicates in {path.name}" if title is None else title,
+            title=title,
+            submissions=bool(folders.files),
+            where=None if folders.names else asked.where,
             made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
             style=Markup(style),  # our own files
             style_hash=digest,
@@ -158,16 +171,76 @@ def _chosen(best: list[Pair], clusters: list[Cluster], pairs: int) -> list[Pair]
     cluster_of = {key: number for number, one in enumerate(clusters) for key in one.members}
     seen: defaultdict[int | None, Iterator[int]] = defaultdict(count)
     first = sorted(best, key=lambda pair: next(seen[cluster_of.get(pair.a)]) >= _EACH)
-    return sorted(first[:pairs], key=lambda pair: -pair.similarity)
+    return sorted(first[:pairs], key=lambda pair: (-(pair.weighted or 0), -pair.similarity))
 
 
-def _beside(database: Database, pair: Pair) -> dict[str, Any]:
-    """The values for two documents side by side."""
+def _beside(folders: Folders, database: Database, pair: Pair) -> dict[str, Any]:
+    """The values for two documents side by side.
+
+    Of long texts, they have the rows that differ, or those with copied passages where passages are
+    indexed, and some around them.
+    """
     a, b = database.get(pair.a).content, database.get(pair.b).content
-    texts, sets = beside.contents_beside(database, a, b, elements=_ROWS, limit=_TEXT)
+    copied: list[Passage] = []
+    if run := database.settings.passages:
+        shortest = run - database.settings.shingling.size + 1
+        shared = database.compare(pair.a, pair.b).passages or ()
+        copied = [one for one in shared if one.shingles >= shortest]
+    texts, sets = beside.contents_beside(
+        database, a, b, elements=_ROWS, limit=_TEXT, passages=copied
+    )
     if texts is None:
         return {"texts": None, "sets": sets}
-    # Of long texts the rows that differ, and some around them.
-    shown = shown_rows(texts.rows, _BESIDE if len(texts.rows) > _WHOLE else None)
+    own = [(one.a_start, one.a_end) for one in copied]
+    its = [(one.b_start, one.b_end) for one in copied]
+    left = _in_files(folders, pair.a, (_marked(row.a, own) for row in texts.rows))
+    right = _in_files(folders, pair.b, (_marked(row.b, its) for row in texts.rows))
+    sides = zip(texts.rows, left, right, strict=True)
+    texts = replace(texts, rows=[replace(row, a=line, b=other) for row, line, other in sides])
+    # Of long texts a part.
+    around = _BESIDE if len(texts.rows) > _WHOLE else None
+    shown = shown_rows(texts.rows, around, _has_copied if copied else differs)
     lines = list(islice(beside.lines_of(texts, shown, 0, len(texts.rows)), _ROWS + 1))
-    return {"texts": texts, "lines": lines[:_ROWS], "cut": len(lines) > _ROWS or texts.cut}
+    cut = len(lines) > _ROWS or texts.cut
+    return {
+        "texts": texts,
+        "lines": lines[:_ROWS],
+        "cut": cut,
+        "copied": copied,
+        "submissions": folders.files,
+    }
+
+
+def _marked(line: Line | None, copied: Sequence[Span]) -> Line | None:
+    """A line whose copied parts are runs, if the other text has them in the same row."""
+    if line is None or not copied:
+        return line
+    pieces: list[Piece] = []
+    at = line.start
+    for piece in line.pieces:
+        end = at + len(piece.text)
+        edges = {min(max(edge, at), end) for span in copied for edge in span}
+        for low, high in pairwise(sorted({at, *edges, end})):
+            is_run = piece.kind == "same" and any(start <= low < stop for start, stop in copied)
+            pieces.append(Piece(piece.text[low - at : high - at], "run" if is_run else piece.kind))
+        at = end
+    return replace(line, pieces=pieces)
+
+
+def _in_files(folders: Folders, key: str, lines: Iterable[Line | None]) -> Iterator[Line | None]:
+    """The lines of a document with their numbers in its files, and the files' names before them."""
+    files = [one for one in folders.files.get(key, ()) if one.key != key]
+    before = 0
+    for line in lines:
+        if line is not None and files and line.start >= files[0].start:
+            while files and line.start >= files[0].start:
+                name = files.pop(0).key.removeprefix(f"{key}/")
+            before = line.number - 1
+            line = replace(line, pieces=[Piece(name, "file"), *line.pieces])
+        yield line and replace(line, number=max(line.number - before, 0))
+
+
+def _has_copied(row: Row) -> bool:
+    """Whether a row has a part of a copied passage, or begins a file."""
+    lines = [line for line in (row.a, row.b) if line]
+    return any(piece.kind in ("run", "moved", "file") for line in lines for piece in line.pieces)

@@ -8,14 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import islice
-from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from lshdb.json_text import dumps
 from lshdb.model import Cluster, Pair
-from lshdb.options import ClustersOptions
+from lshdb.options import ClustersOptions, JoinOptions
 from lshdb.progress import Progress
 from lshdb.search.pairs import all_clusters, pair_blocks
 from lshdb.sources.metadata import from_json
@@ -105,8 +104,11 @@ def survey_clusters(store: Store, request: ClustersOptions, progress: Progress) 
     return Survey(items, facets, totals, threshold)
 
 
-def survey_pairs(store: Store, request: ClustersOptions, progress: Progress) -> Survey[Pair]:
-    """Find the most similar of all pairs, and estimate how many less similar ones there are."""
+def survey_pairs(store: Store, request: JoinOptions, progress: Progress) -> Survey[Pair]:
+    """Find the most similar of all pairs, and estimate how many less similar ones there are.
+
+    With PairsOptions, in a file with an index of passages, they are ordered by weighted similarity.
+    """
     counts = np.zeros(_BINS, dtype=np.int64)
 
     def rows() -> Iterator[tuple[Any, ...]]:
@@ -114,7 +116,7 @@ def survey_pairs(store: Store, request: ClustersOptions, progress: Progress) -> 
             counts[:] += np.histogram([row[2] for row in block], _BINS, (0, 1))[0]
             yield from block
 
-    best = nlargest(BEST_PAIRS, islice(rows(), MAX_PAIRS), key=itemgetter(2))
+    best = nlargest(BEST_PAIRS, islice(rows(), MAX_PAIRS), key=lambda row: (row[6] or 0, row[2]))
     items = [Pair(*row) for row in best]
     facets, _ = _documents(store, items, set(), progress)
     found = int(counts.sum())

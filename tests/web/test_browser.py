@@ -393,6 +393,15 @@ def test_keys_in_a_review(browser: Browser, reviewed: Site) -> None:
             assert 0 < box["y"] <= page.evaluate("innerHeight") - box["height"] + 1
 
 
+def _class_report(directory: Path) -> Path:
+    """A report of two submissions, one of them of two files."""
+    for name in ("hw/ann/mean.py", "hw/ann/util/more.py", "hw/ben.py"):
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text(CODE if "mean" in name else CODE.replace("mean", name[3:6]))
+    Command(directory).done("report", "hw", "--for", "programs", "-o", "class.html")
+    return directory / "class.html"
+
+
 def test_a_report_is_legible_from_the_disk_and_on_paper(browser: Browser, tmp_path: Path) -> None:
     with database_of(
         tmp_path / "lsh.db",
@@ -415,6 +424,13 @@ def test_a_report_is_legible_from_the_disk_and_on_paper(browser: Browser, tmp_pa
         legible(page, width)
         names = page.locator("article").first.get_by_text("fox", exact=True)
         assert any(one.is_visible() for one in names.all()), "what is beside what"
+    page.goto(_class_report(tmp_path).as_uri())
+    for scheme, width in zip(SCHEMES, (NARROW, WIDE), strict=True):
+        page.emulate_media(color_scheme=scheme)
+        legible(page, width)
+        assert page.locator("article .run").first.is_visible()
+    asked.clear()
+    page.goto(address)
     page.locator("#pairs ~ div a, .pairs a").first.click()
     assert page.url.endswith("#pair-1")
     page.emulate_media(media="print")

@@ -1,0 +1,127 @@
+"""The report of a class: submissions in a directory, compared without a database."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from helpers import Command
+
+pytest.importorskip("jinja2", reason="the extra `web` is not installed")
+
+TEMPLATE = """import java.util.Scanner;
+class Main { public static void main(String[] args) {
+    Scanner in = new Scanner(System.in); System.out.println(Util.run(in.nextInt(), 7, "go"));
+} }
+"""
+SORT = """static int run(int n, int k, String s) { int[] a = new int[n];
+    for (int i = 0; i < n; i++) { a[i] = (i * k + s.length()) % 13; }
+    for (int i = 1; i < n; i++) for (int j = i; j > 0 && a[j] < a[j - 1]; j--) swap(a, j, j - 1);
+    return a[n / 2] - a[0]; }
+"""
+PRIMES = """static int run(int n, int k, String s) { boolean[] no = new boolean[n + 1]; int c = 0;
+    for (int i = 2; i <= n; i++)
+        if (!no[i]) { c++; for (int j = i + i; j <= n; j += i) no[j] = true; }
+    return c; }
+"""
+GCD = (
+    "static int run(int n, int k, String s) { return k == 0 ? n : run(k, n % k, s + s.trim()); }\n"
+)
+NAMES = ("anna_lee", "ben", "Caro.java", "dora")
+
+
+@pytest.fixture
+def submissions(command: Command) -> Command:
+    """Four submissions, three of folders; ben has anna's file under another name."""
+    files = {
+        "hw/anna_lee/Main.java": TEMPLATE,
+        "hw/anna_lee/src/AnnaUtil.java": SORT,
+        "hw/ben/Main.java": TEMPLATE,
+        "hw/ben/Helper.java": SORT.replace("swap", "flip").replace("int k", "int by"),
+        "hw/Caro.java": TEMPLATE + PRIMES,
+        "hw/dora/Main.java": TEMPLATE,
+        "hw/dora/Gcd.java": GCD,
+        "template/Main.java": TEMPLATE,
+    }
+    for name, text in files.items():
+        command.path(name).parent.mkdir(parents=True, exist_ok=True)
+        command.write(name, text)
+    return command
+
+
+PAIR = re.compile(r'"#pair-1".*?class="key">(.*?)</bdi><br><bdi class="key">(.*?)<', re.DOTALL)
+ASKED = ("report", "hw", "--for", "programs", "-o", "out.html")
+
+
+def first_pair(text: str) -> tuple[str, ...]:
+    found = PAIR.search(text)
+    assert found is not None
+    return found.groups()
+
+
+def test_copies_come_first_and_are_marked(submissions: Command) -> None:
+    before = {path.name for path in submissions.directory.iterdir()}
+    submissions.done(*ASKED, "--base", "template", says="wrote out.html\n")
+    text = submissions.path("out.html").read_text("utf-8")
+    assert {path.name for path in submissions.directory.iterdir()} == before | {"out.html"}
+    figures = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", text))
+    assert (figures["submissions"], figures["have near duplicates"]) == ("4", "2")
+    assert first_pair(text) == ("hw/anna_lee", "hw/ben")
+    article = text.partition("<article")[2].partition("</article>")[0]
+    marked = re.findall(r'<span class="(\w+)">(.*?)</span>', article, re.DOTALL)
+    files = {name for kind, name in marked if kind == "file"}
+    assert files == {"Main.java", "Helper.java", "src/AnnaUtil.java"}
+    copied = "".join(name for kind, name in marked if kind in ("run", "moved"))
+    assert "swap(a, j, j - 1)" in copied
+    assert "flip(a, j, j - 1)" in copied
+    assert "Scanner" not in copied, "the template is not copied"
+    assert 'id="decisions"' not in text
+    whole = submissions.done(*ASKED, "--threshold", "0.2").out
+    assert not whole
+    text = submissions.path("out.html").read_text("utf-8")
+    assert "have near duplicates</dt><dd>4<" in text, "without the base the template counts"
+
+
+def test_anonymous_names_are_nowhere(submissions: Command) -> None:
+    asked = (*ASKED, "--anonymous", "--where", "key NOT LIKE '%zzz%'", "--threshold", "0.3")
+    done = submissions.done(*asked, "--base", "template/Main.java", says="wrote out.html\n")
+    named = dict(line.split(": ") for line in done.lines)
+    assert sorted(named) == [f"submission-{number}" for number in range(1, 5)]
+    assert {*named.values()} == {f"hw/{name}" for name in NAMES}
+    text = submissions.path("out.html").read_text("utf-8")
+    for name in (*NAMES, "AnnaUtil", "Helper", "Main.java", "Gcd.", "hw", "template", "zzz"):
+        assert name not in text.partition("</style>")[2], name
+    assert {named[key] for key in first_pair(text)} == {"hw/anna_lee", "hw/ben"}
+    assert ">file-2</span>" in text
+    assert not submissions.done(*asked[:4], "-o", "-", "--anonymous").lines[0].startswith("sub")
+
+
+def test_a_database_of_files_is_grouped(submissions: Command) -> None:
+    submissions.done("init", "--for", "programs")
+    submissions.done("add", "hw")
+    submissions.done("report", "-o", "out.html", "--group-by", "folder", says="wrote out.html\n")
+    text = submissions.path("out.html").read_text("utf-8")
+    assert "<dt>submissions</dt><dd>4<" in text
+    assert "Util.java</bdi>" not in text
+
+
+def test_what_cannot_be_compared(submissions: Command) -> None:
+    submissions.path("empty").mkdir()
+    submissions.path("alone/ann").mkdir(parents=True)
+    submissions.write("alone/ann/A.java", SORT)
+    submissions.write("alone/ann/B.java", GCD)
+    for asked, says in {
+        ("hw", "--base", "nowhere"): "nowhere",
+        ("hw", "--base", "empty"): "no text is there",
+        ("empty",): "empty: no text is in it",
+        ("alone",): "alone: one submission alone",
+        ("missing",): "missing: no such directory",
+    }.items():
+        found = submissions.fails("report", *asked, "-o", "out.html")
+        assert says in found
+        assert not submissions.path("out.html").exists()
+    submissions.fails("report", "hw/Caro.java", "-o", "out.html", status=2)
+    submissions.done("init")
+    assert "are for DIR" in submissions.fails(
+        "report", "--for", "programs", "-o", "o.html", status=2
+    )
