@@ -277,8 +277,6 @@ class DroppedFile(NamedTuple):
 
 def files_of_dropped(store: Store, root: str | None) -> Iterator[DroppedFile]:
     """The files of the documents that the decisions mark as `drop`, in the order of keys."""
-    if store.settings.shingling.of_sets:
-        return
     dropped: defaultdict[str, set[bytes]] = defaultdict(set)
     with store.reading():
         for key, own in dropped_contents(store):
@@ -289,7 +287,7 @@ def files_of_dropped(store: Store, root: str | None) -> Iterator[DroppedFile]:
     reader = reader_of(options, store.settings.shingling, format="text")
     for key, digests in sorted(dropped.items()):
         path = os.path.join(root or "", key)
-        if not os.path.isfile(path):
+        if store.settings.shingling.of_sets or not os.path.isfile(path):
             yield DroppedFile(key, path, None, NO_FILE)
             continue
         status, stored = os.stat(path), read.get(key)

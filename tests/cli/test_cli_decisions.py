@@ -252,6 +252,14 @@ def test_an_interrupted_trash_loses_no_file(command: Command) -> None:
     assert files_below(command.directory) == before
 
 
+def test_trash_names_rows_of_sets_and_leaves_them(command: Command) -> None:
+    database_of(command.path("sets.db"), {"mine.txt": ["keep", "me"]}, shingle="set").close()
+    command.write("mine.txt", "keep me")
+    command.done("decide", "-d", "sets.db", "drop", "mine.txt")
+    (left,) = command.done("trash", "-d", "sets.db", says="moved 0 files, left 1\n").lines
+    assert left.startswith("left\tmine.txt\t\tno file of its own")
+
+
 def test_trash_believes_no_log_that_leads_elsewhere(command: Command) -> None:
     command.write("notes/a.txt", "a text")
     command.write("mine.txt", "keep me")
