@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import nlargest
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from lshdb.options import PassagePairsOptions, PassagesOptions
 from lshdb.progress import Progress
 from lshdb.search import passage_runs, passage_windows, similarity
 from lshdb.shingling import positions, rare_words
-from lshdb.shingling.arrays import IntArray, chunks_of, expand_ranges, sizes_of
+from lshdb.shingling.arrays import IntArray, chunks_of, expand_ranges, offsets_of, sizes_of
 from lshdb.shingling.hashing import Hashes, distinct, secret_seed
 from lshdb.shingling.rare_words import STEP, WINDOW, Terms
 from lshdb.shingling.shingling import Shingling
@@ -128,33 +129,29 @@ class _Text:
         hashes, first = np.unique(terms.hashes, return_index=True)
         weights = rarity.weights(terms, first)
         hashes, first, weights = hashes[weights > 0], first[weights > 0], weights[weights > 0]
-        term, windows = _in_windows(terms, *_shared(terms, hashes))
+        term, windows = _in_windows([terms], hashes)
         offsets = np.searchsorted(term, np.arange(len(hashes) + 1))
         totals = _sums(windows, weights[term], terms.windows)
         return cls(content, terms, hashes, first, weights, offsets, term, windows, totals)
 
 
-def _shared(terms: Terms, hashes: Hashes) -> tuple[IntArray, IntArray]:
-    """Which terms of a text are among some, uint64[v], sorted.
+def _in_windows(texts: Sequence[Terms], hashes: Hashes) -> tuple[IntArray, IntArray]:
+    """The windows of texts that have some terms, uint64[v], sorted.
 
     Returns:
-        The index of each among the text's terms, and among the hashes: int64[any] both.
+        The place of a term, and of a window that has it, counted through all texts: int64[e] both,
+        by both, each once.
     """
-    if not len(hashes):
-        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    place = np.searchsorted(hashes, terms.hashes)
-    some = np.flatnonzero(hashes.take(place, mode="clip") == terms.hashes)
-    return some, place[some]
-
-
-def _in_windows(terms: Terms, indices: IntArray, place: IntArray) -> tuple[IntArray, IntArray]:
-    """The windows of a text that have some of its terms, as of `_shared`.
-
-    Returns:
-        The place of a term, and of a window that has it: int64[e] both, by both, each once.
-    """
-    some, windows = terms.in_windows(indices)
-    return np.divmod(distinct(place[some] * terms.windows + windows), terms.windows)
+    windows = np.array([one.windows for one in texts])
+    begins = offsets_of(windows)
+    found = np.concatenate([one.hashes for one in texts])
+    place = np.searchsorted(hashes, found)
+    some = np.flatnonzero(hashes.take(place, mode="clip") == found) if len(hashes) else place[:0]
+    text = np.repeat(np.arange(len(texts)), [len(one.hashes) for one in texts])[some]
+    units = np.concatenate([one.units for one in texts])[some]
+    term, window = rare_words.in_windows(units, windows[text])
+    pairs = place[some][term] * begins[-1] + begins[text][term] + window
+    return np.divmod(distinct(pairs), begins[-1])
 
 
 def _sums(places: IntArray, values: _Floats, count: int) -> _Floats:
@@ -162,34 +159,36 @@ def _sums(places: IntArray, values: _Floats, count: int) -> _Floats:
     return np.bincount(places, values, minlength=count).astype(np.float64, copy=False)
 
 
-def _matches(text: _Text, other: str, terms: Terms, search: Search) -> npt.NDArray[Any]:
-    """The windows of two texts that are similar: float64[m, 3].
+def _possible(
+    text: _Text, others: Sequence[Terms], min_score: float
+) -> Iterator[tuple[int, IntArray, IntArray, _Floats]]:
+    """The windows of a text and of others that may be as similar as that.
 
-    Returns:
-        The numbers of both windows, and their similarity; in order.
+    Yields:
+        The index of another text, and of pairs of windows: the number of the first text's, that of
+        the other's, in order, int64[m] both, and the weight of what both have, float64[m].
     """
-    some, place = _shared(terms, text.hashes)
-    term, windows = _in_windows(terms, some, place)
+    term, windows = _in_windows(others, text.hashes)
+    begins = offsets_of(np.array([one.windows for one in others]))
     sizes = sizes_of(text.offsets)[term]
     pairs, both, shared = np.empty(0, dtype=np.int64), np.empty(0), np.empty(0)
     for part in chunks_of(sizes, _AT_ONCE):
-        # Each window of a term in the one text with each in the other.
+        # Each window of a term in the one text with each in the others.
         some, size = term[part], sizes[part]
         one = text.windows[expand_ranges(text.offsets[some], size)]
-        pair = one * terms.windows + np.repeat(windows[part], size)
+        pair = one * begins[-1] + np.repeat(windows[part], size)
         pairs, number = np.unique(np.concatenate([pairs, pair]), return_inverse=True)
         weights = np.repeat(text.weights[some], size)
         both = _sums(number, np.concatenate([both, weights]), len(pairs))
         shared = _sums(number, np.concatenate([shared, np.ones(len(pair))]), len(pairs))
-    one, two = np.divmod(pairs, terms.windows)
+    one, two = np.divmod(pairs, begins[-1])
     # What either has weighs at least what the one has.
-    possible = (shared >= _MIN_SHARED) & (both >= search.min_score * text.totals[one])
+    possible = (shared >= _MIN_SHARED) & (both >= min_score * text.totals[one])
     one, two, both = one[possible], two[possible], both[possible]
-    if not len(one):
-        return np.empty((0, 3))
-    union = text.totals[one] + _Text.of(other, terms, search.rarity).totals[two] - both
-    scores = np.minimum(both / np.maximum(union, 1e-9), 1.0)
-    return np.stack([one, two, scores], axis=1)[scores >= search.min_score]
+    index = np.searchsorted(begins, two, side="right") - 1
+    for at in distinct(index).tolist():
+        own = index == at
+        yield at, one[own], two[own] - begins[at], both[own]
 
 
 def _candidates(text: _Text, rarity: Rarity, doc_id: int, after: int) -> IntArray:
@@ -228,7 +227,7 @@ def _passages(matches: npt.NDArray[Any]) -> list[list[float]]:
     """First and last windows in both texts and the highest similarity of each passage.
 
     Args:
-        matches: float64[m, 3], as of `_matches`.
+        matches: float64[m, 3]: the numbers of both windows, in order, and their similarity.
     """
     found: list[list[float]] = []
     for one, two, score in matches.tolist():
@@ -295,15 +294,32 @@ class Search:
         """What a text shares with documents other than `doc_id`, whose ids are above `after`."""
         text = _Text.of(content, terms, self.rarity)
         candidates = _candidates(text, self.rarity, doc_id, after)
-        waiting = iter(candidates.tolist())
+        ids = iter(candidates.tolist())
         for contents in similarity.batches_of_text(self.reader, candidates):
-            for other, its_terms in zip(contents, rare_words.terms_of(contents), strict=True):
-                found = self._compared(text, other, its_terms, next(waiting))
-                if found is not None:
-                    yield found
+            others = rare_words.terms_of(contents)
+            own = [*islice(ids, len(others))]
+            sizes = np.array([one.windows * len(text.totals) for one in others])
+            for part in chunks_of(sizes, _AT_ONCE):
+                for index, a, b, both in _possible(text, others[part], self.min_score):
+                    at = part.start + index
+                    found = self._compared(text, contents[at], others[at], own[at], a, b, both)
+                    if found is not None:
+                        yield found
 
-    def _compared(self, text: _Text, other: str, terms: Terms, doc_id: int) -> _Found | None:
-        matches = _matches(text, other, terms, self)
+    def _compared(
+        self,
+        text: _Text,
+        other: str,
+        terms: Terms,
+        doc_id: int,
+        a: IntArray,
+        b: IntArray,
+        both: _Floats,
+    ) -> _Found | None:
+        """What a text shares with a document, of whose windows some may be similar."""
+        union = text.totals[a] + _Text.of(other, terms, self.rarity).totals[b] - both
+        scores = np.minimum(both / np.maximum(union, 1e-9), 1.0)
+        matches = np.stack([a, b, scores], axis=1)[scores >= self.min_score]
         if not len(matches):
             return None
         reworded = [_trimmed(text, other, terms, *one) for one in _passages(matches)]

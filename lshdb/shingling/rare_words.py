@@ -60,13 +60,20 @@ class Terms:
         bounds = zip(self.begins[indices].tolist(), self.ends[indices].tolist(), strict=True)
         return [self.folded[begin:end].replace(b"\0", b"").decode() for begin, end in bounds]
 
-    def in_windows(self, indices: IntArray) -> tuple[IntArray, IntArray]:
-        """Some terms, each in every window that has it: places in `indices`, windows, int64[m]."""
-        units = self.units[indices]
-        first = np.maximum(-(-(units - WINDOW + 1) // STEP), 0)
-        last = np.minimum(units // STEP, self.windows - 1)
-        sizes = last - first + 1
-        return np.repeat(np.arange(len(first)), sizes), expand_ranges(first, sizes)
+
+def in_windows(units: IntArray, windows: IntArray) -> tuple[IntArray, IntArray]:
+    """Each of some terms in every window that has it.
+
+    Args:
+        units: int64[n], the word of its text at which each begins.
+        windows: int64[n], how many windows its text has.
+
+    Returns:
+        The index of the term, and the number of the window in its text: int64[m] both.
+    """
+    first = np.maximum(-(-(units - WINDOW + 1) // STEP), 0)
+    sizes = np.minimum(units // STEP, windows - 1) - first + 1
+    return np.repeat(np.arange(len(first)), sizes), expand_ranges(first, sizes)
 
 
 def terms_of(texts: Sequence[str]) -> list[Terms]:

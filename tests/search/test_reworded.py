@@ -95,10 +95,8 @@ def test_terms_are_words_of_four_bytes_and_pairs_of_ideographs(text: str) -> Non
         for window in range(terms.windows)
         if 15 * window <= unit < 15 * window + 50
     }
-    assert (
-        set(zip(*(one.tolist() for one in terms.in_windows(np.arange(len(names)))), strict=True))
-        == expected
-    )
+    found = rare_words.in_windows(terms.units, np.full(len(names), terms.windows))
+    assert set(zip(*(one.tolist() for one in found), strict=True)) == expected
     assert terms.windows == max(1, math.ceil((words - 50) / 15) + 1)
 
 
