@@ -50,6 +50,8 @@ _BEST = 5
 """Candidates of a window."""
 _MIN_SHARED = 4
 """Terms that two windows share at least: fewer are chance in short texts."""
+_DIGITS = 9
+"""Of sums: their last digits depend on the order of terms, which is that of a process's hashes."""
 _AT_ONCE = 1 << 20
 """Pairs of windows that share a term, at once in memory."""
 RUN = 8
@@ -210,7 +212,7 @@ def _candidates(text: _Text, rarity: Rarity, doc_id: int, after: int) -> IntArra
     document = documents[expand_ranges(begins[number], sizes)]
     pair = np.repeat(text.windows[rare], sizes) * len(found) + document
     pairs, number = np.unique(pair, return_inverse=True)
-    sums = _sums(number, np.repeat(text.weights[text.term[rare]], sizes), len(pairs))
+    sums = _sums(number, np.repeat(text.weights[text.term[rare]], sizes), len(pairs)).round(_DIGITS)
     window, document = np.divmod(pairs, max(len(found), 1))
     best: IntArray = found[distinct(document[_first_of_each(window, sums, _BEST)])]
     return best
@@ -318,7 +320,7 @@ class Search:
     ) -> _Found | None:
         """What a text shares with a document, of whose windows some may be similar."""
         union = text.totals[a] + _Text.of(other, terms, self.rarity).totals[b] - both
-        scores = np.minimum(both / np.maximum(union, 1e-9), 1.0)
+        scores = np.minimum(both / np.maximum(union, 1e-9), 1.0).round(_DIGITS)
         matches = np.stack([a, b, scores], axis=1)[scores >= self.min_score]
         if not len(matches):
             return None
