@@ -6,22 +6,26 @@ reads jobs from standard input and writes what it finds to standard output, each
 after its length, four bytes, big-endian.
 
 A format is a function of some lines over a library that is imported when such a file comes. It
-yields a document's pages (chapters, slides, sheets; or one text), and adds to its metadata.
+yields a document's pages (chapters, slides, sheets; or one text), and adds to its metadata. What
+loads long is imported where it is used, for most commands import this table only.
 """
+
+from __future__ import annotations
 
 import json
 import os
 import re
 import struct
 import sys
-import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from importlib.metadata import version
 from itertools import chain
-from typing import IO, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
+
+if TYPE_CHECKING:
+    from zipfile import ZipFile
 
 Metadata = dict[str, Any]
 LENGTH = struct.Struct(">I")
@@ -93,9 +97,11 @@ def _day(text: str) -> str:
     return "-".join(found.groups()) if found else ""
 
 
-def _unpacked(path: str) -> zipfile.ZipFile:
+def _unpacked(path: str) -> ZipFile:
     """A ZIP file of a size that can be read."""
-    archive = zipfile.ZipFile(path)
+    from zipfile import ZipFile
+
+    archive = ZipFile(path)
     size = sum(one.file_size for one in archive.infolist())
     if size > _UNPACKED:
         raise Refused(f"a ZIP file that unpacks to {size:,} bytes; {_UNPACKED:,} are the limit")
@@ -129,7 +135,7 @@ def _markup(file: IO[bytes], *, all_text: bool = False) -> str:
     return "".join(parts)
 
 
-def _properties(archive: zipfile.ZipFile, name: str, about: Metadata) -> None:
+def _properties(archive: ZipFile, name: str, about: Metadata) -> None:
     """The title, author and days of Office's and OpenDocument's metadata."""
     with suppress(KeyError), archive.open(name) as file:
         for element in _tree(file).iter("{*}*"):
@@ -138,7 +144,7 @@ def _properties(archive: zipfile.ZipFile, name: str, about: Metadata) -> None:
                 about[own] = element.text[:10] if own in ("created", "modified") else element.text
 
 
-def _office(folder: str, parts: str) -> "_Read":
+def _office(folder: str, parts: str) -> _Read:
     """Reads the parts of Word or PowerPoint that match an expression, in the order of numbers."""
 
     def read(path: str, about: Metadata) -> Iterator[str]:
@@ -164,9 +170,11 @@ def _opendocument(path: str, about: Metadata) -> Iterator[str]:
 
 
 def _spreadsheet(path: str, about: Metadata) -> Iterator[str]:
+    from zipfile import is_zipfile
+
     from python_calamine import CalamineWorkbook
 
-    if zipfile.is_zipfile(path):
+    if is_zipfile(path):
         _properties(_unpacked(path), "docProps/core.xml", about)
     book = CalamineWorkbook.from_path(path)
     about["sheets"] = len(book.sheet_names)
@@ -313,7 +321,9 @@ def is_mailbox(path: str) -> bool:
 
 def _kind_of_zip(path: str) -> str:
     """The kind of a document in a ZIP file, by what is in it."""
-    names = set(zipfile.ZipFile(path).namelist())
+    from zipfile import ZipFile
+
+    names = set(ZipFile(path).namelist())
     signs = {"word/document.xml": "docx", "ppt/presentation.xml": "pptx", "xl/workbook.xml": "xlsx"}
     signs |= {"xl/workbook.bin": "xlsx", "META-INF/container.xml": "epub", "content.xml": "odt"}
     return next((kind for name, kind in signs.items() if name in names), "zip")
@@ -369,6 +379,8 @@ def _taken(pages: Iterable[str], largest: int) -> list[str]:
 
 def _documents(job: Metadata) -> Iterator[Metadata]:
     """The documents in a file, each with its text and metadata."""
+    from importlib.metadata import version
+
     path, kind = job["path"], job["kind"]
     if kind == "zip":
         kind = _kind_of_zip(path)
