@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -120,6 +121,7 @@ def or_default(given: _T | None, default: _T) -> _T:
     return default if given is None else given
 
 
+@lru_cache(maxsize=100)  # to make a file asks twice, which would take a quarter of its time
 def choose_construction(threshold: float, recall: float, lanes: int) -> Construction:
     """The most selective bands and rows that reach the recall at the threshold.
 
