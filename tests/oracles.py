@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal, localcontext
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations
 from pathlib import Path
 from typing import TypeVar
@@ -273,7 +273,11 @@ def scaled(h: int, lanes: int) -> int:
 
 def fast_signature(hashes: Iterable[int], lanes: int, seed: int) -> list[int]:
     """Fast similarity sketching of a set of shingle hashes, round by round."""
-    distinct = set(hashes)
+    return [*_fast_signature(frozenset(hashes), lanes, seed)]
+
+
+@lru_cache(maxsize=10_000)  # the same documents are in the files of many tests
+def _fast_signature(distinct: AbstractSet[int], lanes: int, seed: int) -> list[int]:
     if not distinct:
         return [MASK32] * lanes
     narrowing = constants(seed, "fast first round", 4)[3]
