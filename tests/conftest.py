@@ -30,7 +30,7 @@ settings.register_profile(
     "lshdb",
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
-    max_examples=40,
+    max_examples=25,
     derandomize=True,
 )
 settings.load_profile("lshdb")

@@ -150,7 +150,7 @@ def test_memory_ends_at_a_limit(tmp_path: Path) -> None:
 
 
 def test_a_file_that_takes_too_long_is_left(command: Command, folder: Path) -> None:
-    documents.pdf(folder / "a.pdf", documents.paragraphs(3000), paper=False)
+    documents.pdf(folder / "a.pdf", documents.paragraphs(300), paper=False)
     (folder / "b.txt").write_text("A text.")
     done = command("add", "d", "--extract-timeout", "0.001")
     assert done.status == 1

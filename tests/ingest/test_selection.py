@@ -14,7 +14,7 @@ from typing import Any
 import inspection
 import pytest
 from helpers import database_of, set_families, text_families
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from oracles import jaccard
 
@@ -122,7 +122,6 @@ def test_documents_given_again_or_empty_are_decided_on_as_one_by_one(
     assert {exact for *_, exact in skipped} == {kept}
 
 
-@settings(max_examples=40)
 @given(
     documents=st.lists(
         st.tuples(st.sampled_from("abcdef"), st.sets(st.integers(0, 7), max_size=6)), max_size=25

@@ -20,8 +20,9 @@ import lshdb
 from lshdb.model import Failure
 
 TEXTS = ["the fox and the grapes", "", "\u72d0\u72f8\u3068\u8461\u8404", "a" * 300, "na\u00efve"]
-MANY = 9_000
-"""So many documents that processes are started."""
+MANY = 900
+LIMITS = lshdb.Limits(batch_bytes=4_000_000, block_bytes=8_192)
+"""With parts so small that for so many documents processes are started."""
 needs_proc = pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are found by /proc")
 
 
@@ -31,7 +32,7 @@ def documents(count: int = MANY) -> Iterator[tuple[str, str]]:
 
 def added(path: Path, given: Any, workers: int) -> dict[str, list[inspection.Row]]:
     """What is in a new file to which these documents are added."""
-    with lshdb.open(path) as db:
+    with lshdb.open(path, limits=LIMITS) as db:
         db.add_many(given, workers=workers)
     return inspection.contents(path)
 
@@ -80,14 +81,14 @@ def test_workers_make_the_same_file(tmp_path: Path, settings: dict[str, Any]) ->
     for i in range(MANY):
         row: dict[str, Any] = {"id": i, "text": f"{TEXTS[i % 5]} {i}", "set": [i, f"\u00e9{i % 7}"]}
         lines.append(json.dumps(row | ({"n": i} if i % 3 else {}), ensure_ascii=False).encode())
-    lines[7::1000] = [b"not JSON"] * 9
+    lines[7::100] = [b"not JSON"] * 9
     lines[8] = b'{"id": "torn", "text": "\xff fox", "set": ["\xff"]}'
     (tmp_path / "in.jsonl").write_bytes(b"\n\n".join(lines))
     found = []
     for workers in (0, 2):
         failures: list[Failure] = []
         path = tmp_path / f"{workers}.db"
-        with lshdb.open(path, **settings) as db, signed_elsewhere():
+        with lshdb.open(path, limits=LIMITS, **settings) as db, signed_elsewhere():
             report = db.add_files(
                 [str(tmp_path / "in.jsonl")], workers=workers, on_failure=failures.append
             )
@@ -123,8 +124,8 @@ def test_a_worker_that_dies_is_replaced_and_all_end_with_the_work(
     before, seen = children(os.getpid()), set[int]()
 
     def stream() -> Iterator[tuple[str, str]]:
-        for number, document in enumerate(documents(16_000)):
-            if number == 12_000:
+        for number, document in enumerate(documents(1_600)):
+            if number == 1_200:
                 seen.update(started(os.getpid(), before))
                 if end == "killed":
                     os.kill(min(seen), signal.SIGKILL)
@@ -138,7 +139,7 @@ def test_a_worker_that_dies_is_replaced_and_all_end_with_the_work(
     else:
         with signed_elsewhere():
             found = added(tmp_path / "lsh.db", stream(), 1)
-        assert found == added(tmp_path / "alone.db", documents(16_000), 0)
+        assert found == added(tmp_path / "alone.db", documents(1_600), 0)
     assert seen
     assert children(os.getpid()) == before
     assert not (tmp_path / "run").exists()

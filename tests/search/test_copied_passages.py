@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from helpers import FORGED_TEXTS, signed_elsewhere
+from helpers import FORGED_TEXTS, database_of, signed_elsewhere
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -72,7 +72,7 @@ def check(found: Passages, query: str, stored: dict[str, str], run: int) -> None
     assert [s.words for s in found] == sorted((s.words for s in found), reverse=True)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 1 << 30), vocabulary=VOCABULARIES, other=VOCABULARIES)
 def test_every_planted_run_is_found_where_it_is(
     tmp_path_factory: pytest.TempPathFactory, seed: int, vocabulary: list[str], other: list[str]
@@ -107,15 +107,18 @@ def test_every_planted_run_is_found_where_it_is(
 
 @pytest.fixture(scope="module")
 def headed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[lshdb.Database]:
-    """300 documents under one header, of which each quotes the one before."""
     path = tmp_path_factory.mktemp("headed") / "lsh.db"
-    own = [" ".join(f"own{number}x{word}" for word in range(20)) for number in range(300)]
-    with lshdb.open(path, passages=8) as db:
-        db.add_many(
-            (f"d{number}", f"{HEADER}\n{own[number]}\n{' '.join(own[number - 1].split()[:9])}")
-            for number in range(300)
-        )
+    with database_of(path, under_header(300), passages=8) as db:
         yield db
+
+
+def under_header(count: int) -> dict[str, str]:
+    """Documents under one header, of which each quotes the one before."""
+    own = [" ".join(f"own{number}x{word}" for word in range(20)) for number in range(count)]
+    return {
+        f"d{number}": f"{HEADER}\n{own[number]}\n{' '.join(own[number - 1].split()[:9])}"
+        for number in range(count)
+    }
 
 
 def test_a_run_in_many_documents_is_common_and_no_evidence(headed: lshdb.Database) -> None:
@@ -249,12 +252,13 @@ def test_a_missing_directory_of_temporary_files_is_named(
         list(headed.passage_pairs())
 
 
-def test_a_worker_process_finds_the_same_pairs(headed: lshdb.Database) -> None:
-    alone = list(headed.passage_pairs(gap=2)), list(headed.passage_pairs(common=300, top=9))
+def test_a_worker_process_finds_the_same_pairs(path: Path) -> None:
+    with database_of(path, under_header(30), passages=8) as db:
+        alone = list(db.passage_pairs(gap=2, common=9)), list(db.passage_pairs(top=9))
     few = Limits(passage_windows=100)
     before = os.times().children_user
-    with signed_elsewhere(), lshdb.open(headed.path, limits=few) as db:
-        found = list(db.passage_pairs(gap=2)), list(db.passage_pairs(common=300, top=9))
+    with signed_elsewhere(), lshdb.open(path, limits=few) as db:
+        found = list(db.passage_pairs(gap=2, common=9)), list(db.passage_pairs(top=9))
     assert found == alone
     assert os.times().children_user > before or default_workers() < 1
 
@@ -273,7 +277,7 @@ def test_words_decide_where_others_were_made_to_have_their_hashes(tmp_path: Path
     assert [(a[one.a_start : one.a_end], one.shingles) for one in compared] == [(shared, 7)]
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 1 << 30), vocabulary=VOCABULARIES)
 def test_all_pairs_are_those_of_brute_force(
     tmp_path_factory: pytest.TempPathFactory, seed: int, vocabulary: list[str]
@@ -321,7 +325,7 @@ def in_runs(one: list[str], other: list[str], least: int) -> int:
     return len(covered)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(REPEATING, REPEATING)
 @example(
     list("baaabaaaabaaaaaabaaabaaabaabaaaaaabbbbbbabaaabbbababaaaaaaaa"),

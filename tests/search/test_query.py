@@ -73,7 +73,7 @@ def by_brute_force(
     return [match for *_, match in sorted(ranked, key=lambda one: one[:3])]
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(
     asked=st.sampled_from(list(ASKED)),
     by_key=st.booleans(),

@@ -81,7 +81,7 @@ def highest(passages: Iterable[CopiedPassage]) -> float:
 @given(st.text(st.sampled_from("abcdé漢字かß_19 \n-,İﬁ"), max_size=300))
 @example("漢字かな交じり文 abc漢字 ﬁne")
 @example("word " * 90)
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_terms_are_words_of_four_bytes_and_pairs_of_ideographs(text: str) -> None:
     (terms,) = rare_words.terms_of([text])
     names = terms.names(np.arange(len(terms.units)))

@@ -99,7 +99,7 @@ def test_word_shingles(text: str, expected: list[tuple[str, ...]]) -> None:
 # texts
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(BATCHES, st.one_of(WORDS, CHARS), st.sampled_from([0, 1, (1 << 63) - 1]))
 def test_a_batch_of_texts_equals_the_oracle(texts: list[str], kind: Shingling, seed: int) -> None:
     expected = oracle(texts, kind, seed)
@@ -135,7 +135,7 @@ def test_words_around_the_longest_chained_length(size: int) -> None:
 # large texts
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(BATCHES, st.one_of(WORDS, CHARS), st.sampled_from([1, 2, 7, 16, 1 << 15]))
 @example(["", "a", "", "\xe9 b", "", "a " * 12, "\u4e00", ""], Shingling("word", 1), 20)
 def test_texts_in_pieces_equal_the_oracle(texts: list[str], kind: Shingling, block: int) -> None:
@@ -169,7 +169,7 @@ def test_a_text_of_nine_million_characters_has_the_shingles_that_it_repeats() ->
 # sets
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(st.lists(st.lists(ELEMENTS, max_size=12), max_size=6), st.sampled_from([0, 1, 9]))
 @example([["", "1", 1, -1], [], [1 << 64, str(1 << 64)], ["\ud800", "x" * 300], []], 1)
 def test_a_batch_of_sets_equals_the_oracle(sets: list[list[Element]], seed: int) -> None:
