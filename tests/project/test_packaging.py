@@ -286,11 +286,11 @@ def test_it_works_where_nothing_else_is_installed(
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    pip: list[str | Path] = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    pip += ["--python", own]
-    offline = ["--no-index", "--find-links", str(wheels)]
-    ran(*pip, "install", "--quiet", "--no-compile", *offline, built[1])
-    ran(*pip, "check")
+    # It installs as pip does, in a fifth of the time.
+    pip: list[str | Path] = [sys.executable, "-m", "uv", "--no-config", "--no-cache", "pip"]
+    offline: list[str | Path] = ["--no-index", "--find-links", wheels, "--python", own]
+    ran(*pip, "install", "--quiet", *offline, built[1])
+    ran(*pip, "check", "--python", own)
     where = Path(ran(own, "-c", "import lshdb; print(lshdb.__file__)").strip())
     assert where.is_relative_to(index)
     command = index / "bin" / "lshdb"

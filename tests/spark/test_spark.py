@@ -118,7 +118,6 @@ def stored(signed: DataFrame) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize(
     "given",
     [
-        {"threshold": 0.6},
         {"threshold": 0.5, "construction": "and 2, or 4, and 4, or 4", "shingle": "code:5"},
         {"threshold": 0.6, "content": False, "sketch": "minhash", "permutations": 64},
     ],

@@ -127,7 +127,7 @@ def sites(directory: Path) -> Iterator[dict[str, Site]]:
     with ExitStack() as stack:
         found = {}
         for name in ("texts", "empty", "bare", "sets"):
-            site = found[name] = stack.enter_context(served(directory, "-d", f"{name}.db"))
+            found[name] = stack.enter_context(served(directory, "-d", f"{name}.db"))
         yield found
 
 
