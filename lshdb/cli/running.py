@@ -1,5 +1,6 @@
 """How a command ends: its exit status, and one line on standard error if it failed."""
 
+import errno
 import inspect
 import os
 import signal
@@ -47,12 +48,14 @@ def command(function: Callable[_P, None]) -> Callable[..., None]:
         except LshdbError as error:
             status = WRONG_USAGE if isinstance(error, UsageError) else FAILED
             raise failed(str(error), status) from None
-        except BrokenPipeError:
+        except OSError as error:
+            # Windows has no error of its own for a pipe that is closed.
+            closed = os.name == "nt" and error.errno == errno.EINVAL and not error.filename
+            if not (closed or isinstance(error, BrokenPipeError)):
+                raise output_failed(error) from None
             # The reader has what it wanted, as in `| head`: nothing failed.
             messages.discard(sys.stdout)
             raise typer.Exit from None
-        except OSError as error:
-            raise output_failed(error) from None
         except MemoryError:
             raise failed("out of memory") from None
         except KeyboardInterrupt:
@@ -93,11 +96,16 @@ def clear_away_on_interrupt() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def open_streams() -> None:
-    """Make standard output and error writable: a stream closed by the caller (`>&-`) is None."""
+def open_streams(system: str = os.name) -> None:
+    """Make standard output and error writable: a stream closed by the caller (`>&-`) is None.
+
+    On Windows (`nt`) what goes to a file or a pipe is UTF-8, with a newline alone, as elsewhere.
+    """
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  # for as long as we live
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         # A key may hold characters that are not in the terminal's encoding.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+            if system == "nt" and not stream.isatty():
+                stream.reconfigure(encoding="utf-8", newline="\n")

@@ -9,6 +9,7 @@ moved and removed, so that several may run at once.
 """
 
 import os
+import posixpath
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -162,9 +163,10 @@ def _plan(
     plan, found = _Plan(), dict[str, _File]()
     unread: list[str] = []
     for path in dict.fromkeys(directories):
-        start = os.path.join(key_of(path, reader.rules.root), "")
+        # Keys have slashes on each system.
+        start = posixpath.join(key_of(path, reader.rules.root), "")
         # No absolute path is below the root itself.
-        below = [one for one in store.files_below(start) if start or not one.key.startswith("/")]
+        below = [one for one in store.files_below(start) if start or not os.path.isabs(one.key)]
         plan.below[path] = [one for one in below if one.state is not None]
         plan.known |= {one.key: one for one in below}
         cut = len(os.path.join(path, ""))
@@ -172,7 +174,7 @@ def _plan(
             if isinstance(entry, tuple):
                 directory, error = entry
                 on_failure(Failure(printable_path(directory), reason(error)))
-                unread.append(os.path.join(start, printable_path(directory[cut:]), ""))
+                unread.append(posixpath.join(start, printable_path(directory[cut:]), ""))
                 continue
             key = start + printable_path(entry.path[cut:])
             known = plan.known.get(key)

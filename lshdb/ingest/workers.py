@@ -57,7 +57,8 @@ There are no cycles to collect meanwhile.
 
 def default_workers() -> int:
     """One less than the processors, and at most three."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2
+    has_affinity = hasattr(os, "sched_getaffinity")  # not on Windows and macOS
+    cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 2
     return min(_MAX_WORKERS, cores - 1)
 
 

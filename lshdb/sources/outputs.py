@@ -41,7 +41,8 @@ class Output:
         if self.path == STDOUT:
             sys.stdout.flush()  # what was printed before comes first
             self._raw: BinaryIO = sys.stdout.buffer
-            if sys.stdout.isatty():  # a person sees each row as it is found
+            # A person sees each row as it is found; the console of Windows is no file of bytes.
+            if sys.stdout.isatty() and os.name == "posix":
                 self._raw = open(sys.stdout.fileno(), "wb", 0, closefd=False)  # noqa: SIM115
         elif os.path.exists(self.path) and not os.path.isfile(self.path):
             self._raw = open(self.path, "wb")  # noqa: SIM115  # closed by close

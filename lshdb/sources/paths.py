@@ -7,7 +7,7 @@ import stat
 import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from lshdb.errors import InputError
 from lshdb.options import Format
@@ -188,11 +188,15 @@ def input_bytes(paths: Iterable[str]) -> int | None:
 
 
 def printable_path(path: str) -> str:
-    """The path as a key: bytes that are not UTF-8 are written as backslash escapes."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    """The path as a key: with slashes on each system.
+
+    Bytes that are not UTF-8 are written as backslash escapes.
+    """
+    key = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return key if os.sep == "/" else key.replace(os.sep, "/")
 
 
-def key_of(path: str, root: str | None = None) -> str:
+def key_of(path: str, root: str | None = None, system: Any = os.path) -> str:
     """The key of a file, or of a directory as a prefix of the keys in it (empty for the root).
 
     It is the path from the root if it is below that, else the absolute path; so `src/a`,
@@ -202,29 +206,35 @@ def key_of(path: str, root: str | None = None) -> str:
     Args:
         path: may be relative, to the current directory.
         root: the directory that keys are relative to; None for the current one.
+        system: the paths of a system: posixpath, or ntpath, by which keys have slashes, too, and
+            upper and lower case are the same in the path of the root.
     """
-    base = os.path.abspath(root or os.curdir)
+    base = system.abspath(root or os.curdir)
     # The parent of a link's target differs from the parent in the text of the path.
-    given = os.path.realpath(path) if os.pardir in path.split(os.sep) else os.path.abspath(path)
-    if (key := _beneath(given, base)) is None:
-        directory, name = os.path.split(given)
+    has_parent = os.pardir in path.replace(system.altsep or system.sep, system.sep).split(
+        system.sep
+    )
+    given = system.realpath(path) if has_parent else system.abspath(path)
+    if (key := _beneath(given, base, system)) is None:
+        directory, name = system.split(given)
         # A file that is a link has the key of the link.
         real = (
-            os.path.realpath(given)
-            if os.path.isdir(given)
-            else os.path.join(os.path.realpath(directory), name)
+            system.realpath(given)
+            if system.isdir(given)
+            else system.join(system.realpath(directory), name)
         )
-        if (key := _beneath(real, os.path.realpath(base))) is None:
+        if (key := _beneath(real, system.realpath(base), system)) is None:
             key = given
-    return printable_path(key)
+    return printable_path(key if system.sep == "/" else key.replace(system.sep, "/"))
 
 
-def _beneath(path: str, base: str) -> str | None:
+def _beneath(path: str, base: str, system: Any) -> str | None:
     """The path from a directory; None if it is not below that."""
-    if path == base:
+    if system.normcase(path) == system.normcase(base):
         return ""
-    start = os.path.join(base, "")
-    return path[len(start) :] if path.startswith(start) else None
+    start = system.join(base, "")
+    is_below = system.normcase(path).startswith(system.normcase(start))
+    return path[len(start) :] if is_below else None
 
 
 def _check_end(file: BinaryIO) -> None:

@@ -214,7 +214,9 @@ def _lines(path: str) -> list[str]:
 
 
 def _as_bytes(path: str) -> str:
-    """A path with a character per byte, so that `?` matches one byte, as in git."""
+    """A path with slashes and a character per byte, so that `?` matches one byte, as in git."""
+    if os.sep != "/":
+        path = path.replace(os.sep, "/")
     return path if path.isascii() else os.fsencode(path).decode("latin-1")
 
 

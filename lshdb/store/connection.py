@@ -128,6 +128,7 @@ def _configure(connection: guard.Connection, path: Path, mode: Mode, whole: bool
         transactions.run_when_free(connection, "PRAGMA journal_mode = WAL", end)
         # COMMIT waits until the log is on the disk: what was acknowledged survives a power cut.
         connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA fullfsync = ON")  # macOS has another call for that
         connection.execute(f"PRAGMA wal_autocheckpoint = {connection.limits.checkpoint_pages}")
         connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
         connection.execute("PRAGMA schema_version").fetchone()  # a new file's log is there then

@@ -145,9 +145,13 @@ def rename_new(path: str, target: str) -> None:
 
 
 def _sync(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+    # Windows writes out only what is open for writing; macOS leaves it to the disk, unless asked.
+    descriptor = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
     try:
-        os.fsync(descriptor)
+        if hasattr(fcntl, "F_FULLFSYNC"):
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+        else:
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
