@@ -13,7 +13,8 @@ functions that fill an lshdb file. Executors need this package, like the driver.
     write_databases, read_database, read_bands      to lshdb files and back
 
 Limits: key order replaces the order of addition, as rows of a DataFrame have none. Spark
-Connect has no accumulators, so these need a classic session.
+Connect has no accumulators: there `signatures`, `bands`, `candidate_pairs`, `pairs` and `clusters`
+work, without `Counts`.
 
     sketching    signatures and bands; documents checks the columns
     candidates   candidate pairs, also with a reference; with a limit on one bucket

@@ -63,7 +63,8 @@ def _small_star(edges: DataFrame) -> DataFrame:
 
 def checkpointed(df: DataFrame) -> DataFrame:
     """The same rows, stored, so that they are not computed again."""
-    if df.sparkSession.sparkContext.getCheckpointDir() is None:
+    context = getattr(df.sparkSession, "sparkContext", None)  # there is none by Spark Connect
+    if context is None or context.getCheckpointDir() is None:
         return df.localCheckpoint(eager=False)  # by the first job that needs them
     return df.checkpoint()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, get_args
 
+from lshdb.errors import UsageError
 from lshdb.limits import DEFAULTS
 
 if TYPE_CHECKING:
@@ -32,10 +33,18 @@ class Counts:
 
     Spark counts repeated tasks and repeated computations again: for exact counts compute a result
     once.
+
+    Raises:
+        UsageError: a session of Spark Connect, which cannot count.
     """
 
     def __init__(self, spark: SparkSession) -> None:
-        context = spark.sparkContext
+        context = getattr(spark, "sparkContext", None)
+        if context is None:
+            raise UsageError(
+                "Spark Connect cannot count what tasks leave out: use spark-submit, or a session "
+                "with a master"
+            )
         self._counted = {name: context.accumulator(0) for name in get_args(Counted)}
 
     def add(self, name: Counted, count: int) -> None:

@@ -310,6 +310,8 @@ def test_what_cannot_be_is_refused_before_any_job(spark: SparkSession, tmp_path:
     refused(lshdb.UsageError, "rule copied:5 compares contents", rule="copied:5", estimate=True)
     refused(lshdb.SettingsError, "passages", sets, rule="copied:5")
     refused(lshdb.InputError, r"several documents have the same key \('a'\)")
+    with pytest.raises(lshdb.UsageError, match="Connect cannot count"):
+        lshdb.spark.Counts(object())  # type: ignore[arg-type]  # whose session has no context
     with pytest.raises(lshdb.UsageError, match="file systems only"):
         lshdb.spark.write_databases(df, texts, "s3a://bucket/dir", shards=2)
     assert not (tmp_path / "dir").exists()
