@@ -8,6 +8,7 @@ from lshdb.errors import UsageError
 from lshdb.limits import DEFAULTS
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 Counted = Literal["bad_keys", "bad_documents", "empty", "cut_buckets", "cut_pairs", "cut_passages"]
@@ -39,7 +40,7 @@ class Counts:
     """
 
     def __init__(self, spark: SparkSession) -> None:
-        context = getattr(spark, "sparkContext", None)
+        context: SparkContext | None = getattr(spark, "sparkContext", None)
         if context is None:
             raise UsageError(
                 "Spark Connect cannot count what tasks leave out: use spark-submit, or a session "

@@ -44,6 +44,7 @@ from measure.bench import (
     service,
     single,
     spark,
+    spark_dedup,
     spark_header,
     startup,
 )
@@ -80,6 +81,7 @@ BENCHMARKS: Final[dict[str, ModuleType]] = {
 }
 ALONE: Final[dict[str, ModuleType]] = {
     "spark": spark,
+    "spark-dedup": spark_dedup,
     "spark-header": spark_header,
     "against": against,
     "dedup --peers": dedup_peers,

@@ -73,6 +73,38 @@ def lshdb_pairs(spark: SparkSession, spec: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def dedup(spark: SparkSession, spec: dict[str, Any]) -> dict[str, Any]:
+    """Each step alone, its result thrown away, and then all of them, from Parquet to Parquet.
+
+    A step includes those before it, whose results are not kept.
+    """
+    settings = lshdb.spark.make_settings(threshold=spec["threshold"], shingle=spec["shingle"])
+    df = spark.read.parquet(spec["input"])
+    signed = lshdb.spark.signatures(df, settings)
+    candidates = lshdb.spark.candidate_pairs(lshdb.spark.bands(signed), settings)
+    steps = Steps(spark)
+    for name, result in (
+        ("sign", signed),
+        ("candidates", candidates),
+        ("pairs", lshdb.spark.pairs(df, settings)),
+    ):
+        steps.run(name, result.write.format("noop").mode("overwrite").save)
+
+    def whole() -> None:
+        found = lshdb.spark.dedup(df, settings)
+        found.kept.write.parquet(spec["output"])
+        found.dropped.write.parquet(spec["dropped"])
+
+    steps.run("dedup", whole)
+    own = spark.read.parquet(spec["dropped"]).select("key")
+    theirs = spark.read.parquet(spec["listed"]).selectExpr(f"lpad(key, {spec['key']}, '0') AS key")
+    return {
+        **steps.counted,
+        "dropped": own.count(),
+        "dropped by one of both": own.exceptAll(theirs).count() + theirs.exceptAll(own).count(),
+    }
+
+
 def passages(spark: SparkSession, spec: dict[str, Any]) -> dict[str, Any]:
     """Find all pairs of documents that share passages."""
     settings = lshdb.spark.make_settings(passages=spec["passages"])
@@ -150,6 +182,7 @@ def main() -> None:
         tasks = {
             "lshdb": lshdb_pairs,
             "mllib": mllib_pairs,
+            "dedup": dedup,
             "differences": differences,
             "passages": passages,
         }

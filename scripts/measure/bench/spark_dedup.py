@@ -1,0 +1,71 @@
+"""spark-dedup: `spark-dedup` on local[2], step by step, beside `lshdb dedup`. An hour.
+
+Of one and of three million rows in partitions of Parquet, or as many as are asked for: the time,
+CPU time and bytes shuffled of each step by itself, and of the whole; and how many rows the list of
+dropped ones has that one machine's has not, and the other way round. Not part of `all`, for it
+needs Java and PySpark.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from measure.bench.spark import run_task
+from measure.common.commands import lshdb
+from measure.harness import corpora
+from measure.harness.figures import OWN, RATE, SECONDS
+from measure.harness.lab import Lab
+
+ON_SPARK: Final = "lshdb.spark"
+KEY: Final = 12
+"""Characters of a key on Spark, whose order of documents is that of their keys."""
+_FULL: Final = (1_000_000, 3_000_000)
+_PARTITIONS: Final = 16
+_SIZE: Final = 1000
+
+
+def run(lab: Lab) -> None:
+    """Once each: a run takes a quarter of an hour for a million rows."""
+    full = [2_000] if lab.options.quick else _FULL
+    for count in [lab.options.documents] if lab.options.documents else full:
+        _compared(lab, count)
+
+
+def _compared(lab: Lab, count: int) -> None:
+    size = lab.options.size or _SIZE
+    corpus = corpora.write_generated(lab.fresh(".jsonl"), count, size, duplicates=0.05)
+    case = f"dedup, {lab.describe(corpus)}"
+    lab.say(f"spark-dedup: {OWN}: {case}")
+    listed, output = lab.fresh(".parquet"), lab.fresh(".jsonl")
+    given = ("--threshold", "0.8", "--shingle", lab.shingle, "--dropped", listed)
+    done = lshdb("dedup", "-q", corpus.path, "-o", output, *given)
+    output.unlink()
+    lab.keep(case, count, [{SECONDS: done.seconds, RATE: count / done.seconds}])
+    lab.say(f"spark-dedup: {ON_SPARK}: {case}")
+    rows = _partitioned(corpus.path, lab.fresh(""))
+    corpus.path.unlink()
+    places = {"output": str(lab.fresh("")), "dropped": str(lab.fresh(""))}
+    places |= {"listed": str(listed), "key": str(KEY)}
+    printed, run = run_task(lab, "dedup", rows, **places)
+    values = {name: float(value) for name, value in printed.items()}
+    values[SECONDS] = run.seconds
+    values[RATE] = count / printed["dedup seconds"]
+    lab.keep(case, count, [values], ON_SPARK)
+
+
+def _partitioned(path: Path, directory: Path) -> Path:
+    """The rows of JSON lines in partitions of Parquet, with keys that sort as the lines do."""
+    import pyarrow.compute as pc
+    import pyarrow.json
+    import pyarrow.parquet as pq
+
+    directory.mkdir()
+    block = pyarrow.json.ReadOptions(block_size=max(1 << 20, path.stat().st_size // _PARTITIONS))
+    with pyarrow.json.open_json(path, read_options=block) as batches:
+        for number, batch in enumerate(batches):
+            table = pyarrow.Table.from_batches([batch])
+            keys = pc.utf8_lpad(table["id"], KEY, "0")
+            table = table.set_column(table.column_names.index("id"), "id", keys)
+            pq.write_table(table, directory / f"part-{number:03}.parquet")
+    return directory
