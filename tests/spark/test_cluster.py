@@ -37,7 +37,7 @@ if not JAVA:
 HOME: Final = Path(pyspark.__file__).parent
 QUICK: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """The best compiler takes longer than all that is run here."""
-TAKEN: Final = "128k"
+TAKEN: Final = "96k"
 """What the driver takes from all tasks of a job; Spark ends a job that has more for it."""
 CONF: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -129,7 +129,10 @@ def python_without_lshdb(directory: Path) -> Path:
     (site / "others.pth").write_text(f"{Path(np.__file__).parents[1]}\n", "utf-8")
     own = directory / "bin" / "python"
     done = subprocess.run(
-        [own, "-P", "-c", "import numpy, lshdb"], capture_output=True, check=False
+        [own, "-P", "-c", "import numpy, lshdb"],
+        env=environment(directory),
+        capture_output=True,
+        check=False,
     )
     assert b"No module named 'lshdb'" in done.stderr
     return own
@@ -143,7 +146,7 @@ STATEMENTS: Final = (
 
 def programs() -> dict[str, str]:
     """Sources of a statement a word, some with few edits; names do not count."""
-    texts = text_families(5, families=60, copies=3, words=300, most_edits=16)
+    texts = text_families(5, families=50, copies=3, words=250, most_edits=14)
     return {
         key: "\n".join(
             STATEMENTS[zlib.crc32(word.encode()) % len(STATEMENTS)].format(f"{word}_{n % 3}")
