@@ -90,7 +90,8 @@ def documents_of(kind: str) -> list[Document]:
     ]
 
 
-_ADDED = {"weighted", "weighted_share", "kind", "score", "file", "stored_file"}
+_ADDED = {"weighted", "weighted_share", "kind", "score"}
+_ADDED |= {f"{side}{of}" for side in ("", "stored_") for of in ("file", "page")}
 """Fields of results that were added since the files were made."""
 
 
