@@ -7,7 +7,7 @@ options (lshdb.cli.running). All groups of the library are in lshdb.options.
 """
 
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
 from functools import cache, partial, wraps
 from inspect import Parameter, Signature, cleandoc, get_annotations, signature
@@ -233,6 +233,10 @@ def _are_texts(value: object) -> bool:
     return _is_stream(value) and all(isinstance(one, str) for one in some)
 
 
+def _are_named(value: object) -> bool:
+    return isinstance(value, Mapping) and _are_texts([*value, *value.values()])
+
+
 _TEXTS: Kind = ("texts in a list or another iterable", _are_texts)
 _KINDS: dict[object, Kind] = {
     int: ("an integer", lambda value: isinstance(value, Integral)),
@@ -240,6 +244,7 @@ _KINDS: dict[object, Kind] = {
     str: ("a text", lambda value: isinstance(value, str)),
     bool: ("true or false", lambda value: isinstance(value, bool)),
     str | os.PathLike[str]: ("the name of a file", _is_file_name),
+    Mapping[str, str]: ("texts by their names", _are_named),
 }
 
 

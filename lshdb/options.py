@@ -10,7 +10,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from lshdb.errors import SettingsError, UsageError
-from lshdb.groups import Kind, Option, Options, argument
+from lshdb.groups import Kind, Option, Options, argument, kind_of
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.progress import Progress
 
@@ -524,6 +524,7 @@ class FolderOptions(Options):
         Option(
             "Each folder (in DIR) is one document.",
             metavar="folder|DIR",
+            kind=kind_of(str | os.PathLike[str] | None),
         ),
     ] = None
 

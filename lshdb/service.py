@@ -89,6 +89,9 @@ class Service:
             raise
         self.path = Path(path)
 
+    def __repr__(self) -> str:
+        return f"<lshdb.Service {str(self.path)!r}{'' if self._end.alive else ', closed'}>"
+
     def __enter__(self) -> Self:
         return self
 

@@ -55,5 +55,7 @@ def test_a_table_of_the_user_is_not_touched(tmp_path: Path, kind: str) -> None:
     before = rows(path, "SELECT name, sql FROM sqlite_schema ORDER BY name")
     assert "is not the table that lshdb makes" in command.fails("pairs", "--into-table")
     assert rows(path, "SELECT name, sql FROM sqlite_schema ORDER BY name") == before
-    assert "join documents" in command.fails("pairs", "--into-table", "--fields", "year", status=2)
+    assert "join them on key" in command.fails(
+        "pairs", "--into-table", "--fields", "year", status=2
+    )
     assert "one of --into-table" in command.fails("pairs", "--into-table", "--json", status=2)
