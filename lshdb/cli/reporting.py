@@ -24,7 +24,6 @@ from lshdb.sources.paths import printable_path
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import resolve
 
-_SUFFIXES = (".html", ".htm")
 _LOWEST = 0.2
 """Minimum similarity of pairs of submissions: 99% of copied programs have it (docs/class.md)."""
 _PASSAGES = {"code": 12, "word": 8, "char": 40}
@@ -65,6 +64,7 @@ def report(
 
     Example: lshdb report submissions/ --for programs --base template/ -o report.html
     """
+    _check_name(report_file, ".html", ".htm")
     lowest, failed = None, 0
     with ExitStack() as stack:
         if directory is None:
@@ -86,7 +86,7 @@ def report(
             store, failed = stack.enter_context(_submissions(directory, settings))
             name = f"Similar submissions in {printable_path(directory)}"
         own = [] if directory else [f"{at.db}{end}" for end in ("", "-wal", "-shm")]
-        web, output, progress = stack.enter_context(_drawn(report_file, own, _SUFFIXES))
+        web, output, progress = stack.enter_context(_drawn(report_file, own))
         found = stack.enter_context(folders(store, asked, anonymous=asked.anonymous))
         if directory is not None and len(found.files) < 2:
             raise InputError(f"{directory}: one submission alone, with nothing to compare it with")
@@ -147,19 +147,22 @@ def plot(
 
     Example: lshdb plot -d essays.db -o similarities.svg
     """
+    _check_name(plot_file, ".svg")
     at.reading().close()  # first reports problems with the file
     own = [f"{at.db}{end}" for end in ("", "-wal", "-shm")]
-    with _drawn(plot_file, own, (".svg",)) as (web, output, progress):
+    with _drawn(plot_file, own) as (web, output, progress):
         output.write(web.plot(at.db, asked, timeout=at.timeout, progress=progress).encode())
 
 
-@contextmanager
-def _drawn(
-    name: str, read: Sequence[str], suffixes: tuple[str, ...]
-) -> Iterator[tuple[Any, Output, Progress]]:
-    """The module that draws, an open file for what it draws, and what shows progress."""
+def _check_name(name: str, *suffixes: str) -> None:
+    """UsageError for an output whose name has another suffix."""
     if name != files.STDOUT and not name.lower().endswith(suffixes):
         raise UsageError(f"--output {name}: the name must end in {' or '.join(suffixes)}")
+
+
+@contextmanager
+def _drawn(name: str, read: Sequence[str]) -> Iterator[tuple[Any, Output, Progress]]:
+    """The module that draws, an open file for what it draws, and what shows progress."""
     files.check_distinct(read, [name])
     with installed("lshdb report and plot need jinja2"):
         from lshdb.web import report as web
