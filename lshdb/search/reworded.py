@@ -318,7 +318,17 @@ class Search:
         b: IntArray,
         both: _Floats,
     ) -> _Found | None:
-        """What a text shares with a document, of whose windows some may be similar."""
+        """What a text shares with a document; None if none of their windows is similar enough.
+
+        Args:
+            text: the text.
+            other: the document's content.
+            terms: of it.
+            doc_id: of it.
+            a: int64[m], windows of the text that may be similar to one of the document.
+            b: int64[m], those of the document.
+            both: float64[m], the weight of what both windows have.
+        """
         union = text.totals[a] + _Text.of(other, terms, self.rarity).totals[b] - both
         scores = np.minimum(both / np.maximum(union, 1e-9), 1.0).round(_DIGITS)
         matches = np.stack([a, b, scores], axis=1)[scores >= self.min_score]
