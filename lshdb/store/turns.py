@@ -13,7 +13,7 @@ from collections.abc import Hashable
 from contextlib import suppress
 
 _queues: dict[Hashable, "deque[Turn]"] = {}
-_LOST = 0.1
+_LOST = 1.0
 """Seconds after which one that waits looks whether it is the first: an interrupt may have come
 between another's leaving and its waking the next."""
 
