@@ -26,8 +26,9 @@ def output_to(path: str) -> Output:
 
 
 def check_distinct(inputs: Iterable[str], outputs: Iterable[str]) -> None:
-    """UsageError if a file would be read and written, or written twice."""
-    seen: dict[object, str] = {_identity(path, 0): path for path in inputs}
+    """UsageError if a file, or a log of a database, would be read and written, or written twice."""
+    names = (path + log for path in inputs for log in ("", "-wal", "-shm"))
+    seen: dict[object, str] = {_identity(path, 0): path for path in names}
     for path in outputs:
         identity = _identity(path, 1)
         if identity is not None and identity in seen:

@@ -115,10 +115,7 @@ class Form(Options):
         """
         if self.output is None:
             return
-        names = [os.fspath(path) for path in read]
-        logs = [name + end for name in names if name != files.STDOUT for end in ("-wal", "-shm")]
-        files.check_distinct([*names, *logs], [self.output])
-
+        files.check_distinct([os.fspath(path) for path in read], [self.output])
         formats.output_format(self.output, "jsonl")
 
 

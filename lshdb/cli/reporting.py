@@ -1,8 +1,9 @@
 """The commands that write a page to hand on: report, and plot for its picture."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -85,8 +86,8 @@ def report(
             )
             store, failed = stack.enter_context(_submissions(directory, settings))
             name = f"Similar submissions in {printable_path(directory)}"
-        own = [] if directory else [f"{at.db}{end}" for end in ("", "-wal", "-shm")]
-        web, output, progress = stack.enter_context(_drawn(report_file, own))
+        read = () if directory else (at.db,)
+        web, output, progress = stack.enter_context(_drawn(report_file, *read))
         found = stack.enter_context(folders(store, asked, anonymous=asked.anonymous))
         if directory is not None and len(found.files) < 2:
             raise InputError(f"{directory}: one submission alone, with nothing to compare it with")
@@ -148,10 +149,8 @@ def plot(
     Example: lshdb plot -d essays.db -o similarities.svg
     """
     _check_name(plot_file, ".svg")
-    at.reading().close()  # first reports problems with the file
-    own = [f"{at.db}{end}" for end in ("", "-wal", "-shm")]
-    with _drawn(plot_file, own) as (web, output, progress):
-        output.write(web.plot(at.db, asked, timeout=at.timeout, progress=progress).encode())
+    with at.reading() as database, _drawn(plot_file, at.db) as (web, output, progress):
+        output.write(web.plot(database, asked, progress).encode())
 
 
 def _check_name(name: str, *suffixes: str) -> None:
@@ -161,9 +160,9 @@ def _check_name(name: str, *suffixes: str) -> None:
 
 
 @contextmanager
-def _drawn(name: str, read: Sequence[str]) -> Iterator[tuple[Any, Output, Progress]]:
+def _drawn(name: str, *read: Path) -> Iterator[tuple[Any, Output, Progress]]:
     """The module that draws, an open file for what it draws, and what shows progress."""
-    files.check_distinct(read, [name])
+    files.check_distinct(map(str, read), [name])
     with installed("lshdb report and plot need jinja2"):
         from lshdb.web import report as web
     with files.output_to(name) as output, shown(messages.shows_progress(), "drawing") as progress:

@@ -190,12 +190,12 @@ class _Side:
         """
         start, end, number = self.lines[at]
         page = page_at(self.text, start) if self.text[start - 1 : start] in ("", "\f") else None
-        same = list(_within(self.same, start, end))
+        same = list(within(self.same, start, end))
         if same or not alone:
             return Line(start, number, list(self._cut(start, end, same, "same")), page)
         moved = [
             (low, high)
-            for low, high in _within(self._moved, start, end)
+            for low, high in within(self._moved, start, end)
             if self.text[low:high].strip()
             and (high - low >= _MIN_MOVED or (low, high) == (start, end))
         ]
@@ -217,7 +217,7 @@ class _Side:
             done = high
 
 
-def _within(spans: Sequence[Span], start: int, end: int) -> Iterator[Span]:
+def within(spans: Sequence[Span], start: int, end: int) -> Iterator[Span]:
     """The parts of ascending spans that are between two offsets."""
     for at in range(bisect_right(spans, start, key=itemgetter(1)), len(spans)):
         low, high = spans[at]

@@ -2,7 +2,7 @@
 
 import re
 import sys
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,8 +12,18 @@ from operator import attrgetter
 from lshdb.database import Database
 from lshdb.limits import DEFAULTS
 from lshdb.model import Passage
-from lshdb.search.differences import Line, Piece, Row, agreement, differences, sets_beside
-from lshdb.search.reworded import RUN, Span, shared_rare_words
+from lshdb.search.differences import (
+    Kind,
+    Line,
+    Piece,
+    Row,
+    Span,
+    agreement,
+    differences,
+    sets_beside,
+    within,
+)
+from lshdb.search.reworded import RUN, shared_rare_words
 from lshdb.shingling.shingling import Element
 
 PART_ROWS = 500
@@ -157,6 +167,25 @@ def contents_beside(
     return None, None
 
 
+def painted(line: Line, of: Kind, spans: Sequence[Span], kind: Kind) -> Line:
+    """A line whose pieces of one kind have another kind in ascending spans of the text."""
+    pieces: list[Piece] = []
+    start = line.start
+    for piece in line.pieces:
+        end = start + len(piece.text)
+        done = start
+        for low, high in [*(within(spans, start, end) if piece.kind == of else ()), (end, end)]:
+            parts = (done, low, piece.kind), (low, high, kind)
+            pieces += (
+                Piece(piece.text[first - start : last - start], own)
+                for first, last, own in parts
+                if first < last
+            )
+            done = high
+        start = end
+    return replace(line, pieces=pieces)
+
+
 def _marked(line: Line | None, words: Sequence[Span]) -> Line | None:
     """A line that differs, with some words and the long runs of equal words as their own pieces.
 
@@ -164,21 +193,13 @@ def _marked(line: Line | None, words: Sequence[Span]) -> Line | None:
     """
     if line is None or all(piece.kind == "same" for piece in line.pieces):
         return line
-    pieces: list[Piece] = []
-    at = line.start
-    for piece in line.pieces:
-        end = at + len(piece.text)
-        kind = piece.kind
-        if kind == "changed":
-            for start, stop in words[bisect_left(words, (at, 0)) : bisect_left(words, (end, 0))]:
-                pieces.append(Piece(piece.text[at - end : start - end], "changed"))
-                at = min(stop, end)
-                pieces.append(Piece(piece.text[start - end : at - end or None], "rare"))
-        elif kind == "same" and len(piece.text.split()) >= RUN:
-            kind = "run"
-        pieces.append(Piece(piece.text[at - end :] if at < end else "", kind))
-        at = end
-    return replace(line, pieces=[piece for piece in pieces if piece.text])
+    pieces = [
+        replace(piece, kind="run")
+        if piece.kind == "same" and len(piece.text.split()) >= RUN
+        else piece
+        for piece in painted(line, "changed", words, "rare").pieces
+    ]
+    return replace(line, pieces=pieces)
 
 
 def looks_like_code(text: str) -> bool:

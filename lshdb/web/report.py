@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import count, islice, pairwise
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +30,7 @@ from lshdb.options import (
 )
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
-from lshdb.search.differences import Line, Piece, Row, Span, differs, shown_rows
-from lshdb.store.store import Store
+from lshdb.search.differences import Line, Piece, Row, Span, differs, joined_spans, shown_rows
 from lshdb.web import address, beside, drawing, listing, rendering, surveys
 
 MAX_PAIRS = 1_000
@@ -44,9 +43,6 @@ _COPIES = 50
 """Identical pairs that are listed."""
 _CLUSTERS = 50
 _MEMBERS = 8
-_DECISIONS = 200
-_KEYS = 5
-"""Keys shown of a decision."""
 _TEXT = 100_000
 """Characters compared of a text."""
 _ROWS = 200
@@ -77,20 +73,15 @@ def report(
         lowest: the minimum similarity of pairs, if it is not that of clusters.
         progress: called now and then.
     """
-    store, database = folders.store, Database(folders.store)
+    database = Database(folders.store)
     with limits_noted() as notes:
-        settings, info = database.settings, database.info()
-        minimum = asked.threshold or settings.threshold
         of_folders: dict[str, Any] = {"where": None, "parameters": ()} if folders.files else {}
-        request = regrouped(asked, ClustersOptions, threshold=minimum, group_by=None, **of_folders)
-        kind = PairsOptions if settings.passages else JoinOptions
-        ranked = regrouped(request, kind, threshold=lowest or minimum)
-        found = surveys.survey_pairs(store, ranked, progress)
-        survey = surveys.survey_clusters(store, request, progress)
-        same = [pair for pair in found.items if pair.identical]
+        request = regrouped(asked, ClustersOptions, group_by=None, **of_folders)
+        figures = _figures(database, request, lowest, progress)
+        found, survey = figures["found"].items, figures["survey"]
+        same = [pair for pair in found if pair.identical]
         copies = _copies(same)
-        shown = _chosen([pair for pair in found.items if not pair.identical], survey.items, pairs)
-        largest = listing.chosen(survey, address.Filters())[:_CLUSTERS]
+        shown = _chosen([pair for pair in found if not pair.identical], survey.items, pairs)
         parts: list[Markup] = []
         size = 0
         for number, pair in enumerate(shown, 1):
@@ -115,50 +106,51 @@ def report(
             made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
             style=Markup(style),  # our own files
             style_hash=digest,
-            info=info,
             asked=asked,
-            threshold=minimum,
-            curve=drawing.s_curve(settings.construction, minimum),
-            found=found,
-            sizes=drawing.sizes(len(one.members) for one in survey.items),
             identical=len(same),
             copies=copies,
             clusters=[
-                listing.described(survey.items[at], decided, minimum, _MEMBERS) for at in largest
+                listing.described(survey.items[at], decided, survey.threshold, _MEMBERS)
+                for at in listing.chosen(survey, address.Filters())[:_CLUSTERS]
             ],
-            survey=survey,
             listed=[*((0, pair) for pair in copies), *enumerate(shown[: len(parts)], 1)],
             left_out=len(shown) - len(parts),
             parts_of_pairs=parts,
             decisions=decisions,
-            most_decisions=_DECISIONS,
             verdicts=Counter(one.verdict for one in decisions if one.state == "holds"),
-            most_keys=_KEYS,
             notes=tuple(notes),
+            **figures,
         )
 
 
-def plot(path: Path, asked: GroupingOptions, *, timeout: float, progress: Progress) -> str:
+def plot(database: Database, asked: GroupingOptions, progress: Progress) -> str:
     """A picture of the similarities of a database, as SVG.
 
     It shows how many pairs have which similarity, estimated from a sample below the threshold, how
     probably the index finds a pair, and how large clusters are. Arguments as of `report`.
     """
-    store = Store.open(path, "read", timeout)
-    with Database(store) as database:
-        settings = database.settings
-        minimum = asked.threshold or settings.threshold
-        request = regrouped(asked, ClustersOptions, threshold=minimum)
-        found = surveys.survey_pairs(store, request, progress)
-        clusters = surveys.survey_clusters(store, request, progress)
-        return rendering.rendered(
-            "plot",
-            name=path.name,
-            documents=database.info().documents,
-            found=found,
-            curve=drawing.s_curve(settings.construction, minimum),
-            sizes=drawing.sizes(len(one.members) for one in clusters.items),
-        )
+    figures = _figures(database, regrouped(asked, ClustersOptions), None, progress)
+    return rendering.rendered("plot", name=database.path.name, **figures)
+
+
+def _figures(
+    database: Database, request: ClustersOptions, lowest: float | None, progress: Progress
+) -> dict[str, Any]:
+    """All clusters and pairs, and what the pictures of them show; arguments as of `report`."""
+    store, settings = database.store, database.settings
+    minimum = request.threshold or settings.threshold
+    kind = PairsOptions if settings.passages else JoinOptions
+    survey = surveys.survey_clusters(store, request, progress)
+    return {
+        "info": database.info(),
+        "found": surveys.survey_pairs(
+            store, regrouped(request, kind, threshold=lowest or minimum), progress
+        ),
+        "survey": survey,
+        "threshold": minimum,
+        "curve": drawing.s_curve(settings.construction, minimum),
+        "sizes": drawing.sizes(len(one.members) for one in survey.items),
+    }
 
 
 def _copies(same: list[Pair]) -> list[Pair]:
@@ -191,10 +183,10 @@ def _beside(folders: Folders, database: Database, pair: Pair) -> dict[str, Any]:
     )
     if texts is None:
         return {"texts": None, "sets": sets}
-    own = [(one.a_start, one.a_end) for one in copied]
-    its = [(one.b_start, one.b_end) for one in copied]
-    left = _in_files(folders, pair.a, (_marked(row.a, own) for row in texts.rows))
-    right = _in_files(folders, pair.b, (_marked(row.b, its) for row in texts.rows))
+    own = joined_spans((one.a_start, one.a_end) for one in copied)
+    its = joined_spans((one.b_start, one.b_end) for one in copied)
+    left = _in_files(folders, pair.a, own, (row.a for row in texts.rows))
+    right = _in_files(folders, pair.b, its, (row.b for row in texts.rows))
     sides = zip(texts.rows, left, right, strict=True)
     texts = replace(texts, rows=[replace(row, a=line, b=other) for row, line, other in sides])
     # Of long texts a part.
@@ -211,27 +203,17 @@ def _beside(folders: Folders, database: Database, pair: Pair) -> dict[str, Any]:
     }
 
 
-def _marked(line: Line | None, copied: Sequence[Span]) -> Line | None:
-    """A line whose copied parts are runs, if the other text has them in the same row."""
-    if line is None or not copied:
-        return line
-    pieces: list[Piece] = []
-    at = line.start
-    for piece in line.pieces:
-        end = at + len(piece.text)
-        edges = {min(max(edge, at), end) for span in copied for edge in span}
-        for low, high in pairwise(sorted({at, *edges, end})):
-            is_run = piece.kind == "same" and any(start <= low < stop for start, stop in copied)
-            pieces.append(Piece(piece.text[low - at : high - at], "run" if is_run else piece.kind))
-        at = end
-    return replace(line, pieces=pieces)
+def _in_files(
+    folders: Folders, key: str, copied: Sequence[Span], lines: Iterable[Line | None]
+) -> Iterator[Line | None]:
+    """The lines of a document with their numbers in its files, and the files' names before them.
 
-
-def _in_files(folders: Folders, key: str, lines: Iterable[Line | None]) -> Iterator[Line | None]:
-    """The lines of a document with their numbers in its files, and the files' names before them."""
+    Their copied parts are runs, if the other text has them in the same row.
+    """
     files = [one for one in folders.files.get(key, ()) if one.key != key]
     before = 0
-    for line in lines:
+    for given in lines:
+        line = given and beside.painted(given, "same", copied, "run")
         if line is not None and files and line.start >= files[0].start:
             while files and line.start >= files[0].start:
                 name = files.pop(0).key.removeprefix(f"{key}/")
