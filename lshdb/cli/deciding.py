@@ -26,6 +26,7 @@ from lshdb.ingest import deciding, sync
 from lshdb.ingest import trash as aside
 from lshdb.model import Decision, Verdict
 from lshdb.options import ClusteringOptions, ClustersOptions, ConditionOptions, RemoveOptions
+from lshdb.progress import silent
 from lshdb.search.decisions import Disagreement, agreements
 
 _SHOWN = ("decision", "verdict", "keys", "state", "who", "decided", "note")
@@ -348,19 +349,18 @@ def review(
     if order not in _ORDERS:
         raise UsageError(f"--order {order} is not {', '.join(_ORDERS)}")
     from lshdb.cli.review_terminal import Session
-    from lshdb.web.listing import ORDERS
+    from lshdb.web.address import Filters
+    from lshdb.web.listing import survey_clusters
     from lshdb.web.reviewing import Review
 
     with at.open("write") as database:
         # Without decisions, so that clusters keep their places from one run to the next.
-        found = list(database.clusters(regrouped(asked, ClustersOptions, ignore_decisions=True)))
-        if not found:
+        request = regrouped(asked, ClustersOptions, ignore_decisions=True)
+        found = survey_clusters(database.store, request, silent)
+        if not found.items:
             message("no two documents are similar: nothing to review")
             return
-        minimum = asked.threshold or database.settings.threshold
-        found.sort(key=lambda one: ORDERS[order][1](one, minimum))
-        by = Review(database.path, who, own)
-        work = Session(database, found, minimum, by)
+        work = Session(database, found, Filters(sort=order), Review(database.path, who, own))
         try:
             work.run()
         finally:

@@ -14,7 +14,9 @@ from lshdb.database import Database
 from lshdb.formatting import share
 from lshdb.model import Cluster
 from lshdb.sources.paths import escaped
-from lshdb.web import listing, reviewing
+from lshdb.web import reviewing
+from lshdb.web.address import Filters
+from lshdb.web.listing import Listing, Survey
 
 _KEYS = {
     "k": ("keep both", "keep 0 1"),
@@ -36,14 +38,15 @@ _PROMPT = "keep [k], drop [d], not duplicates [n], skip [s], undo [u], quit [q],
 
 @dataclass(eq=False)
 class Session:
-    """One run through the clusters of a review."""
+    """One run through the clusters of a review, in the order of a list of pages."""
 
     database: Database
-    clusters: list[Cluster]
-    threshold: float
+    survey: Survey[Cluster]
+    asked: Filters
     review: reviewing.Review
 
     def __post_init__(self) -> None:
+        self._look()
         self._console = terminal()
         self._pressed = _pressed()
         self._skipped: set[str] = set()
@@ -52,9 +55,9 @@ class Session:
         """Ask about one pair after another, until the user ends it or all are decided."""
         key = ""
         while key != "q":
-            self._verdicts = self.review.verdicts(self.database)
-            pairs = ((one, self._open_pair(one)) for one in self.clusters)
-            one, pair = next((each for each in pairs if each[1]), (self.clusters[0], ()))
+            self._look()
+            pairs = ((one, self._open_pair(one)) for one in self._listed.items)
+            one, pair = next((each for each in pairs if each[1]), (self.survey.items[0], ()))
             if not pair:
                 self._say("no cluster is left to decide")
                 if not key:
@@ -75,43 +78,50 @@ class Session:
                 self._skipped.update(pair[1:] if key == "s" else one.members)
             elif action := _KEYS[key][1]:
                 if key == "i":
-                    documents, copies = self.review.copies(self.database, self.clusters)
+                    documents, copies = self.review.copies(self.database, self.survey.items)
                     self._say(f"{copies:,} identical copies are dropped")
                 elif key == "a" and pair[:1] == (one.keep,):
-                    members = listing.described(one, self._verdicts, self.threshold)["members"]
+                    members = self._listed.described(one)["members"]
                     left = (each["key"] for each in members if each["left"])
                     others = [key for key in left if key not in pair]
                     documents += reviewing.as_stored(self.database, others)
                 if documents:
                     self.review.decide(action, documents)
 
+    def _look(self) -> None:
+        """See what is decided now."""
+        verdicts = self.review.verdicts(self.database)
+        self._listed = Listing(self.survey, verdicts, self.asked)
+
     def progress(self) -> str:
         """How many clusters are decided, in words."""
-        decided = sum(self._verdicts.settled(one.members) for one in self.clusters)
-        done = f"{decided:,} of {len(self.clusters):,} clusters decided"
-        if found := listing.learned(self.clusters, self._verdicts):
+        counts = self._listed.counts
+        done = f"{counts['decided']:,} of {counts['count']:,} clusters decided"
+        if found := self._listed.learned:
             at = share(found["similarity"])
             done += f"; at {at} and above you agreed in {found['duplicates']} of {found['answers']}"
         return done
 
     def _open_pair(self, one: Cluster) -> tuple[str, ...]:
         """The next two undecided documents of a cluster, the kept one first."""
-        of_key = self._verdicts.of_key
+        verdicts = self._listed.verdicts
+        of_key = verdicts.of_key
         scored = sorted(zip(one.similarities, one.members, strict=True), key=lambda each: -each[0])
         asked = [key for _, key in scored if key not in self._skipped]
         left = [key for key in asked if of_key.get(key) != "drop"]
         left.sort(key=lambda key: (of_key.get(key) != "keep", key != one.keep))
         open_ = [key for key in asked if key not in of_key]
         pairs = ((kept, other) for kept in left for other in open_ if other != kept)
-        return next((pair for pair in pairs if not self._verdicts.apart(*pair)), ())
+        return next((pair for pair in pairs if not verdicts.apart(*pair)), ())
 
     def _drawn(self, one: Cluster, digests: Mapping[str, str]) -> Iterator[Text]:
         """Show a cluster; return the lines that show how two of its documents differ."""
         a, b = (self.database.get(key).content for key in digests)
-        number = f"Cluster {self.clusters.index(one) + 1:,} of {len(self.clusters):,}"
+        every = self._listed.items
+        number = f"Cluster {every.index(one) + 1:,} of {len(every):,}"
         self._console.rule(f"{number}, {self.progress()}", align="left")
         marks = dict(zip(digests, "-+", strict=True))
-        show(self._console, *drawn_members(one, marks, self._verdicts.of_key))
+        show(self._console, *drawn_members(one, marks, self._listed.verdicts.of_key))
         same = len(set(digests.values())) == 1
         return drawn_differences(self._console, self.database, a, b, identical=same)
 

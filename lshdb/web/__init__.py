@@ -1,7 +1,7 @@
 """Pages about near duplicates, as one ASGI application.
 
 In: requests. Out: pages that only read, as HTML or JSON. Needs the extra `web`, but for
-beside, listing and reviewing.
+address, beside, listing and reviewing.
 
     app        the application for a file: a request to a response
     serving    `lshdb serve`: the application for this machine only
@@ -12,11 +12,11 @@ beside, listing and reviewing.
     api        JSON that programs post, and its description in OpenAPI
     reviewing  `lshdb serve --review`: the only forms that change a file; they write decisions
     beside     two documents side by side, as rows
-    surveys    all clusters and all pairs, as columns; listing filters and sorts them
+    listing    all clusters and all pairs of a file, and lists of them, filtered and sorted
     results    results that take long, kept for each state of the file
     pasted     the texts that visitors pasted, under names for addresses
     report     all pages in one file, to hand on
     drawing    the numbers behind the pictures
 
-Doors: beside, listing, report, reviewing, serving.
+Doors: address, beside, listing, report, reviewing, serving.
 """

@@ -1,19 +1,47 @@
-"""Which clusters or pairs a page lists, in which order: filters from the address, on a survey."""
+"""All clusters and all pairs of a file, and which of them a page lists, in which order.
+
+A survey takes long for a million documents. It is computed once (lshdb.web.results); filtering and
+sorting a hundred thousand clusters, by filters from the address, takes a tenth of a second.
+"""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import repeat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from heapq import nlargest
+from itertools import islice, repeat
 from os.path import commonprefix
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from lshdb.errors import UsageError
+from lshdb.exchange.results import PAIR
+from lshdb.json_text import dumps
 from lshdb.model import Cluster, Pair
+from lshdb.options import ClustersOptions, JoinOptions
+from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
+from lshdb.search.pairs import all_clusters, pair_blocks
+from lshdb.sources.metadata import from_json
+from lshdb.store.store import Store
+from lshdb.tuning.sampling import distribution_of
 from lshdb.web.address import Filters
-from lshdb.web.surveys import Survey, keys_of
+from lshdb.web.drawing import columns
+
+MAX_PAIRS = 1_000_000
+"""Pairs to examine, in the order of addition."""
+BEST_PAIRS = 100_000
+"""Pairs kept of these, the most similar: some 30 MB."""
+_BINS = 20
+_SEED = 1
+"""Of the sample of less similar pairs."""
+_AT_ONCE = 10_000
+_FACETS = 12
+"""Maximum fields of metadata to offer, the first found."""
+_VALUES = 40
+"""Maximum different values of an offered field."""
+_LONGEST_VALUE = 100
 
 ORDERS: Mapping[str, tuple[str, Callable[[Any, float], Any]]] = {
     "size": ("most documents", lambda one, _: -len(one.members)),
@@ -30,6 +58,132 @@ LEARNED = 30
 _WORTH = 8
 """Characters of a path that helps."""
 
+Item = TypeVar("Item", Cluster, Pair)
+Facets = dict[str, dict[str, list[int]]]
+"""Fields of metadata with few values: for each value the indices of the items that have it, an
+index for each document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How many clusters or pairs there are.
+
+    Attributes:
+        count: of items.
+        members: how many documents they have, repeated ones as often.
+        found: how many pairs there are, or were examined.
+        cut: whether there may be more.
+        redundant: how many documents are so similar to the kept one of their cluster, or to be
+            dropped: those that `lshdb clusters --drop-list` names; None for pairs.
+        redundant_bytes: of their contents.
+    """
+
+    count: int
+    members: int
+    found: int = 0
+    cut: bool = False
+    redundant: int | None = None
+    redundant_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Survey(Generic[Item]):
+    """All clusters, or the best of all pairs.
+
+    Attributes:
+        items: clusters in the order of their first members; pairs, the most similar first.
+        facets: by field.
+        totals: how many there are.
+        threshold: the similarity from which documents are similar.
+        histogram: how many pairs have which similarity, as of drawing.columns.
+    """
+
+    items: list[Item]
+    facets: Facets
+    totals: Totals
+    threshold: float
+    histogram: Sequence[dict[str, Any]] = ()
+
+
+def keys_of(item: Cluster | Pair) -> tuple[str, ...]:
+    """The keys of the documents of an item."""
+    return item.members if isinstance(item, Cluster) else (item.a, item.b)
+
+
+def survey_clusters(store: Store, request: ClustersOptions, progress: Progress) -> Survey[Cluster]:
+    """Find all clusters."""
+    threshold = request.threshold or store.settings.threshold
+    items = list(all_clusters(store, request, progress))
+    gone = {
+        key
+        for one in items
+        for key, score, decided in zip(one.members, one.similarities, one.decided, strict=True)
+        if decided == "drop" or (decided is None and score >= threshold and key != one.keep)
+    }
+    facets, size = _documents(store, items, gone, progress)
+    members = sum(len(one.members) for one in items)
+    totals = Totals(len(items), members, redundant=len(gone), redundant_bytes=size)
+    return Survey(items, facets, totals, threshold)
+
+
+def survey_pairs(store: Store, request: JoinOptions, progress: Progress) -> Survey[Pair]:
+    """Find the most similar of all pairs, and estimate how many less similar ones there are.
+
+    With PairsOptions, in a file with an index of passages, they are ordered by weighted similarity.
+    """
+    counts = np.zeros(_BINS, dtype=np.int64)
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        for block in pair_blocks(store, request, progress):
+            counts[:] += np.histogram([row[2] for row in block], _BINS, (0, 1))[0]
+            yield from block
+
+    best = nlargest(BEST_PAIRS, islice(rows(), MAX_PAIRS), key=lambda row: (row[6] or 0, row[2]))
+    items = [Pair(*row) for row in best]
+    facets, _ = _documents(store, items, set(), progress)
+    found = int(counts.sum())
+    totals = Totals(len(items), 2 * len(items), found, found >= MAX_PAIRS)
+    threshold = request.threshold or store.settings.threshold
+    documents, sampled = (0, None) if request.where else distribution_of(store, _SEED)
+    histogram = columns(counts.tolist(), sampled, documents, threshold)
+    return Survey(items, facets, totals, threshold, histogram)
+
+
+def _documents(
+    store: Store, items: Sequence[Item], gone: set[str], progress: Progress
+) -> tuple[Facets, int]:
+    """The facets of the documents of all items, and the bytes of some of them."""
+    members = [(key, at) for at, one in enumerate(items) for key in keys_of(one)]
+    facets: Facets = {}
+    seen: set[str] = set()
+    size = 0
+    for start in range(0, len(members), _AT_ONCE):
+        progress(start, len(members), "documents' metadata read")
+        some = members[start : start + _AT_ONCE]
+        known = store.known([key for key, _ in some])
+        ids = [known[key].doc_id for key, _ in some if key in gone and key in known]
+        size += int(store.byte_lengths(np.array(ids, dtype=np.int64)).sum())
+        for key, at in some:
+            fields = from_json(known[key].metadata) if key in known else None
+            for name, value in (fields or {}).items():
+                if name not in seen and len(seen) < _FACETS:
+                    seen.add(name)
+                    facets[name] = {}
+                if name not in facets or (text := _value(value)) is None:
+                    continue
+                facets[name].setdefault(text, []).append(at)
+                if len(facets[name]) > _VALUES:
+                    del facets[name]
+    return facets, size
+
+
+def _value(value: Any) -> str | None:
+    """A value of metadata as text, None if it cannot be a facet."""
+    if value is None or isinstance(value, list | dict):
+        return None
+    text = value if isinstance(value, str) else dumps(value)
+    return text if len(text) <= _LONGEST_VALUE else None
+
 
 def sorts(survey: Survey[Any]) -> dict[str, str]:
     """The orders of a list and how pages call them; the first is the usual one."""
@@ -37,46 +191,8 @@ def sorts(survey: Survey[Any]) -> dict[str, str]:
     return {name: label for name, (label, _) in ORDERS.items() if name not in of_clusters}
 
 
-def chosen(survey: Survey[Any], asked: Filters) -> list[int]:
-    """The indices of the items that match the filters, in the requested order, decided or not."""
-    names = sorts(survey)
-    sort = asked.sort or next(iter(names))
-    if sort not in names:
-        raise UsageError(f"sort {sort!r:.50} is not {', '.join(names)}")
-    low, high = (
-        asked.min_similarity or 0.0,
-        1.0 if asked.max_similarity is None else asked.max_similarity,
-    )
-    smallest, largest = asked.smallest or 0, asked.largest or sys.maxsize
-    part = asked.part.strip().casefold()
-    valued = set(survey.facets.get(asked.field, {}).get(asked.value, ()))
-
-    def fits(at: int, one: Cluster | Pair) -> bool:
-        keys = keys_of(one)
-        return (
-            low <= _lowest(one) <= high
-            and smallest <= len(keys) <= largest
-            and (not asked.field or at in valued)
-            and (not part or any(part in key.casefold() for key in keys))
-        )
-
-    found = [at for at, one in enumerate(survey.items) if fits(at, one)]
-    _, order = ORDERS[sort]
-    return sorted(found, key=lambda at: order(survey.items[at], survey.threshold))
-
-
 def _lowest(one: Cluster | Pair) -> float:
     return one.lowest if isinstance(one, Cluster) else one.similarity
-
-
-def decided(survey: Survey[Any], verdicts: Verdicts) -> set[int]:
-    """The indices of the items with nothing left to decide."""
-    some = verdicts.decided()
-    return {
-        at
-        for at, keys in enumerate(map(keys_of, survey.items) if some else ())
-        if not some.isdisjoint(keys) and verdicts.settled(keys)
-    }
 
 
 def learned(items: Sequence[Cluster | Pair], verdicts: Verdicts) -> dict[str, Any] | None:
@@ -114,12 +230,6 @@ def learned(items: Sequence[Cluster | Pair], verdicts: Verdicts) -> dict[str, An
     return {"similarity": at, "duplicates": int(gone[:count].sum()), "answers": count}
 
 
-def decided_or_not(order: Sequence[int], done: set[int], asked: Filters) -> list[int]:
-    """Those of some items that are decided, or are not, as the filters ask."""
-    wanted = asked.decided and asked.decided == "yes"
-    return [at for at in order if wanted is None or (at in done) == wanted]
-
-
 @dataclass(frozen=True, slots=True)
 class Neighbours:
     """Where an item is in its list.
@@ -142,37 +252,135 @@ class Neighbours:
     learned: dict[str, Any] | None = None
 
 
-def neighbours(
-    survey: Survey[Any], asked: Filters, done: set[int], keys: tuple[str, ...]
-) -> tuple[Cluster | Pair | None, Neighbours]:
-    """The item that has these documents, or None, and its neighbours in the list.
+@dataclass(eq=False)
+class Listing:
+    """The clusters or pairs of a list, by filters from the address.
 
-    A list of undecided items comes round: those that were passed over follow the last one.
-
-    Args:
-        survey: all items.
-        asked: which of them the list has.
-        done: the indices of those that are decided.
-        keys: of the documents.
+    Attributes:
+        survey: all of them.
+        verdicts: the decisions.
+        asked: which of them the list has, in which order.
     """
-    items, order = survey.items, chosen(survey, asked)
-    found = (at for at, one in enumerate(items) if all(key in keys_of(one) for key in keys))
-    at = next(found, None)
-    count, made = len(order), len(done.intersection(order))
-    if at is None or at not in order:
-        return None if at is None else items[at], Neighbours(count, made)
-    own = order.index(at)
-    before = decided_or_not(order[:own], done, asked)
-    after = decided_or_not(order[own + 1 :], done, asked)
-    around = [*after, *before] if asked.decided == "no" else None
-    return items[at], Neighbours(
-        count,
-        made,
-        own + 1,
-        len(set(order[:own]) - done),
-        _name((around or before)[-1:], items),
-        _name((around or after)[:1], items),
-    )
+
+    survey: Survey[Any]
+    verdicts: Verdicts
+    asked: Filters
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The indices of the items that match the filters, in order, decided or not."""
+        survey, asked = self.survey, self.asked
+        names = sorts(survey)
+        sort = asked.sort or next(iter(names))
+        if sort not in names:
+            raise UsageError(f"sort {sort!r:.50} is not {', '.join(names)}")
+        highest = 1.0 if asked.max_similarity is None else asked.max_similarity
+        part = asked.part.strip().casefold()
+        valued = set(survey.facets.get(asked.field, {}).get(asked.value, ()))
+
+        def fits(at: int, one: Cluster | Pair) -> bool:
+            keys = keys_of(one)
+            return (
+                (asked.min_similarity or 0.0) <= _lowest(one) <= highest
+                and (asked.smallest or 0) <= len(keys) <= (asked.largest or sys.maxsize)
+                and (not asked.field or at in valued)
+                and (not part or any(part in key.casefold() for key in keys))
+            )
+
+        found = [at for at, one in enumerate(survey.items) if fits(at, one)]
+        _, order = ORDERS[sort]
+        return sorted(found, key=lambda at: order(survey.items[at], survey.threshold))
+
+    @cached_property
+    def decided(self) -> set[int]:
+        """The indices of the items with nothing left to decide."""
+        some = self.verdicts.decided()
+        return {
+            at
+            for at, keys in enumerate(map(keys_of, self.survey.items) if some else ())
+            if not some.isdisjoint(keys) and self.verdicts.settled(keys)
+        }
+
+    @property
+    def items(self) -> list[Any]:
+        """The items in order: those that are decided, or are not, as the filters ask."""
+        return [self.survey.items[at] for at in self._wanted(self.order)]
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """How many items there are, and how many are decided."""
+        return asdict(self.survey.totals) | {"decided": len(self.decided)}
+
+    @property
+    def learned(self) -> dict[str, Any] | None:
+        """Where the reviewer's duplicates begin, as `learned` says."""
+        return learned(self.survey.items, self.verdicts)
+
+    def _wanted(self, order: Iterable[int]) -> list[int]:
+        asked = self.asked.decided
+        return [at for at in order if not asked or (at in self.decided) == (asked == "yes")]
+
+    def neighbours(self, *keys: str) -> tuple[Cluster | Pair | None, Neighbours]:
+        """The item that has documents of these keys, or None, and its neighbours in the list.
+
+        A list of undecided items comes round: those that were passed over follow the last one.
+        """
+        items, order = self.survey.items, self.order
+        known = (at for at, one in enumerate(items) if all(key in keys_of(one) for key in keys))
+        at = next(known, None)
+        near = Neighbours(len(order), len(self.decided.intersection(order)), learned=self.learned)
+        if at is None or at not in order:
+            return None if at is None else items[at], near
+        own = order.index(at)
+        before, after = self._wanted(order[:own]), self._wanted(order[own + 1 :])
+        around = [*after, *before] if self.asked.decided == "no" else None
+        return items[at], replace(
+            near,
+            number=own + 1,
+            skipped=len(set(order[:own]) - self.decided),
+            previous=_name((around or before)[-1:], items),
+            following=_name((around or after)[:1], items),
+        )
+
+    def described(self, one: Cluster | Pair, count: int | None = None) -> dict[str, Any]:
+        """An item as pages show it; of a cluster, as many members as that, nearest to the kept one.
+
+        A member is `left` if it goes when the kept one stays: it is undecided and similar to that
+        one.
+        """
+        verdicts, threshold = self.verdicts, self.survey.threshold
+        if isinstance(one, Pair):
+            return {
+                **{name: getattr(one, name) for name in PAIR},
+                "a_decided": verdicts.of_key.get(one.a),
+                "b_decided": verdicts.of_key.get(one.b),
+                "different": verdicts.apart(one.a, one.b),
+            }
+        is_gone = verdicts.of_key.get(one.keep) == "drop"
+        nearest = sorted(
+            zip(one.members, one.similarities, one.identical, strict=True),
+            key=lambda member: (member[0] != one.keep, -member[1]),
+        )
+        members: list[dict[str, Any]] = [
+            {
+                "key": key,
+                "similarity": score,
+                "identical": identical,
+                "decided": (decided := verdicts.of_member(key, one.keep)),
+                # Unless it was decided otherwise, the one that others are compared with.
+                "kept": decided == "keep" or (key == one.keep and decided != "drop"),
+                "left": not (is_gone or decided or key == one.keep) and score >= threshold,
+            }
+            for key, score, identical in nearest[:count]
+        ]
+        return {
+            **{name: getattr(one, name) for name in ("keep", "lowest", "mean", "below", "exact")},
+            "documents": len(one.members),
+            "threshold": threshold,
+            "prefix": common_path(one.members),
+            "decided": verdicts.settled(one.members),
+            "members": members,
+        }
 
 
 def _name(some: Sequence[int], items: Sequence[Cluster | Pair]) -> dict[str, str] | None:
@@ -183,43 +391,6 @@ def _name(some: Sequence[int], items: Sequence[Cluster | Pair]) -> dict[str, str
             return {"key": one.keep}
         return {"a": one.a, "b": one.b, "listed": "yes"}
     return None
-
-
-def described(
-    one: Cluster, verdicts: Verdicts, threshold: float, count: int | None = None
-) -> dict[str, Any]:
-    """A cluster as pages show it: its numbers, and the members nearest to the kept one.
-
-    A member is `left` if it goes when the kept one stays: it is undecided and similar to that one.
-    """
-    is_gone = verdicts.of_key.get(one.keep) == "drop"
-    members: list[dict[str, Any]] = [
-        {
-            "key": (key := one.members[at]),
-            "similarity": (score := one.similarities[at]),
-            "identical": one.identical[at],
-            "decided": (decided := verdicts.of_member(key, one.keep)),
-            # Unless it was decided otherwise, the one that others are compared with.
-            "kept": decided == "keep" or (key == one.keep and decided != "drop"),
-            "left": not (is_gone or decided or key == one.keep) and score >= threshold,
-        }
-        for at in sorted(
-            range(len(one.members)),
-            key=lambda at: (one.members[at] != one.keep, -one.similarities[at]),
-        )[:count]
-    ]
-    return {
-        "keep": one.keep,
-        "documents": len(one.members),
-        "lowest": one.lowest,
-        "mean": one.mean,
-        "below": one.below,
-        "exact": one.exact,
-        "threshold": threshold,
-        "prefix": common_path(one.members),
-        "decided": verdicts.settled(one.members),
-        "members": members,
-    }
 
 
 def facets(survey: Survey[Any]) -> dict[str, list[tuple[str, int]]]:

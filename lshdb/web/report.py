@@ -31,7 +31,7 @@ from lshdb.options import (
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
 from lshdb.search.differences import Line, Piece, Row, Span, differs, joined_spans, shown_rows
-from lshdb.web import address, beside, drawing, listing, rendering, surveys
+from lshdb.web import address, beside, drawing, listing, rendering
 
 MAX_PAIRS = 1_000
 """Pairs side by side."""
@@ -94,7 +94,7 @@ def report(
                 break
             parts.append(Markup(part))  # rendered with escapes
         decisions = database.decisions()
-        decided = Verdicts(decisions)
+        listed = listing.Listing(survey, Verdicts(decisions), address.Filters())
         style = "".join((_CSS / name).read_text("utf-8") for name in ("lshdb.css", "report.css"))
         digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
         return rendering.rendered(
@@ -109,11 +109,8 @@ def report(
             asked=asked,
             identical=len(same),
             copies=copies,
-            clusters=[
-                listing.described(survey.items[at], decided, survey.threshold, _MEMBERS)
-                for at in listing.chosen(survey, address.Filters())[:_CLUSTERS]
-            ],
-            listed=[*((0, pair) for pair in copies), *enumerate(shown[: len(parts)], 1)],
+            clusters=[listed.described(one, _MEMBERS) for one in listed.items[:_CLUSTERS]],
+            pairs=[*((0, pair) for pair in copies), *enumerate(shown[: len(parts)], 1)],
             left_out=len(shown) - len(parts),
             parts_of_pairs=parts,
             decisions=decisions,
@@ -140,10 +137,10 @@ def _figures(
     store, settings = database.store, database.settings
     minimum = request.threshold or settings.threshold
     kind = PairsOptions if settings.passages else JoinOptions
-    survey = surveys.survey_clusters(store, request, progress)
+    survey = listing.survey_clusters(store, request, progress)
     return {
         "info": database.info(),
-        "found": surveys.survey_pairs(
+        "found": listing.survey_pairs(
             store, regrouped(request, kind, threshold=lowest or minimum), progress
         ),
         "survey": survey,

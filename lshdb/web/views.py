@@ -8,7 +8,7 @@ import shlex
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -20,7 +20,6 @@ import numpy as np
 import lshdb
 from lshdb.database import Database
 from lshdb.errors import limits_noted
-from lshdb.exchange.results import PAIR
 from lshdb.ingest.deciding import remove_decided
 from lshdb.json_text import dumps, encode
 from lshdb.model import Cluster, Comparison, Decision, Document, Pair
@@ -35,9 +34,9 @@ from lshdb.sketching.constructions import candidate_probability
 from lshdb.sketching.settings import settings_record
 from lshdb.sources.extracting import file_of_message
 from lshdb.store.store import Store
-from lshdb.web import beside, drawing, listing, pasted, reviewing, surveys
+from lshdb.web import beside, drawing, listing, pasted, reviewing
 from lshdb.web.address import Address, Asked, Filters, parsed, texts_of
-from lshdb.web.listing import Neighbours
+from lshdb.web.listing import Listing
 from lshdb.web.rendering import Page, snippet
 from lshdb.web.results import Results, Stage, state_of
 
@@ -204,23 +203,16 @@ def overview(visit: Visit) -> Page:
 
 
 def _all_clusters(visit: Visit) -> dict[str, Any]:
-    survey, verdicts, done = _reviewed(visit, "clusters", Filters())
-    shown = partial(listing.described, threshold=visit.database.settings.threshold, count=_PREVIEW)
-    largest = listing.chosen(survey, Filters())[:_LARGEST]
-    return _counts(survey, done) | {
-        "largest": [shown(survey.items[at], verdicts) for at in largest],
-        "sizes": drawing.sizes(len(one.members) for one in survey.items),
+    listed = _listing(visit, "clusters", Filters())
+    return listed.counts | {
+        "largest": [listed.described(one, _PREVIEW) for one in listed.items[:_LARGEST]],
+        "sizes": drawing.sizes(len(one.members) for one in listed.survey.items),
     }
 
 
 def _all_pairs(visit: Visit) -> dict[str, Any]:
-    survey = _survey(visit, "pairs", Filters())
-    return _counts(survey, set()) | {"similarities": survey.histogram}
-
-
-def _counts(survey: surveys.Survey[Any], done: set[int]) -> dict[str, Any]:
-    """How many clusters or pairs there are, and how many are decided."""
-    return asdict(survey.totals) | {"decided": len(done)}
+    listed = _listing(visit, "pairs", Filters())
+    return listed.counts | {"similarities": listed.survey.histogram}
 
 
 # documents
@@ -355,7 +347,7 @@ def compare(visit: Visit) -> Page:
             "paging": paging,
         }
     if asked.listed:
-        data["list"] = view["near"] = _near(visit, "pairs", asked, (title, b))[1]
+        data["list"] = view["near"] = _listing(visit, "pairs", asked).neighbours(title, b)[1]
     view |= {} if asked.pasted else _form(visit, [title, b])
     return Page("compare", f"{title} and {b}", data, view)
 
@@ -365,39 +357,32 @@ def compare(visit: Visit) -> Page:
 
 def clusters(visit: Visit) -> Page:
     """The groups of similar documents, filtered and sorted, some on each page."""
-    asked = visit.asked
-    shown = partial(
-        listing.described,
-        threshold=asked.threshold or visit.database.settings.threshold,
-        count=None if asked.format else _PREVIEW,
-    )
-    return _list(visit, "clusters", _CLUSTERS, shown)
+    return _list(visit, "clusters", _CLUSTERS)
 
 
 def pairs(visit: Visit) -> Page:
     """The pairs of similar documents, filtered and sorted, some on each page."""
-    return _list(visit, "pairs", _PAIRS, _pair)
+    return _list(visit, "pairs", _PAIRS)
 
 
-def _list(
-    visit: Visit, kind: str, size: int, shown: Callable[[Any, Verdicts], dict[str, Any]]
-) -> Page:
-    """One of the two lists, as a page or as a file of JSON lines; `shown` makes its items."""
-    asked = visit.asked
-    survey, verdicts, done = _reviewed(visit, kind, asked)
-    order = listing.decided_or_not(listing.chosen(survey, asked), done, asked)
-    numbered = list(enumerate((survey.items[at] for at in order), 1))
-    if asked.format:
-        items = ({"number": number, **shown(one, verdicts)} for number, one in numbered)
-        lines = (encode(one) + b"\n" for one in items)
+def _list(visit: Visit, kind: str, size: int) -> Page:
+    """One of the two lists, as a page or as a file of JSON lines."""
+    listed = _listing(visit, kind, visit.asked)
+    survey, numbered = listed.survey, list(enumerate(listed.items, 1))
+
+    def shown(number: int, one: Cluster | Pair, count: int | None = None) -> dict[str, Any]:
+        return {"number": number, **listed.described(one, count)}
+
+    if visit.asked.format:
+        lines = (encode(shown(*each)) + b"\n" for each in numbered)
         texts = iter(lambda: b"".join(islice(lines, _LINES_AT_ONCE)), b"")
         return Page("", "", download=texts)
     some, paging = _some(visit, numbered, size)
-    data = _counts(survey, done) | {
+    data = listed.counts | {
         "facets": listing.facets(survey),
-        "learned": listing.learned(survey.items, verdicts),
+        "learned": listed.learned,
         "paging": paging,
-        kind: [{"number": number, **shown(one, verdicts)} for number, one in some],
+        kind: [shown(*each, _PREVIEW) for each in some],
     }
     view: dict[str, Any] = {"sorts": listing.sorts(survey)}
     if kind == "clusters" and visit.review is not None:
@@ -406,56 +391,29 @@ def _list(
     return Page(kind, f"{kind.capitalize()} of {visit.name}", data, view)
 
 
-def _pair(one: Pair, verdicts: Verdicts) -> dict[str, Any]:
-    return {
-        **{name: getattr(one, name) for name in PAIR},
-        "a_decided": verdicts.of_key.get(one.a),
-        "b_decided": verdicts.of_key.get(one.b),
-        "different": verdicts.apart(one.a, one.b),
-    }
-
-
-def _survey(visit: Visit, kind: str, asked: Filters) -> surveys.Survey[Any]:
-    """All clusters or pairs; without decisions, so that they keep their places in a review."""
+def _listing(visit: Visit, kind: str, asked: Filters) -> Listing:
+    """A list of clusters or pairs, found without decisions: they keep their places in a review."""
     given = {name: getattr(asked, name) for name in ("threshold", "keep", "star")}
     request = ClustersOptions(**given, ignore_decisions=True)
 
-    def make(database: Database, progress: Progress) -> surveys.Survey[Any]:
-        survey = surveys.survey_clusters if kind == "clusters" else surveys.survey_pairs
+    def make(database: Database, progress: Progress) -> listing.Survey[Any]:
+        survey = listing.survey_clusters if kind == "clusters" else listing.survey_pairs
         return survey(database.store, request, progress)
 
-    return visit.wait_for((kind, *given.values()), make)
-
-
-def _reviewed(
-    visit: Visit, kind: str, asked: Filters
-) -> tuple[surveys.Survey[Any], Verdicts, set[int]]:
-    """All clusters or pairs, the decisions, and the indices of those that are decided."""
-    survey, verdicts = _survey(visit, kind, asked), visit.verdicts()
-    return survey, verdicts, listing.decided(survey, verdicts)
-
-
-def _near(
-    visit: Visit, kind: str, asked: Filters, keys: tuple[str, ...]
-) -> tuple[Cluster | Pair | None, Neighbours]:
-    """The cluster of a key, or a pair, and its neighbours in the list; None if there is none."""
-    survey, verdicts, done = _reviewed(visit, kind, asked)
-    found, near = listing.neighbours(survey, asked, done, keys)
-    return found, replace(near, learned=listing.learned(survey.items, verdicts))
+    return Listing(visit.wait_for((kind, *given.values()), make), visit.verdicts(), asked)
 
 
 def cluster(visit: Visit) -> Page:
     """The members of one cluster, some on each page; any of them names it."""
     asked, key = visit.asked, visit.required("key")
     visit.database.get(key)
-    found, near = _near(visit, "clusters", asked, (key,))
+    listed = _listing(visit, "clusters", asked)
+    found, near = listed.neighbours(key)
     if not isinstance(found, Cluster):
         raise lshdb.KeyNotFound(
             f"{key!r:.100} is in no cluster: no document is similar enough to it"
         )
-    threshold = asked.threshold or visit.database.settings.threshold
-    verdicts = visit.verdicts()
-    one = listing.described(found, verdicts, threshold)
+    one = listed.described(found)
     members = one["members"]
     one["members"], paging = _some(visit, members, _MEMBERS)
     known = visit.database.store.known([member["key"] for member in one["members"]])
@@ -465,15 +423,14 @@ def cluster(visit: Visit) -> Page:
     size_of = dict(zip(known, sizes.tolist(), strict=True))
     for member in one["members"]:
         member["bytes"] = size_of.get(member["key"], 0)
-    view: dict[str, Any] = {"near": near}
-    if visit.review is not None:
-        view |= _form(visit, [member["key"] for member in members[: reviewing.MAX_MEMBERS]])
+    named = [member["key"] for member in members[: reviewing.MAX_MEMBERS]]
+    view = {"near": near, **_form(visit, named)}
     one["connections"] = None
     if 2 < len(found.members) <= _CONNECTED:
-        request = PairsOptions(threshold=threshold, ignore_decisions=True)
+        request = PairsOptions(threshold=listed.survey.threshold, ignore_decisions=True)
         pairs = pairs_within(visit.database.store, found.members, request)
         edges = [(pair.similarity, pair.a, pair.b) for pair in pairs]
-        if edges := [edge for edge in edges if not verdicts.apart(*edge[1:])]:
+        if edges := [edge for edge in edges if not listed.verdicts.apart(*edge[1:])]:
             one["connections"] = drawing.connections(found.members, edges)
     data = {"cluster": one, "list": near, "paging": paging}
     return Page("cluster", f"A cluster of {visit.name}", data, view)
@@ -546,11 +503,11 @@ def _next(visit: Visit, page: str, back: dict[str, str]) -> reviewing.Next:
     asked = parsed(Address, back)
     if page == "cluster":
         asked = parsed(Address, back | {"decided": "no"})
-        found, near = _near(visit, "clusters", asked, (asked.key,))
+        found, near = _listing(visit, "clusters", asked).neighbours(asked.key)
         if isinstance(found, Cluster) and not visit.verdicts().settled(found.members):
             return page, back
     else:
-        _, near = _near(visit, "pairs", asked, (asked.a, asked.b))
+        _, near = _listing(visit, "pairs", asked).neighbours(asked.a, asked.b)
     if near.following is None:
         return "decisions", {"finished": page}
     return page, back | {"page": "1"} | near.following
