@@ -1,12 +1,8 @@
 """The commands that fill a database: init, add, sync."""
 
-from contextlib import ExitStack
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
-from operator import attrgetter
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -21,12 +17,12 @@ from lshdb.cli.options import (
     Null,
 )
 from lshdb.errors import UsageError
-from lshdb.exchange.results import DROPPED, columns_of
+from lshdb.exchange.results import DROPPED
 from lshdb.formatting import number
 from lshdb.groups import Option
 from lshdb.ingest.sync import check_directories
 from lshdb.model import AddReport, DroppedRow, SyncChange
-from lshdb.options import AddFilesOptions, SettingsOptions, SyncOptions
+from lshdb.options import AddFilesOptions, Mode, SettingsOptions, SyncOptions
 from lshdb.sources.paths import STDIN, escaped, listed
 from lshdb.sources.readers import Reader
 from lshdb.tuning.resolve import resolve
@@ -75,7 +71,7 @@ def add(
     null: Null = False,
     list_skipped: ListSkipped = False,
     as_json: AsJson = False,
-) -> None:
+) -> bool:
     """Add files, folders and tables, or replace what has changed.
 
     A text file is a document, and its path is its key. So is a JSON line, or a row of CSV, Parquet
@@ -127,8 +123,7 @@ def add(
         raise running.failed(
             "interrupted; what is counted above is in the file", running.INTERRUPTED
         )
-    if total.failed:
-        raise typer.Exit(running.FAILED)
+    return total.failed > 0
 
 
 def _print_dropped(one: DroppedRow, *, as_json: bool) -> None:
@@ -159,7 +154,7 @@ def sync(
     asked: SyncOptions,
     list_skipped: ListSkipped = False,
     form: Form,
-) -> None:
+) -> bool:
     """Bring the database in line with directories: add, update and remove documents.
 
     Text files that are new are added, changed ones are updated, and documents whose files are gone
@@ -178,12 +173,9 @@ def sync(
     form.check(at.db)
     check_directories(directories)
     failures = documents.Failures(print_all=list_skipped)
-    with ExitStack() as stack:
-        if asked.dry_run and not at.db.exists():
-            directory = Path(stack.enter_context(TemporaryDirectory(prefix="lshdb-")))
-            database = stack.enter_context(replace(at, db=directory / "none.db").open())
-        else:
-            database = stack.enter_context(at.open("read" if asked.dry_run else "create"))
+    is_new = asked.dry_run and not at.db.exists()
+    mode: Mode = "read" if asked.dry_run else "create"
+    with documents.temporary_database() if is_new else at.open(mode) as database:
         reader = documents.reader_for(database, asked)
         if list_skipped:
             reader.skipped_files.on_skip = documents.report_skip
@@ -197,9 +189,8 @@ def sync(
                 "interrupted; run it again to go on", running.INTERRUPTED
             ) from None
     if asked.dry_run:
-        columns = columns_of(SyncChange)
-        rows = map(attrgetter(*columns), report.changes)
-        results.write_results(columns, rows, form, noun=("change",), none="nothing to do")
+        changes = report.changes
+        results.write_results(SyncChange, changes, form, noun=("change",), none="nothing to do")
     elif not form.is_text:
         record = asdict(report)
         del record["changes"], record["refused"]
@@ -217,5 +208,4 @@ def sync(
         )
     if report.refused:
         messages.warn(f"the run itself will be refused: {report.refused}")
-    if report.failed or report.refused:
-        raise typer.Exit(running.FAILED)
+    return bool(report.failed or report.refused)

@@ -27,10 +27,10 @@ lshdb --help lists all commands, and lshdb COMMAND --help explains one."""
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Find": {
         "query": ("querying", "Find documents similar to a text, or to rows of a table."),
-        "passages": ("comparing", "Find which passages of a text are in documents, and where."),
+        "passages": ("querying", "Find which passages of a text are in documents, and where."),
         "pairs": ("querying", "Find all pairs of similar documents."),
         "clusters": ("querying", "Group similar documents, and show which one to keep."),
-        "compare": ("comparing", "Show why two documents are similar, or why not."),
+        "compare": ("querying", "Show why two documents are similar, or why not."),
         "dedup": ("deduplicating", "Drop rows that are similar to an earlier row."),
         "gate": ("gating", "Check what changes of a repository copy from elsewhere in it."),
         "restore": ("restoring", "Put back what dedup --cut has cut out of rows."),

@@ -29,7 +29,7 @@ _FINDING: Columns = {
 }
 
 
-def check(*, at: options.DatabaseFile, asked: RepairOptions, form: options.Form) -> None:
+def check(*, at: options.DatabaseFile, asked: RepairOptions, form: options.Form) -> bool:
     """Check whether the file is whole: for SQLite, and for lshdb.
 
     Prints a line per kind of problem: its name, how many there are, what it is, some examples
@@ -52,11 +52,8 @@ def check(*, at: options.DatabaseFile, asked: RepairOptions, form: options.Form)
         shown = ("kind", "count", "what", "examples")
         results.write_results(_FINDING, _findings(report), form, shown=shown)
     conclusion = _conclusion(at.db, report, asked.repair)
-    if report.ok:
-        message(conclusion)
-    else:
-        warn(conclusion)
-        raise typer.Exit(running.FAILED)
+    (message if report.ok else warn)(conclusion)
+    return not report.ok
 
 
 def _findings(report: CheckReport) -> Iterator[tuple[Any, ...]]:

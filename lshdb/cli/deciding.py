@@ -3,7 +3,6 @@
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import astuple
 from typing import Annotated, get_args
 
 from lshdb.cli import parameters, results, running
@@ -19,7 +18,6 @@ from lshdb.cli.options import (
 )
 from lshdb.database import Database
 from lshdb.errors import KeyNotFound, UsageError
-from lshdb.exchange.results import columns_of
 from lshdb.formatting import counted, listed, size
 from lshdb.groups import Option, regrouped
 from lshdb.ingest import deciding, sync
@@ -166,7 +164,7 @@ def decisions(
         made = database.decisions()
         if disagreements:
             agreed, apart = agreements(made)
-            results.write_results(columns_of(Disagreement), map(astuple, apart), form)
+            results.write_results(Disagreement, apart, form)
             for one in agreed:
                 kappa = "" if one.kappa is None else f"; Cohen's kappa is {one.kappa:.2f}"
                 message(
@@ -175,8 +173,8 @@ def decisions(
                 )
             return
         results.write_results(
-            columns_of(Decision),
-            map(astuple, (one for one in made if one.verdict == "drop" or not drop)),
+            Decision,
+            (one for one in made if one.verdict == "drop" or not drop),
             form,
             shown=_SHOWN,
             noun=("decision",),
@@ -306,8 +304,7 @@ def trash(
         else:
             rows = [*aside.move_aside(database.store, directory, root, dry_run=dry_run)]
     shown = ("action", "path", "aside", "reason")
-    columns = columns_of(aside.MovedFile)
-    results.write_results(columns, map(astuple, rows), form, shown=shown, noun=("file",))
+    results.write_results(aside.MovedFile, rows, form, shown=shown, noun=("file",))
     done = [one.size for one in rows if one.action != "left"]
     would, what = "would have " * dry_run, "restored" if restore else "moved"
     message(f"{would}{what} {counted(len(done), 'file')}, left {len(rows) - len(done):,}")

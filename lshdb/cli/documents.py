@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +15,15 @@ from lshdb.database import Database
 from lshdb.errors import InputError
 from lshdb.formatting import counted
 from lshdb.groups import Options
+from lshdb.limits import DEFAULTS
 from lshdb.model import Failure
-from lshdb.options import QueriesOptions, ReadingOptions
+from lshdb.options import QueriesOptions, ReadingOptions, SettingsOptions
 from lshdb.shingling.shingling import Content, Shingling
 from lshdb.sources.document_formats import is_mailbox
 from lshdb.sources.paths import format_of, printable_path
 
 if TYPE_CHECKING:
+    from lshdb.sketching.settings import Settings
     from lshdb.sources.readers import Reader
 
 _FAILURES_SHOWN = 20
@@ -83,6 +86,16 @@ def base_texts(paths: Sequence[str], shingling: Shingling) -> dict[str, str]:
     if not found:
         raise InputError(f"--base {', '.join(map(printable_path, paths))}: no text is there")
     return found
+
+
+@contextmanager
+def temporary_database(settings: Settings | None = None) -> Iterator[Database]:
+    """An empty database that is deleted at the end, with the default settings if none are given."""
+    from lshdb.ingest.reference import temporary_store
+    from lshdb.tuning.resolve import resolve
+
+    with temporary_store(settings or resolve(SettingsOptions()), DEFAULTS) as store:
+        yield Database(store)
 
 
 def report_skip(path: str, why: str) -> None:

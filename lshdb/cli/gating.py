@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
 from typing import Annotated
 
 import typer
 
 from lshdb import __version__
-from lshdb.cli import messages, options, results, running
+from lshdb.cli import messages, options, results
 from lshdb.errors import UsageError
-from lshdb.exchange.results import columns_of
 from lshdb.gate import Finding, sarif, summary
 from lshdb.gate import gate as check
 from lshdb.groups import Option
@@ -27,7 +25,7 @@ def gate(
     asked: GateOptions,
     as_sarif: Annotated[bool, Option("Print SARIF 2.1.0, for GitHub.", flags=("--sarif",))] = False,
     form: options.Form,
-) -> None:
+) -> bool:
     """Check what changes of a repository copy from elsewhere in it.
 
     It finds passages that changed lines have in common with another file, and new files that are
@@ -50,10 +48,8 @@ def gate(
             lines = f":{one.line}-{one.end_line}" if one.similarity is None else ""
             print(escaped(f"{one.file}{lines}: {one.message}"))
     else:
-        rows = map(astuple, done.found)
-        results.write_results(columns_of(Finding), rows, form, noun=("finding",))
+        results.write_results(Finding, done.found, form, noun=("finding",))
     for key in done.unknown:
         messages.warn(f"lshdb: {key}: not checked: git does not track it, or its kind is not read")
     messages.message(summary(done))
-    if done.found:
-        raise typer.Exit(running.FAILED)
+    return bool(done.found)

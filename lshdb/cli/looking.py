@@ -1,9 +1,8 @@
 """The commands that show what a database holds: info, show, buckets, sql, serve."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import asdict
-from operator import attrgetter
 from typing import Annotated, Any
 
 import typer
@@ -18,7 +17,6 @@ from lshdb.cli.options import (
     key_argument,
 )
 from lshdb.errors import LshdbError, UsageError
-from lshdb.exchange.results import columns_of
 from lshdb.groups import Option
 from lshdb.model import Bucket
 from lshdb.options import StoredKey, WhereParameters
@@ -66,12 +64,7 @@ def show(
     signed = f"{len(lanes)} lanes" if lanes else "none: no shingle, similar to nothing"
     results.write_record(found, form, {**found, "signature": signed, "buckets": len(buckets)})
     if form.is_text and buckets:
-        _write_buckets(buckets, form)
-
-
-def _write_buckets(buckets: Iterable[Bucket], form: Form) -> None:
-    columns = columns_of(Bucket)
-    results.write_results(columns, map(attrgetter(*columns), buckets), form, noun=("bucket",))
+        results.write_results(Bucket, buckets, form)
 
 
 def buckets(
@@ -88,7 +81,8 @@ def buckets(
     Example: lshdb buckets -d code.db --top 5
     """
     with at.reading(form) as database:
-        _write_buckets(database.buckets(key, top=top), form)
+        found = database.buckets(key, top=top)
+        results.write_results(Bucket, found, form, noun=("bucket",))
 
 
 def sql(

@@ -32,6 +32,10 @@ BasePaths = Annotated[
     Sequence[str] | None,
     Option("Text that counts nowhere: a task, a template; repeatable.", metavar="DIR|FILE"),
 ]
+Base = Annotated[
+    Sequence[str] | None,
+    Option("Ignore passages of this text, which anyone may copy; repeatable.", metavar="FILE"),
+]
 FailIfFound = Annotated[bool, Option("Exit with status 1 if anything is found.")]
 
 

@@ -8,15 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from lshdb.cli import documents, files, messages, results, running
+from lshdb.cli import documents, files, messages, results
 from lshdb.cli.looking import installed
 from lshdb.cli.options import BasePaths, DatabaseFile
-from lshdb.database import Database
 from lshdb.errors import InputError, UsageError
 from lshdb.groups import Option, regrouped
 from lshdb.ingest.folders import folders
-from lshdb.ingest.reference import temporary_store
-from lshdb.limits import DEFAULTS
 from lshdb.options import GroupingOptions, PurposeOptions, ReportOptions, SettingsOptions
 from lshdb.progress import Progress, shown
 from lshdb.sketching.settings import Settings
@@ -47,7 +44,7 @@ def report(
     pairs: Annotated[int, Option("Pairs to show side by side, up to 1,000.", min=0, max=1000)] = 50,
     title: Annotated[str | None, Option("The heading.", metavar="TEXT")] = None,
     asked: ReportOptions,
-) -> None:
+) -> bool:
     """Write a report of the near duplicates, as one HTML file.
 
     It shows how many documents have near duplicates and how much could go, the similarities of
@@ -98,8 +95,7 @@ def report(
         output.write(page.encode())
     if report_file != files.STDOUT:
         results.print_names((f"{key}: {own}" for key, own in found.names.items()), null=False)
-    if failed:
-        raise typer.Exit(running.FAILED)
+    return failed > 0
 
 
 def _settings(purpose: PurposeOptions, threshold: float | None, base: BasePaths) -> Settings:
@@ -114,8 +110,7 @@ def _settings(purpose: PurposeOptions, threshold: float | None, base: BasePaths)
 def _submissions(directory: str, settings: Settings) -> Iterator[tuple[Store, int]]:
     """A temporary database of the texts in a directory, and how many could not be read."""
     failures = documents.Failures()
-    with temporary_store(settings, DEFAULTS) as store:
-        database = Database(store)
+    with documents.temporary_database(settings) as database:
         reader = documents.reader_for(database)
         done = database.sync(
             [directory],
@@ -126,7 +121,7 @@ def _submissions(directory: str, settings: Settings) -> Iterator[tuple[Store, in
         documents.report_reading(reader.skipped_files.counts(), done.replaced)
         if not done.added:
             raise InputError(f"{printable_path(directory)}: no text is in it")
-        yield store, done.failed
+        yield database.store, done.failed
 
 
 def plot(

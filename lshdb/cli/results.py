@@ -17,13 +17,14 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, cycle, islice
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from types import NoneType
 from typing import Any
 
 from orjson import Fragment
 
 from lshdb.cli import files, messages, options
+from lshdb.exchange.results import columns_of
 from lshdb.formatting import counted, number, shortened, worded
 from lshdb.json_text import dumps, encode
 from lshdb.sources import formats
@@ -70,8 +71,8 @@ def noting_absent(
 
 
 def write_results(
-    columns: Columns,
-    rows: Iterable[Sequence[Any]],
+    columns: Columns | type,
+    rows: Iterable[Any],
     form: options.Form,
     *,
     shown: Sequence[str] = (),
@@ -82,8 +83,9 @@ def write_results(
     """Write rows in the requested format, and return how many; a file then gets its name.
 
     Args:
-        columns: the names of the columns, and their types.
-        rows: a value for each column, as they come.
+        columns: the names of the columns, and their types; or the class of the rows, a dataclass
+            with a field for each.
+        rows: a value for each column, or objects of the class, as they come.
         form: the format.
         shown: the columns of the text, in order; all if none are named.
         fields: the names of fields of metadata, whose columns come last.
@@ -94,35 +96,37 @@ def write_results(
         UsageError: a column has values of several types, which Parquet cannot hold.
         OSError: the file cannot be written; it names the file.
     """
+    names: Columns = columns_of(columns) if isinstance(columns, type) else columns
+    given = rows if names is columns else map(attrgetter(*names), rows)
     count = 0
 
     def taken() -> Iterator[Sequence[Any]]:
         nonlocal count
-        for row in noting_absent(columns, given, fields) if fields else given:
+        for row in noting_absent(names, given, fields) if fields else given:
             count += 1
             yield row
 
-    given, rows = rows, taken()
+    rows = taken()
     if form.is_text:
         first = [*islice(rows, 1)]
         if not first and none is not None:
             messages.message(none)
             return 0
-        shown = (*shown, *fields_of(columns)) if shown and fields else shown or tuple(columns)
-        _write_text(columns, chain(first, rows), shown, form.heading)
+        shown = (*shown, *fields_of(names)) if shown and fields else shown or tuple(names)
+        _write_text(names, chain(first, rows), shown, form.heading)
         return count
     path = files.STDOUT if form.output is None else form.output
     format = "csv" if form.as_csv else formats.output_format(path, "jsonl")
     if formats.KIND[format] == "columns":
-        if object in columns.values():
+        if object in names.values():
             first = list(islice(rows, _TABLE_ROWS))
-            columns, rows = _typed(columns, first), chain(first, rows)
-    elif object in columns.values():
+            names, rows = _typed(names, first), chain(first, rows)
+    elif object in names.values():
         value = _as_json if formats.KIND[format] == "json" else _as_text
         rows = ([value(one) for one in row] for row in rows)
     is_screen = form.output is None
     with files.output_to(path) as output:
-        head = formats.table_schema_of(columns, format, has_heading=form.heading is not False)
+        head = formats.table_schema_of(names, format, has_heading=form.heading is not False)
         with formats.sink(Target(output, format, is_screen), head) as sink:
             sink.put(rows)
     if not is_screen:

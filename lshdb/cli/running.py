@@ -25,9 +25,10 @@ Quiet = Annotated[
 _P = ParamSpec("_P")
 
 
-def command(function: Callable[_P, None]) -> Callable[..., None]:
+def command(function: Callable[_P, bool | None]) -> Callable[..., None]:
     """Make a function a command: its errors are one line, without a traceback.
 
+    It returns whether something failed, or was found that should not be there.
     The command has the option --quiet besides its own. A parameter whose type is a group of options
     stands for these; one with an `Option` beside its type is an option, too.
     """
@@ -42,9 +43,11 @@ def command(function: Callable[_P, None]) -> Callable[..., None]:
             for name, group in groups.items():
                 kwargs[name] = parameters.grouped(group, kwargs)
             with limits_to(lambda cut: messages.warn(f"lshdb: {cut}")):
-                function(*args, **kwargs)
+                has_failed = function(*args, **kwargs)
             # Here and not at the interpreter's end, where an error could not change the status.
             sys.stdout.flush()
+            if has_failed:
+                raise typer.Exit(FAILED)
         except LshdbError as error:
             status = WRONG_USAGE if isinstance(error, UsageError) else FAILED
             raise failed(str(error), status) from None

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from lshdb.cli import comparing, files, messages, results
+from lshdb.cli import files, messages, results
 from lshdb.cli.documents import read_content
-from lshdb.cli.options import AsJson, ReferenceFields
+from lshdb.cli.options import AsJson, Base, ReferenceFields
 from lshdb.errors import LshdbError, SettingsMismatch, UsageError
 from lshdb.groups import Option, Options, regrouped
 from lshdb.options import (
@@ -69,7 +69,7 @@ class Copying(CommonOptions):
             flags=("--passages",),
         ),
     ] = None
-    base: comparing.Base = None
+    base: Base = None
 
 
 class Spark(Options):
