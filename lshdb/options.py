@@ -698,6 +698,8 @@ class GateOptions(ExcludeOptions):
 
 # deduplicating
 
+_ALL_AT_ONCE = "drop_all decides about all rows at once: give no database that gets the kept ones"
+
 
 class RuleOptions(Options):
     """Which rows are dropped, and which of them stays."""
@@ -793,6 +795,11 @@ class DedupOptions(WritingOptions, RowsOptions):
     numbered: Annotated[bool, argument("Keys may be repeated: for a temporary database.")] = False
     on_failure: OnFailure = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.drop_all and not self.numbered:
+            raise UsageError(_ALL_AT_ONCE)
+
 
 class DataOptions(RuleOptions, SettingsOptions, ColumnOptions):
     """Options of `lshdb.dedup`."""
@@ -808,6 +815,11 @@ class DataOptions(RuleOptions, SettingsOptions, ColumnOptions):
     workers: Workers = None
     on_failure: OnFailure = None
     limits: Annotated[Limits, argument("Sizes of batches, see lshdb.Limits.")] = DEFAULTS
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.drop_all and self.into is not None:
+            raise UsageError(_ALL_AT_ONCE)
 
 
 # Spark

@@ -120,8 +120,6 @@ def dedup(
             "this order or rule reads the input twice, and standard input or a pipe can be read "
             "only once: save it to a file"
         )
-    if asked.drop_all and db is not None:
-        raise UsageError("--drop-all decides about all rows at once: give no -d")
     rule = Rule.of(asked, settings.threshold)
     if cuts is not None and asked.cut is None:
         raise UsageError("--cuts lists what is cut: give --cut WORDS")

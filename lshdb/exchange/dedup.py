@@ -22,7 +22,7 @@ from lshdb.exchange.results import Dropped
 from lshdb.groups import Taking, checked, takes
 from lshdb.ingest import ordering, reference
 from lshdb.ingest.batches import Job
-from lshdb.ingest.dedup import Outcome, Rule
+from lshdb.ingest.dedup import Collection, Outcome, Rule
 from lshdb.model import DecidedRow, Failure
 from lshdb.options import TIMEOUT, DataOptions
 from lshdb.progress import silent
@@ -266,9 +266,7 @@ def _reading(options: DataOptions, settings: Settings) -> RecordOptions:
 
 
 @contextmanager
-def _reference(
-    options: DataOptions, rule: Rule, settings: Settings
-) -> Iterator[reference.Reference | None]:
+def _reference(options: DataOptions, rule: Rule, settings: Settings) -> Iterator[Collection | None]:
     """What rows are also compared with."""
     known, limits = options.against, options.limits
     if known is None:

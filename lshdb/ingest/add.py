@@ -90,7 +90,7 @@ def add_documents(
 
 def _selected(job: Job, items: Iterable[Item], options: AddManyOptions) -> Iterator[AddReport]:
     """Add the documents that are not similar to a kept one."""
-    for report, outcomes, *_ in dedup.decided(job, items, dedup.Rule()):
+    for report, outcomes in dedup.decided(job, items, dedup.Rule()):
         for one in chain.from_iterable(outcome.dropped for outcome in outcomes):
             if one is not None and one.kept != one.key and options.on_skip is not None:
                 options.on_skip(one)

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from lshdb.errors import Cut
 from lshdb.ingest.batches import joined
 from lshdb.ingest.parts import SignedPart, made_of
-from lshdb.ingest.writing import Writer, outcomes, signatures_of
+from lshdb.ingest.writing import Writer, asked, outcomes, signatures_of
 from lshdb.model import Arrived, Outcome
 from lshdb.options import RankingOptions
-from lshdb.search.query import QueryBatch, answers
+from lshdb.search.query import answers
 from lshdb.sources.batch import Batch
 from lshdb.store.store import Store
 
@@ -98,8 +98,7 @@ def _taken(
     became = outcomes(part, store.known(part.keys))
     # One more, as a document's earlier version is not among its matches.
     query = RankingOptions(top=max(one.find for one in arrivals) + 1)
-    assert part.signed is not None
-    found = [*answers(store, query, QueryBatch(part.stored, part.digests, part.signed), None)]
+    found = [*answers(store, query, asked(part), None)]
     results: list[tuple[Arrived, list[Cut]]] = []
     for key, one, does, (matches, cuts) in zip(part.keys, arrivals, became, found, strict=True):
         similar = [match for match in matches if match.key != key][: max(one.find, one.skip)]

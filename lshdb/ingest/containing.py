@@ -15,14 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.ingest.reference import Group, Reference
+from lshdb.ingest.dedup import Collection, both_fields
+from lshdb.ingest.reference import documents, ignores
 from lshdb.model import DroppedRow
 from lshdb.shingling.arrays import IntArray, bounded, chunks_of, expand_ranges, sizes_of
 from lshdb.shingling.content import from_stored
 from lshdb.shingling.hashing import Hashes, secret_seed
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.shingling.shingling import Shingles, Shingling
-from lshdb.store.waiting import WaitingDocuments
+from lshdb.store.waiting import WaitingDocument, WaitingDocuments
 
 _CELLS = 20
 """Bits of a hash that choose the cell in which it is counted: 4 MB."""
@@ -88,7 +89,7 @@ class Codes:
 
     def contained(
         self, stored: Sequence[str], own: IntArray, waiting: WaitingDocuments, *, all_of: bool
-    ) -> Iterator[tuple[int, int, float, str]]:
+    ) -> Iterator[tuple[int, WaitingDocument, float]]:
         """The remembered documents that some others contain.
 
         Args:
@@ -98,8 +99,7 @@ class Codes:
             all_of: whether those that `dropped` marks count, too.
 
         Yields:
-            The index of the other, ascending, the number of the document, the similarity of both,
-            and the stored form of the document.
+            The index of the other, ascending, the document, and the similarity of both.
         """
         sets = self.shingles(stored)
         sizes = sizes_of(sets.offsets)
@@ -120,17 +120,16 @@ class Codes:
 
     def _verified(
         self, sets: Shingles, holder: IntArray, number: IntArray, waiting: WaitingDocuments
-    ) -> Iterator[tuple[int, int, float, str]]:
+    ) -> Iterator[tuple[int, WaitingDocument, float]]:
         order = np.lexsort((number, holder))
-        pairs = zip(holder[order].tolist(), number[order].tolist(), strict=True)
-        documents = waiting.contents(number[order].tolist())
-        both = ((*pair, content) for pair, content in zip(pairs, documents, strict=True))
-        for some in bounded(both, lambda one: len(one[2]), waiting.limits.text_batch):
-            its = self.shingles([text for *_, text in some])
-            for index, (one, other, text) in enumerate(some):
+        found = waiting.documents(number[order].tolist())
+        pairs = zip(holder[order].tolist(), found, strict=True)
+        for some in bounded(pairs, lambda pair: len(pair[1].stored), waiting.limits.text_batch):
+            its = self.shingles([document.stored for _, document in some])
+            for index, (one, document) in enumerate(some):
                 larger, smaller = _set(sets, one), _set(its, index)
                 if (larger.take(larger.searchsorted(smaller), mode="clip") == smaller).all():
-                    yield one, other, len(smaller) / len(larger), text
+                    yield one, document, len(smaller) / len(larger)
 
 
 def _set(sets: Shingles, index: int) -> Hashes:
@@ -141,56 +140,57 @@ def _set(sets: Shingles, index: int) -> Hashes:
 def decisions(
     waiting: WaitingDocuments,
     codes: Codes,
-    references: Iterable[Reference],
+    references: Iterable[Collection],
     fields: Sequence[str],
     *,
     drop_all: bool,
-) -> Iterator[tuple[list[DroppedRow], bool]]:
+) -> Iterator[list[tuple[int, DroppedRow]]]:
     """The waiting documents that others contain.
 
     Args:
         waiting: the documents, in the order of their sizes.
         codes: what is remembered of them.
         references: whose documents all stay.
-        fields: of the metadata of these, for dropped ones.
+        fields: of metadata, which dropped rows have.
         drop_all: whether also those are dropped that contain others.
 
     Yields:
-        Some of them, with numbers as keys, and whether a reference contains them.
+        Some of them, by number.
     """
-    for reference, (names, stored, metadata), own in _all(waiting, references, fields):
+    for known, some in _all(waiting, references):
         rows = []
-        both_ways = drop_all and reference is None
-        for index, number, similarity, content in codes.contained(
-            stored, own, waiting, all_of=both_ways
-        ):
-            (kept, (file, line)), one = names[index], str(number)
-            how = similarity, True, content == stored[index]
+        both_ways = drop_all and known is None
+        stored, own = [one.stored for one in some], np.array([one.number for one in some])
+        for index, one, similarity in codes.contained(stored, own, waiting, all_of=both_ways):
+            kept = some[index]
             if both_ways:
-                rows.append(DroppedRow(kept, None, None, one, None, None, *how))
-            elif codes.dropped[number] or (
-                codes.dropped[own[index]]
-                if reference is None
-                else reference.ignores(number, content, kept)
+                rows.append((kept.number, _dropped(kept, one, similarity, fields)))
+            elif codes.dropped[one.number] or (
+                codes.dropped[kept.number]
+                if known is None
+                else ignores(known, one.key, one.stored, kept.key)
             ):
                 continue
-            codes.dropped[number] = True
-            both = one, None, None, kept, file, line
-            rows.append(DroppedRow(*both, *how, None, metadata[index]))
-        yield rows, reference is not None
+            codes.dropped[one.number] = True
+            rows.append((one.number, _dropped(one, kept, similarity, fields)))
+        yield rows
+
+
+def _dropped(
+    one: WaitingDocument, kept: WaitingDocument, similarity: float, fields: Sequence[str]
+) -> DroppedRow:
+    """A document that is dropped because of another one."""
+    both = one.key, one.file, one.line, kept.key, kept.file, kept.line
+    how = similarity, True, one.stored == kept.stored
+    return DroppedRow(*both, *how, *both_fields(fields, one.metadata, kept.metadata))
 
 
 def _all(
-    waiting: WaitingDocuments, references: Iterable[Reference], fields: Sequence[str]
-) -> Iterator[tuple[Reference | None, Group, IntArray]]:
-    """All documents that may contain others, some at a time, and their numbers.
-
-    First those of references, whose numbers are -1, then the waiting ones.
-    """
-    for reference in references:
-        for found in reference.documents(fields):
-            yield reference, found, np.full(len(found[0]), -1)
-    for some in bounded(waiting.in_order(), lambda one: len(one[1]), waiting.limits.text_batch):
-        numbers, texts = zip(*some, strict=True)
-        names = [(str(number), (None, None)) for number in numbers]
-        yield None, (names, texts, [None] * len(texts)), np.array(numbers)
+    waiting: WaitingDocuments, references: Iterable[Collection]
+) -> Iterator[tuple[Collection | None, list[WaitingDocument]]]:
+    """All documents that may contain others, some at a time: those of references come first."""
+    for known in references:
+        for found in documents(known):
+            yield known, found
+    for some in bounded(waiting.in_order(), lambda one: len(one.stored), waiting.limits.text_batch):
+        yield None, some

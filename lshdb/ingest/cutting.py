@@ -6,12 +6,10 @@ it came.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lshdb.model import DroppedRow
-from lshdb.shingling.positions import cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,31 +25,6 @@ class Cutting:
     kind: str
     field: str
     min_words: int
-
-    def applied(
-        self, texts: Sequence[str], copied: Iterable[tuple[int, DroppedRow]]
-    ) -> tuple[dict[int, str], list[tuple[int, DroppedRow]], dict[int, DroppedRow]]:
-        """Cut passages out of texts.
-
-        Args:
-            texts: of documents.
-            copied: their passages, with the indices of the texts.
-
-        Returns:
-            By their indices the texts that are shorter now, what is cut out of each, and why
-            those that are too short are dropped.
-        """
-        of_each: defaultdict[int, list[DroppedRow]] = defaultdict(list)
-        for index, one in copied:
-            of_each[index].append(one)
-        changed, cuts, dropped = dict[int, str](), list[tuple[int, DroppedRow]](), {}
-        for index, found in of_each.items():
-            own = covering(found)
-            changed[index] = without(texts[index], own)
-            cuts += ((index, one) for one in own)
-            if int(cut([changed[index]], self.kind).counts[0]) < self.min_words:
-                dropped[index] = own[0]
-        return changed, cuts, dropped
 
 
 def covering(found: Iterable[DroppedRow]) -> list[DroppedRow]:

@@ -19,25 +19,25 @@ from __future__ import annotations
 from array import array
 from bisect import insort
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice, repeat
+from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import UsageError, warn_of_limit
+from lshdb.errors import InputError, UsageError, warn_of_limit
 from lshdb.ingest.batches import Item, Job, signed, without_number
-from lshdb.ingest.cutting import Cutting
+from lshdb.ingest.cutting import Cutting, covering, without
 from lshdb.ingest.parts import SignedPart
-from lshdb.ingest.writing import Writer, joined
+from lshdb.ingest.writing import Writer, asked, joined
 from lshdb.model import AddReport, CopiedPassage, DroppedRow
 from lshdb.options import RowsOptions, RuleOptions
 from lshdb.search.limits import dedup_cut, reference_cut
 from lshdb.search.passages import Copied
-from lshdb.search.query import QueryBatch
+from lshdb.search.query import QueryBatch, snapshot
 from lshdb.search.similarity import (
     Estimates,
     Exact,
@@ -47,24 +47,28 @@ from lshdb.search.similarity import (
     check_numbers,
 )
 from lshdb.shingling.arrays import IntArray
+from lshdb.shingling.positions import cut as words_of
 from lshdb.sketching.banding import bucket_codes
 from lshdb.sketching.settings import Settings
-from lshdb.sources.batch import Origin, Where
+from lshdb.sources.batch import Batch, Origin, Where
 from lshdb.sources.metadata import picked
 from lshdb.sources.sinks import rows_of
 from lshdb.store import late
 from lshdb.store.lookups import StoreReader
-from lshdb.store.store import Store
+from lshdb.store.store import KnownDocument, Store
 
 _LINE_BITS = 40
 """Of a place for the number of a line; the others are for that of the file."""
 _OWN_KEY = -1
 """The place of a text file."""
+_UNKNOWN = KnownDocument(-1, b"", None)
 _ANY_SHARE = 1e-12
 """Less than the share of its words that a document of any length shares."""
 _USUAL_RUN = 8
 """Words of the passages of an index that is suggested."""
 
+
+CHANGED = "the input has changed while it was read"
 
 Screen = Callable[[Sequence[SignedPart]], tuple[Sequence[DroppedRow | None], int]]
 """Drops documents because of others than those of the file that they go to.
@@ -84,8 +88,8 @@ class Rule:
         fields: of metadata, which dropped rows have.
         contained: whether a document is dropped only if a kept one has all of its shingles.
         copied: words of the shortest run for which a document is dropped; 0 for another rule.
-        drop_all: whether a document is also dropped because of a later one: then all are added,
-            and only who reads the outcomes knows which are kept.
+        drop_all: whether a document is also dropped because of a later one: then all were added
+            before the first one is decided on.
         cutting: how passages are cut out of documents, which then are all added; None to drop.
         numbers: whether documents whose numbers differ are not similar.
     """
@@ -169,15 +173,20 @@ class Outcome:
         return [place for place, dropped in of_both if dropped is None]
 
     def cut(
-        self, cutting: Cutting, texts: Sequence[str], copied: Iterable[tuple[int, DroppedRow]]
+        self, cutting: Cutting, texts: Sequence[str], copied: Sequence[Sequence[DroppedRow]]
     ) -> Outcome:
-        """The outcome of rows with shorter texts, from theirs and what is copied in them."""
-        changed, cuts, short = cutting.applied(texts, copied)
+        """The outcome of rows with shorter texts, from theirs and what is copied in each."""
+        changed, cuts, dropped = dict[int, str](), list[tuple[int, DroppedRow]](), [*self.dropped]
+        for index in range(len(texts)):
+            if own := covering(copied[index]):
+                left = without(texts[index], own)
+                changed[self.places[index]] = left
+                cuts += ((index, one) for one in own)
+                if int(words_of([left], cutting.kind).counts[0]) < cutting.min_words:
+                    dropped[index] = own[0]
         if self.origin is None or not changed:
             return self
-        at_places = {self.places[index]: text for index, text in changed.items()}
-        rows = rows_of(self.origin).with_texts(at_places, cutting.field)
-        dropped = [short.get(index, one) for index, one in enumerate(self.dropped)]
+        rows = rows_of(self.origin).with_texts(changed, cutting.field)
         origin = replace(self.origin, rows=rows)
         return replace(self, origin=origin, dropped=dropped, cuts=cuts, before=self.origin)
 
@@ -187,18 +196,19 @@ def decided(
     items: Iterable[Item],
     rule: Rule,
     screens: Sequence[Screen] = (),
-) -> Iterator[tuple[AddReport, list[Outcome], list[DroppedRow | None], list[DroppedRow]]]:
+) -> Iterator[tuple[AddReport, list[Outcome]]]:
     """Add the documents that are not similar to a kept one, in batches.
 
     Yields:
-        The report of each batch when it is in the file, the outcomes of its parts, what the
-        screens alone drop of it, and which earlier documents are dropped because of it.
+        The report of each batch when it is in the file, and the outcomes of its parts.
     """
     store, settings = job.store, job.store.settings
     if screens:
         settings = replace(settings, content=True)  # compared there, even if not stored
     late.complete(store)  # what a killed addition left: buckets are asked for each batch
-    deciding, unsure = _Deciding(store, rule, numbered=job.numbered), 0
+    places = Places(store.last_doc_id() + 1)
+    deciding = _Deciding(Collection(store, places, job.numbered), rule)
+    unsure = 0
     with signed(job, items, settings) as stream:
         for batch in stream:
             parts = [*batch]
@@ -208,19 +218,18 @@ def decided(
                 screened = [one or other for one, other in zip(screened, found, strict=True)]
                 unsure += some
             with store.writing():
-                report, dropped, others = deciding.write(parts, screened)
-            rest, first = iter(dropped), 0
-            outcomes = []
+                report, dropped, copied = deciding.write(parts, screened)
+            outcomes, first = list[Outcome](), 0
             for part in parts:
                 one, last = part.batch, first + len(part.keys)
-                outcome = Outcome(one.origin, one.keys, one.indices, [*islice(rest, len(one.keys))])
+                outcome = Outcome(one.origin, one.keys, one.indices, dropped[first:last])
                 if rule.cutting is not None:
-                    copied = [(row - first, one) for row, one in others if first <= row < last]
-                    outcome = outcome.cut(rule.cutting, part.stored, copied)
+                    passages = [copied[row] for row in range(first, last)]
+                    outcome = outcome.cut(rule.cutting, part.stored, passages)
                 outcomes.append(outcome)
                 first = last
             del parts
-            yield report, outcomes, screened, [one for _, one in others]
+            yield report, outcomes
             del outcomes
         if deciding.cut:
             warn_of_limit(dedup_cut(deciding.cut, store.limits.dedup_listed))
@@ -279,26 +288,6 @@ def both_fields(
 
 
 @dataclass(frozen=True, slots=True)
-class Documents:
-    """The documents of a batch.
-
-    Attributes:
-        part: all of them.
-        asked: their signatures and stored forms.
-        where: each is from.
-    """
-
-    part: SignedPart
-    asked: QueryBatch
-    where: list[Where]
-
-    @classmethod
-    def of(cls, parts: Sequence[SignedPart], settings: Settings) -> Documents:
-        """The documents of parts, signed by these settings."""
-        return cls(*joined(parts, settings), [one for part in parts for one in part.batch.where()])
-
-
-@dataclass(frozen=True, slots=True)
 class Reason:
     """Why a document is dropped.
 
@@ -318,18 +307,21 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """Documents with which others are compared.
+class Collection:
+    """Documents with which others are compared: those kept so far, or a reference.
 
     Attributes:
+        store: has them.
         places: where they are from; None for those of a database.
         numbered: whether their keys have a number before them.
-        fields: of metadata, which dropped rows have.
+        own: whether it has the others themselves, or earlier versions of them. Neither is a reason
+            to drop them, nor are documents that they are marked different from.
     """
 
-    places: Places | None
-    numbered: bool
-    fields: Sequence[str]
+    store: Store
+    places: Places | None = None
+    numbered: bool = False
+    own: bool = False
 
     def named(self, doc_id: int, key: str) -> tuple[str, Where]:
         """The key of a document, from the one that is stored, and where it is from."""
@@ -337,22 +329,62 @@ class Known:
         return name, (None, None) if self.places is None else self.places.where(doc_id, name)
 
     def rows(
-        self, reader: StoreReader, documents: Documents, found: Sequence[tuple[int, Reason]]
+        self,
+        reader: StoreReader,
+        documents: Batch,
+        found: Sequence[tuple[int, Reason]],
+        fields: Sequence[str],
     ) -> Iterator[tuple[int, DroppedRow]]:
-        """The dropped ones of some documents, with their indices, from the reasons for it."""
+        """The dropped ones of some documents, with their indices, from the reasons for it.
+
+        Args:
+            reader: of the collection.
+            documents: all of them.
+            found: the reasons, with indices.
+            fields: of metadata, which dropped rows have.
+        """
         doc_ids = np.unique(np.array([one.doc_id for _, one in found], dtype=np.int64))
-        stored = reader.metadata_of(doc_ids) if self.fields else repeat(None)
+        stored = reader.metadata_of(doc_ids) if fields else repeat(None)
         columns = zip(doc_ids.tolist(), reader.keys_of(doc_ids), stored, strict=False)
         kept = {doc_id: (self.named(doc_id, key), its) for doc_id, key, its in columns}
-        names, own = documents.part.batch.keys, documents.part.batch.metadata
         for row, one in found:
             (name, there), its = kept[one.doc_id]
-            both = names[row], *documents.where[row], name, *there
+            both = documents.keys[row], *documents.wheres[row], name, *there
             how = one.similarity, one.exact, one.identical
-            yield (
-                row,
-                DroppedRow(*both, *how, *both_fields(self.fields, own[row], its), one.passage),
-            )
+            of_both = both_fields(fields, documents.metadata[row], its)
+            yield row, DroppedRow(*both, *how, *of_both, one.passage)
+
+    def similar(
+        self, settings: Settings, rule: Rule, parts: Sequence[SignedPart]
+    ) -> tuple[Sequence[DroppedRow | None], int]:
+        """Drop documents that are similar to one of these; see `Screen`.
+
+        Args:
+            settings: by which they are signed.
+            rule: which documents are similar.
+            parts: the documents.
+        """
+        rule = replace(rule, threshold=rule.min_similarity(settings))
+        with snapshot(self.store, None, ()) as (reader, _):
+            alike = reader.settings
+            if not rule.copied:
+                alike = replace(alike, passages=settings.passages)
+            documents = joined(parts, alike)
+            rows = range(len(documents.keys))
+            kept, own = Kept(reader, asked(documents), rule), [-1] * len(rows)
+            if self.own:
+                keys = documents.keys if self.numbered else documents.batch.keys
+                known = self.store.known(keys)
+                stored = [known.get(key, _UNKNOWN) for key in keys]
+                if self.numbered and [one.digest for one in stored] != documents.digests:
+                    raise InputError(CHANGED)
+                own = [one.doc_id for one in stored]
+                kept.part([*zip(keys, documents.digests, strict=True)])
+            reasons = [kept.most_similar(row, own[row]) for row in rows]
+            unsure = sum(kept.is_cut(row) for row in rows if reasons[row] is None)
+            found = [(row, one) for row, one in enumerate(reasons) if one is not None]
+            dropped = dict(self.rows(reader, documents.batch, found, rule.fields))
+        return [dropped.get(row) for row in rows], unsure
 
 
 @dataclass(eq=False)
@@ -360,84 +392,72 @@ class _Deciding:
     """Writes the kept documents of one batch after the other.
 
     Attributes:
-        store: to which they are added.
+        collection: of the file to which they are added.
         rule: which are kept.
-        numbered: whether keys are stored with a number before them.
         cut: how many were kept so far although compared with only a part of a bucket.
     """
 
-    store: Store
+    collection: Collection
     rule: Rule
-    numbered: bool
-
-    def __post_init__(self) -> None:
-        self._places = Places(self.store.last_doc_id() + 1)
-        self._known = Known(self._places, self.numbered, self.rule.fields)
-        self.cut = 0
+    cut: int = 0
 
     def write(
         self, parts: Sequence[SignedPart], screened: Sequence[DroppedRow | None]
-    ) -> tuple[AddReport, list[DroppedRow | None], list[tuple[int, DroppedRow]]]:
+    ) -> tuple[AddReport, list[DroppedRow | None], Mapping[int, list[DroppedRow]]]:
         """Write the kept documents of a batch, in the transaction of the caller.
 
         Documents that are `screened` out already change nothing here.
 
         Returns:
             The report; for each document None if it is kept, else why not, for itself if the
-            database has it already; and with the index of the document that is the reason, earlier
-            ones that are dropped now, or with that of each document what is cut out of it.
+            database has it already; and with its index what is to be cut out of a document.
         """
-        store, rule = self.store, self.rule
-        documents = Documents.of(parts, store.settings)
-        keys, digests = documents.part.keys, documents.part.digests
-        known = {} if self.numbered else store.known([*dict.fromkeys(keys)])
+        own, rule = self.collection, self.rule
+        store, places = own.store, own.places
+        documents = joined(parts, store.settings)
+        batch, keys, digests = documents.batch, documents.keys, documents.digests
+        known = {} if own.numbered else store.known([*dict.fromkeys(keys)])
         versions = {key: (one.doc_id, one.digest) for key, one in known.items()}
-        none = -1, b""
-        own = [versions.get(key, none)[0] for key in keys]
-        undecided = np.array([one is None for one in screened], dtype=np.bool_)
-        kept = Kept(store, documents.asked, rule, own, undecided)
-        if not self.numbered and store.last_decision():
+        doc_ids = [known.get(key, _UNKNOWN).doc_id for key in keys]
+        undecided = np.array(
+            [not rule.drop_all and one is None for one in screened], dtype=np.bool_
+        )
+        kept = Kept(store, asked(documents), rule, doc_ids, undecided)
+        if not own.numbered:
             kept.part([*zip(keys, digests, strict=True)])
         next_id = store.last_doc_id() + 1
         written: list[int] = []
         similar: list[tuple[int, Reason]] = []
-        cuts: list[tuple[int, Reason]] = []
-        earlier: list[tuple[int, Reason]] = []
+        copied: list[tuple[int, Reason]] = []
         for row in np.flatnonzero(undecided).tolist():
-            key, digest = keys[row], digests[row]
-            doc_id, before = versions.get(key, none)
-            if digest == before:  # only its metadata may be new
+            doc_id, before = versions.get(keys[row], (-1, b""))
+            if digests[row] == before:  # only its metadata may be new
                 similar.append((row, Reason(doc_id, 1.0, True, True)))
                 written.append(row)
                 continue
             reason = kept.most_similar(row, doc_id)
             if reason is not None and rule.cutting is not None:
-                cuts += ((row, one) for one in kept.copied(row, reason))
+                copied += ((row, one) for one in kept.copied(row, reason))
             elif reason is not None:
                 similar.append((row, reason))
-                if not rule.drop_all:
-                    continue
-                earlier += ((row, one) for one in kept.others(row))
+                continue
             is_new = doc_id < 0
             if is_new:
                 doc_id, next_id = next_id, next_id + 1
             self.cut += kept.keep(row, doc_id, replaces=not is_new)
-            self._places.add(doc_id, documents.where[row])
-            versions[key] = doc_id, digest
+            if places is not None:
+                places.add(doc_id, batch.wheres[row])
+            versions[keys[row]] = doc_id, digests[row]
             written.append(row)
         writer = Writer(store)
-        writer.write(documents.part.take(written))
+        writer.write(documents.take(written))
         writer.finish()
-        rows = dict(self._known.rows(store, documents, similar))
+        rows = dict(own.rows(store, batch, similar, rule.fields))
         dropped = [one or rows.get(row) for row, one in enumerate(screened)]
-        also = [*self._known.rows(store, documents, cuts)]
-        names = store.keys_of(np.array([one.doc_id for _, one in earlier], dtype=np.int64))
-        for name, (row, one) in zip(names, earlier, strict=True):
-            both = without_number(name), None, None, documents.part.batch.keys[row], None, None
-            how = one.similarity, one.exact, one.identical
-            also.append((row, DroppedRow(*both, *how, passage=one.passage)))
-        skipped = len(keys) - len(written)
-        return replace(writer.report, skipped=skipped), dropped, also
+        passages: defaultdict[int, list[DroppedRow]] = defaultdict(list)
+        for row, one in own.rows(store, batch, copied, rule.fields):
+            passages[row].append(one)
+        return replace(writer.report, skipped=len(keys) - len(written)), dropped, passages
 
 
 @dataclass(eq=False)
@@ -450,73 +470,63 @@ class Kept:
         store: has the stored ones.
         documents: the new ones.
         rule: which are kept.
-        own: doc_ids of those with the keys of the new, or -1.
-        undecided: bool[n], which of the new are compared.
+        own: doc_ids of those with the keys of the new, or -1; None if none of the new is kept.
+        undecided: bool[n], which of the new are compared; None for all.
     """
 
     store: StoreReader
     documents: QueryBatch
     rule: Rule
-    own: list[int]
-    undecided: npt.NDArray[np.bool_]
+    own: Sequence[int] | None = None
+    undecided: npt.NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
-        n = len(self.own)
-        self._listed = self.store.limits.dedup_listed
-        max_members = (
-            self._listed + 1 + sum(doc_id >= 0 for doc_id in self.own)
-        )  # left after updates
-        self._members: list[list[int]] = []  # of each bucket, in the order of their doc_ids
-        self._buckets: list[list[int]] = [[] for _ in range(n)]  # of each document
+        store, documents, rule = self.store, self.documents, self.rule
+        settings = store.settings
+        n = len(documents)
+        self._listed = store.limits.dedup_listed
         its_documents, its_codes = self._codes()
         codes, code_of, count = np.unique(its_codes, return_inverse=True, return_counts=True)
-        store = self.store
-        found = store.documents_of_fingerprints if self.rule.copied else store.members
-        owner, doc_ids = found(codes, max_members)
+        replaced = sum(doc_id >= 0 for doc_id in self.own or ())
+        read = store.documents_of_fingerprints if rule.copied else store.members
+        owner, doc_ids = read(codes, self._listed + 1 + replaced)
         shared = count > 1
         shared[owner] = True
-        bucket = np.cumsum(shared) - 1
-        self._members += ([] for _ in range(np.count_nonzero(shared)))
         inside = shared[code_of]
-        own_buckets = its_documents[inside], bucket[code_of[inside]]
-        for number, its in zip(*(column.tolist() for column in own_buckets), strict=True):
+        self._members = defaultdict[int, list[int]](list)  # of buckets, in the order of doc_ids
+        self._buckets = defaultdict[int, list[int]](list)  # of each document
+        for number, its in zip(
+            its_documents[inside].tolist(), code_of[inside].tolist(), strict=True
+        ):
             self._buckets[number].append(its)
         doc_ids, place = np.unique(doc_ids, return_inverse=True)
         self._doc_id = [0] * n + doc_ids.tolist()
-        self._number = {doc_id: n + i for i, doc_id in enumerate(doc_ids.tolist())}
-        self._buckets += ([] for _ in self._number)
-        for its, number in zip(bucket[owner].tolist(), (place + n).tolist(), strict=True):
+        self._number = {doc_id: number for number, doc_id in enumerate(doc_ids.tolist(), n)}
+        for its, number in zip(owner.tolist(), (place + n).tolist(), strict=True):
             self._members[its].append(number)
             self._buckets[number].append(its)
-        shingles, digests = self.store.sizes(doc_ids)
-        own_digests = np.frombuffer(b"".join(self.documents.digests), dtype=digests.dtype)
+        shingles, digests = store.sizes(doc_ids)
+        own_digests = np.frombuffer(b"".join(documents.digests), dtype=digests.dtype)
         self._canonical = canonical_ids(np.concatenate([own_digests, digests]))
         self._same = self._canonical.tolist()
-        self._different: dict[int, set[int]] = {}
+        self._different = defaultdict[int, set[int]](set)
         self._equal: dict[int, int] = {}
         self._until = 0  # where the next block begins
         self._compared: dict[int, set[int]] = {}
         self._similar: dict[int, dict[int, float]] = {}
-        self._min_similarity = self.rule.min_similarity(self.store.settings)
-        settings = self.store.settings
-        self._exact = settings.content and not self.rule.estimate
-        if self.rule.numbers:
+        self._min_similarity = rule.min_similarity(settings)
+        self._exact = settings.content and not rule.estimate
+        if rule.numbers:
             check_numbers(settings)
-        contents, signatures = _sources(self.store, self.documents, doc_ids)
-        self._estimates = Estimates(signatures, self._canonical, self.store)
+        contents, signatures = _sources(store, documents, doc_ids)
+        self._estimates = Estimates(signatures, self._canonical, store)
         self._scorer: Scorer | Copied = self._estimates
-        self._copied: Copied | None = None
-        if self.rule.copied:
-            own_lengths = [*map(len, self.documents.stored)]
-            lengths = np.concatenate([own_lengths, self.store.lengths(doc_ids)])
-            its = self.store.settings, self.store.limits, self.rule.copied
-            copied = Copied(contents, lengths, *its)
-            self._scorer = self._copied = copied
+        if rule.copied:
+            lengths = np.concatenate([[*map(len, documents.stored)], store.lengths(doc_ids)])
+            self._scorer = Copied(contents, lengths, settings, store.limits, rule.copied)
         elif self._exact:
-            sizes = np.concatenate([self.documents.signed.shingles, shingles])
-            self._scorer = Exact(
-                contents, self._canonical, sizes, self.store, numbers=self.rule.numbers
-            )
+            sizes = np.concatenate([documents.signed.shingles, shingles])
+            self._scorer = Exact(contents, self._canonical, sizes, store, numbers=rule.numbers)
 
     def _codes(self) -> tuple[IntArray, IntArray]:
         """What the new documents share with candidates, int64[c] each: a document, and a code.
@@ -524,11 +534,12 @@ class Kept:
         It is a bucket, or a fingerprint.
         """
         signed = self.documents.signed
+        undecided = signed.shingles >= 0 if self.undecided is None else self.undecided
         if self.rule.copied:
             prints = signed.fingerprints
-            compared = self.undecided[prints.documents]
+            compared = undecided[prints.documents]
             return prints.documents[compared], prints.values[compared]
-        filled = np.flatnonzero(self.undecided & (signed.shingles > 0) & self.rule.of_similar)
+        filled = np.flatnonzero(undecided & (signed.shingles > 0) & self.rule.of_similar)
         keys = signed.bucket_keys[filled]
         bands = keys.shape[1]
         return np.repeat(filled, bands), bucket_codes(np.arange(bands), keys).ravel()
@@ -540,7 +551,7 @@ class Kept:
         """
         if not self._buckets[number]:
             return None
-        same, different = self._same[number], self._different.get(number, set())
+        same, different = self._same[number], self._different[number]
         equal = self._equal.get(same)
         if equal is not None and self._doc_id[equal] != own and equal not in different:
             return self._reason(number, equal, 1.0)
@@ -562,48 +573,24 @@ class Kept:
             self._equal[same] = other
         return self._reason(number, other, -similarity)
 
-    def others(self, number: int) -> list[Reason]:
-        """Every kept document that a new one is similar to, and how similar it is to that."""
-        same, different = self._same[number], self._different.get(number, set())
-        similar = self._similar.get(same, {})
-        found = [
-            other
-            for other in sorted(self._candidates(number) - different)
-            if other in similar or self._same[other] == same
-        ]
-        if self._copied is not None:
-            self._compare({self._same[other]: {number} for other in found})
-        of_each = ((other, self._similar.get(self._same[other], {})) for other in found)
-        return [
-            replace(
-                self._reason(other, number, its.get(number, similar.get(other, 1.0))),
-                doc_id=self._doc_id[other],
-            )
-            for other, its in of_each
-        ]
-
     def copied(self, number: int, reason: Reason) -> Iterator[Reason]:
         """For each passage that a new document copies a reason, one to drop it being known."""
-        same, copied = self._same[number], self._copied
-        assert copied is not None, "the rule compares passages"
-        others = {*self._candidates(number)} - self._different.get(number, set())
+        same, others = self._same[number], self._candidates(number) - self._different[number]
         for other in sorted({*others, self._number[reason.doc_id]}, key=self._doc_id.__getitem__):
-            for passage in copied.passages.get((same, self._same[other]), ()):
+            for passage in self._passages(same, self._same[other]):
                 yield replace(reason, doc_id=self._doc_id[other], passage=passage)
+
+    def _passages(self, one: int, other: int) -> tuple[CopiedPassage, ...]:
+        """Those that a document copies from another one, by the rule `copied`."""
+        found = self._scorer.passages if isinstance(self._scorer, Copied) else {}
+        return found.get((one, other), ())
 
     def _reason(self, number: int, other: int, similarity: float) -> Reason:
         same, its = self._same[number], self._same[other]
-        passage = None
-        if self._copied is not None:
-            if (same, its) not in self._copied.passages:  # equal to one that was compared
-                self._compare({same: {other}})
-            passage = max(self._copied.passages[same, its], key=attrgetter("words"))
+        if self.rule.copied and not self._passages(same, its):  # equal to one that was compared
+            self._compare({same: {other}})
+        passage = max(self._passages(same, its), key=attrgetter("words"), default=None)
         return Reason(self._doc_id[other], similarity, self._exact, same == its, passage=passage)
-
-    def ignore(self, number: int, doc_ids: Iterable[int]) -> None:
-        """Take some documents for no reason to drop a new one."""
-        others = {self._number.get(doc_id, -1) for doc_id in doc_ids}
-        self._different.setdefault(number, set()).update(others)
 
     def part(self, documents: list[tuple[str, bytes]]) -> None:
         """Respect decisions: documents marked different are not duplicates of each other.
@@ -617,7 +604,7 @@ class Kept:
         for document, other, doc_id in self.store.different_from([*dict(documents)]):
             others = {*numbers.get(other, ()), self._number.get(doc_id, -1)}
             for number in numbers.get(document, ()):
-                self._different.setdefault(number, set()).update(others)
+                self._different[number].update(others)
 
     def keep(self, number: int, doc_id: int, *, replaces: bool) -> bool:
         """Keep a document; return whether some earlier ones in its buckets were not compared."""
@@ -655,7 +642,7 @@ class Kept:
         self._compared = wanted = dict[int, set[int]]()
         limits = self.store.limits
         pairs = 0
-        self._until = last = min(first + limits.dedup_documents, len(self.own))
+        self._until = last = min(first + limits.dedup_documents, len(self.documents))
         for number in range(first, last):
             same = self._same[number]
             if same in wanted or not self._buckets[number]:
@@ -663,13 +650,13 @@ class Kept:
             if same in self._equal:
                 wanted[same] = set()
                 continue
-            found = self._candidates(number)
-            for its in self._buckets[number]:
-                found.update(block[its])
-                if len(self._members[its]) + len(block[its]) < self._listed:
-                    block[its].append(number)
-            found.discard(self._number.get(self.own[number], -1))
-            wanted[same] = found
+            wanted[same] = found = self._candidates(number)
+            if self.own is not None:
+                for its in self._buckets[number]:
+                    found.update(block[its])
+                    if len(self._members[its]) + len(block[its]) < self._listed:
+                        block[its].append(number)
+                found.discard(self._number.get(self.own[number], -1))
             pairs += len(found)
             if pairs >= limits.dedup_pairs:
                 self._until = number + 1

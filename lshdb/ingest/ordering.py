@@ -6,8 +6,7 @@ kept rows.
 """
 
 import os
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,16 +17,18 @@ import numpy as np
 from lshdb.errors import InputError, UsageError
 from lshdb.groups import regrouped
 from lshdb.ingest import containing
+from lshdb.ingest.add import added
 from lshdb.ingest.batches import Job, signed
 from lshdb.ingest.cutting import Cutting
-from lshdb.ingest.dedup import Outcome, Rule, Screen, both_fields, decided
+from lshdb.ingest.dedup import CHANGED, Collection, Outcome, Places, Rule, Screen, decided
 from lshdb.ingest.parts import SignedPart
-from lshdb.ingest.reference import Reference, Without, directory_of, reference, temporary_store
-from lshdb.model import AddReport, Document, DroppedRow
+from lshdb.ingest.reference import directory_of, reference, temporary_store
+from lshdb.model import AddReport, DroppedRow
 from lshdb.options import DedupOptions, RuleOptions, WalkingOptions
 from lshdb.progress import Progress
+from lshdb.shingling.arrays import bounded
 from lshdb.shingling.content import from_stored
-from lshdb.sources.batch import Batch
+from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.metadata import picked
 from lshdb.sources.paths import STDIN
 from lshdb.sources.readers import Reader, reader_of
@@ -36,7 +37,6 @@ from lshdb.store.store import Store
 from lshdb.store.waiting import WaitingDocuments
 
 _NO_REFERENCE = nullcontext()
-_CHANGED = "the input has changed while it was read"
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _rank_of(value: object) -> object:
 
 
 def deduplicated_files(
-    store: Store, paths: Iterable[str], options: DedupOptions, against: Reference | None = None
+    store: Store, paths: Iterable[str], options: DedupOptions, against: Collection | None = None
 ) -> Iterator[Outcome]:
     """The decisions about rows and text files, in the blocks in which they were read.
 
@@ -119,7 +119,7 @@ def deduplicated_files(
         reader = reader_of(
             options, shingling, fallback="jsonl", rules=rules, whole=True, limits=limits
         )
-    known: AbstractContextManager[Reference | None] = nullcontext(against)
+    known: AbstractContextManager[Collection | None] = nullcontext(against)
     if against is None and options.against is not None:
         known = reference(
             options,
@@ -141,7 +141,7 @@ def deduplicated_files(
     return deduplicated(
         Job(store, options.workers, options.on_failure, numbered=options.numbered),
         reader.batches(paths),
-        read_again(reader, paths, only_rows=options.numbered),
+        read_again(reader, paths, only_rows=options.numbered and not rule.drop_all),
         rule,
         Order(options, options.root or ""),
         reader.shown(options.progress, "dedup", paths),
@@ -157,7 +157,7 @@ def deduplicated(
     rule: Rule,
     order: Order,
     progress: AbstractContextManager[Progress],
-    against: AbstractContextManager[Reference | None] = _NO_REFERENCE,
+    against: AbstractContextManager[Collection | None] = _NO_REFERENCE,
     on_batch: Callable[[AddReport], object] | None = None,
 ) -> Iterator[Outcome]:
     """The decisions about documents, in the order of the input; see Database.dedup_files.
@@ -183,15 +183,31 @@ def deduplicated(
             items: Iterable[Batch], screens: Sequence[Screen], unit: str
         ) -> Iterator[Outcome]:
             done = 0
-            for report, outcomes, *_ in decided(job, items, rule, screens):
+            for report, outcomes in decided(job, items, rule, screens):
                 yield from outcomes
                 done += report.documents + report.failed
                 show(done, None, unit)
                 on_batch(report)
 
+        def screens() -> list[Screen]:
+            return [partial(one.similar, store.settings, rule) for one in references]
+
         if not order.options.read_twice:
-            screens = [partial(one.similar, store.settings, rule) for one in references]
-            yield from written(items, screens, "documents")
+            yield from written(items, screens(), "documents")
+            return
+        if rule.drop_all and not rule.contained:
+            everything = Collection(store, Places(1), numbered=True, own=True)
+            count = 0
+            for report in added(replace(job, on_failure=None), items, everything.places):
+                count += report.documents
+                show(count, None, "rows read")
+                on_batch(report)
+            references.append(everything)
+            for outcome in written(again, screens(), "documents decided"):
+                count -= len(outcome.keys)
+                yield outcome
+            if count:
+                raise InputError(CHANGED)
             return
         beside = directory_of(store)
         directory = stack.enter_context(temporary_directory(beside))
@@ -206,60 +222,56 @@ def deduplicated(
             # Those in the store are a reference, as decisions come in another order.
             made = rule.temporary(store.settings)
             deciding = stack.enter_context(temporary_store(made, store.limits, beside))
-            references.append(Reference(store, str(store.path), without=_without(store, spool)))
+            references.append(Collection(store, own=True))
         if codes is not None:
             codes.finish(count)
             on_batch(AddReport(empty=empty))
-            for dropped, elsewhere in containing.decisions(
+            for rows in containing.decisions(
                 spool, codes, references, rule.fields, drop_all=rule.drop_all
             ):
-                spool.drop(dropped, {one.key for one in dropped} if elsewhere else ())
+                spool.drop(rows)
                 show(int(np.count_nonzero(codes.dropped)), None, "documents dropped")
         else:
-            ordered = stack.enter_context(closing(spool.in_order()))
-            documents = (
-                Document(str(number), from_stored(content, store.settings.shingling))
-                for number, content in ordered
-            )
             by_number = Job(deciding, workers=job.workers, numbered=True)
-            screens = [partial(one.similar, deciding.settings, rule) for one in references]
+            ordered = stack.enter_context(closing(_in_order(spool, deciding, rule)))
             done = 0
-            for report, outcomes, screened, earlier in decided(by_number, documents, rule, screens):
-                dropped = [one for outcome in outcomes for one in outcome.dropped if one]
-                spool.drop([*dropped, *earlier], {one.key for one in screened if one})
+            for report, outcomes in decided(by_number, ordered, rule, screens()):
+                spool.drop(chain.from_iterable(map(_numbered, outcomes)))
                 if job.numbered:
                     on_batch(report)
                 done += report.documents
                 show(done, None, "documents decided")
         if job.numbered:
-            yield from _outcomes(spool, again, count, rule.fields, show)
+            yield from _outcomes(spool, again, count, show)
             return
-        decisions = _decisions(spool, 0, count, rule.fields)
+        decisions = _decisions(spool, 0, count)
         job = replace(job, on_failure=None)
         yield from written(again, [_as_decided(decisions)], "documents written")
         if next(decisions, None) is not None:
-            raise InputError(_CHANGED)
+            raise InputError(CHANGED)
 
 
-def _without(store: Store, waiting: WaitingDocuments) -> Without:
-    """For each waiting document the stored ones that are no reason to drop it.
+def _in_order(spool: WaitingDocuments, store: Store, rule: Rule) -> Generator[Batch]:
+    """The documents in the order of decisions; the rows of their origin have their numbers."""
+    ordered = spool.in_order()
+    with closing(ordered):
+        for some in bounded(ordered, lambda one: len(one.stored), spool.limits.block_bytes):
+            yield Batch(
+                [one.key for one in some],
+                [from_stored(one.stored, store.settings.shingling) for one in some],
+                [one.metadata for one in some] if rule.fields else (),
+                Origin("", [one.number for one in some]),
+                range(len(some)),
+                size=sum(one.stored.__sizeof__() for one in some),
+                wheres=[(one.file, one.line) for one in some],
+            )
 
-    These are its own old version, and those that it is marked different from.
-    """
 
-    def without(numbers: Sequence[str], digests: Sequence[bytes]) -> list[set[str]]:
-        keys = waiting.keys(map(int, numbers))
-        passed = [{key} for key in keys]
-        if store.last_decision():
-            places: defaultdict[tuple[str, bytes], list[int]] = defaultdict(list)
-            for place, document in enumerate(zip(keys, digests, strict=True)):
-                places[document].append(place)
-            for document, (other, _), doc_id in store.different_from([*dict.fromkeys(keys)]):
-                for place in places.get(document, ()) if doc_id else ():
-                    passed[place].add(other)
-        return passed
-
-    return without
+def _numbered(outcome: Outcome) -> Iterator[tuple[int, DroppedRow]]:
+    """The dropped rows of documents in order, with the numbers of these."""
+    assert outcome.origin is not None
+    both = zip(outcome.origin.numbers, outcome.dropped, strict=True)
+    return ((number, one) for number, one in both if one is not None)
 
 
 def _as_decided(decisions: Iterator[tuple[int, str, DroppedRow | None]]) -> Screen:
@@ -270,7 +282,7 @@ def _as_decided(decisions: Iterator[tuple[int, str, DroppedRow | None]]) -> Scre
         for key in chain.from_iterable(part.keys for part in parts):
             _number, decided, dropped = next(decisions, (0, "", None))
             if decided != key:
-                raise InputError(_CHANGED)
+                raise InputError(CHANGED)
             found.append(dropped)
         return found, 0
 
@@ -278,17 +290,12 @@ def _as_decided(decisions: Iterator[tuple[int, str, DroppedRow | None]]) -> Scre
 
 
 def _decisions(
-    waiting: WaitingDocuments, first: int, end: int, fields: Sequence[str]
+    waiting: WaitingDocuments, first: int, end: int
 ) -> Iterator[tuple[int, str, DroppedRow | None]]:
     """The numbers and keys of documents in order, and why each is dropped."""
     at_once = waiting.limits.batch_documents
     for start in range(first, end, at_once):
-        some = waiting.decisions(start, min(end, start + at_once))
-        for number, key, one, *metadata in some:
-            if one is not None and fields:
-                own, its = both_fields(fields, *metadata)
-                one = replace(one, metadata=own, kept_metadata=its)
-            yield number, key, one
+        yield from waiting.decisions(start, min(end, start + at_once))
 
 
 def _take_in(
@@ -347,18 +354,17 @@ def _outcomes(
     waiting: WaitingDocuments,
     again: Iterable[Batch],
     count: int,
-    fields: Sequence[str],
     progress: Progress,
 ) -> Iterator[Outcome]:
     """The lines, rows and files again, each with its decision."""
     first = 0
     for batch in again:
         end = first + batch.count
-        found = list(_decisions(waiting, first, end, fields))
+        found = list(_decisions(waiting, first, end))
         places = [number - first for number, _, _ in found]
         progress(first, count, "rows written")
         keys, dropped = [key for _, key, _ in found], [one for _, _, one in found]
         yield Outcome(batch.origin, keys, places, dropped)
         first = end
     if first != count:
-        raise InputError(_CHANGED)
+        raise InputError(CHANGED)

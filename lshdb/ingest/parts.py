@@ -48,7 +48,8 @@ class SignedPart:
         def some(column: Sequence[T]) -> list[T]:
             return [column[index] for index in indices] if column else []
 
-        batch = replace(self.batch, keys=some(self.batch.keys), metadata=some(metadata))
+        keys, wheres = some(self.batch.keys), some(self.batch.wheres)
+        batch = replace(self.batch, keys=keys, metadata=some(metadata), wheres=wheres)
         lanes = self.signed.take(np.array(indices, dtype=np.int64))
         of_each = some(self.stored), some(self.digests)
         return SignedPart(batch, *of_each, lanes, some(self.numbered))

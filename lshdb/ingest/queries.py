@@ -60,8 +60,8 @@ def _answered(
                     state = snapshot(store, query.where, query.parameters)
                     reader, condition = stack.enter_context(state)
                     keep = None if condition is None else condition.matching
-                    _, asked = writing.joined(parts, replace(reader.settings, passages=0))
-                    given.append(answers(reader, query, asked, keep))
+                    documents = writing.joined(parts, replace(reader.settings, passages=0))
+                    given.append(answers(reader, query, writing.asked(documents), keep))
                 keys = chain.from_iterable(part.keys for part in parts)
                 for key, *answered in zip(keys, *given, strict=True) if given else ():
                     found = [matches for matches, _ in answered]

@@ -2,19 +2,15 @@
 
 import glob
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from lshdb.errors import InputError, SettingsMismatch
 from lshdb.ingest import add, batches, dedup
-from lshdb.ingest.parts import SignedPart
 from lshdb.limits import Limits
-from lshdb.model import AddReport, DroppedRow
+from lshdb.model import AddReport
 from lshdb.options import TIMEOUT, DedupOptions
 from lshdb.progress import Progress, silent
 from lshdb.search.query import snapshot
@@ -24,100 +20,44 @@ from lshdb.sketching.settings import Settings
 from lshdb.sources import batch, paths, readers
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
-
-Without = Callable[[Sequence[str], Sequence[bytes]], list[set[str]]]
-"""Finds for the keys and digests of documents the keys of stored ones to ignore for each."""
-
-Group = tuple[Sequence[tuple[str, batch.Where]], Sequence[str], Sequence[dict[str, Any] | None]]
-"""The keys of some documents and where they are from, their stored forms, and wanted metadata."""
+from lshdb.store.waiting import WaitingDocument
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """An open reference.
+def documents(known: dedup.Collection) -> Iterator[list[WaitingDocument]]:
+    """All documents of a reference, some at a time, without numbers: -1."""
+    with snapshot(known.store, None, ()) as (reader, _):
+        for doc_ids, keys in reader.all_keys():
+            for part in chunks_of(reader.lengths(doc_ids), reader.limits.text_batch):
+                some = doc_ids[part]
+                names = map(known.named, some.tolist(), keys[part])
+                both = zip(names, reader.contents(some), reader.metadata_of(some), strict=True)
+                yield [
+                    WaitingDocument(-1, key, stored or "", metadata, *where)
+                    for (key, where), stored, metadata in both
+                ]
 
-    Attributes:
-        store: of the reference.
-        name: the file's, as it was given.
-        places: where its documents are from, each with a number before its key; None for a
-            database.
-        without: finds the documents to ignore; None to ignore none.
-    """
 
-    store: Store
-    name: str
-    places: dedup.Places | None = None
-    without: Without | None = None
+def ignores(known: dedup.Collection, key: str, stored: str, other: str) -> bool:
+    """Whether the document of another key in a reference is no reason to drop a document."""
+    if not known.own:
+        return False
+    own = key, digest(stored.encode())
+    return key == other or any(
+        one == own and its == other and doc_id
+        for one, (its, _), doc_id in known.store.different_from([key])
+    )
 
-    def known(self, fields: Sequence[str]) -> dedup.Known:
-        """What is known of its documents."""
-        return dedup.Known(self.places, self.places is not None, fields)
 
-    def check(self, settings: Settings) -> None:
-        """SettingsMismatch if its signatures are made differently from those of a database."""
-        own = self.store.settings
-        for what in ("shingling", "permutations", "sketch", "seed"):
-            here, there = getattr(settings, what), getattr(own, what)
-            if here != there:
-                name = "shingle" if what == "shingling" else what
-                if str(here) == str(there):
-                    raise SettingsMismatch(
-                        f"{self.name} has other base texts than the documents are compared by: "
-                        "their signatures cannot be compared"
-                    )
-                raise SettingsMismatch(
-                    f"{self.name} has {name} {there}, and the documents are compared by {here}: "
-                    "their signatures cannot be compared"
-                )
-
-    def similar(
-        self, settings: Settings, rule: dedup.Rule, parts: Sequence[SignedPart]
-    ) -> tuple[Sequence[DroppedRow | None], int]:
-        """Drop documents similar to one of the reference; see `lshdb.ingest.dedup.Screen`.
-
-        Args:
-            settings: by which they are signed.
-            rule: which documents are similar.
-            parts: the documents.
-        """
-        rule = replace(rule, threshold=rule.min_similarity(settings))
-        with snapshot(self.store, None, ()) as (reader, _):
-            alike = reader.settings
-            if not rule.copied:
-                alike = replace(alike, passages=settings.passages)
-            documents = dedup.Documents.of(parts, alike)
-            every = np.ones(len(documents.where), dtype=np.bool_)
-            kept = dedup.Kept(reader, documents.asked, rule, [-1] * len(every), every)
-            if self.without is not None:
-                named = self.without(documents.part.batch.keys, documents.asked.digests)
-                for row, names in enumerate(named):
-                    there = self.store.known([*names]).values()
-                    kept.ignore(row, [one.doc_id for one in there])
-            reasons = [kept.most_similar(row, -1) for row in range(len(every))]
-            unsure = sum(kept.is_cut(row) for row, one in enumerate(reasons) if one is None)
-            found = [(row, one) for row, one in enumerate(reasons) if one is not None]
-            rows = dict(self.known(rule.fields).rows(reader, documents, found))
-        return [rows.get(row) for row in range(len(every))], unsure
-
-    def documents(self, fields: Sequence[str]) -> Iterator[Group]:
-        """All documents, some at a time, with these fields of their metadata."""
-        known = self.known(fields)
-        with snapshot(self.store, None, ()) as (reader, _):
-            for doc_ids, keys in reader.all_keys():
-                for part in chunks_of(reader.lengths(doc_ids), reader.limits.text_batch):
-                    some = doc_ids[part]
-                    metadata = reader.metadata_of(some)
-                    yield (
-                        [*map(known.named, some.tolist(), keys[part])],
-                        [*reader.contents(some)],
-                        [dedup.both_fields(fields, None, one)[1] for one in metadata],
-                    )
-
-    def ignores(self, number: int, stored: str, key: str) -> bool:
-        """Whether a document of the reference is no reason to drop a waiting one."""
-        if self.without is None:
-            return False
-        return key in self.without([str(number)], [digest(stored.encode())])[0]
+def check(name: str, own: Settings, settings: Settings) -> None:
+    """SettingsMismatch if signatures of a file are made differently from those of a database."""
+    for what in ("shingling", "permutations", "sketch", "seed"):
+        here, there = getattr(settings, what), getattr(own, what)
+        if here != there:
+            called = "shingle" if what == "shingling" else what
+            how = f"{called} {there}, and the documents are compared by {here}"
+            if str(here) == str(there):
+                how = "other base texts than the documents are compared by"
+            raise SettingsMismatch(f"{name} has {how}: their signatures cannot be compared")
 
 
 def check_there(path: str) -> None:
@@ -140,7 +80,7 @@ def reference(
     timeout: float,
     limits: Limits,
     beside: Path | None,
-) -> Iterator[Reference]:
+) -> Iterator[dedup.Collection]:
     """A database, or a temporary one with the documents of a file, a directory or a pattern.
 
     Args:
@@ -187,18 +127,17 @@ def reference(
 @contextmanager
 def database(
     name: str, rule: dedup.Rule, settings: Settings, timeout: float, limits: Limits
-) -> Iterator[Reference]:
+) -> Iterator[dedup.Collection]:
     """A database as a reference, for documents that are signed by some settings."""
     with closing(Store.open(Path(name), "read", timeout, limits=limits)) as known:
-        found = Reference(known, name)
         rule.check(known.settings, name)
-        found.check(settings)
-        yield found
+        check(name, known.settings, settings)
+        yield dedup.Collection(known)
 
 
 def indexed(
     job: batches.Job, items: Iterable[batch.Batch], name: str, show: Progress = silent
-) -> Reference:
+) -> dedup.Collection:
     """Documents as a reference, added to the temporary file of a job.
 
     Raises:
@@ -216,7 +155,7 @@ def indexed(
         )
     if not total.documents:
         raise InputError(f"{name}: no document in it to compare with")
-    return Reference(job.store, name, places)
+    return dedup.Collection(job.store, places, numbered=True)
 
 
 def directory_of(store: Store) -> Path | None:

@@ -159,8 +159,8 @@ def signatures_of(part: SignedPart, places: Sequence[int], settings: Settings) -
     return part.signed.take(np.array(places, dtype=np.int64)).banded(settings)
 
 
-def joined(parts: Sequence[SignedPart], settings: Settings) -> tuple[SignedPart, QueryBatch]:
-    """The documents of parts in one, and to ask about, signed by these settings."""
+def joined(parts: Sequence[SignedPart], settings: Settings) -> SignedPart:
+    """The documents of parts in one, signed by these settings."""
     every = chain.from_iterable
     batches = [part.batch for part in parts]
     batch = Batch(
@@ -168,15 +168,22 @@ def joined(parts: Sequence[SignedPart], settings: Settings) -> tuple[SignedPart,
         metadata=[*every(one.all_metadata() for one in batches)],
         failures=[*every(one.failures for one in batches)],
         replaced=sum(one.replaced for one in batches),
+        wheres=[*every(one.where() for one in batches)],
     )
     signed = [signatures_of(part, range(len(part.keys)), settings) for part in parts]
-    asked = QueryBatch(
+    return SignedPart(
+        batch,
         [*every(part.stored for part in parts)],
         [*every(part.digests for part in parts)],
         signing.Signed.joined(signed),
+        [*every(part.numbered for part in parts)],
     )
-    numbered = [*every(part.numbered for part in parts)]
-    return SignedPart(batch, asked.stored, asked.digests, asked.signed, numbered), asked
+
+
+def asked(part: SignedPart) -> QueryBatch:
+    """The documents of a part, which are signed, to ask about."""
+    assert part.signed is not None
+    return QueryBatch(part.stored, part.digests, part.signed)
 
 
 def outcomes(part: SignedPart, known: Mapping[str, KnownDocument]) -> list[Outcome]:

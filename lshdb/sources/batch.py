@@ -98,6 +98,7 @@ class Batch:
         failures: of rows that give no document, with their indices; or of a whole file.
         replaced: how many have bytes or code units that are not Unicode, replaced by U+FFFD.
         size: about their bytes in memory.
+        wheres: where each document is from, if the others do not say so.
     """
 
     keys: Sequence[str] = ()
@@ -109,14 +110,17 @@ class Batch:
     failures: Sequence[tuple[int, Failure]] = ()
     replaced: int = 0
     size: int = 0
+    wheres: Sequence[Where] = ()
 
     @property
     def count(self) -> int:
         """How many rows or text files there are."""
         return len(self.keys) if self.origin is None else len(self.origin.numbers)
 
-    def where(self) -> list[Where]:
+    def where(self) -> Sequence[Where]:
         """Where each document is from."""
+        if self.wheres:
+            return self.wheres
         if self.origin is None:
             files = {key for key, _ in self.states}
             return [(key if key in files else None, None) for key in self.keys]

@@ -306,34 +306,21 @@ CREATE TABLE documents (
     number INTEGER PRIMARY KEY, key TEXT NOT NULL, place INTEGER NOT NULL, rank ANY,
     content TEXT NOT NULL, metadata TEXT, file TEXT, line INTEGER
 ) STRICT;
-CREATE TABLE dropped (
-    number INTEGER PRIMARY KEY, similarity REAL NOT NULL, exact INTEGER NOT NULL,
-    identical INTEGER NOT NULL, kept INTEGER, kept_key TEXT, kept_metadata TEXT,
-    kept_file TEXT, kept_line INTEGER, passage TEXT
-) STRICT;
+CREATE TABLE dropped (number INTEGER PRIMARY KEY, reason TEXT NOT NULL) STRICT;
 """
 WAITING_ADD = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-WAITING_DROP = "INSERT OR IGNORE INTO dropped VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+WAITING_DROP = "INSERT OR IGNORE INTO dropped VALUES (?, ?)"
 WAITING_UP = "CREATE INDEX in_order ON documents (place, rank)"
 WAITING_DOWN = "CREATE INDEX in_order ON documents (place, rank DESC)"
-WAITING_ASCENDING = "SELECT number, content FROM documents ORDER BY place, rank, number"
-WAITING_DESCENDING = "SELECT number, content FROM documents ORDER BY place, rank DESC, number"
-WAITING_CONTENTS = """
-SELECT content FROM json_each(?) CROSS JOIN documents ON number = value ORDER BY json_each.id
-"""
-WAITING_KEYS = """
-SELECT documents.key FROM json_each(?) CROSS JOIN documents ON number = value ORDER BY json_each.id
-"""
+_WAITING = "SELECT number, documents.key, content, metadata, file, line FROM"
+WAITING_ASCENDING = f"{_WAITING} documents ORDER BY place, rank, number"
+WAITING_DESCENDING = f"{_WAITING} documents ORDER BY place, rank DESC, number"
+WAITING_DOCUMENTS = (
+    f"{_WAITING} json_each(?) CROSS JOIN documents ON number = value ORDER BY json_each.id"
+)
 WAITING_DECISIONS = """
-SELECT documents.number, documents.key, documents.file, documents.line,
-    coalesce(kept.key, kept_key), coalesce(kept.file, kept_file), coalesce(kept.line, kept_line),
-    similarity, exact, identical, documents.metadata, coalesce(kept.metadata, kept_metadata),
-    passage
-FROM documents
-LEFT JOIN dropped ON dropped.number = documents.number
-LEFT JOIN documents AS kept ON kept.number = dropped.kept
-WHERE documents.number >= ? AND documents.number < ?
-ORDER BY documents.number
+SELECT number, key, reason FROM documents LEFT JOIN dropped USING (number)
+WHERE number >= ? AND number < ? ORDER BY number
 """
 
 WRITES = (

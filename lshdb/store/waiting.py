@@ -4,16 +4,28 @@ In a file, not in memory: there may be any number of them.
 """
 
 import sqlite3
-from collections.abc import Container, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from lshdb.json_text import dumps, loads
 from lshdb.limits import Limits
 from lshdb.model import CopiedPassage, DroppedRow
 from lshdb.store import connection, sqlite_errors
 from lshdb.store import statements as sql
+
+
+class WaitingDocument(NamedTuple):
+    """A document: its number, key and stored form, its metadata as stored, its file and line."""
+
+    number: int
+    key: str
+    stored: str
+    metadata: str | None
+    file: str | None
+    line: int | None
 
 
 @dataclass(eq=False)
@@ -44,65 +56,30 @@ class WaitingDocuments:
             self._connection.execute(sql.WAITING_DOWN if descending else sql.WAITING_UP)
         self._ordered = sql.WAITING_DESCENDING if descending else sql.WAITING_ASCENDING
 
-    def in_order(self) -> Generator[tuple[int, str]]:
-        """The numbers and stored forms in the order that was made."""
+    def in_order(self) -> Generator[WaitingDocument]:
+        """The documents in the order that was made."""
         with self._errors():
-            yield from self._connection.execute(self._ordered)
+            yield from map(WaitingDocument._make, self._connection.execute(self._ordered))
 
-    def contents(self, numbers: Iterable[int]) -> Iterator[str]:
-        """The stored forms of documents, by their numbers, read lazily."""
-        return self._texts(sql.WAITING_CONTENTS, numbers)
-
-    def keys(self, numbers: Iterable[int]) -> list[str]:
-        """The keys of documents, by their numbers."""
-        return list(self._texts(sql.WAITING_KEYS, numbers))
-
-    def _texts(self, statement: str, numbers: Iterable[int]) -> Iterator[str]:
+    def documents(self, numbers: Iterable[int]) -> Iterator[WaitingDocument]:
+        """Documents by their numbers, read lazily."""
         with self._errors():
-            for (text,) in self._connection.execute(statement, (dumps(list(numbers)),)):
-                yield text
+            rows = self._connection.execute(sql.WAITING_DOCUMENTS, (dumps(list(numbers)),))
+            yield from map(WaitingDocument._make, rows)
 
-    def drop(self, dropped: Iterable[DroppedRow], for_others: Container[str]) -> None:
-        """Record documents that are dropped; their keys are numbers.
+    def drop(self, dropped: Iterable[tuple[int, DroppedRow]]) -> None:
+        """Record dropped documents, by number; of several reasons to drop one the first counts."""
+        self._write(sql.WAITING_DROP, ((number, dumps(astuple(one))) for number, one in dropped))
 
-        So are the keys of the kept ones, except where the dropped one is `for_others`: the kept one
-        is then elsewhere. Of several reasons to drop one, the first counts.
-        """
-        rows: list[tuple[object, ...]] = []
-        there: tuple[object, ...]
-        for one in dropped:
-            how = int(one.key), one.similarity, one.exact, one.identical
-            if one.key in for_others:
-                metadata = None if one.kept_metadata is None else dumps(one.kept_metadata)
-                there = None, one.kept, metadata, one.kept_file, one.kept_line
-            else:
-                there = int(one.kept), None, None, None, None
-            passage = None if one.passage is None else dumps(astuple(one.passage))
-            rows.append((*how, *there, passage))
-        self._write(sql.WAITING_DROP, rows)
-
-    def decisions(
-        self, first: int, end: int
-    ) -> list[tuple[int, str, DroppedRow | None, str | None, str | None]]:
+    def decisions(self, first: int, end: int) -> list[tuple[int, str, DroppedRow | None]]:
         """The decisions about the documents numbered from `first` to below `end`, in order.
 
         Returns:
-            Of each its number and key, why it is dropped (None if it is kept), its metadata as
-            stored, and that of the kept document.
+            Of each its number and key, and why it is dropped; None if it is kept.
         """
         with self._errors():
             rows = self._connection.execute(sql.WAITING_DECISIONS, (first, end)).fetchall()
-        found = []
-        for number, key, *there, similarity, exact, identical, own, its, passage in rows:
-            file, line, kept, kept_file, kept_line = there
-            one = None
-            if kept is not None:
-                both = key, file, line, kept, kept_file, kept_line
-                one = DroppedRow(*both, similarity, bool(exact), bool(identical))
-            if one is not None and passage is not None:
-                one = replace(one, passage=CopiedPassage(*loads(passage.encode())))
-            found.append((number, key, one, own, its))
-        return found
+        return [(number, key, reason and _dropped(reason)) for number, key, reason in rows]
 
     def close(self) -> None:
         """Close the file, which the caller deletes."""
@@ -116,3 +93,10 @@ class WaitingDocuments:
 
     def _errors(self) -> AbstractContextManager[None]:
         return sqlite_errors.translated_errors(self.path)
+
+
+def _dropped(reason: str) -> DroppedRow:
+    """A row as it was recorded."""
+    *values, passage = loads(reason.encode())
+    row = DroppedRow(*values)
+    return row if passage is None else replace(row, passage=CopiedPassage(*passage))

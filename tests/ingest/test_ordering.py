@@ -212,16 +212,23 @@ def test_what_fails_costs_only_itself_in_any_order(
     ]
 
 
-@pytest.mark.parametrize(("numbered", "rest"), [(False, 95), (False, 90), (True, 90)])
-def test_rows_that_change_between_the_two_passes(rows: Path, numbered: bool, rest: int) -> None:
+@pytest.mark.parametrize(
+    ("numbered", "rest", "all_of"),
+    [(False, 95, False), (False, 90, False), (True, 90, False), (True, 90, True), (True, 95, True)],
+)
+def test_rows_that_change_between_the_two_passes(
+    rows: Path, numbered: bool, rest: int, all_of: bool
+) -> None:
+    how: dict[str, Any] = {"drop_all": True} if all_of else {"keep": "last"}
+
     def change(_done: int, _total: int | None, unit: str) -> None:
-        if unit == "documents decided":
+        if unit == ("rows read" if all_of else "documents decided"):
             lines = rows.read_text().splitlines(keepends=True)
             changed = "".join(lines[:rest])
             rows.write_text(changed if rest < 95 else changed.replace("row 7", "row seven"))
 
     with lshdb.open(rows.parent / "own.db", **SETTINGS) as db:
-        outcomes = outcomes_of(db, [str(rows)], keep="last", progress=change, numbered=numbered)
+        outcomes = outcomes_of(db, [str(rows)], progress=change, numbered=numbered, **how)
         with pytest.raises(lshdb.InputError, match="has changed while it was read"):
             list(outcomes)
 

@@ -207,7 +207,7 @@ def test_what_a_rule_needs_is_said(command: Command) -> None:
         (["--rule", "near"], "similar, contained or copied:WORDS"),
         (["--rule", "contained", "--keep", "last"], "give no order"),
         (["--keep-max", "v", "--keep-min", "v"], "give one of"),
-        (["--drop-all", "-d", "short.db"], "give no -d"),
+        (["--drop-all", "-d", "short.db"], "give no database"),
     ]
     for options, message in cases:
         assert message in command.fails(*asked, *options, status=2)
