@@ -390,7 +390,7 @@ def finish(process: subprocess.Popen[bytes]) -> tuple[int, str]:
 
 # a served site, and what a browser without scripts makes of its pages
 
-SERVING = ("lshdb.web.serving",)
+SERVING = ("lshdb.web.app",)
 """What a server loads."""
 VOID = frozenset(["meta", "link", "input", "img", "br"])
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated, get_args
 
-from lshdb.cli import parameters, results, running
+from lshdb.cli import results, running
 from lshdb.cli.files import entries_of, stdin
 from lshdb.cli.messages import message, warn
 from lshdb.cli.options import (
@@ -26,6 +26,7 @@ from lshdb.model import Decision, Verdict
 from lshdb.options import ClusteringOptions, ClustersOptions, ConditionOptions, RemoveOptions
 from lshdb.progress import silent
 from lshdb.search.decisions import Disagreement, agreements
+from lshdb.sources.paths import printable_path
 
 _SHOWN = ("decision", "verdict", "keys", "state", "who", "decided", "note")
 _ORDERS = ("size", "highest", "lowest", "informative")
@@ -219,7 +220,7 @@ def remove(
     if not (dry_run or form.is_text):
         raise UsageError("formats are for the keys that --dry-run prints")
     if listed is not None:
-        keys = [*map(parameters.key_of_text, entries_of(listed, null=null))]
+        keys = [*map(printable_path, entries_of(listed, null=null))]
     if dry_run:
         form.check(at.db)
     with at.open("read" if dry_run else "write") as database:
@@ -345,7 +346,7 @@ def review(
     """
     if order not in _ORDERS:
         raise UsageError(f"--order {order} is not {', '.join(_ORDERS)}")
-    from lshdb.cli.review_terminal import Session
+    from lshdb.cli.screen import Session
     from lshdb.web.address import Filters
     from lshdb.web.listing import survey_clusters
     from lshdb.web.reviewing import Review

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from lshdb import __version__
-from lshdb.cli import conditions, files, messages, results, running
+from lshdb.cli import files, messages, results, running
 from lshdb.cli.options import (
     DatabaseFile,
     Form,
@@ -16,6 +16,7 @@ from lshdb.cli.options import (
     Who,
     key_argument,
 )
+from lshdb.cli.parameters import with_values
 from lshdb.errors import LshdbError, UsageError
 from lshdb.groups import Option
 from lshdb.model import Bucket
@@ -119,9 +120,7 @@ def sql(
             f"{statement!r} is a command of the sqlite3 shell, not SQL: lshdb sql --help names "
             "the tables"
         )
-    statement, parameters = conditions.with_values(
-        statement, [*map(str, parameters or ())], "the SQL"
-    )
+    statement, parameters = with_values(statement, [*map(str, parameters or ())], "the SQL")
     with at.reading(form) as database:
         running.end_on_interrupt()  # whatever the form: the time goes into the first row
         rows = database.sql(statement, parameters)
@@ -186,7 +185,7 @@ def serve(
     # First reports problems with the file.
     at.open("write" if review else "read").close()
     with installed("lshdb serve needs Starlette and jinja2"):
-        from lshdb.web import reviewing, serving
+        from lshdb.web import app, reviewing
 
     def ready(address: str) -> None:
         print(escaped(address), flush=True)
@@ -197,7 +196,7 @@ def serve(
             webbrowser.open(address)
 
     decides = reviewing.Review(at.db, who, own) if review else None
-    serving.serve(at.db, port, ready, decides, open_files)
+    app.serve(at.db, port, ready, decides, open_files)
 
 
 def mcp(

@@ -20,7 +20,7 @@ from lshdb.sources import formats, paths
 
 ListSkipped = Annotated[bool, Option("Say of each file that is not read why.")]
 key_argument = partial(
-    typer.Argument, parser=parameters.key_of_text, autocompletion=parameters.completed_keys
+    typer.Argument, parser=paths.printable_path, autocompletion=parameters.completed_keys
 )
 """An argument of keys of stored documents."""
 Who = Annotated[str | None, Option("Who decides. [default: your user name]", metavar="NAME")]

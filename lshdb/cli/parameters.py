@@ -1,6 +1,7 @@
 """Groups of options as parameters of a command: what typer makes its options of."""
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from inspect import Parameter
@@ -10,15 +11,25 @@ from typing import Annotated, Any, get_args, get_origin
 import typer
 
 import lshdb
-from lshdb.cli.conditions import with_values
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options, option_of, signature_of, without_none
+from lshdb.options import SqlValue
 from lshdb.sources.paths import printable_path
 
 DATABASE = Path("lsh.db")
 _KEYS_OFFERED = 100
 _SIMPLE = (bool, int, float, str, Path)
 """Types that typer knows."""
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_CONSTANTS: dict[str, SqlValue] = {"true": 1, "false": 0, "null": None}
+"""Numbers of JSON, as SQLite reads them."""
+_TEXT = ":text"
+_PARAMETER = re.compile(
+    r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `(?:[^`]|``)*` | \[[^\]]*\] | --[^\n]* | /\*.*?(?:\*/|$)
+    | (?<![\w$]) (?:\?(?P<number>[0-9]*) | (?P<name>[:@$]\w+))""",
+    re.VERBOSE | re.DOTALL,
+)
+"""A parameter, or text in SQL that only looks like one."""
 
 
 def is_group(annotation: object) -> bool:
@@ -48,7 +59,8 @@ def _parameter(one: Parameter, option: Option, **bounds: float | None) -> Parame
     default, flags, parse = one.default, option.flags, option.parse
     is_key = option.metavar == "KEY"
     if is_key:
-        parse = key_of_text
+        # A file name that is not UTF-8 becomes the key that add gave.
+        parse = printable_path
     if kind is bool and "/" not in "".join(flags):
         default, flags = False, flags_of(one.name, default, option)
     elif parse is not None or kind not in _SIMPLE:
@@ -113,11 +125,6 @@ def grouped(group: Any, given: dict[str, Any]) -> Options:
     return made
 
 
-def key_of_text(text: str) -> str:
-    """A key: a file name that is not UTF-8 becomes the key that `add` gave."""
-    return printable_path(text)
-
-
 def completed_keys(context: typer.Context, incomplete: str) -> list[str]:
     """The database's keys with this prefix, for the shell; none if it cannot be read.
 
@@ -130,3 +137,33 @@ def completed_keys(context: typer.Context, incomplete: str) -> list[str]:
     except lshdb.LshdbError:
         return []
     return [key for key in keys if key.isprintable()]
+
+
+def with_values(sql: str, values: Sequence[str], what: str) -> tuple[str, list[SqlValue]]:
+    """SQL and the values of its ?, in order, as the command line gives them.
+
+    A numeric value is compared as a number: metadata ->> '$.year' is a number if the documents
+    come from JSON, a text from CSV. SQLite converts what is compared with a value of numeric
+    affinity to a number, if it looks like one (but not for IN, which has the affinity of its left
+    side).
+
+    Raises:
+        UsageError: the SQL, called `what`, has names for parameters.
+    """
+    largest = 0
+
+    def replaced(match: re.Match[str]) -> str:
+        nonlocal largest
+        if match["name"]:
+            raise UsageError(
+                f"{what} has {match['name']}: write ? for it, and give each ? a -p VALUE"
+            )
+        if match["number"] is None:
+            return match[0]
+        number = int(match["number"] or largest + 1)  # as SQLite counts them
+        largest = max(largest, number)
+        is_number = _NUMBER.fullmatch("".join(values[number - 1 : number]))
+        return f"CAST({match[0]} AS NUMERIC)" if is_number else match[0]
+
+    given = [_CONSTANTS.get(value, value.removesuffix(_TEXT)) for value in values]
+    return _PARAMETER.sub(replaced, sql), given

@@ -32,7 +32,6 @@ from lshdb.sources.json_rows import in_ascii
 from lshdb.sources.paths import escaped
 from lshdb.sources.sinks import Columns, Target, several_types
 
-Cell = str | int | float | bytes | None
 _NESTED = (list, tuple, dict)
 _TABLE_ROWS = 1_000
 _LONGEST_CELL = 100

@@ -10,8 +10,6 @@ from lshdb.groups import Option, regrouped
 from lshdb.options import MeasureOptions, TuneOptions
 from lshdb.sources.sinks import Columns
 from lshdb.tuning import choices, measuring
-from lshdb.tuning import measuring as tuning
-from lshdb.tuning.choices import tune as tune_shapes
 
 _ENOUGH = 100
 """Similar pairs for a good estimate: with fewer, recall is off by a few hundredths."""
@@ -71,7 +69,7 @@ def tune(
             "--documents needs a database, whose documents show how similar documents are"
         )
     else:
-        found = tune_shapes(asked)
+        found = choices.tune(asked)
     _write_tuned([*found[:top], *(tuned for tuned in found[top:] if tuned.named)], form)
 
 
@@ -95,7 +93,7 @@ def _measure(at: options.DatabaseFile, asked: MeasureOptions, form: options.Form
     """Measure the index, and print the result beside the formulas'."""
     form.check(at.db)
     with at.reading() as database:
-        measured = tuning.measure(database, replace(asked, progress=messages.shows_progress()))
+        measured = measuring.measure(database, replace(asked, progress=messages.shows_progress()))
     kind = "exact similarities" if measured.exact else "estimates: recall looks better than it is"
     messages.message(
         f"{measured.sample:,} of {measured.documents:,} documents compared with all, {kind}; "

@@ -3,8 +3,7 @@
 In: requests. Out: pages that only read, as HTML or JSON. Needs the extra `web`, but for
 address, beside, listing and reviewing.
 
-    app        the application for a file: a request to a response
-    serving    `lshdb serve`: the application for this machine only
+    app        the application for a file: a request to a response; `lshdb serve` for this machine
     in_datasette  the same application in Datasette, by its hooks; plugin offers them to it
     guarding   who may send requests, under which host names; rules for browsers
     address    the fields of addresses, with their types and ranges
@@ -14,9 +13,8 @@ address, beside, listing and reviewing.
     beside     two documents side by side, as rows
     listing    all clusters and all pairs of a file, and lists of them, filtered and sorted
     results    results that take long, kept for each state of the file
-    pasted     the texts that visitors pasted, under names for addresses
     report     all pages in one file, to hand on
     drawing    the numbers behind the pictures
 
-Doors: address, beside, listing, report, reviewing, serving.
+Doors: address, app, beside, listing, report, reviewing.
 """

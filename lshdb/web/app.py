@@ -1,10 +1,15 @@
-"""The pages of one file as an ASGI application: from a request to a response."""
+"""The pages of one file as an ASGI application, from a request to a response; `lshdb serve`."""
 
-from collections.abc import Mapping
+import errno
+import signal
+import socket
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 
+import uvicorn
 from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.datastructures import QueryParams
@@ -19,6 +24,7 @@ import lshdb
 from lshdb.json_text import dumps
 from lshdb.web import api, guarding, rendering, reviewing, views
 
+HOST = "127.0.0.1"
 STATIC = Path(__file__).parent / "static"
 _LARGEST_BODY = 2_000_000
 """Bytes of a request: a form with a text of the longest query, each character escaped."""
@@ -124,6 +130,53 @@ def pages(
     policy = "content-security-policy"
     scripts = {} if review is None else {policy: f"{guarding.RULES[policy]}; script-src 'self'"}
     return guarding.ruled(application, guarding.RULES | scripts)
+
+
+def serve(
+    path: Path,
+    port: int,
+    ready: Callable[[str], None],
+    review: reviewing.Review | None = None,
+    open_files: bool = False,
+) -> None:
+    """Serve a file's pages until the process is interrupted or ended.
+
+    Args:
+        path: an lshdb file.
+        port: of 127.0.0.1; 0 for any free one.
+        ready: called with the address of the overview as soon as it is served.
+        review: of the person who decides on the pages, which then write decisions; None for pages
+            that only read.
+        open_files: whether the page of a document has a link to its file.
+
+    Raises:
+        LshdbError: the port cannot be opened.
+    """
+    path = path.absolute()
+    config = uvicorn.Config(
+        guarding.guarded(pages(path, path.stem, review, open_files)),
+        log_level="error",
+        lifespan="off",
+        server_header=False,
+        timeout_graceful_shutdown=1,
+    )
+    try:
+        listening = socket.create_server((HOST, port))
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            reason = f"port {port} is taken: give another --port, or 0 for any"
+        else:
+            reason = f"port {port} cannot be opened: {error.strerror}"
+        raise lshdb.LshdbError(reason) from error
+    with listening:
+        # A termination by another program also closes the files.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        with suppress(KeyboardInterrupt):
+            ready(f"http://{HOST}:{listening.getsockname()[1]}/")
+            uvicorn.Server(config).run(sockets=[listening])
+    # Connections that cannot write leave the -wal and -shm; this one does not.
+    with suppress(lshdb.LshdbError):
+        lshdb.open(path, mode="read").close()
 
 
 def _problem(error: Exception, method: str) -> tuple[int, str]:

@@ -80,7 +80,8 @@ def report(
         figures = _figures(database, request, lowest, progress)
         found, survey = figures["found"].items, figures["survey"]
         same = [pair for pair in found if pair.identical]
-        copies = _copies(same)
+        # Each with a new document.
+        copies = list({pair.b: pair for pair in reversed(same)}.values())[: -_COPIES - 1 : -1]
         shown = _chosen([pair for pair in found if not pair.identical], survey.items, pairs)
         parts: list[Markup] = []
         size = 0
@@ -148,11 +149,6 @@ def _figures(
         "curve": drawing.s_curve(settings.construction, minimum),
         "sizes": drawing.sizes(len(one.members) for one in survey.items),
     }
-
-
-def _copies(same: list[Pair]) -> list[Pair]:
-    """Some identical pairs, each with a new document."""
-    return list({pair.b: pair for pair in reversed(same)}.values())[: -_COPIES - 1 : -1]
 
 
 def _chosen(best: list[Pair], clusters: list[Cluster], pairs: int) -> list[Pair]:

@@ -3,8 +3,10 @@
 The database is open for reading, and all work is bounded.
 """
 
+import hashlib
 import math
 import shlex
+import threading
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
@@ -34,7 +36,7 @@ from lshdb.sketching.constructions import candidate_probability
 from lshdb.sketching.settings import settings_record
 from lshdb.sources.extracting import file_of_message
 from lshdb.store.store import Store
-from lshdb.web import beside, drawing, listing, pasted, reviewing
+from lshdb.web import beside, drawing, listing, reviewing
 from lshdb.web.address import Address, Asked, Filters, parsed, texts_of
 from lshdb.web.listing import Listing
 from lshdb.web.rendering import Page, snippet
@@ -44,6 +46,8 @@ TIMEOUT = 5.0
 """Seconds that a page waits for a locked file."""
 LONGEST_QUERY = 200_000
 """Maximum characters of a pasted text."""
+_PASTED = 100
+"""Pasted texts kept in memory: some 20 million characters of the longest."""
 _MATCHES = 50
 """Matches on a page."""
 _SOURCES = 20
@@ -83,6 +87,9 @@ _SQL_CHARACTERS = 2_000_000
 _T = TypeVar("_T")
 _results = Results()
 _comparisons = Results(_COMPARED)
+_pasted: dict[str, str] = {}
+"""The newest texts that visitors pasted, under names for addresses: Back and Reload then work."""
+_lock = threading.Lock()
 
 
 class Waiting(Exception):
@@ -306,7 +313,7 @@ def compare(visit: Visit) -> Page:
     asked, b = visit.asked, visit.required("b")
     if asked.pasted:
         title = "the text given"
-        one: str | Document = Document(title, _content_of(visit, pasted.kept(asked.pasted)))
+        one: str | Document = Document(title, _content_of(visit, _kept(asked.pasted)))
     else:
         title = one = visit.required("a")
 
@@ -338,12 +345,13 @@ def compare(visit: Visit) -> Page:
     if texts is not None:
         near = shown_rows(texts.rows, asked.only)
         some, paging = _some(visit, near, beside.PART_ROWS)
+        page = asked.page
         begins = [0, *near[beside.PART_ROWS :: beside.PART_ROWS], len(texts.rows)]
         view["page_of"] = partial(bisect_right, begins[:-1])
         data |= {
             "says": texts.says,
             "differences": len(texts.starts),
-            "rows": list(beside.lines_of(texts, some, *begins[paging.page - 1 : paging.page + 1])),
+            "rows": list(beside.lines_of(texts, some, *begins[page - 1 : page + 1])),
             "paging": paging,
         }
     if asked.listed:
@@ -436,20 +444,16 @@ def cluster(visit: Visit) -> Page:
     return Page("cluster", f"A cluster of {visit.name}", data, view)
 
 
-@dataclass(frozen=True, slots=True)
-class Paging:
-    """The number of a page, of all pages, and of all items."""
-
-    page: int
-    pages: int
-    things: int
-
-
-def _some(visit: Visit, things: list[_T], size: int) -> tuple[list[_T], Paging]:
+def _some(visit: Visit, things: list[_T], size: int) -> tuple[list[_T], dict[str, int]]:
+    """The things on the page asked for; the numbers of it, of all pages, and of all things."""
     page, pages = visit.asked.page, max(math.ceil(len(things) / size), 1)
     if page > pages:
         raise lshdb.KeyNotFound(f"there is no page {page:,}: the last is page {pages:,}")
-    return things[(page - 1) * size : page * size], Paging(page, pages, len(things))
+    return things[(page - 1) * size : page * size], {
+        "page": page,
+        "pages": pages,
+        "things": len(things),
+    }
 
 
 # deciding
@@ -541,7 +545,7 @@ def query(visit: Visit) -> Page:
     asked = texts_of(Asked, given)
     text = None if posted is None else posted.get("text", "")
     if name:
-        text = pasted.kept(name)
+        text = _kept(name)
     data: dict[str, Any] = {"text": text or "", "query": None, "passages": None, "problem": None}
     view = {"given": asked, "longest": LONGEST_QUERY}
     page = Page("query", f"Query {visit.name}", data, view)
@@ -551,7 +555,7 @@ def query(visit: Visit) -> Page:
         content = _content_of(visit, text)
         if posted is not None:
             parsed(Address, posted)
-            return replace(page, redirect=("query", {"pasted": pasted.keep(text), **asked}))
+            return replace(page, redirect=("query", {"pasted": _keep(text), **asked}))
         data["query"] = _matches(visit, content)
         if visit.database.settings.passages and isinstance(content, str):
             data["passages"] = visit.database.passages(content, top=_SOURCES)
@@ -559,6 +563,25 @@ def query(visit: Visit) -> Page:
         data["problem"] = str(error)
         return replace(page, status=400)
     return page
+
+
+def _keep(text: str) -> str:
+    """Keep a text; return its name, which cannot be guessed without the text."""
+    name = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    with _lock:
+        _pasted.pop(name, None)
+        _pasted[name] = text
+        if len(_pasted) > _PASTED:
+            del _pasted[next(iter(_pasted))]
+    return name
+
+
+def _kept(name: str) -> str:
+    """The text of a name; KeyNotFound if it is not kept any more."""
+    with _lock:
+        if name in _pasted:
+            return _pasted[name]
+    raise lshdb.KeyNotFound("the text of this address is not kept any more: paste it again")
 
 
 def _content_of(visit: Visit, text: str) -> Content:
