@@ -347,8 +347,7 @@ def review(
     if order not in _ORDERS:
         raise UsageError(f"--order {order} is not {', '.join(_ORDERS)}")
     from lshdb.cli.screen import Session
-    from lshdb.web.address import Filters
-    from lshdb.web.listing import survey_clusters
+    from lshdb.web.listing import Filters, survey_clusters
     from lshdb.web.reviewing import Review
 
     with at.open("write") as database:

@@ -20,9 +20,8 @@ from lshdb.search.differences import Line, shown_rows
 from lshdb.search.limits import text_cut
 from lshdb.sources.paths import escaped
 from lshdb.web import reviewing
-from lshdb.web.address import Filters
 from lshdb.web.beside import Beside, StoredContent, contents_beside, lines_of
-from lshdb.web.listing import Listing, Survey, common_path
+from lshdb.web.listing import Filters, Listing, Survey, common_path
 
 _KEYS = {
     "k": ("keep both", "keep 0 1"),

@@ -1,13 +1,13 @@
 """Pages about near duplicates, as one ASGI application.
 
 In: requests. Out: pages that only read, as HTML or JSON. Needs the extra `web`, but for
-address, beside, listing and reviewing.
+beside, listing and reviewing.
 
     app        the application for a file: a request to a response; `lshdb serve` for this machine
     in_datasette  the same application in Datasette, by its hooks; plugin offers them to it
     guarding   who may send requests, under which host names; rules for browsers
-    address    the fields of addresses, with their types and ranges
-    views      the values that each page shows, as plain objects; rendering makes HTML of them
+    views      the fields of addresses, and the values that each page shows, as plain objects;
+               rendering makes HTML of them
     api        JSON that programs post, and its description in OpenAPI
     reviewing  `lshdb serve --review`: the only forms that change a file; they write decisions
     beside     two documents side by side, as rows
@@ -16,5 +16,5 @@ address, beside, listing and reviewing.
     report     all pages in one file, to hand on
     drawing    the numbers behind the pictures
 
-Doors: address, app, beside, listing, report, reviewing.
+Doors: app, beside, listing, report, reviewing.
 """

@@ -11,22 +11,22 @@ from functools import cached_property
 from heapq import nlargest
 from itertools import islice, repeat
 from os.path import commonprefix
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import numpy as np
 
 from lshdb.errors import UsageError
 from lshdb.exchange.results import PAIR
+from lshdb.groups import Option, Options
 from lshdb.json_text import dumps
 from lshdb.model import Cluster, Pair
-from lshdb.options import ClustersOptions, JoinOptions
+from lshdb.options import ClustersOptions, JoinOptions, KeepOption, Threshold
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
 from lshdb.search.pairs import all_clusters, pair_blocks
 from lshdb.sources.metadata import from_json
 from lshdb.store.store import Store
 from lshdb.tuning.sampling import distribution_of
-from lshdb.web.address import Filters
 from lshdb.web.drawing import columns
 
 MAX_PAIRS = 1_000_000
@@ -58,6 +58,10 @@ LEARNED = 30
 _WORTH = 8
 """Characters of a path that helps."""
 
+Similarity = Annotated[float | None, Option("A similarity.", min=0, max=1)]
+Number = Annotated[int | None, Option("A number from 1.", min=1, max=10**12)]
+Text = Annotated[str, Option("A text; nothing if empty.")]
+Flag = Annotated[bool, Option("Set by any text.")]
 Item = TypeVar("Item", Cluster, Pair)
 Facets = dict[str, dict[str, list[int]]]
 """Fields of metadata with few values: for each value the indices of the items that have it, an
@@ -250,6 +254,23 @@ class Neighbours:
     previous: dict[str, str] | None = None
     following: dict[str, str] | None = None
     learned: dict[str, Any] | None = None
+
+
+class Filters(Options):
+    """Which clusters or pairs a list has, and in which order."""
+
+    sort: Text = ""
+    min_similarity: Similarity = None
+    max_similarity: Similarity = None
+    smallest: Number = None
+    largest: Number = None
+    part: Text = ""  # of a key
+    field: Text = ""  # of metadata, with its value
+    value: Text = ""
+    decided: Annotated[Literal["yes", "no"] | None, Option("Which of both.")] = None
+    threshold: Threshold = None
+    keep: KeepOption = "first"
+    star: Flag = False
 
 
 @dataclass(eq=False)

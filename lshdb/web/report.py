@@ -31,7 +31,7 @@ from lshdb.options import (
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
 from lshdb.search.differences import Line, Piece, Row, Span, differs, joined_spans, shown_rows
-from lshdb.web import address, beside, drawing, listing, rendering
+from lshdb.web import beside, drawing, listing, rendering
 
 MAX_PAIRS = 1_000
 """Pairs side by side."""
@@ -95,7 +95,7 @@ def report(
                 break
             parts.append(Markup(part))  # rendered with escapes
         decisions = database.decisions()
-        listed = listing.Listing(survey, Verdicts(decisions), address.Filters())
+        listed = listing.Listing(survey, Verdicts(decisions), listing.Filters())
         style = "".join((_CSS / name).read_text("utf-8") for name in ("lshdb.css", "report.css"))
         digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
         return rendering.rendered(

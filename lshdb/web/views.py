@@ -10,22 +10,23 @@ import threading
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
-from urllib.parse import parse_qsl, urlencode
+from typing import Annotated, Any, Literal, TypeVar, get_args
+from urllib.parse import parse_qsl, unquote, urlencode
 
 import numpy as np
 
 import lshdb
 from lshdb.database import Database
 from lshdb.errors import limits_noted
+from lshdb.groups import Option, Options, without_none
 from lshdb.ingest.deciding import remove_decided
 from lshdb.json_text import dumps, encode
 from lshdb.model import Cluster, Comparison, Decision, Document, Pair
-from lshdb.options import ClustersOptions, PairsOptions
+from lshdb.options import ClustersOptions, PairsOptions, Threshold
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
 from lshdb.search.decisions import agreements as agreements_of
@@ -37,8 +38,7 @@ from lshdb.sketching.settings import settings_record
 from lshdb.sources.extracting import file_of_message
 from lshdb.store.store import Store
 from lshdb.web import beside, drawing, listing, reviewing
-from lshdb.web.address import Address, Asked, Filters, parsed, texts_of
-from lshdb.web.listing import Listing
+from lshdb.web.listing import Filters, Flag, Listing, Number, Text
 from lshdb.web.rendering import Page, snippet
 from lshdb.web.results import Results, Stage, state_of
 
@@ -85,11 +85,66 @@ _SQL_CHARACTERS = 2_000_000
 """Characters of all values that a page of SQL has; the value that goes beyond is the last."""
 
 _T = TypeVar("_T")
+_Options = TypeVar("_Options", bound=Options)
 _results = Results()
 _comparisons = Results(_COMPARED)
 _pasted: dict[str, str] = {}
 """The newest texts that visitors pasted, under names for addresses: Back and Reload then work."""
 _lock = threading.Lock()
+
+
+# addresses
+
+
+class Asked(Options):
+    """What documents are similar to one, or to a pasted text."""
+
+    threshold: Threshold = None
+    containment: Flag = False
+    exhaustive: Flag = False
+
+
+class Address(Filters, Asked):
+    """The fields of all pages."""
+
+    page: Annotated[int, Option("Of several.", min=1, max=10**6)] = 1
+    key: Text = ""
+    a: Text = ""
+    b: Text = ""
+    q: Text = ""  # what to find
+    after: Number = None  # a document, behind which the search goes on
+    pasted: Text = ""  # the name of a text
+    only: Number = None  # equal lines shown around those that differ; None for all
+    blanks: Annotated[Literal["ignored"] | None, Option("Whether they may differ.")] = None
+    listed: Flag = False  # a pair is shown as one of the list
+    finished: Text = ""  # the page whose list is finished
+    format: Annotated[Literal["jsonl"] | None, Option("Of a file to download.")] = None
+    sql: Text = ""
+
+
+def parsed(group: type[_Options], given: Mapping[str, str]) -> _Options:
+    """The fields of a group in an address; forms quote keys, as browsers change line ends.
+
+    Raises:
+        UsageError: one has another type or is out of range; the message names it.
+    """
+    values: dict[str, object] = {}
+    for one in fields(group):
+        text = given.get(one.name) or unquote(given.get(f"{one.name}_quoted", ""))
+        kind = without_none(get_args(one.type)[0])
+        if kind in (int, float) and (text := text.strip()):
+            try:
+                values[one.name] = kind(text)
+            except ValueError:
+                values[one.name] = text  # the group says what is wrong with it
+        elif text:
+            values[one.name] = kind is bool or text
+    return group(**values)
+
+
+def texts_of(group: type[Options], given: Mapping[str, str]) -> dict[str, str]:
+    """The texts of a group's fields that are given, for other addresses."""
+    return {one.name: text for one in fields(group) if (text := given.get(one.name))}
 
 
 class Waiting(Exception):
