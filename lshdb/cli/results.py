@@ -121,8 +121,8 @@ def write_results(
             first = list(islice(rows, _TABLE_ROWS))
             names, rows = _typed(names, first), chain(first, rows)
     elif object in names.values():
-        value = _as_json if formats.KIND[format] == "json" else _as_text
-        rows = ([value(one) for one in row] for row in rows)
+        as_json = formats.KIND[format] == "json"
+        rows = ([_written(one, as_json) for one in row] for row in rows)
     is_screen = form.output is None
     with files.output_to(path) as output:
         head = formats.table_schema_of(names, format, has_heading=form.heading is not False)
@@ -182,21 +182,13 @@ def json_line(fields: Mapping[str, object]) -> None:
     print(in_ascii(encode(fields)).decode())
 
 
-def _as_json(value: object) -> object:
-    """A value of SQLite in JSON."""
-    if isinstance(value, bytes):
-        return plain(value)
-    if isinstance(value, float) and math.isinf(value):
+def _written(value: object, as_json: bool) -> object:
+    """A value of SQLite in JSON or CSV."""
+    is_infinite = isinstance(value, float) and math.isinf(value)
+    if is_infinite and as_json:
         # JSON has no infinity; this number is too large for any float, and is read as one.
-        return Fragment("9e999" if value > 0 else "-9e999")
-    return value
-
-
-def _as_text(value: object) -> object:
-    """A value of SQLite in CSV."""
-    if isinstance(value, bytes) or (isinstance(value, float) and math.isinf(value)):
-        return plain(value)
-    return value
+        return Fragment("9e999" if value == math.inf else "-9e999")
+    return plain(value) if is_infinite or isinstance(value, bytes) else value
 
 
 # text

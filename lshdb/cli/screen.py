@@ -118,15 +118,15 @@ class Session:
 
     def _open_pair(self, one: Cluster) -> tuple[str, ...]:
         """The next two undecided documents of a cluster, the kept one first."""
-        verdicts = self._listed.verdicts
-        of_key = verdicts.of_key
-        scored = sorted(zip(one.similarities, one.members, strict=True), key=lambda each: -each[0])
-        asked = [key for _, key in scored if key not in self._skipped]
-        left = [key for key in asked if of_key.get(key) != "drop"]
-        left.sort(key=lambda key: (of_key.get(key) != "keep", key != one.keep))
-        open_ = [key for key in asked if key not in of_key]
-        pairs = ((kept, other) for kept in left for other in open_ if other != kept)
-        return next((pair for pair in pairs if not verdicts.apart(*pair)), ())
+        of_key, scores = (
+            self._listed.verdicts.of_key,
+            dict(zip(one.members, one.similarities, strict=True)),
+        )
+        asked = sorted(
+            (key for key in one.members if key not in self._skipped),
+            key=lambda key: (of_key.get(key) != "keep", key != one.keep, -scores[key]),
+        )
+        return next(self._listed.verdicts.open_pairs(asked), ())
 
     def _drawn(self, one: Cluster, digests: Mapping[str, str]) -> Iterator[Text]:
         """Show a cluster; return the lines that show how two of its documents differ."""

@@ -1,6 +1,6 @@
 """Decisions about documents: all of them, those that hold by key, and those for a join."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
 from typing import Generic, TypeVar, cast
@@ -120,9 +120,17 @@ class Verdicts(_InForce[str]):
 
         Each is kept or dropped, or marked different from all that are not dropped.
         """
-        open_ = [key for key in keys if key not in self.of_key]
+        return next(self.open_pairs(keys), None) is None
+
+    def open_pairs(self, keys: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """The pairs of similar documents, in order, that are left to decide.
+
+        Neither is dropped, the second is not kept either, and they are not marked different.
+        """
         left = [key for key in keys if self.of_key.get(key) != "drop"]
-        return all(self.apart(key, other) for key in open_ for other in left if other != key)
+        open_ = [key for key in left if key not in self.of_key]
+        pairs = ((key, other) for key in left for other in open_ if other != key)
+        return (pair for pair in pairs if not self.apart(*pair))
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,12 +83,12 @@ class Stage:
         return time.monotonic() - self.begun
 
 
-@dataclass(slots=True)
-class _Job:
+class _Job(Future[Result[Any]]):
     """A result that is being computed, and how far it is."""
 
-    future: Future[Result[Any]]
-    stage: Stage
+    def __init__(self) -> None:
+        super().__init__()
+        self.stage = Stage(time.monotonic())
 
 
 @dataclass(eq=False)
@@ -132,14 +132,14 @@ class Results:
                 return made
             job = self._jobs.get(name)
             if job is None:
-                job = self._jobs[name] = _Job(Future(), Stage(time.monotonic()))
+                job = self._jobs[name] = _Job()
                 self._waiting.put(partial(self._make, job, name, state, make))
             if self._thread is None:
                 # A thread of an executor would prevent the process from ending.
                 self._thread = threading.Thread(target=self._run, daemon=True)
                 self._thread.start()
-        wait([job.future], timeout)
-        return job.future.result() if job.future.done() else made or job.stage
+        wait([job], timeout)
+        return job.result() if job.done() else made or job.stage
 
     def _run(self) -> None:
         while True:
@@ -154,13 +154,13 @@ class Results:
         try:
             with limits_noted() as notes:
                 value = make(report)
-            job.future.set_result(Result(value, tuple(notes), state))
+            job.set_result(Result(value, tuple(notes), state))
         except BaseException as error:
-            job.future.set_exception(error)
+            job.set_exception(error)
         with self._lock:
             del self._jobs[name]
-            if job.future.exception() is None:
+            if job.exception() is None:
                 self._made.pop(name, None)
-                self._made[name] = job.future.result()
+                self._made[name] = job.result()
                 if len(self._made) > self.kept:
                     del self._made[next(iter(self._made))]
