@@ -20,14 +20,16 @@ from lshdb.exchange.results import (
     PAIR_TOTALS,
     PASSAGE,
     WEIGHTED,
+    dropped_members,
     match_columns,
     match_row,
+    roles,
     with_fields,
 )
 from lshdb.formatting import counted, listed, number, percent, shortened
 from lshdb.groups import Option, regrouped
 from lshdb.limits import DEFAULTS
-from lshdb.model import CommonPassage, Comparison, Document, Failure, Match
+from lshdb.model import Cluster, CommonPassage, Comparison, Document, Failure, Match
 from lshdb.options import (
     ClustersOptions,
     EncodingOption,
@@ -336,7 +338,7 @@ def clusters(
             return
         found = database.clusters(asked)
         if drop_list:
-            _write_dropped(found.columns, found.rows(), form, null)
+            _write_dropped(found, minimum, form, null)
             return
         results.write_results(
             found.columns,
@@ -349,24 +351,19 @@ def clusters(
         )
 
 
-def _write_dropped(
-    columns: Iterable[str], rows: Iterable[Sequence[Any]], form: Form, null: bool
-) -> None:
+def _write_dropped(clusters: Iterable[Cluster], threshold: float, form: Form, null: bool) -> None:
     """Write the keys of members to drop; if lines are keys, only those that fit on a line."""
-    names = list(columns)
-    role, key = names.index("role"), names.index("key")
     below = unprintable = 0
 
     def dropped() -> Iterator[tuple[str]]:
         nonlocal below, unprintable
-        for row in rows:
-            below += row[role] == "below"
-            if row[role] not in ("member", "drop"):
-                continue
-            if form.is_text and not null and escaped(row[key]) != row[key]:
-                unprintable += 1
-            else:
-                yield (row[key],)
+        for one in clusters:
+            below += roles(one, threshold).count("below")
+            for key in dropped_members(one, threshold):
+                if form.is_text and not null and escaped(key) != key:
+                    unprintable += 1
+                else:
+                    yield (key,)
 
     if null:
         results.print_names((one for (one,) in dropped()), null=True)

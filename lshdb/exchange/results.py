@@ -426,6 +426,12 @@ def member_rows(clusters: Iterable[Cluster], threshold: float) -> Iterator[Seque
             yield one.cluster, key, one.keep, role, similarity, one.exact, identical, *values
 
 
+def dropped_members(cluster: Cluster, threshold: float) -> list[str]:
+    """The members of a cluster that can go: similar to the kept one, or decided to drop."""
+    found = zip(cluster.members, roles(cluster, threshold), strict=True)
+    return [key for key, role in found if role in ("member", "drop")]
+
+
 def roles(cluster: Cluster, threshold: float) -> list[str]:
     """The role of each member of a cluster: its decision, or `keep`, `member` or `below`."""
     kept = cluster.members.index(cluster.keep)

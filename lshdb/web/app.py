@@ -43,14 +43,16 @@ def pages(
     """
     limiter = CapacityLimiter(_SQL_AT_ONCE)
 
-    async def show(page: str, as_json: bool, request: Request) -> Response:
-        posted = await _form(request) if request.method == "POST" else None
+    async def show(page: str, request: Request) -> Response:
+        # The last of each name.
+        fields = QueryParams(await _body(request))
+        posted = dict(fields) if request.method == "POST" else None
         arguments = dict(request.query_params)
 
         def run() -> Response:
             with views.opened(path) as database:
                 visit = views.Visit(database, name, arguments, posted, review, open_files)
-                return respond(request, visit.page(page), as_json)
+                return respond(request, visit.page(page))
 
         return await to_thread.run_sync(run, limiter=limiter if page == "sql" else None)
 
@@ -67,11 +69,10 @@ def pages(
 
         return Response(await to_thread.run_sync(run), media_type="application/json")
 
-    def describe(as_json: bool, request: Request) -> Response:
-        page = rendering.Page("openapi", "JSON over HTTP", api.description())
-        return respond(request, page, as_json)
+    def describe(request: Request) -> Response:
+        return respond(request, rendering.Page("openapi", "JSON over HTTP", api.description()))
 
-    def respond(request: Request, page: rendering.Page, as_json: bool) -> Response:
+    def respond(request: Request, page: rendering.Page) -> Response:
         scope = request.scope
         links: rendering.Links = scope.get("lshdb.links") or rendering.Links(
             scope.get("root_path", "")
@@ -83,7 +84,7 @@ def pages(
             return RedirectResponse(links.page(to, **query) + first, 303)
         if page.download is not None:
             return StreamingResponse(page.download, media_type="application/x-ndjson")
-        if as_json:
+        if request.url.path.endswith(".json"):
             status = 202 if page.status == 200 and page.data.get("waiting") else page.status
             return Response(dumps(page.data), status, media_type="application/json")
         return Response(
@@ -97,13 +98,13 @@ def pages(
         page = rendering.Page(
             "problem", HTTPStatus(status).phrase.capitalize(), {"reason": reason}, status=status
         )
-        return respond(request, page, request.url.path.endswith(".json"))
+        return respond(request, page)
 
     def route(page: str, suffix: str) -> Route:
         writes = (page == "query" and not suffix) or (page == "decide" and review is not None)
         return Route(
             f"/{page or ('overview' if suffix else '')}{suffix}",
-            partial(show, page, bool(suffix)),
+            partial(show, page),
             methods=["GET", "POST"] if writes else ["GET"],
         )
 
@@ -114,10 +115,7 @@ def pages(
                 Route(f"/{name}.json", partial(answer, name), methods=["POST"])
                 for name in api.OPERATIONS
             ),
-            *(
-                Route(f"/openapi{suffix}", partial(describe, bool(suffix)))
-                for suffix in ("", ".json")
-            ),
+            *(Route(f"/openapi{suffix}", describe) for suffix in ("", ".json")),
             Mount("/", StaticFiles(directory=STATIC)),
         ],
         exception_handlers={
@@ -193,11 +191,6 @@ def _problem(error: Exception, method: str) -> tuple[int, str]:
         if isinstance(error, kinds):
             return status, str(error)
     return 500, str(error)
-
-
-async def _form(request: Request) -> dict[str, str]:
-    """The fields of a form, the last of each name."""
-    return dict(QueryParams(await _body(request)))
 
 
 async def _body(request: Request) -> bytes:

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 import numpy as np
 
 from lshdb.errors import UsageError
-from lshdb.exchange.results import PAIR
+from lshdb.exchange.results import PAIR, dropped_members
 from lshdb.groups import Option, Options
 from lshdb.json_text import dumps
 from lshdb.model import Cluster, Pair
@@ -118,12 +118,7 @@ def survey_clusters(store: Store, request: ClustersOptions, progress: Progress) 
     """Find all clusters."""
     threshold = request.threshold or store.settings.threshold
     items = list(all_clusters(store, request, progress))
-    gone = {
-        key
-        for one in items
-        for key, score, decided in zip(one.members, one.similarities, one.decided, strict=True)
-        if decided == "drop" or (decided is None and score >= threshold and key != one.keep)
-    }
+    gone = {key for one in items for key in dropped_members(one, threshold)}
     facets, size = _documents(store, items, gone, progress)
     members = sum(len(one.members) for one in items)
     totals = Totals(len(items), members, redundant=len(gone), redundant_bytes=size)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from lshdb.exchange import templates
 from lshdb.exchange.templates import environment, visible
+from lshdb.exchange.templates import rendered as rendered  # with the filters below
 from lshdb.formatting import shortened
 from lshdb.json_text import dumps
 from lshdb.sources.paths import escaped
@@ -67,11 +67,6 @@ def html(page: Page, links: Links, **common: object) -> str:
     """The HTML of a page; `common` has the values of all pages."""
     own = {"title": page.title, "window": _short(page.title), "links": links, "page": page.template}
     return rendered(page.template, **own | common | page.view | page.data)
-
-
-def rendered(template: str, **context: object) -> str:
-    """The HTML of a template that uses the filters below."""
-    return templates.rendered(template, **context)
 
 
 def cell(value: object) -> str:
