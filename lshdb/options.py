@@ -862,17 +862,16 @@ class SparkKeepOptions(BucketOptions):
     """The same, and which of similar documents are kept."""
 
     rule: Annotated[
-        str, Option("A dropped row is similar (the default) or copied:WORDS.", metavar="RULE")
+        str,
+        Option(
+            "A dropped row is similar (the default), contained or copied:WORDS.", metavar="RULE"
+        ),
     ] = "similar"
     keep: KeepOption = "first"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.rule == "contained":
-            raise UsageError(
-                "Spark has the rules similar and copied:WORDS; contained is one of `lshdb dedup`"
-            )
-        RuleOptions(rule=self.rule, estimate=self.estimate)  # checks them
+        RuleOptions(rule=self.rule, keep=self.keep, estimate=self.estimate)  # checks them
 
 
 class SparkPairsOptions(BucketOptions, SparkOptions):

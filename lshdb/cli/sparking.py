@@ -159,7 +159,8 @@ def spark_dedup(
 ) -> None:
     """Drop near duplicates among more documents than a machine holds, on Spark.
 
-    A row is dropped if it is similar to a kept one before it, by key: as lshdb dedup does.
+    A row is dropped if it is similar to a kept one before it, by key, or as --rule says: as lshdb
+    dedup does.
     OUTPUT has all columns, and the format of INPUT. Keys must be distinct. Rows without a key or
     a document are kept.
 

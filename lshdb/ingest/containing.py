@@ -25,14 +25,38 @@ from lshdb.shingling.shingles import distinct_shingles
 from lshdb.shingling.shingling import Shingles, Shingling
 from lshdb.store.waiting import WaitingDocument, WaitingDocuments
 
-_CELLS = 20
+_CELL_BITS = 20
 """Bits of a hash that choose the cell in which it is counted: 4 MB."""
+CELLS = 1 << _CELL_BITS
 _COMMON = 0xFFFF
 """Counts above this are equal."""
 _PAIRS = 1 << 18
 """Pairs that are looked at together, unless one document has more."""
 _SLOTS = 3
 """Bits more than the number of codes needs: at most one in 8 other hashes is taken for one."""
+
+
+def rarest(sets: Shingles, counts: npt.NDArray[np.uint32]) -> IntArray:
+    """The rarest shingle of each set that has any, by what was read until then.
+
+    Args:
+        sets: the distinct hashes of documents.
+        counts: uint32[CELLS], how many hashes were read, by their first bits; these are added.
+
+    Returns:
+        int64[any], the indices of their hashes, ascending.
+    """
+    filled = sets.offsets[:-1][sizes_of(sets.offsets) > 0]
+    if not len(filled):
+        return filled
+    cells = (sets.hashes >> np.uint64(64 - _CELL_BITS)).view(np.int64)
+    counts += np.bincount(cells, minlength=CELLS).astype(np.uint32)
+    # By how often it was read, then by its hash.
+    rank = np.minimum(counts[cells], _COMMON).astype(np.uint64) << np.uint64(48)
+    rank |= sets.hashes >> np.uint64(16)
+    least = np.minimum.reduceat(rank, filled)
+    chosen = np.flatnonzero(rank == np.repeat(least, np.diff(filled, append=len(rank))))
+    return chosen[np.searchsorted(chosen, filled)]
 
 
 @dataclass(eq=False)
@@ -47,7 +71,7 @@ class Codes:
     shingling: Shingling
 
     def __post_init__(self) -> None:
-        self._counts = np.zeros(1 << _CELLS, dtype=np.uint32)
+        self._counts = np.zeros(CELLS, dtype=np.uint32)
         self._parts: list[tuple[Hashes, IntArray, npt.NDArray[np.int32]]] = []
 
     def shingles(self, stored: Sequence[str]) -> Shingles:
@@ -60,17 +84,8 @@ class Codes:
         sets = self.shingles(stored)
         sizes = sizes_of(sets.offsets)
         filled = np.flatnonzero(sizes)
-        if len(filled):
-            cells = (sets.hashes >> np.uint64(64 - _CELLS)).view(np.int64)
-            self._counts += np.bincount(cells, minlength=1 << _CELLS).astype(np.uint32)
-            # By how often it was read, then by its hash.
-            rank = np.minimum(self._counts[cells], _COMMON).astype(np.uint64) << np.uint64(48)
-            rank |= sets.hashes >> np.uint64(16)
-            rarest = np.minimum.reduceat(rank, sets.offsets[:-1][filled])
-            chosen = np.flatnonzero(rank == np.repeat(rarest, sizes[filled]))
-            chosen = chosen[np.searchsorted(chosen, sets.offsets[:-1][filled])]
-            its = np.array(numbers)[filled], sizes[filled].astype(np.int32)
-            self._parts.append((sets.hashes[chosen], *its))
+        its = np.array(numbers, dtype=np.int64)[filled], sizes[filled].astype(np.int32)
+        self._parts.append((sets.hashes[rarest(sets, self._counts)], *its))
         found: list[int] = sizes.tolist()
         return found
 

@@ -1,7 +1,7 @@
 """The same signatures, buckets and similar pairs on Apache Spark; needs the extra `spark`.
 
-DataFrames in and out: a result is computed when it is used, on the executors, by the same
-functions that fill an lshdb file. Executors need this package, like the driver.
+DataFrames in and out: a result is computed when it is used, on the executors, which need this
+package, by the same functions that fill an lshdb file.
 
     signatures(df, settings)     key, shingles, signature, bucket_keys
     bands(signatures)            key, band_no, bucket_key
@@ -17,7 +17,7 @@ Connect has no accumulators: there `signatures`, `bands`, `candidate_pairs`, `pa
 work, without `Counts`.
 
     sketching    signatures and bands; documents checks the columns
-    candidates   candidate pairs, also with a reference; with a limit on one bucket
+    candidates   candidate pairs, with a limit on one bucket; containing what others contain
     verifying    similar pairs; clustering their components; deduplicating drops near duplicates
     passages     fingerprints, and pairs of documents that share a passage
     files        to lshdb files and back; session starts Spark; counts what is left out

@@ -3,7 +3,7 @@
 Whether a document is kept depends on those before it, these on others, and so on: a chain. But what
 no other comes before is kept, and all that is similar to it is dropped. That leaves little of
 most clusters, and of copies nothing, however many there are. What is left of each cluster then is
-decided by one task, in order.
+decided by one task, in order. By the rule contained there are no chains: see containing.
 """
 
 from collections import defaultdict
@@ -19,7 +19,7 @@ from lshdb.exchange.results import COPIED, DROPPED
 from lshdb.groups import takes
 from lshdb.ingest.dedup import Rule
 from lshdb.options import RuleOptions, SparkDedupOptions
-from lshdb.spark import candidates, clustering, passages, sketching
+from lshdb.spark import candidates, clustering, containing, passages, sketching
 from lshdb.spark.counts import Counts
 from lshdb.spark.documents import check_keys, documents, keys_of, schema_of
 from lshdb.spark.verifying import similar
@@ -51,11 +51,12 @@ class Deduplicated:
 
 @takes(SparkDedupOptions)
 def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
-    """Drop the documents that are similar to a kept one before them, or copy from one.
+    """Drop the documents that are similar to a kept one before them, or that a rule lets go.
 
     As `lshdb.dedup` of the rows in the order of their keys, or of their length: so no two of those
     kept are similar, and each of the others is similar to a kept one, as far as candidates are
-    found (see `candidate_pairs`). Rows without a usable key or document are kept.
+    found (see `candidate_pairs`; by the rule contained all are). Rows without a usable key or
+    document are kept.
 
     Decides at once, by jobs; the results are lazy.
 
@@ -68,12 +69,14 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
             compared. Or a row of the reference has no usable key or document.
     """
     options = replace(options, counts=options.counts or Counts(df.sparkSession))
-    words = Rule.of(RuleOptions(rule=options.rule), None).copied
+    rule = Rule.of(RuleOptions(rule=options.rule), None)
     columns, signed = DROPPED, sketching.signed
     compared: Callable[[DataFrame, DataFrame, SparkDedupOptions], DataFrame] = similar
-    if words:
+    if rule.copied:
         columns, signed, compared = {**DROPPED, **COPIED}, passages.prints, passages.copied
-        options = replace(options, settings=replace(options.settings, passages=words))
+        options = replace(options, settings=replace(options.settings, passages=rule.copied))
+    elif rule.contained:
+        signed, compared = containing.cards, containing.contained
     settings, unusable = options.settings, Counts(df.sparkSession)
     docs = documents(df, options)
     against = None if options.against is None else documents(options.against, options)
@@ -85,7 +88,8 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
         against = _with_keys(against, F.lit(candidates.REFERENCE))
         signatures = signatures.unionByName(signed(against, settings, unusable))
         docs = docs.unionByName(against)
-    dropped = _dropped(clustering.checkpointed(compared(signatures, docs, options)))
+    pairs = clustering.checkpointed(compared(signatures, docs, options))
+    dropped = _reasons(pairs if rule.contained else _of_others(pairs, "a", _gone(pairs)))
     if unusable["bad_keys"] or unusable["bad_documents"]:
         raise InputError(
             "rows of the reference have no usable key or document, and what resembles them would "
@@ -115,8 +119,8 @@ def _with_keys(documents: DataFrame, before: Column) -> DataFrame:
     return documents.select(F.concat(before, F.lit(_OWN), "key").alias("key"), "content")
 
 
-def _dropped(similar: DataFrame) -> DataFrame:
-    """Of pairs, as `similar` has them, whose `a` is decided first, what is dropped for which."""
+def _gone(similar: DataFrame) -> DataFrame:
+    """Of pairs, as `similar` has them, whose `a` is decided first, the keys that are dropped."""
     later = similar.select(F.col("b").alias("a"))
     firsts = similar.select("a").join(later, "a", "left_anti")
     gone = similar.join(firsts, "a", "left_semi").select(F.col("b").alias("key")).distinct()
@@ -128,13 +132,18 @@ def _dropped(similar: DataFrame) -> DataFrame:
         "keep", "a", "b"
     )
     decided = chains.groupBy("keep").applyInArrow(_decided, "key string")
-    others = [name for name in similar.columns if name not in "ab"]
     # A first document has no pair left, nor has what is similar to one.
+    return gone.unionByName(decided)
+
+
+def _reasons(pairs: DataFrame) -> DataFrame:
+    """What is dropped for which, of pairs whose `a` is kept."""
+    others = [name for name in pairs.columns if name not in "ab"]
     best = F.min_by(
         F.struct("a", *others),
         F.struct(~F.startswith("a", F.lit(candidates.REFERENCE)), -F.col("similarity"), "a"),
     )
-    kept = _of_others(similar, "a", gone.unionByName(decided)).groupBy("b").agg(best.alias("kept"))
+    kept = pairs.groupBy("b").agg(best.alias("kept"))
     own = f"substring({{0}}, locate('{_OWN}', {{0}}) + 1) AS {{1}}"
     return kept.selectExpr(
         own.format("b", "key"),

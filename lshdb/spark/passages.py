@@ -52,20 +52,16 @@ def fingerprints(df: DataFrame, options: SparkOptions) -> DataFrame:
 def prints(documents: DataFrame, settings: Settings, counts: Counts | None = None) -> DataFrame:
     """`fingerprints` of checked documents."""
 
-    def run(batches: sketching.Batches) -> sketching.Batches:
-        for batch in batches:
-            keys, contents = sketching.usable(batch, settings, counts)
-            found = winnowed(contents, settings.shingling, settings.passages, settings.seed)
-            yield pa.RecordBatch.from_pydict(
-                {
-                    "key": keys.take(pa.array(found.documents)),
-                    "fingerprint": pa.array(found.values),
-                    "position": pa.array(found.positions),
-                }
-            )
+    def columns(keys: pa.Array, contents: list[shingling.Content]) -> sketching.Columns:
+        found = winnowed(contents, settings.shingling, settings.passages, settings.seed)
+        return {
+            "key": keys.take(pa.array(found.documents)),
+            "fingerprint": pa.array(found.values),
+            "position": pa.array(found.positions),
+        }
 
     schema = "key string, fingerprint long, position long"
-    return documents.mapInArrow(run, schema)
+    return sketching.of_documents(documents, settings, columns, schema, counts)
 
 
 @takes(SparkPassagesOptions)
@@ -175,11 +171,8 @@ def _counting(
     They are found at once, and sent to all tasks.
     """
 
-    def run(batches: sketching.Batches) -> sketching.Batches:
-        for batch in batches:
-            _, contents = sketching.usable(batch, settings)
-            found = [counting.around_hot(str(one)).tobytes() for one in contents]
-            yield pa.RecordBatch.from_pydict({"windows": found})
+    def around(_: pa.Array, contents: list[shingling.Content]) -> sketching.Columns:
+        return {"windows": [counting.around_hot(str(one)).tobytes() for one in contents]}
 
     often = shared.where(F.col("members") > common)
     place = F.row_number().over(Window.partitionBy("fingerprint").orderBy("key"))
@@ -192,6 +185,7 @@ def _counting(
     if not values:
         return counting
     keys = sample.select("key").distinct()
-    found = docs.join(keys, "key").mapInArrow(run, "windows binary").collect()
+    sampled = docs.join(keys, "key")
+    found = sketching.of_documents(sampled, settings, around, "windows binary").collect()
     windows = passage_windows.agreed([np.frombuffer(row[0], dtype=np.uint64) for row in found])
     return replace(counting, left_out=(windows,))

@@ -1,6 +1,7 @@
 """Signatures and bands of documents: the kernels of the library over batches of Arrow."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,8 @@ from lshdb.spark.counts import Counts
 from lshdb.spark.documents import contents_of, documents
 
 Batches = Iterator[pa.RecordBatch]
+Columns = dict[str, Any]
+"""The values of columns: arrays of Arrow or numpy, or lists."""
 
 
 @takes(SparkOptions)
@@ -44,28 +47,41 @@ def bands(signatures: DataFrame) -> DataFrame:
 def signed(documents: DataFrame, settings: Settings, counts: Counts | None = None) -> DataFrame:
     """`signatures` of checked documents."""
 
-    def run(batches: Batches) -> Batches:
-        for batch in batches:
-            keys, contents = usable(batch, settings, counts)
-            made = sign(contents, settings)
-            filled = pa.array(made.shingles > 0)
-            if counts is not None:
-                counts.add("empty", len(contents) - filled.true_count)
-            data = pa.py_buffer(np.ascontiguousarray(made.signatures, dtype="<u4"))
-            blobs = pa.Array.from_buffers(
-                pa.binary(4 * settings.permutations), len(contents), [None, data]
-            )
-            bands = made.bucket_keys.shape[1]
-            buckets = pa.FixedSizeListArray.from_arrays(made.bucket_keys.ravel(), bands)
-            columns = {
-                "key": keys,
-                "shingles": pa.array(made.shingles),
-                "signature": pc.if_else(filled, blobs.cast(pa.binary()), None),
-                "bucket_keys": pc.if_else(filled, buckets.cast(pa.list_(pa.int64())), None),
-            }
-            yield pa.RecordBatch.from_pydict(columns)
+    def columns(keys: pa.Array, contents: list[Content]) -> Columns:
+        made = sign(contents, settings)
+        filled = pa.array(made.shingles > 0)
+        if counts is not None:
+            counts.add("empty", len(contents) - filled.true_count)
+        data = pa.py_buffer(np.ascontiguousarray(made.signatures, dtype="<u4"))
+        blobs = pa.Array.from_buffers(
+            pa.binary(4 * settings.permutations), len(contents), [None, data]
+        )
+        bands = made.bucket_keys.shape[1]
+        buckets = pa.FixedSizeListArray.from_arrays(made.bucket_keys.ravel(), bands)
+        return {
+            "key": keys,
+            "shingles": pa.array(made.shingles),
+            "signature": pc.if_else(filled, blobs.cast(pa.binary()), None),
+            "bucket_keys": pc.if_else(filled, buckets.cast(pa.list_(pa.int64())), None),
+        }
 
     schema = "key string, shingles long, signature binary, bucket_keys array<long>"
+    return of_documents(documents, settings, columns, schema, counts)
+
+
+def of_documents(
+    documents: DataFrame,
+    settings: Settings,
+    columns: Callable[[pa.Array, list[Content]], Columns],
+    schema: str,
+    counts: Counts | None = None,
+) -> DataFrame:
+    """What a function makes of the keys and contents of usable documents, some at a time."""
+
+    def run(batches: Batches) -> Batches:
+        for batch in batches:
+            yield pa.RecordBatch.from_pydict(columns(*usable(batch, settings, counts)))
+
     return documents.mapInArrow(run, schema)
 
 

@@ -119,10 +119,17 @@ def compared(
     return pairs.select("a", "b", "content_a", "content_b").mapInArrow(run, schema)
 
 
-def _jaccard(contents: list[Content], indices: arrays.IntArray, settings: Settings) -> Shares:
+def shared(
+    contents: list[Content], indices: arrays.IntArray, settings: Settings
+) -> tuple[arrays.IntArray, arrays.IntArray]:
+    """How many distinct shingles pairs int64[2, n] share, int64[n], and each document has."""
     sets = shingles.distinct_shingles(contents, settings.shingling, hashing.secret_seed())
     sizes = np.diff(sets.offsets)
-    both = shared_by_pairs(sets.hashes, sets.offsets[:-1], sizes, *indices)
+    return shared_by_pairs(sets.hashes, sets.offsets[:-1], sizes, *indices), sizes
+
+
+def _jaccard(contents: list[Content], indices: arrays.IntArray, settings: Settings) -> Shares:
+    both, sizes = shared(contents, indices, settings)
     return jaccard(both, *sizes[indices])
 
 

@@ -248,25 +248,67 @@ def test_rows_that_copy_are_dropped_as_on_one_machine(spark: SparkSession, keep:
     texts = text_families(4, families=30, copies=3, words=60, most_edits=14)
     tests = {key: text for key, text in texts.items() if key.startswith("1")}
     texts = {f"own {key}": text for key, text in texts.items()} | {"short": "the fox"}
-    given: dict[str, Any] = {"rule": "copied:9", "keep": keep}
-    own = [{"id": key, "text": text} for key, text in sorted(texts.items())]
-    theirs = [{"id": key, "text": text} for key, text in sorted(tests.items())]
-    expected = [
-        dict(zip(dropped_columns((), copied=True), dropped_row(one, copied=True), strict=True))
-        for one in lshdb.dedup(own, against=theirs, workers=0, **given).dropped
-    ]
-    assert 50 < len(expected) < len(own) - 10
-    df, against = (
-        frame(spark, list(one.items()), "id string, text string") for one in (texts, tests)
+    dropped = dropped_as_on_one_machine(spark, texts, tests, rule="copied:9", keep=keep)
+    assert 50 < len(dropped) < len(texts) - 10
+
+
+@pytest.mark.parametrize("shingle", ["set", "code:5"])
+def test_rows_that_others_contain_are_dropped_as_on_one_machine(
+    spark: SparkSession, shingle: str
+) -> None:
+    """Of parts of parts of others, in any case, copies and empty ones; also in a reference."""
+    rng = random.Random(shingle)
+    of_sets = shingle == "set"
+    pool = [f"e{n}" for n in range(30)] if of_sets else ["x = [1]", "if x: pass", "not x", "del x"]
+    rows: list[Any] = [[rng.choice(pool) for _ in range(rng.randrange(20))] for _ in range(30)]
+    for _ in range(150):
+        row = rng.choice(rows)
+        first, last = (rng.randrange(len(row) + 1) for _ in range(2))
+        rows.append(row[first:last] if first < last else row[:])
+    # The first candidates hold one half each of what a smaller one holds.
+    rows += [["one", "other"], ["one", "other", "third"]]
+    rows += [[half, *(f"{half}{n}{i}" for i in range(9))] for half in rows[-2] for n in range(9)]
+    if not of_sets:
+        rows = ["\n".join(row).replace("x", rng.choice("xy")) for row in rows]
+    rng.shuffle(rows)
+    own, theirs = ({f"{n:03}": row for n, row in enumerate(some)} for some in (rows, rows[:30]))
+    theirs = {f"{key}é": row for key, row in theirs.items() if rng.random() < 0.5}
+    dropped = dropped_as_on_one_machine(
+        spark, own, theirs, [(None, rows[0]), ("none", None)], shingle=shingle, rule="contained"
     )
-    found = lshdb.spark.dedup(df, lshdb.spark.make_settings(), against=against, **given)
-    dropped = [row.asDict() for row in found.dropped.collect()]
-    assert [*dropped[0]] == [*expected[0]]
+    assert {one["kept"] in theirs for one in dropped} == {True, False}
+    ways = {(one["similarity"] == 1, one["identical"]) for one in dropped}
+    # Equal sets have one stored form.
+    assert ways == {(False, False), (True, True), *([] if of_sets else [(True, False)])}
+
+
+def dropped_as_on_one_machine(
+    spark: SparkSession,
+    own: Mapping[str, Any],
+    theirs: Mapping[str, Any],
+    bad: Sequence[tuple[Any, ...]] = (),
+    shingle: str = "word:3",
+    **given: Any,
+) -> list[dict[str, Any]]:
+    """The rows that are dropped, by key; all columns are those of `lshdb.dedup`, in their order."""
+    copied, name = given["rule"] != "contained", "set" if shingle == "set" else "text"
+    tables = [[{"id": key, name: one[key]} for key in sorted(one)] for one in (own, theirs)]
+    found = lshdb.dedup(tables[0], against=tables[1], shingle=shingle, workers=0, **given).dropped
+    names = dropped_columns((), copied=copied)
     of_table = {"line": None, "kept_line": None}  # rows of a DataFrame have no numbers
-    assert sorted(dropped, key=itemgetter("key")) == [
-        one | of_table for one in sorted(expected, key=itemgetter("key"))
+    expected = [
+        dict(zip(names, dropped_row(one, copied=copied), strict=True)) | of_table
+        for one in sorted(found, key=lambda one: one.key)
     ]
-    assert found.kept.count() == len(own) - len(expected)
+    schema = f"id string, {name} {'array<string>' if name == 'set' else 'string'}"
+    df, against = (frame(spark, rows, schema) for rows in ([*own.items(), *bad], [*theirs.items()]))
+    settings = lshdb.spark.make_settings(shingle=shingle)
+    result = lshdb.spark.dedup(df, settings, against=against, **given)
+    dropped = sorted((row.asDict() for row in result.dropped.collect()), key=itemgetter("key"))
+    assert (dropped, [*dropped[0]]) == (expected, [*names])
+    assert result.kept.count() == len(own) + len(bad) - len(expected)
+    assert result.counts["bad_keys"] + result.counts["bad_documents"] == len(bad)
+    return dropped
 
 
 # bad input
@@ -306,7 +348,7 @@ def test_what_cannot_be_is_refused_before_any_job(spark: SparkSession, tmp_path:
     refused(lshdb.UsageError, "settings are for sets", sets, text="text")
     refused(lshdb.UsageError, "settings are for texts", set="text")
     assert len(spark.sparkContext.statusTracker().getJobIdsForGroup()) == before
-    refused(lshdb.UsageError, "contained is one of `lshdb dedup`", rule="contained")
+    refused(lshdb.UsageError, "give no order", rule="contained", keep="longest")
     refused(lshdb.UsageError, "rule copied:5 compares contents", rule="copied:5", estimate=True)
     refused(lshdb.SettingsError, "passages", sets, rule="copied:5")
     refused(lshdb.InputError, r"several documents have the same key \('a'\)")
