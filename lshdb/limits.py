@@ -58,6 +58,9 @@ class Limits:
     """Maximum bytes of UTF-8 of a document. What is read may have less if it is not ASCII, or in
     some formats, so that nothing takes more memory than four times this."""
 
+    largest_archive: int = 1 << 29
+    """Bytes unpacked of an archive: a ZIP file of a megabyte may be a thousand when unpacked."""
+
     # adding
 
     batch_documents: int = 16_000

@@ -285,6 +285,12 @@ class WalkingOptions(ExcludeOptions):
     ] = None
 
 
+class FilesOptions(WalkingOptions):
+    """Which files of directories are read as texts or tables."""
+
+    archives: Annotated[bool, Option("Read ZIP and tar files as directories.")] = False
+
+
 class FieldOptions(Options):
     """The fields of a JSON line, or the columns of a table."""
 
@@ -376,7 +382,7 @@ class AddManyOptions(WritingOptions):
     ] = None
 
 
-class AddFilesOptions(AddManyOptions, ReadingOptions, WalkingOptions):
+class AddFilesOptions(AddManyOptions, ReadingOptions, FilesOptions):
     """Options of `Database.add_files`."""
 
     reader: AnyReader = None
@@ -423,7 +429,7 @@ class AddTableOptions(AddManyOptions, ColumnOptions):
     on_failure: OnFailure = None
 
 
-class SyncOptions(WritingOptions, TextOptions, WalkingOptions):
+class SyncOptions(WritingOptions, TextOptions, FilesOptions):
     """Options of `Database.sync`."""
 
     reader: AnyReader = None

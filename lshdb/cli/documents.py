@@ -76,7 +76,7 @@ def base_texts(paths: Sequence[str], shingling: Shingling) -> dict[str, str]:
     """
     from lshdb.sources.readers import reader_of
 
-    reader = reader_of(_DEFAULT, shingling, stdin=stdin(), naming=NAMING)
+    reader = reader_of(_DEFAULT, shingling, stdin=stdin(), naming=NAMING, archives=True)
     found: dict[str, str] = {}
     for one in reader.read(paths):
         if isinstance(one, Failure):

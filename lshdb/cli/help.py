@@ -8,11 +8,11 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-from lshdb.options import SettingsOptions, WalkingOptions
+from lshdb.options import FilesOptions, SettingsOptions
 
 _HEADINGS = {
     "Input": (
-        *(one.name for one in fields(WalkingOptions)),
+        *(one.name for one in fields(FilesOptions)),
         "list_skipped",
         "format",
         "input_format",

@@ -32,7 +32,9 @@ def report(
     *,
     directory: Annotated[
         str | None,
-        typer.Argument(metavar="DIR", help="Submissions: each folder or file in it is one."),
+        typer.Argument(
+            metavar="DIR", help="Submissions: each folder, archive or file in it is one."
+        ),
     ] = None,
     report_file: Annotated[
         str,
@@ -52,9 +54,9 @@ def report(
     the decisions. The file opens in any browser, without a network, and can be printed; it has
     10 MB or less. It holds parts of the documents: give it only to people who may read them.
 
-    With DIR it needs no database. It compares the submissions there, each with all of its files,
-    puts pairs first that share what is rare, and marks copied passages. --anonymous hides the
-    names of files and folders, but not names within texts.
+    With DIR it needs no database. It compares the submissions there, files, folders and archives,
+    each with all of its files, puts pairs first that share what is rare, and marks copied passages.
+    --anonymous hides the names of files and folders, but not names within texts.
 
     Needs jinja2, which comes with pip install 'lshdb[web]'.
 
@@ -111,7 +113,7 @@ def _submissions(directory: str, settings: Settings) -> Iterator[tuple[Store, in
     """A temporary database of the texts in a directory, and how many could not be read."""
     failures = documents.Failures()
     with documents.temporary_database(settings) as database:
-        reader = documents.reader_for(database)
+        reader = documents.reader_for(database, archives=True)
         done = database.sync(
             [directory],
             reader=reader,

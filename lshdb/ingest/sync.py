@@ -28,12 +28,12 @@ from lshdb.progress import shown
 from lshdb.search.decisions import dropped_contents
 from lshdb.shingling.arrays import chunks
 from lshdb.shingling.content import digest, encoded
+from lshdb.sources.archives import archive_of
 from lshdb.sources.batch import Batch
 from lshdb.sources.document_formats import is_mailbox
 from lshdb.sources.extracting import file_of_message
 from lshdb.sources.paths import format_of, key_of, printable_path
 from lshdb.sources.readers import TABLE, Reader, reader_of, reason, state_of
-from lshdb.sources.walking import walk
 from lshdb.store.lookups import StoredFile
 from lshdb.store.rows import FileState
 from lshdb.store.store import Opened, Store
@@ -170,7 +170,7 @@ def _plan(
         plan.below[path] = [one for one in below if one.state is not None]
         plan.known |= {one.key: one for one in below}
         cut = len(os.path.join(path, ""))
-        for entry in walk(path, reader.rules, reader.skipped_files):
+        for entry in reader.walked(path):
             if isinstance(entry, tuple):
                 directory, error = entry
                 on_failure(Failure(printable_path(directory), reason(error)))
@@ -326,7 +326,7 @@ def _items(plan: _Plan, reader: Reader) -> Iterator[Batch]:
     """The documents of the files to read; documents of files without one are gone."""
     for key, (path, _) in plan.read.items():
         items = list(reader.file(path, key))
-        if items and os.path.lexists(path):
+        if items and os.path.lexists(archive_of(path) or path):
             yield from items
             keys = {own for item in items for own in item.keys}
             plan.gone += [one for one in plan.messages.get(key, ()) if one.key not in keys]

@@ -1,26 +1,26 @@
 """From files, streams and tables to documents.
 
-In: paths, patterns, standard input, Arrow tables. Out: batches of documents in columns, with
-failures that say where and why, and the rows as they were read. And the way back: rows to files.
+In: paths, patterns, standard input, Arrow tables. Out: documents in columns, failures that say
+where and why, and the rows as they were read. And the way back: rows to files.
 
     readers       reads paths, directories and standard input: a stream of batches
     batch         what all readers give: documents in columns, and where they are from
     paths         named files: patterns, formats, keys; names printed safely
     walking       which files in directories are read: .gitignore, patterns, sizes
     git           which files git tracks, and which lines changed
+    archives      ZIP and tar files as directories of their members
     compression   packs and unpacks, by suffix
     inputs        a file that is read: bytes, text in UTF-8, or one text
     extracting    the text of documents such as PDF, by a process of its own
     document_formats  that process: the table of their formats, and how texts are normalised
     formats       the table of formats, each a class that reads and writes
     json_rows     JSON lines and arrays
-    csv_rows      CSV and TSV
-    arrow_rows    Parquet, Arrow and other libraries' tables
+    csv_rows, arrow_rows    CSV and TSV; Parquet, Arrow and other libraries' tables
     sinks         what the writers of all formats share
     outputs       files that take their names when they are complete
     records       one record to a document: all rules for keys, contents and metadata
     metadata      the other fields of a record, as JSON
 
-Doors: arrow_rows, batch, compression, document_formats, extracting, formats, git, json_rows,
-metadata, outputs, paths, readers, records, sinks, walking.
+Doors: archives, arrow_rows, batch, compression, document_formats, extracting, formats, git,
+json_rows, metadata, outputs, paths, readers, records, sinks, walking.
 """

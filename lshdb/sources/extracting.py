@@ -96,7 +96,7 @@ class Extractor:
             _end(process)
 
     def kind_of(self, path: str, start: bytes = b"") -> str | None:
-        """The kind of a document, by suffix or first bytes; None for what is read as it is.
+        """The kind of a file's document, by suffix or first bytes; None for a text.
 
         Raises:
             Missing: its library is not installed, or documents are not wanted.
@@ -109,12 +109,7 @@ class Extractor:
             kind = next((kind for sign, kind in _STARTS.items() if small.startswith(sign)), None)
             if not kind and _is_maildir(os.path.dirname(path)):
                 kind = "eml"
-        if (
-            kind is None
-            or not os.path.isfile(path)
-            or compression_of(path)
-            or (kind == "html" and self.source)
-        ):
+        if kind is None or compression_of(path) or (kind == "html" and self.source):
             return None
         form = FORMATS[kind]
         if self.options.documents and _is_installed(form.module):

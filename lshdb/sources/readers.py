@@ -18,6 +18,7 @@ from lshdb.options import DocumentOptions, Format, WalkingOptions
 from lshdb.progress import BYTES, Progress, shown, silent
 from lshdb.shingling.shingling import Content, Shingling
 from lshdb.sources import extracting, formats, inputs, json_rows, records, sinks, walking
+from lshdb.sources.archives import Archives, archive_of
 from lshdb.sources.batch import Batch, TableSchema, failed
 from lshdb.sources.extracting import Extractor, Missing
 from lshdb.sources.paths import (
@@ -48,10 +49,12 @@ class Reader(records.RecordOptions):
         stdin: the file for `-`; None if it is closed.
         stdin_key: the key of a text on standard input.
         rules: which files in directories are read, and what their keys are relative to.
+        archives: whether archives are read as directories.
         skip_tables: whether files of rows in directories are skipped, although `format` is text.
         taken: which documents such as PDF are taken, and how.
         source: whether HTML is a program, and not a page.
         extractor: takes the text out of documents such as PDF.
+        packed: reads members of archives.
         skipped_files: counts of skipped entries of directories.
         bytes_read: of all input so far.
         replaced: documents so far with bytes or code units that are not Unicode, replaced by
@@ -63,10 +66,12 @@ class Reader(records.RecordOptions):
     stdin_key: str | None = None
     fallback: Format = "text"
     rules: WalkingOptions = field(default_factory=WalkingOptions)
+    archives: bool = False
     skip_tables: bool = False
     taken: DocumentOptions = field(default_factory=DocumentOptions)
     source: bool = False
     extractor: Extractor | None = None
+    packed: Archives = field(init=False, repr=False)
     skipped_files: walking.SkippedFiles = field(default_factory=walking.SkippedFiles, init=False)
     bytes_read: int = field(default=0, init=False)
     replaced: int = field(default=0, init=False)
@@ -79,6 +84,7 @@ class Reader(records.RecordOptions):
                 raise UsageError(f"encoding {self.encoding!r} is not known to Python") from error
         if self.extractor is None:
             self.extractor = Extractor(self.taken, self.limits.largest_text, self.source)
+        self.packed = Archives(self.limits)
 
     @contextmanager
     def shown(
@@ -103,7 +109,9 @@ class Reader(records.RecordOptions):
     def batches(self, paths: Iterable[str]) -> Iterator[Batch]:
         """Like `read`, in batches: of rows, or of one text file."""
         for path in expanded(paths):
-            if path != STDIN and os.path.isdir(path):
+            if path != STDIN and (
+                os.path.isdir(path) or (self.archives and archive_of(path) == path)
+            ):
                 yield from self._directory(path)
             else:
                 yield from self.file(path)
@@ -124,9 +132,14 @@ class Reader(records.RecordOptions):
         except (InputError, OSError) as error:
             raise InputError(f"{printable_path(path)}: {reason(error)}") from error
 
+    def walked(self, directory: str) -> Iterator[walking.Entry | tuple[str, InputError | OSError]]:
+        """The files in a directory or archive and below; see lshdb.sources.walking.walk."""
+        packed = self.packed if self.archives else None
+        return walking.walk(directory, self.rules, self.skipped_files, packed)
+
     def _directory(self, directory: str) -> Iterator[Batch]:
         key, start = key_of(directory, self.rules.root), len(os.path.join(directory, ""))
-        for found in walking.walk(directory, self.rules, self.skipped_files):
+        for found in self.walked(directory):
             if isinstance(found, tuple):
                 path, error = found
                 yield failed(printable_path(path), reason(error))
@@ -184,6 +197,8 @@ class Reader(records.RecordOptions):
     def _opened(self, path: str) -> AbstractContextManager[BinaryIO]:
         if path != STDIN and guard.is_open(path):
             raise inputs.BinaryInput("the database itself")
+        if member := self.packed.find(path):
+            return self.packed.opened(member)
         return opened(path, self.stdin)
 
     def _input(self, file: BinaryIO, path: str) -> inputs.Input:
@@ -251,22 +266,23 @@ class Reader(records.RecordOptions):
 
     def _texts(self, source: inputs.Input, path: str, key: str) -> Iterator[Batch]:
         """The batch of a text file, or one for each document in a PDF, a mailbox and the like."""
-        state = state_of(os.stat(path))
+        state = state_of(self.packed.status(path))
         assert self.extractor is not None
         peek = getattr(source.file, "peek", lambda _: b"")
-        kind = self.extractor.kind_of(path, peek(extracting.PROBE))
+        kind = self.extractor.kind_of(path, peek(extracting.PROBE)) if state else None
         if kind is None or self.of_sets:
             yield self._text(source, key, state)
             return
         try:
-            for found in self.extractor.documents(path, kind):
-                own = key if found.name is None else f"{key}#{found.name}"
-                states = [(own, replace(state, extracted=found.extracted))] if state else []
-                if found.metadata.get("scanned"):
-                    self.skipped_files.add("scanned", path, "a PDF of pictures: it has no text")
-                metadata = self.kept_fields(found.metadata)
-                size = found.text.__sizeof__() + len(own)
-                yield Batch([own], [found.text], [metadata], states=states, size=size)
+            with self.packed.on_disk(path, source.file) as copy:
+                for found in self.extractor.documents(copy, kind):
+                    own = key if found.name is None else f"{key}#{found.name}"
+                    states = [(own, replace(state, extracted=found.extracted))] if state else []
+                    if found.metadata.get("scanned"):
+                        self.skipped_files.add("scanned", path, "a PDF of pictures: it has no text")
+                    metadata = self.kept_fields(found.metadata)
+                    size = found.text.__sizeof__() + len(own)
+                    yield Batch([own], [found.text], [metadata], states=states, size=size)
         except InputError as error:
             if kind == "zip":
                 raise inputs.BinaryInput(f"a binary file ({binary_kind(ZIP)})") from error

@@ -11,10 +11,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from itertools import accumulate
 
-from lshdb.errors import UsageError
+from lshdb.errors import InputError, UsageError
 from lshdb.options import WalkingOptions
 from lshdb.sources import git
+from lshdb.sources.archives import Archives, Member, archive_of
 from lshdb.sources.paths import is_database
 from lshdb.store.guard import is_open, open_inodes
 
@@ -62,6 +64,8 @@ class SkippedFiles(Counter[str]):
         return {kind: self[kind] for kind in _REASONS}
 
 
+Entry = os.DirEntry[str] | Member
+"""A file, or a member of an archive."""
 _Patterns = list[tuple[re.Pattern[str], bool]]
 """Patterns, the last one first, and whether each excludes or includes what it matches."""
 _Placed = tuple[_Patterns, int]
@@ -69,14 +73,18 @@ _Placed = tuple[_Patterns, int]
 
 
 def walk(
-    directory: str, rules: WalkingOptions, skipped_files: SkippedFiles
-) -> Iterator[os.DirEntry[str] | tuple[str, OSError]]:
+    directory: str,
+    rules: WalkingOptions,
+    skipped_files: SkippedFiles,
+    archives: Archives | None = None,
+) -> Iterator[Entry | tuple[str, InputError | OSError]]:
     """The files in a directory and everything below it, in the order of their names.
 
     Args:
         directory: may be a symbolic link itself.
         rules: which files.
         skipped_files: counts the others.
+        archives: reads archives as directories; None if they are files like others.
 
     Yields:
         The entry of each file; or a directory that cannot be read, with the reason.
@@ -93,17 +101,27 @@ def walk(
     outer = tuple(_outer(top, ignore_files)) if rules.ignore else ()
     tracked = git.tracked(directory) if rules.tracked else None
     # An explicit stack: a tree may be deeper than Python's recursion limit.
-    waiting: list[tuple[str, os.DirEntry[str] | None, tuple[_Placed, ...]]]
+    waiting: list[tuple[str, Entry | None, tuple[_Placed, ...]]]
     waiting = [(directory, None, outer)]
+
+    def is_packed(path: str) -> bool:
+        return archives is not None and archive_of(path) == path
+
     while waiting:
         path, entry, patterns = waiting.pop()
-        if entry is not None and not entry.is_dir():
+        packed = is_packed(path)
+        if entry is not None and not entry.is_dir() and not packed:
             yield entry
             continue
+        entries: list[Entry]
         try:
-            with os.scandir(path) as found:
-                entries = sorted(found, key=lambda one: one.name)
-            if rules.ignore:
+            if packed and archives:
+                entries = [*archives.members(path).values()]
+            else:
+                with os.scandir(path) as found:
+                    entries = [*found]
+            entries.sort(key=lambda one: one.name)
+            if rules.ignore and not packed:
                 names = {one.name for one in entries}
                 lines = [
                     line
@@ -114,7 +132,7 @@ def walk(
                 if own := _compiled(lines):
                     here = os.path.join(top, path[start:], "")
                     patterns = (*patterns, (own, len(here)))
-        except OSError as error:
+        except (InputError, OSError) as error:
             yield path, error
             continue
         taken = []
@@ -122,14 +140,20 @@ def walk(
         for one in entries:
             if not _is_seen(one, rules, skipped_files):
                 continue
-            is_dir = one.is_dir()
+            is_dir = one.is_dir() or is_packed(one.path)
             database = _database_of(one.path)
             inner = _as_bytes(one.path[start:]) + "/" * is_dir
-            if tracked is not None and inner not in tracked:
+            # A member's directories are not walked before it.
+            paths = accumulate(re.findall("[^/]*/|.+", inner)) if packed else (inner,)
+            if (
+                tracked is not None
+                and not packed
+                and _as_bytes(one.path[start:]) + "/" * one.is_dir() not in tracked
+            ):
                 skipped_files.add("ignored", one.path, "not tracked by git")
             elif (
                 _is_ignored(os.path.join(top, one.path[start:]), is_dir, patterns)
-                or _decision(exclude, inner)
+                or any(_decision(exclude, above) for above in paths)
                 or (include and not is_dir and not _decision(include, inner, below=True))
             ):
                 skipped_files.add("ignored", one.path, "excluded by a pattern")
@@ -150,10 +174,11 @@ def walk(
         waiting += reversed(taken)
 
 
-def _is_seen(entry: os.DirEntry[str], rules: WalkingOptions, skipped_files: SkippedFiles) -> bool:
+def _is_seen(entry: Entry, rules: WalkingOptions, skipped_files: SkippedFiles) -> bool:
     """Whether an entry is a file or directory to read, patterns aside; counts others."""
     hidden = rules.hidden or rules.tracked
-    if entry.name.startswith(".") and (not hidden or entry.name == _REPOSITORY):
+    names = [one for one in entry.name.split("/") if one.startswith(".")]  # of a member several
+    if names and (not hidden or _REPOSITORY in names):
         skipped_files.add("hidden", entry.path, "its name begins with a dot")
     elif entry.is_symlink():
         skipped_files.add("links", entry.path, "a symbolic link")

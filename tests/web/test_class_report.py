@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 
 import pytest
 from helpers import Command
@@ -82,6 +83,24 @@ def test_copies_come_first_and_are_marked(submissions: Command) -> None:
     assert "have near duplicates</dt><dd>4<" in text, "without the base the template counts"
 
 
+def test_a_class_of_archives_is_the_class_unpacked(submissions: Command) -> None:
+    def found(database: str, base: str) -> str:
+        submissions.done(*ASKED, "--base", base, says="wrote out.html\n")
+        page = submissions.path("out.html").read_text("utf-8")
+        submissions.done("init", "-d", database, "--for", "programs", "--passages", "12")
+        submissions.done("add", "-d", database, "hw", "--archives")
+        grouped = ("--group-by", "folder", "--threshold", "0.1", "--json")
+        pairs = submissions.done("pairs", "-d", database, *grouped).out
+        return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC|\.zip|\.tar\.gz", "", page + pairs)
+
+    unpacked = found("a.db", "template")
+    assert '"hw/ben"' in unpacked
+    for folder, kind in {"hw/anna_lee": "zip", "hw/ben": "gztar", "template": "zip"}.items():
+        shutil.make_archive(str(submissions.path(folder)), kind, submissions.path(folder))
+        shutil.rmtree(submissions.path(folder))
+    assert found("b.db", "template.zip") == unpacked
+
+
 def test_anonymous_names_are_nowhere(submissions: Command) -> None:
     asked = (*ASKED, "--anonymous", "--where", "key NOT LIKE '%zzz%'", "--threshold", "0.3")
     done = submissions.done(*asked, "--base", "template/Main.java", says="wrote out.html\n")
@@ -121,6 +140,11 @@ def test_what_cannot_be_compared(submissions: Command) -> None:
         assert says in found
         assert not submissions.path("out.html").exists()
     submissions.fails("report", "hw/Caro.java", "-o", "out.html", status=2)
+    submissions.write("hw/eve.zip", b"PK\3\4 cut")
+    done = submissions(*ASKED)
+    assert done.status == 1
+    assert done.err.startswith("lshdb: hw/eve.zip: damaged, or of an unknown kind (")
+    assert "<dt>submissions</dt><dd>4<" in submissions.path("out.html").read_text("utf-8")
     submissions.done("init")
     assert "are for DIR" in submissions.fails(
         "report", "--for", "programs", "-o", "o.html", status=2

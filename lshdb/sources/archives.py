@@ -1,0 +1,231 @@
+"""Archives, ZIP and tar, as directories of files: their members are read where they are.
+
+Nothing is written under a name that an archive gives. A packed tar is unpacked into memory, or a
+file without a name, so that its members can be read in any order; PDF and the like are copied to a
+temporary file for the programs that read them. Archives in archives are binary files.
+
+Bytes are counted as they are read, whatever an archive says of its sizes.
+"""
+
+import io
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from shutil import copyfileobj
+from tempfile import SpooledTemporaryFile, TemporaryDirectory
+from typing import Any, BinaryIO, cast
+from weakref import finalize
+
+from lshdb.errors import InputError, LshdbError
+from lshdb.limits import Limits
+from lshdb.sources.compression import compression_of, unpacked, without_compression
+
+_Listed = Iterator[tuple[str, int, bool, Callable[[], Any]]]
+"""Of members: name, size, whether it is a regular file, and what opens it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A file in an archive, with what walking asks of an os.DirEntry.
+
+    Attributes:
+        name: its path in the archive.
+        path: the same from the path of the archive.
+        status: its size, and the time of the archive.
+        open: opens it, or raises InputError.
+    """
+
+    name: str
+    path: str
+    status: os.stat_result
+    open: Callable[[], Any]
+
+    def is_dir(self) -> bool:
+        """Whether it is a directory: these are only in the names of files."""
+        return False
+
+    is_symlink = is_dir
+
+    def is_file(self) -> bool:
+        """Whether it is a regular file."""
+        return stat.S_ISREG(self.status.st_mode)
+
+    def inode(self) -> int:
+        """A number that no file has."""
+        return 0
+
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:  # noqa: ARG002
+        """As of a file."""
+        return self.status
+
+
+def is_archive(path: str) -> bool:
+    """Whether a file is an archive, by its suffix."""
+    lower = path.lower()
+    return lower.endswith((".zip", ".tgz")) or without_compression(lower).endswith(".tar")
+
+
+def archive_of(path: str) -> str | None:
+    """The archive that a path is, or leads into; None for other paths."""
+    while path and not os.path.lexists(path):
+        path = os.path.dirname(path)
+    return path if is_archive(path) and os.path.isfile(path) else None
+
+
+class Archives:
+    """Reads archives, of which one is open at a time.
+
+    Args:
+        limits: `largest_archive` is for what is unpacked of one, `largest_row` for its list of
+            members.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._stack = ExitStack()
+        self._read: tuple[str, int] | None = None
+        self._members: dict[str, Member] = {}
+        self._left = 0
+        finalize(self, self._stack.close)
+
+    def members(self, archive: str) -> dict[str, Member]:
+        """The files in an archive, by their paths; of equal names the last, as if unpacked.
+
+        Raises:
+            InputError, OSError: it cannot be read.
+        """
+        time = os.stat(archive).st_mtime_ns
+        if self._read != (archive, time):
+            self._read = None
+            self._stack.close()
+            with _reported():
+                self._members = {one.path: one for one in self._listed(archive, time)}
+            self._read, self._left = (archive, time), self._limits.largest_archive
+        return self._members
+
+    def find(self, path: str) -> Member | None:
+        """The member with this path; None if it leads to none."""
+        archive = archive_of(path)
+        return None if archive in (None, path) else self.members(str(archive)).get(path)
+
+    def status(self, path: str) -> os.stat_result:
+        """As os.stat, also of a member."""
+        member = self.find(path)
+        return os.stat(path) if member is None else member.status
+
+    @contextmanager
+    def opened(self, member: Member) -> Iterator[BinaryIO]:
+        """A member that is read; InputError if it is damaged, or too much of an archive is read."""
+        with _reported():
+            file = member.open()
+        bounded = _Bounded(file, self._left)
+        try:
+            with file, io.BufferedReader(bounded) as stream:
+                yield cast(BinaryIO, stream)
+        finally:
+            self._left = bounded.left
+
+    @contextmanager
+    def on_disk(self, path: str, file: BinaryIO) -> Iterator[str]:
+        """The path of a file, or of a temporary copy of a member that is read."""
+        if self.find(path) is None:
+            yield path
+            return
+        with TemporaryDirectory() as directory:
+            copy = os.path.join(directory, f"member{os.path.splitext(path)[1]}")
+            with open(copy, "wb") as target:
+                copyfileobj(file, target)
+            yield copy
+
+    def _listed(self, archive: str, time: int) -> Iterator[Member]:
+        lower = archive.lower()
+        file: Any = self._stack.enter_context(open(archive, "rb"))  # noqa: SIM115
+        if suffix := ".gz" if lower.endswith(".tgz") else compression_of(archive):
+            spool = SpooledTemporaryFile(self._limits.largest_row)  # noqa: SIM115
+            self._stack.callback(spool.close)
+            with unpacked(file, suffix) as stream:
+                copyfileobj(_Bounded(stream, self._limits.largest_archive), spool)
+            spool.seek(0)
+            file = spool
+        bounded = _Bounded(file, self._limits.largest_row)
+        for own, size, is_file, opener in (_zip if lower.endswith(".zip") else _tar)(bounded):
+            parts = own.replace("\\", "/").split("/")
+            name = path = "/".join(one for one in parts if one not in ("", ".", ".."))
+            if own.startswith("/") or ".." in parts or "\0" in own:
+                path, opener = own, partial(_refuse, "its name leads out of the archive")
+            mode = stat.S_IFREG if is_file else stat.S_IFIFO
+            # SQLite has no larger sizes.
+            about = (mode, 0, 0, 0, 0, 0, min(size, sys.maxsize), 0, 0, 0)
+            status = os.stat_result(about, {"st_mtime_ns": time})
+            yield Member(name, f"{archive}/{path}", status, opener)
+        bounded.left = sys.maxsize  # what is read of members is counted by itself
+
+
+class _Bounded(io.RawIOBase):
+    """A stream of which a limited number of bytes is read.
+
+    Attributes:
+        left: how many more.
+    """
+
+    def __init__(self, file: Any, left: int) -> None:
+        self._file, self.left = file, left
+
+    def readable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, origin: int = 0) -> int:
+        return int(self._file.seek(offset, origin))
+
+    def readinto(self, buffer: Any) -> int:
+        with _reported():
+            count: int = self._file.readinto(memoryview(buffer)[: self.left + 1])
+        self.left -= count
+        if self.left < 0:
+            raise InputError("its archive has too much in it: unpack it, and leave parts out")
+        return count
+
+
+def _zip(file: Any) -> _Listed:
+    from zipfile import ZipFile  # most commands read no archive
+
+    archive = ZipFile(file)
+    for one in archive.infolist():
+        if not one.filename.endswith(("/", "\\")):
+            opener: Callable[[], Any] = partial(archive.open, one)
+            if one.flag_bits & 1:
+                opener = partial(_refuse, "encrypted: it asks for a password")
+            is_file = stat.S_IFMT(one.external_attr >> 16) in (0, stat.S_IFREG)
+            yield one.filename, one.file_size, is_file, opener
+
+
+def _tar(file: Any) -> _Listed:
+    from tarfile import BLOCKSIZE, TarFile
+
+    archive = TarFile(fileobj=file)
+    for one in archive:
+        if not one.isdir():
+            opener = partial(archive.extractfile, one)
+            yield one.name, one.size, one.isreg() and not one.issparse(), opener
+    file.seek(archive.offset)
+    if file.read(BLOCKSIZE).strip(b"\0"):  # tarfile passes over the rest
+        raise InputError("damaged, or not all of it")
+
+
+def _refuse(reason: str) -> None:
+    raise InputError(reason)
+
+
+@contextmanager
+def _reported() -> Iterator[None]:
+    """InputError for whatever the libraries raise about files of strangers."""
+    try:
+        yield
+    except (LshdbError, OSError):
+        raise
+    except Exception as error:
+        raise InputError(f"damaged, or of an unknown kind ({error!s:.200})") from error
