@@ -61,7 +61,7 @@ _LINE_BITS = 40
 """Of a place for the number of a line; the others are for that of the file."""
 _OWN_KEY = -1
 """The place of a text file."""
-_UNKNOWN = KnownDocument(-1, b"", None)
+_UNKNOWN = KnownDocument(-1, "", b"", None)
 _ANY_SHARE = 1e-12
 """Less than the share of its words that a document of any length shares."""
 _USUAL_RUN = 8

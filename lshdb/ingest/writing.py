@@ -11,7 +11,7 @@ from lshdb.ingest.parts import SignedPart
 from lshdb.model import AddReport, Outcome
 from lshdb.search.query import QueryBatch
 from lshdb.shingling import arrays, content, rare_words, winnowing
-from lshdb.sketching import banding, signing
+from lshdb.sketching import signing
 from lshdb.sketching.settings import Settings
 from lshdb.sources.batch import Batch
 from lshdb.store.index import FINGERPRINTS, IndexRows
@@ -211,8 +211,7 @@ def unindex(store: Store, doc_ids: Sequence[int]) -> None:
     ids = np.array(doc_ids, dtype=np.int64)
     with_signature, signatures = store.signatures(ids)
     settings = store.settings
-    keys = banding.bucket_keys(signatures, settings.construction, settings.seed)
-    store.index.unindex(with_signature, keys)
+    store.index.unindex(with_signature, signatures, settings)
     if settings.reworded:
         contents = list(store.contents(with_signature))
         store.index.delete_terms(with_signature, rare_words.indexed(contents))

@@ -13,7 +13,8 @@ from lshdb.groups import takes_only
 from lshdb.maintenance import examining, findings, repairing
 from lshdb.options import CheckOptions
 from lshdb.progress import Progress, shown
-from lshdb.store import auditing, index, late
+from lshdb.store import index, late
+from lshdb.store.connection import audited
 from lshdb.store.guard import Connection
 from lshdb.store.store import Store
 
@@ -45,7 +46,7 @@ def check(options: CheckOptions) -> findings.CheckReport:
     True
     """
     try:
-        opened = auditing.audited(Path(options.path), options.timeout, write=options.repair)
+        opened = audited(Path(options.path), options.timeout, write=options.repair)
         with shown(options.progress, "checking") as progress, opened as file:
             report = _report(file, options, progress)
     except DamagedFile as error:

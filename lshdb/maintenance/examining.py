@@ -1,45 +1,35 @@
 """Looking for problems in a file.
 
+Nothing is assumed: a text may not be UTF-8, and has then lone surrogates; tables may be missing.
 The file is read once, in order and in constant memory: documents with their signatures, then the
 tables that follow from these, each compared by checksums.
 """
 
-import secrets
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from lshdb.errors import ContentError, DamagedFile, QueryError
+from lshdb.json_text import dumps
 from lshdb.maintenance.findings import PROBLEMS, Problem
 from lshdb.progress import Progress
-from lshdb.shingling import arrays, rare_words, shingling
+from lshdb.shingling import arrays, rare_words, shingling, winnowing
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST, cleaned, digest, encoded, from_stored
-from lshdb.shingling.winnowing import NO_FINGERPRINTS, fingerprints
-from lshdb.sketching import banding, signing
+from lshdb.shingling.hashing import secret_seed, span_hash
+from lshdb.sketching import signing
 from lshdb.sketching.settings import Settings
 from lshdb.sources.metadata import from_json
-from lshdb.store import auditing, schema
+from lshdb.store import index, schema
 from lshdb.store import statements as sql
-from lshdb.store.auditing import StoredDocument
 from lshdb.store.guard import Connection
-from lshdb.store.index import (
-    BANDS,
-    FINGERPRINTS,
-    RARE_WORDS,
-    SLOTS,
-    Index,
-    IndexRows,
-    IndexTable,
-    band_rows,
-)
+from lshdb.store.index import BANDS, FINGERPRINTS, RARE_WORDS, IndexRows, IndexTable
 from lshdb.store.lookups import DecisionRow
-from lshdb.store.rows import record
+from lshdb.store.rows import record, settings_of
 from lshdb.store.sqlite_errors import translated_errors
 
 _EXAMPLES = 5
@@ -50,6 +40,30 @@ _WRONG = {
 }
 _DERIVED = {"content", "shingles", "signature", "signature-missing"}
 """Problems of values that can be derived from a content with the right digest."""
+_BYTES_AT_ONCE = 8_000_000
+"""Bytes of signatures and contents read at once."""
+_ROW = 2_000
+"""Bytes of a row's other values as Python's objects; about."""
+
+
+class StoredDocument(NamedTuple):
+    """A document as stored.
+
+    `filled`: whether content is stored; `content` is None if it was not requested.
+    """
+
+    doc_id: int
+    key: str
+    shingles: int
+    digest: bytes
+    signature: bytes | None
+    filled: int
+    content: str | None
+    metadata: str | None
+
+    def size(self) -> int:
+        """Bytes in memory, about."""
+        return _ROW + len(self.signature or b"") + len(self.content or "")
 
 
 @dataclass(eq=False)
@@ -57,50 +71,35 @@ class Comparison:
     """Compares the rows of a table with those that it should have, without holding either.
 
     The rows of the documents of each slot are a set. Different sets have equal sums of hashes with
-    probability 2^-64, and the hashes are random in each check, so that nobody can make a file that
-    deceives it.
+    probability 2^-64, and the hashes are secret, so that nobody can make a file that deceives it.
 
     Attributes:
         expected: the number of rows that the table should have.
         found: the number that it has.
+        sums: for each slot, 0 if the rows are as expected.
     """
 
     table: IndexTable
 
     def __post_init__(self) -> None:
         self.expected = self.found = 0
-        self._document = self.table.document
-        self._factors = [np.uint64(secrets.randbits(64) | 1) for _ in range(4)]
-        self._sums = np.zeros(SLOTS, dtype=np.uint64)
+        self.sums = np.zeros(index.SLOTS, dtype=np.int64)
+        self._hash = span_hash(secret_seed(), "rows").integers
 
     def expect(self, rows: IndexRows) -> None:
         """Add rows that the table should have."""
-        np.add.at(self._sums, rows[self._document] & (SLOTS - 1), self._hashes(rows))
-        self.expected += rows.shape[1]
+        self.expected += self._add(rows, 1)
 
     def find(self, rows: IndexRows) -> None:
         """Add rows that it has."""
-        np.subtract.at(self._sums, rows[self._document] & (SLOTS - 1), self._hashes(rows))
-        self.found += rows.shape[1]
+        self.found += self._add(rows, -1)
 
-    def differing(self) -> list[int]:
-        """The slots whose rows are not as expected."""
-        slots: list[int] = np.flatnonzero(self._sums).tolist()
-        return slots
-
-    def spoil(self) -> None:
-        """Let all differ: the table cannot be read."""
-        self._sums[:] = 1
-
-    def _hashes(self, rows: IndexRows) -> npt.NDArray[np.uint64]:
-        """A hash of each row, uint64[n]."""
-        mixed = np.full(rows.shape[1], self._factors[0])
-        for column, factor in zip(rows, self._factors[1:], strict=True):
-            mixed = (mixed ^ column.view(np.uint64)) * factor
-            mixed ^= mixed >> np.uint64(32)
-            mixed *= self._factors[0]
-            mixed ^= mixed >> np.uint64(29)
-        return mixed
+    def _add(self, rows: IndexRows, sign: int) -> int:
+        hashes = np.zeros(rows.shape[1], dtype=np.int64)
+        for column in rows:
+            hashes = self._hash(hashes ^ column).view(np.int64)
+        np.add.at(self.sums, rows[self.table.document] & (index.SLOTS - 1), sign * hashes)
+        return len(hashes)
 
 
 @dataclass(eq=False)
@@ -108,7 +107,7 @@ class Examination:
     """One examination of a whole file.
 
     Attributes:
-        connection: to the file, of `auditing`.
+        connection: to the file, of `connection.audited`.
         deep: whether contents are shingled and signed again.
         progress: called with the documents that were read.
         repairable: whether the file can be written safely: SQLite finds no damage, and its schema
@@ -132,7 +131,6 @@ class Examination:
         self.orphans: list[int] = []
         self.derivable: set[int] = set()
         self.tables = {table: Comparison(table) for table in _WRONG}
-        self._seed = secrets.randbits(62)
         self.differing: dict[IndexTable, list[int]] = {}
         self._rows = self.connection.rows
         self._found: Counter[str] = Counter()
@@ -145,8 +143,7 @@ class Examination:
             return
         whole = self._apply("documents", self._documents(self.settings))
         self._apply("signatures", self._signatures())
-        if self._apply("the index", self._index()) and whole:
-            self._compare()
+        self._apply("the index", self._index(self.settings, whole))
         self._apply("decisions", self._decisions())
 
     def problems(self) -> tuple[Problem, ...]:
@@ -197,59 +194,54 @@ class Examination:
                 yield "foreign-key", f"table {table}, row {row or 0}"
 
     def _read_settings(self) -> Iterator[tuple[str, str]]:
+        rows, path = self._rows(sql.SELECT_SETTINGS), self.connection.path
+        if len(rows) != 1:
+            yield "settings", f"{path} has {len(rows)} rows of settings instead of one"
+            return
         try:
-            self.settings = auditing.settings(self.connection)
+            self.settings = settings_of(rows[0], path, self._rows(sql.BASE_TEXTS))
         except DamagedFile as error:
             yield "settings", str(error)
 
     def _documents(self, settings: Settings) -> Iterator[tuple[str, str]]:
-        derived = settings.passages or settings.reworded
-        contents = self.deep or settings.shingling.of_sets or derived
+        contents = settings.passages or settings.reworded or settings.shingling.of_sets
         ((total,),) = self._rows(sql.COUNT_DOCUMENTS)
-        for batch in auditing.documents(
-            self.connection, contents=bool(settings.content and contents)
-        ):
-            checked = CheckedBatch(batch, settings, self.deep)
-            for one, faults in zip(batch, checked.faults, strict=True):
-                for kind in faults:
-                    yield kind, _printable(one.key)
-            self.derivable.update(batch[at].doc_id % SLOTS for at in checked.derivable())
-            bands = auditing.written(self.connection, bands_of(batch, settings))
-            self.tables[BANDS].expect(bands)
-            self.tables[FINGERPRINTS].expect(checked.fingerprints)
-            if settings.reworded:
-                self.tables[RARE_WORDS].expect(checked.terms(self._seed))
-            self.documents += len(batch)
+        for batch in batches(self.connection, settings, contents=bool(self.deep or contents)):
+            faults = batch.faults(deep=self.deep)
+            for one, kinds in zip(batch.documents, faults, strict=True):
+                for kind in kinds:
+                    yield kind, one.key.encode(errors="surrogateescape").decode(errors="replace")
+                if _is_derivable(kinds):
+                    self.derivable.add(one.doc_id % index.SLOTS)
+            for table, compared in self.tables.items():
+                compared.expect(batch.rows(table))
+            self.documents += len(faults)
             self.progress(self.documents, total, "documents")
 
     def _signatures(self) -> Iterator[tuple[str, str]]:
         self.orphans = [doc_id for (doc_id,) in self._rows(sql.ORPHAN_SIGNATURES)]
         yield from (("signature-orphan", f"doc_id {one}") for one in self.orphans)
 
-    def _index(self) -> Iterator[tuple[str, str]]:
-        index = Index(self.connection)
-        read = {table: index.rows(table) for table in (BANDS, FINGERPRINTS)}
-        if self.settings is not None and self.settings.reworded:
-            read[RARE_WORDS] = index.terms(self._seed)
-        for table, parts in read.items():
-            compared = self.tables[table]
+    def _index(self, settings: Settings, whole: bool) -> Iterator[tuple[str, str]]:
+        """`whole`: whether all documents were read, so that the tables can be compared."""
+        reader = index.Index(self.connection)
+        for table, compared in self.tables.items():
+            if table is RARE_WORDS and not settings.reworded:
+                continue
             try:
-                for rows in parts:
+                for rows in reader.terms() if table is RARE_WORDS else reader.rows(table):
                     compared.find(rows)
                     self.progress(compared.found, compared.expected, f"rows of {table.name}")
             except DamagedFile:
                 if table is not RARE_WORDS:  # whose damage SQLite repairs by making it again
                     raise
-                compared.spoil()
-        yield from ()
-
-    def _compare(self) -> None:
-        for table, compared in self.tables.items():
-            if slots := compared.differing():
+                compared.sums[:] = 1
+        for table, compared in self.tables.items() if whole else ():
+            if slots := np.flatnonzero(compared.sums).tolist():
                 self.differing[table] = slots
                 same = compared.found == compared.expected
                 instead = "some of them wrong" if same else f"not {compared.expected}"
-                self._add(_WRONG[table], f"the table has {compared.found} rows, {instead}")
+                yield _WRONG[table], f"the table has {compared.found} rows, {instead}"
 
     def _decisions(self) -> Iterator[tuple[str, str]]:
         rows = (record(DecisionRow, row) for row in self._rows(sql.DECISIONS))
@@ -260,56 +252,82 @@ class Examination:
 
 @dataclass(eq=False)
 class CheckedBatch:
-    """Some documents, and what is wrong with them.
+    """Some documents, and what follows from them.
 
     Attributes:
-        batch: the documents.
+        connection: to the file.
         settings: those of the file.
-        deep: whether contents are shingled and signed again.
-        faults: the kinds of problems of each document.
+        documents: as stored.
         contents: by place, those that were read and are readable.
-        fingerprints: the rows that follow from these.
     """
 
-    batch: Sequence[StoredDocument]
+    connection: Connection
     settings: Settings
-    deep: bool
+    documents: Sequence[StoredDocument]
 
     def __post_init__(self) -> None:
-        settings = self.settings
         self.contents: dict[int, shingling.Content] = {}
-        self.faults = [self._faults(at, one) for at, one in enumerate(self.batch)]
-        contents, found = list(self.contents.values()), NO_FINGERPRINTS
-        own = (self.batch[at] for at in self.contents)
-        counts: Sequence[int] = [one.shingles or int(one.signature is not None) for one in own]
-        if self.deep and contents:
-            signed = signing.sign(contents, settings)
-            self._compare(signed)
-            found, counts = signed.fingerprints, signed.shingles.tolist()
-        elif settings.passages:
-            found = fingerprints(contents, settings.shingling, settings.passages, settings.seed)
-        rows = found.rows(np.array([self.batch[at].doc_id for at in self.contents], dtype=np.int64))
-        self.fingerprints = rows[:, (np.array(counts, dtype=np.int64) != 0)[found.documents]]
+        for at, one in enumerate(self.documents):
+            content = None if one.content is None else _readable(one.content, self.settings)
+            if content is not None:
+                self.contents[at] = content
+
+    def faults(self, *, deep: bool) -> list[set[str]]:
+        """The kinds of problems of each document; `deep`: its content is signed again."""
+        faults = [self._faults(at, one) for at, one in enumerate(self.documents)]
+        if deep and self.contents:
+            alone = replace(self.settings, passages=0, reworded=False)
+            signed = signing.sign([*self.contents.values()], alone)
+            lanes = signed.signatures.astype("<u4")
+            for at, count, own in zip(self.contents, signed.shingles.tolist(), lanes, strict=True):
+                one = self.documents[at]
+                if count != one.shingles:
+                    faults[at].add("shingles")
+                if one.signature != (own.tobytes() if count else None):
+                    missing = one.signature is None
+                    faults[at].add("signature-missing" if missing else "signature")
+        return faults
 
     def derivable(self) -> list[int]:
         """The places of documents with values to be derived from their contents."""
-        return [
-            at
-            for at, kinds in enumerate(self.faults)
-            if kinds & _DERIVED and not kinds & {"digest", "content-missing"}
-        ]
+        faults = self.faults(deep=True)
+        return [at for at in self.contents if _is_derivable(faults[at])]
 
-    def terms(self, seed: int) -> IndexRows:
-        """The rows of rare words of the texts that are readable, as of Index.terms."""
-        texts = {
-            self.batch[at].doc_id: text
-            for at, text in self.contents.items()
-            if isinstance(text, str) and self.batch[at].shingles > 0
+    def signatures(self) -> index.Signatures:
+        """Those that have the right size."""
+        size = 4 * self.settings.permutations
+        some = {
+            one.doc_id: blob for one in self.documents if len(blob := one.signature or b"") == size
         }
-        own = [sorted(set(some.split())) for some in rare_words.indexed([*texts.values()])]
-        doc_ids = np.repeat(np.array([*texts], dtype=np.int64), [*map(len, own)])
-        hashes = rare_words.term_hashes([*chain.from_iterable(own)], seed).view(np.int64)
-        return np.stack([hashes, doc_ids, np.zeros_like(doc_ids)])
+        packed = np.frombuffer(b"".join(some.values()), dtype="<u4")
+        matrix = packed.reshape(len(some), self.settings.permutations)
+        return np.array([*some], dtype=np.int64), matrix.astype(np.uint32, copy=False)
+
+    def texts(self) -> tuple[arrays.IntArray, list[str]]:
+        """The ids of documents that have a shingle, as far as is known, and their texts."""
+        filled = {
+            self.documents[at].doc_id: content
+            for at, content in self.contents.items()
+            if self.documents[at].shingles > 0 or self.documents[at].signature is not None
+        }
+        return np.array([*filled], dtype=np.int64), cast(list[str], [*filled.values()])
+
+    def rows(self, table: IndexTable) -> IndexRows:
+        """The rows of a table that follow from these documents, and should be there by now."""
+        settings = self.settings
+        if table is BANDS:
+            return _written(self.connection, *index.band_codes(*self.signatures(), settings))
+        doc_ids, texts = self.texts()
+        if table is FINGERPRINTS:
+            found = winnowing.NO_FINGERPRINTS
+            if run := settings.passages:
+                found = winnowing.fingerprints(texts, settings.shingling, run, settings.seed)
+            return found.rows(doc_ids)
+        wanted = texts if settings.reworded else []
+        own = [sorted(set(some.split())) for some in rare_words.indexed(wanted)]
+        return index.term_rows(
+            [*chain.from_iterable(own)], doc_ids[: len(own)].repeat([*map(len, own)])
+        )
 
     def _faults(self, at: int, one: StoredDocument) -> set[str]:
         settings, signature = self.settings, one.signature
@@ -327,40 +345,43 @@ class CheckedBatch:
             "signature-missing": signature is None and one.shingles > 0,
         }
         if one.content is not None:
-            content = _readable(one.content, settings)
-            own = None if content is None else encoded(content)
+            own = encoded(self.contents[at]) if at in self.contents else None
             wrong["content"] |= own != one.content
-            if content is not None and own is not None:
-                self.contents[at] = content
-                wrong["digest"] |= digest(own.encode()) != one.digest
+            wrong["digest"] |= own is not None and digest(own.encode()) != one.digest
         return {kind for kind, is_wrong in wrong.items() if is_wrong}
 
-    def _compare(self, signed: signing.Signed) -> None:
-        lanes = signed.signatures.astype("<u4")
-        for at, count, own in zip(self.contents, signed.shingles.tolist(), lanes, strict=True):
-            one = self.batch[at]
-            if count != one.shingles:
-                self.faults[at].add("shingles")
-            if one.signature != (own.tobytes() if count else None):
-                missing = one.signature is None
-                self.faults[at].add("signature-missing" if missing else "signature")
+
+def batches(
+    connection: Connection,
+    settings: Settings,
+    *,
+    contents: bool,
+    slots: Collection[int] | None = None,
+) -> Iterator[CheckedBatch]:
+    """All documents by their ids, or those in some slots (see Index), some thousands at a time.
+
+    Those that were read may be changed meanwhile.
+    """
+    some = None if slots is None else dumps(list(slots))
+    rows = connection.each(sql.ALL_AS_STORED, contents and settings.content, some)
+    documents = (record(StoredDocument, row) for row in rows)
+    for batch in arrays.bounded(documents, StoredDocument.size, _BYTES_AT_ONCE):
+        yield CheckedBatch(connection, settings, batch)
 
 
-def whole_signatures(
-    batch: Sequence[StoredDocument], settings: Settings
-) -> tuple[arrays.IntArray, npt.NDArray[np.uint32]]:
-    """The documents int64[m] with signatures of the right size, and these, uint32[m, k]."""
-    size = 4 * settings.permutations
-    some = {one.doc_id: blob for one in batch if len(blob := one.signature or b"") == size}
-    packed = np.frombuffer(b"".join(some.values()), dtype="<u4")
-    matrix = packed.reshape(len(some), settings.permutations)
-    return np.array([*some], dtype=np.int64), matrix.astype(np.uint32, copy=False)
+def _written(connection: Connection, codes: arrays.IntArray, doc_ids: arrays.IntArray) -> IndexRows:
+    """Those of band rows that should be in the table already."""
+    ((*_, indexed_to, bucket),) = connection.rows(sql.SELECT_SETTINGS)
+    if indexed_to is not None:
+        late = (doc_ids > indexed_to) & ~np.isin(doc_ids, connection.integers(sql.INDEXED))
+        there = ~late | (codes <= (index.BEFORE_ALL if bucket is None else bucket))
+        codes, doc_ids = codes[there], doc_ids[there]
+    return index.rows_of(codes, doc_ids)
 
 
-def bands_of(batch: Sequence[StoredDocument], settings: Settings) -> IndexRows:
-    """The rows of bands that follow from the signatures of documents."""
-    doc_ids, signatures = whole_signatures(batch, settings)
-    return band_rows(doc_ids, banding.bucket_keys(signatures, settings.construction, settings.seed))
+def _is_derivable(kinds: set[str]) -> bool:
+    """Whether values of a document with these problems can be derived from its content."""
+    return bool(kinds & _DERIVED) and not kinds & {"digest", "content-missing"}
 
 
 def _readable(stored: str, settings: Settings) -> shingling.Content | None:
@@ -400,7 +421,3 @@ def _is_valid(read: Callable[[str], object], stored: Any) -> bool:
     except (DamagedFile, UnicodeEncodeError):
         return False
     return True
-
-
-def _printable(key: str) -> str:
-    return key.encode(errors="surrogateescape").decode(errors="replace")

@@ -11,9 +11,6 @@ go to the write-ahead log, and the table itself stays as it is.
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-import numpy as np
-import numpy.typing as npt
-
 from lshdb.model import Reindexed
 from lshdb.options import ReindexOptions
 from lshdb.progress import Progress, shown
@@ -27,6 +24,7 @@ from lshdb.store.index import (
     RARE_WORDS,
     Index,
     IndexRows,
+    Signatures,
     rows_of,
     sorted_bands,
 )
@@ -47,8 +45,6 @@ def reindex(store: Store, request: ReindexOptions) -> Reindexed:
     with shown(request.progress, "reindexing") as progress, store.rebuilding():
         before = store.settings
         after = reindexed(request, before)
-        everything, empty = store.count()
-        documents = everything - empty
         is_late = store.indexed_to is not None
         if after != before:
             store.set_index(after)
@@ -57,69 +53,59 @@ def reindex(store: Store, request: ReindexOptions) -> Reindexed:
         # A document without shingles has no rows: other base texts change which do.
         signs = after.shingling != before.shingling
         if signs:
-            documents = _sign_again(store, after, progress)
+            _sign_again(store, after, progress)
+        everything, empty = store.count()
+        documents = everything - empty
         if signs or is_late or (shape.bands, shape.rows) != (old.bands, old.rows):
             store.set_indexed(None, None)
             at_once = max(1, min(store.limits.documents_read, _LANES // after.permutations))
             signatures = store.all_signatures(at_once)
             rows = rebuild_bands(store.index, after, signatures, documents, progress)
         if after.reworded and (signs or not before.reworded):
-            store.index.clear(RARE_WORDS)
-            filled = _contents(store, store.all_signatures())
-            rows += rebuild_terms(store.index, filled, progress)
+            rows += rebuild_terms(store.index, _texts(store), progress)
         if signs or after.passages != before.passages:
+            of = after.shingling, after.passages, after.seed
             found = (
-                winnowing.fingerprints(texts, after.shingling, after.passages, after.seed).rows(
-                    doc_ids
-                )
-                for doc_ids, texts in _contents(store, store.all_signatures())
+                winnowing.fingerprints(texts, *of).rows(doc_ids) for doc_ids, texts in _texts(store)
             )
-            rows += rebuild_fingerprints(store.index, after, found, progress)
+            rows += rebuild_fingerprints(store.index, found if after.passages else (), progress)
     if rows:
         store.shrink_log()
     return Reindexed(before, after, documents, rows, store.free_bytes())
 
 
-def _sign_again(store: Store, settings: Settings, progress: Progress) -> int:
-    """Replace all signatures by those of other base texts; how many documents have one."""
-    done = filled = 0
+def _sign_again(store: Store, settings: Settings, progress: Progress) -> None:
+    """Replace all signatures by those of other base texts."""
+    done = 0
     alone = replace(settings, passages=0, reworded=False)
-    for doc_ids, texts in _contents(store, store.all_keys()):
-        signed = sign(texts, alone)
-        some = signed.shingles > 0
-        store.index.delete_signatures(doc_ids.tolist())
-        store.index.insert_signatures(doc_ids[some], signed.signatures[some])
-        store.set_shingles(doc_ids, signed.shingles)
-        filled += int(some.sum())
+    for doc_ids, texts in _texts(store, min_shingles=0):
+        store.index.sign_again(doc_ids, sign(texts, alone))
         done += len(texts)
         progress(done, None, "documents")
-    return filled
 
 
-def _contents(
-    store: Store, documents: Iterable[tuple[arrays.IntArray, object]]
-) -> Iterator[tuple[arrays.IntArray, list[str]]]:
-    """The ids and contents of documents that a reader lists, some at a time."""
-    for doc_ids, _ in documents:
-        first = 0
-        for texts in batches_of_text(store, doc_ids):
-            yield doc_ids[first : first + len(texts)], texts
-            first += len(texts)
+def _texts(store: Store, *, min_shingles: int = 1) -> Iterator[tuple[arrays.IntArray, list[str]]]:
+    """The ids and contents of all documents with at least this many shingles, in parts."""
+    doc_ids, first = store.doc_ids(min_shingles), 0
+    for texts in batches_of_text(store, doc_ids):
+        yield doc_ids[first : first + len(texts)], texts
+        first += len(texts)
 
 
 def rebuild_terms(
     index: Index, documents: Iterable[tuple[arrays.IntArray, list[str]]], progress: Progress
 ) -> int:
-    """Fill the empty table of rare words, within the caller's transaction.
+    """Replace all rows of rare words, within the caller's transaction.
 
     Args:
         index: of the file.
-        documents: the ids int64[n] and contents of some documents at a time, of all that have one.
+        documents: the ids int64[n] and contents of some documents at a time, of all with shingles.
         progress: called with the number that were read.
 
     Returns:
         The number of documents.
     """
+    index.clear(RARE_WORDS)
     total = 0
     for doc_ids, texts in documents:
         index.insert_terms(doc_ids, rare_words.indexed(texts))
@@ -128,14 +114,11 @@ def rebuild_terms(
     return total
 
 
-def rebuild_fingerprints(
-    index: Index, settings: Settings, found: Iterable[IndexRows], progress: Progress
-) -> int:
+def rebuild_fingerprints(index: Index, found: Iterable[IndexRows], progress: Progress) -> int:
     """Replace all fingerprints, within the caller's transaction.
 
     Args:
         index: of the file.
-        settings: of the new index.
         found: the rows of all documents, some documents at a time.
         progress: called with the number that were written.
 
@@ -143,8 +126,6 @@ def rebuild_fingerprints(
         The number of rows.
     """
     index.clear(FINGERPRINTS)
-    if not settings.passages:
-        return 0
     total = 0
     for some in arrays.bounded(found, lambda rows: rows.shape[1], _FINGERPRINTS):
         rows = winnowing.joined(some)
@@ -157,7 +138,7 @@ def rebuild_fingerprints(
 def rebuild_bands(
     index: Index,
     settings: Settings,
-    signatures: Iterable[tuple[arrays.IntArray, npt.NDArray[np.uint32]]],
+    signatures: Iterable[Signatures],
     expected: int,
     progress: Progress,
 ) -> int:
@@ -178,7 +159,7 @@ def rebuild_bands(
     total = expected * (1 + bands)
     documents = rows = 0
 
-    def read() -> Iterator[tuple[arrays.IntArray, npt.NDArray[np.uint32]]]:
+    def read() -> Iterator[Signatures]:
         nonlocal documents
         for doc_ids, some in signatures:
             yield doc_ids, some

@@ -5,20 +5,18 @@ documents have wrong rows, only these rows are written; otherwise the table is r
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 
 from lshdb.maintenance import examining, reindex
 from lshdb.progress import Progress
-from lshdb.shingling.arrays import IntArray
 from lshdb.shingling.content import encoded
-from lshdb.sketching.settings import Settings
 from lshdb.sketching.signing import sign
-from lshdb.store import auditing, schema
+from lshdb.store import schema
 from lshdb.store import statements as sql
 from lshdb.store.guard import Connection
-from lshdb.store.index import BANDS, FINGERPRINTS, RARE_WORDS, Index, IndexRows, IndexTable
+from lshdb.store.index import BANDS, RARE_WORDS, Index, IndexRows
 from lshdb.store.sqlite_errors import translated_errors
 
 _FEW = 256
@@ -41,17 +39,18 @@ def repair_documents(
 
     Where a content and its digest differ, one of the two was changed, and both stay.
     """
-    Index(file).delete_signatures(found.orphans)
+    index = Index(file)
+    index.delete_signatures(found.orphans)
     done = Counter({"signatures-removed": len(found.orphans)})
-    settings = found.settings
-    if settings is None or not settings.content or not found.derivable:
+    settings, slots = found.settings, found.derivable
+    if settings is None or not settings.content or not slots:
         return done
-    for batch in auditing.documents(file, contents=True, slots=found.derivable):
-        checked = examining.CheckedBatch(batch, settings, deep=True)
-        right = [at for at in checked.derivable() if at in checked.contents]
-        contents = [checked.contents[at] for at in right]
-        doc_ids = [batch[at].doc_id for at in right]
-        auditing.derive(file, doc_ids, list(map(encoded, contents)), sign(contents, settings))
+    for batch in examining.batches(file, settings, contents=True, slots=slots):
+        right = batch.derivable()
+        contents = [batch.contents[at] for at in right]
+        doc_ids = [batch.documents[at].doc_id for at in right]
+        file.run_many(sql.UPDATE_CONTENT, zip(doc_ids, map(encoded, contents), strict=True))
+        index.sign_again(np.array(doc_ids, dtype=np.int64), sign(contents, settings))
         done["documents-derived"] += len(right)
         progress(done["documents-derived"], None, "documents")
     return done
@@ -60,66 +59,40 @@ def repair_documents(
 def repair_index(
     file: Connection, found: examining.Examination, progress: Progress
 ) -> Counter[str]:
-    """Write the rows of bands and fingerprints that follow from signatures and contents."""
+    """Write the rows of the tables that follow from signatures and contents."""
     done: Counter[str] = Counter()
     settings, index = found.settings, Index(file)
     if settings is None:
         return done
     for table, slots in found.differing.items():
-        if table is RARE_WORDS:
-            index.clear(table)
-            done["rare-words-rebuilt"] = reindex.rebuild_terms(index, _texts(file), progress)
-        elif len(slots) <= _FEW:
-            expected = _expected(file, table, settings, slots)
-            done[f"{table.name}-repaired"] = _write_differing(index, table, slots, expected)
+        few = len(slots) <= _FEW and table is not RARE_WORDS
+        batches = examining.batches(
+            file, settings, contents=table is not BANDS, slots=slots if few else None
+        )
+        expected = (batch.rows(table) for batch in batches)
+        if few:
+            stored, wanted = _tuples(index.rows(table, slots)), _tuples(expected)
+            index.delete(table, stored - wanted)
+            missing = np.array(sorted(wanted - stored), dtype=np.int64)
+            index.insert(table, missing.reshape(-1, 3).T)
+            done[f"{table.name}-repaired"] = len(wanted ^ stored)
         elif table is BANDS:
             file.rows(sql.SET_INDEXED, None, None)
             file.rows(sql.DELETE_INDEXED)
-            batches = auditing.documents(file, contents=False)
-            signatures = (examining.whole_signatures(batch, settings) for batch in batches)
+            signatures = (batch.signatures() for batch in batches)
             done["bands-rebuilt"] = reindex.rebuild_bands(
                 index, settings, signatures, found.documents, progress
             )
+        elif table is RARE_WORDS:
+            texts = (batch.texts() for batch in batches)
+            done["rare-words-rebuilt"] = reindex.rebuild_terms(index, texts, progress)
         else:
-            rows = _expected(file, table, settings, None)
-            made = reindex.rebuild_fingerprints(index, settings, rows, progress)
+            made = reindex.rebuild_fingerprints(index, expected, progress)
             done["fingerprints-rebuilt"] = made or found.tables[table].found
     return done
 
 
-def _texts(file: Connection) -> Iterator[tuple[IntArray, list[str]]]:
-    """The ids and contents of the documents with shingles, some at a time."""
-    for batch in auditing.documents(file, contents=True):
-        some = {one.doc_id: one.content for one in batch if one.content and one.shingles > 0}
-        yield np.array([*some], dtype=np.int64), [*some.values()]
-
-
 STEPS = repair_schema, repair_documents, repair_index
-
-
-def _expected(
-    file: Connection, table: IndexTable, settings: Settings, slots: Collection[int] | None
-) -> Iterator[IndexRows]:
-    """The rows that a table should have, of all documents or of those in some slots."""
-    if table is FINGERPRINTS and not settings.passages:
-        return
-    for batch in auditing.documents(file, contents=table is FINGERPRINTS, slots=slots):
-        if table is BANDS:
-            yield auditing.written(file, examining.bands_of(batch, settings))
-        else:
-            yield examining.CheckedBatch(batch, settings, deep=False).fingerprints
-
-
-def _write_differing(
-    index: Index, table: IndexTable, slots: Collection[int], expected: Iterable[IndexRows]
-) -> int:
-    """Write the rows that differ in some slots; return how many."""
-    wanted = _tuples(expected)
-    stored = _tuples(index.rows(table, slots))
-    index.delete(table, stored - wanted)
-    missing = np.array(sorted(wanted - stored), dtype=np.int64)
-    index.insert(table, missing.reshape(-1, 3).T)
-    return len(wanted ^ stored)
 
 
 def _tuples(parts: Iterable[IndexRows]) -> set[tuple[int, ...]]:

@@ -84,7 +84,7 @@ def passage_pairs(
         common[:] = passage_windows.longest_common(reader, hot, windows)
         every = passage_windows.Counting.of(reader.settings, hot)
         counting = replace(every, left_out=(windows,), shared=shared).with_base(query.base)
-        doc_ids = np.concatenate([_NONE, *(doc_ids for doc_ids, _ in reader.all_keys())])
+        doc_ids = reader.doc_ids()
         together = reader.limits.passage_windows * _TOGETHER[reader.settings.shingling.kind]
         with closing(_Windows()) as found:
             texts = bounded(reader.contents(doc_ids), len, together)

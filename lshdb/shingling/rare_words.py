@@ -137,9 +137,9 @@ def _indexed(texts: list[str]) -> list[str]:
     return [joined[begin:end].decode() for begin, end in pairwise(cuts)]
 
 
-def term_hashes(terms: Sequence[str], seed: int) -> Hashes:
-    """Hashes of n terms, uint64[n]."""
+def term_hashes(terms: Sequence[str]) -> Hashes:
+    """Hashes of n terms, uint64[n], under the secret seed of the process."""
     octets = [term.encode(errors="surrogateescape") for term in terms]  # a file may be damaged
     offsets = offsets_of(np.fromiter(map(len, octets), dtype=np.int64, count=len(octets)))
     joined = b"".join([*octets, bytes(PADDING)])
-    return span_hash(seed, "terms").spans(joined, offsets[:-1], np.diff(offsets))
+    return span_hash(secret_seed(), "terms").spans(joined, offsets[:-1], np.diff(offsets))

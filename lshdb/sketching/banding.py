@@ -48,5 +48,5 @@ def bucket_keys(
 
 
 def bucket_codes(bands: int | npt.NDArray[np.int64], keys: BucketKeys) -> BucketKeys:
-    """One number for a band and a bucket key, which no other bucket of any band has."""
-    return (np.asarray(bands) << 48) | (keys & ((1 << 48) - 1))
+    """One number for a band and a bucket key of 48 bits, in the order of both."""
+    return (np.asarray(bands) << 48) + keys

@@ -4,7 +4,7 @@ In: rows as arrays and lists. Out: rows as arrays and lists, typed; lshdb's erro
 SQLite's. The tables are in schema.sql, all other SQL in statements, except pragmas, BEGIN and
 COMMIT, and what is made of a user's text (conditions, readonly_sql).
 
-    connection     opens a file and checks its format; pragmas
+    connection     opens a file and checks its format, or one that may be damaged; pragmas
     sqlite_errors  SQLite's errors as lshdb's own
     transactions   all or nothing, each writer in its turn, the log's length
     turns          the writers of this process, one after another
@@ -17,10 +17,10 @@ COMMIT, and what is made of a user's text (conditions, readonly_sql).
     conditions     a user's condition on documents
     readonly_sql   runs a user's own SELECT; restricts any connection to reading
     functions      SQL functions such as lsh_similarity, for any connection
-    auditing       reads for `check`, writes for its repair; backup copies a file in use
+    backup         copies a file in use
     waiting        documents in a temporary file, until it is their turn to be decided on
     partial_files  files that take their names when complete; what killed runs left of them
 
-Doors: auditing, backup, conditions, connection, functions, guard, index, late, lookups,
+Doors: backup, conditions, connection, functions, guard, index, late, lookups,
 partial_files, readonly_sql, rows, schema, sqlite_errors, statements, store, waiting.
 """

@@ -2,6 +2,8 @@
 
 import sqlite3
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +84,28 @@ def _check_there(path: Path) -> None:
     except OSError as error:
         reason = str(error.strerror).lower()
     raise NoDatabase(f"no database at {path}: {reason}") from None
+
+
+@contextmanager
+def audited(path: Path, timeout: float, *, write: bool) -> Iterator[guard.Connection]:
+    """Open a file that may be damaged, in one transaction; only what is committed is written.
+
+    Its texts may not be UTF-8, and have then lone surrogates.
+
+    Raises:
+        StoreError: the file cannot be opened, is not lshdb's, or is damaged in its first page.
+    """
+    connection = connect(path, "write" if write else "read", timeout, whole=False)
+    connection.text_factory = lambda raw: raw.decode(errors="surrogateescape")
+    try:
+        with sqlite_errors.translated_errors(path):
+            if write:
+                transactions.begin_writing(connection)
+            else:
+                connection.execute("BEGIN")
+        yield connection
+    finally:
+        connection.close()
 
 
 def _opened(

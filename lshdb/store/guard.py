@@ -8,7 +8,6 @@ to hold them.
 
 import os
 import sqlite3
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +18,8 @@ from weakref import WeakSet
 from lshdb.errors import StoreError, UsageError
 from lshdb.limits import DEFAULTS
 from lshdb.options import SqlValue
+from lshdb.shingling.arrays import IntArray
+from lshdb.store.rows import integers
 from lshdb.store.sqlite_errors import translated_errors
 from lshdb.store.turns import Turn
 
@@ -111,20 +112,6 @@ class Connection(sqlite3.Connection):
         finally:
             super().execute(f"PRAGMA busy_timeout = {int(self.timeout * 1000)}")
 
-    @contextmanager
-    def limited(self, seconds: float) -> Iterator[None]:
-        """End the block's statements after this time, as if they had no more rows."""
-        end = time.monotonic() + seconds
-        # True ends a statement; called every 1,000 steps of SQLite's, some 50 us.
-        self.set_progress_handler(lambda: time.monotonic() > end, 1_000)
-        try:
-            yield
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
-                raise
-        finally:
-            self.set_progress_handler(None, 0)
-
     def check(self) -> None:
         """Run all checks."""
         self.check_owner()
@@ -142,32 +129,39 @@ class Connection(sqlite3.Connection):
         self.check()
         return super().executemany(*arguments)
 
-    def rows(self, statement: str, *parameters: SqlValue) -> list[tuple[Any, ...]]:
-        """All rows of a result; SQLite's errors as lshdb's."""
+    @contextmanager
+    def result(self, statement: str, *parameters: SqlValue) -> Iterator[sqlite3.Cursor]:
+        """The rows of a result for the block; SQLite's errors as lshdb's."""
         with translated_errors(self.path):
-            rows = self.execute(statement, parameters).fetchall()
+            yield self.execute(statement, parameters)
         self.check_unchanged()
-        return rows
+
+    def rows(self, statement: str, *parameters: SqlValue) -> list[tuple[Any, ...]]:
+        """All rows of a result."""
+        with self.result(statement, *parameters) as cursor:
+            return cursor.fetchall()
 
     def each(self, statement: str, *parameters: SqlValue) -> Iterator[tuple[Any, ...]]:
-        """The rows of a result, read lazily one by one; errors as for `rows`."""
-        with translated_errors(self.path):
-            yield from self.execute(statement, parameters)
-        self.check_unchanged()
+        """The rows of a result, read lazily one by one."""
+        with self.result(statement, *parameters) as cursor:
+            yield from cursor
 
     def parts(
         self, statement: str, *parameters: SqlValue, size: int
     ) -> Iterator[list[tuple[Any, ...]]]:
-        """The rows of a result, up to `size` at a time, read lazily; errors as for `rows`."""
-        with translated_errors(self.path):
-            cursor = self.execute(statement, parameters)
+        """The rows of a result, up to `size` at a time, read lazily."""
+        with self.result(statement, *parameters) as cursor:
             while rows := cursor.fetchmany(size):
                 yield rows
                 self.check_owner()
-        self.check_unchanged()
+
+    def integers(self, statement: str, *parameters: SqlValue) -> IntArray:
+        """The values of a result, row by row, int64[any], without a list of all its rows."""
+        with self.result(statement, *parameters) as cursor:
+            return integers(cursor)
 
     def run_many(self, statement: str, rows: Iterable[Sequence[SqlValue | bytearray]]) -> None:
-        """Run a statement that writes, for each row of values; errors as for `rows`."""
+        """Run a statement that writes, for each row of values."""
         with translated_errors(self.path):
             self.executemany(statement, rows)
 

@@ -13,6 +13,7 @@ from lshdb.shingling import rare_words
 from lshdb.shingling.arrays import IntArray, chunks, chunks_of, sizes_of
 from lshdb.sketching import banding
 from lshdb.sketching.settings import Settings
+from lshdb.sketching.signing import Signed
 from lshdb.store import schema
 from lshdb.store import statements as sql
 from lshdb.store.guard import Connection
@@ -70,20 +71,25 @@ FINGERPRINTS = IndexTable(
 )
 
 RARE_WORDS = IndexTable(schema.RARE_WORDS, 1, sql.RARE_WORDS, "", "", "", sql.CLEAR_RARE_WORDS)
-"""Its rows are the hashes of terms, doc_ids and zeros; they are written by `insert_terms`."""
+"""Its rows are those of `term_rows`; they are written by `insert_terms`."""
 
 
-def band_rows(doc_ids: IntArray, bucket_keys: IntArray) -> IndexRows:
-    """The rows of bands of documents int64[n] with bucket keys int64[n, b]."""
-    bands = np.arange(bucket_keys.shape[1])
-    columns = np.broadcast_arrays(bands, bucket_keys, doc_ids[:, np.newaxis])
-    return np.stack(columns).reshape(3, -1)
+Signatures = tuple[IntArray, npt.NDArray[np.uint32]]
+"""Of some documents: their ids int64[n], and uint32[n, k]."""
 
 
-def codes_of(rows: IndexRows) -> IntArray:
-    """A number for the bucket of each row of bands, in the table's order: int64[n]."""
-    codes: IntArray = (rows[0] << 48) + rows[1]
-    return codes
+def band_codes(
+    doc_ids: IntArray, signatures: npt.NDArray[np.uint32], settings: Settings
+) -> tuple[IntArray, IntArray]:
+    """The band rows of documents int64[n] with signatures uint32[n, k], one document after another.
+
+    Returns:
+        The codes of the buckets (banding.bucket_codes), whose order is the table's, and the ids of
+        the documents: int64[n * bands] both.
+    """
+    keys = banding.bucket_keys(signatures, settings.construction, settings.seed)
+    bands = keys.shape[1]
+    return banding.bucket_codes(np.arange(bands), keys).ravel(), doc_ids.repeat(bands)
 
 
 def rows_of(codes: IntArray, doc_ids: IntArray) -> IndexRows:
@@ -92,8 +98,14 @@ def rows_of(codes: IntArray, doc_ids: IntArray) -> IndexRows:
     return np.stack((bands, codes - (bands << 48), doc_ids))
 
 
+def term_rows(terms: Sequence[str], doc_ids: IntArray) -> IndexRows:
+    """Rows of rare words, int64[3, n]: secret hashes of terms, documents, zeros."""
+    hashes = rare_words.term_hashes(terms).view(np.int64)
+    return np.stack([hashes, doc_ids, np.zeros_like(doc_ids)])
+
+
 def sorted_bands(
-    signatures: Iterable[tuple[IntArray, npt.NDArray[np.uint32]]],
+    signatures: Iterable[Signatures],
     settings: Settings,
     limits: Limits,
 ) -> Iterator[tuple[int, IntArray, IntArray]]:
@@ -116,14 +128,12 @@ def sorted_bands(
     sizes = np.zeros(len(edges) - 1, dtype=np.int64)
     with tempfile.SpooledTemporaryFile(limits.reindex_bytes, prefix="lshdb-") as file:
         for doc_ids, some in signatures:
-            keys = banding.bucket_keys(some, settings.construction, settings.seed)
-            rows = band_rows(doc_ids, keys)
-            codes = codes_of(rows)
+            codes, own = band_codes(doc_ids, some, settings)
             order = codes.argsort(kind="stable")
             blocks.append(codes[order].searchsorted(edges))
             sizes += sizes_of(blocks[-1])
             with temporary_file_errors():
-                file.write(np.stack((codes[order], rows[2][order]), axis=1).tobytes())
+                file.write(np.stack((codes[order], own[order]), axis=1).tobytes())
         for part in chunks_of(sizes, limits.reindex_rows):
             begin, end = part.start, min(part.stop, len(sizes))
             table = np.empty((sizes[begin:end].sum(), 2), dtype=np.int64)
@@ -156,23 +166,14 @@ class Index:
         for rows in self._connection.parts(table.read, some, size=_ROWS):
             yield integers(rows).reshape(-1, 3).T
 
-    def terms(self, seed: int) -> Iterator[IndexRows]:
-        """The terms of all documents in the table of rare words, by their hashes for a seed.
-
-        Yields:
-            As `rows`: int64[3, n], the hash of a term, the document, zero.
-        """
+    def terms(self) -> Iterator[IndexRows]:
+        """The terms of all documents in the table of rare words, some thousands at a time."""
         connection = self._connection
         connection.rows("PRAGMA query_only = OFF")  # a temporary view of the table follows
         connection.rows(sql.READ_RARE_WORDS)
-        try:
-            for rows in connection.parts(RARE_WORDS.read, size=_ROWS):
-                terms, doc_ids = zip(*rows, strict=True)
-                hashes = rare_words.term_hashes(terms, seed).view(np.int64)
-                numbers = integers((one,) for one in doc_ids)
-                yield np.stack([hashes, numbers, np.zeros_like(numbers)])
-        finally:
-            connection.rows(sql.READ_NO_RARE_WORDS)
+        for rows in connection.parts(RARE_WORDS.read, size=_ROWS):
+            terms, doc_ids = zip(*rows, strict=True)
+            yield term_rows(terms, integers([doc_ids]))
 
     def clear(self, table: IndexTable) -> None:
         """Delete all rows."""
@@ -198,6 +199,14 @@ class Index:
         packed = bytearray(little)  # see store.DocumentValues
         blobs = (packed[start : start + width] for start in range(0, len(packed), width))
         self._connection.run_many(sql.INSERT_SIGNATURE, zip(doc_ids.tolist(), blobs, strict=True))
+
+    def sign_again(self, doc_ids: IntArray, signed: Signed) -> None:
+        """Replace the signatures and counts of shingles of documents int64[n]."""
+        counts = signed.shingles
+        rows = zip(doc_ids.tolist(), counts.tolist(), strict=True)
+        self._connection.run_many(sql.UPDATE_SHINGLES, rows)
+        self.delete_signatures(doc_ids.tolist())
+        self.insert_signatures(doc_ids[counts > 0], signed.signatures[counts > 0])
 
     def delete_signatures(self, doc_ids: Iterable[int]) -> None:
         """Delete the signatures of documents, if they exist."""
@@ -236,9 +245,12 @@ class Index:
         """Delete documents int64[n] from it; the terms must be those with which they came."""
         self._connection.run_many(sql.DELETE_TERMS, zip(doc_ids.tolist(), terms, strict=True))
 
-    def unindex(self, doc_ids: IntArray, bucket_keys: IntArray) -> None:
-        """Delete the signatures and band rows of documents int64[n], buckets int64[n, b]."""
-        rows = band_rows(doc_ids, bucket_keys)
-        rows = rows[:, np.lexsort(rows[::-1])]  # pages are then visited in order, each once
+    def unindex(
+        self, doc_ids: IntArray, signatures: npt.NDArray[np.uint32], settings: Settings
+    ) -> None:
+        """Delete the signatures uint32[n, k] and band rows of documents int64[n]."""
+        codes, members = band_codes(doc_ids, signatures, settings)
+        order = np.lexsort((members, codes))  # pages are then visited in order, each once
+        rows = rows_of(codes[order], members[order])
         self.delete(BANDS, zip(*rows.tolist(), strict=True))
         self.delete_signatures(doc_ids.tolist())

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,17 +23,17 @@ from lshdb.options import Parameters, SqlValue
 from lshdb.progress import Progress
 from lshdb.shingling.arrays import IntArray, chunks
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST
-from lshdb.sketching import banding
 from lshdb.sketching.settings import Settings
 from lshdb.store import conditions, guard, index, readonly_sql, sqlite_errors
 from lshdb.store import statements as sql
 from lshdb.store.connection import file_size
 from lshdb.store.rows import FileState, checked, integers, record, settings_of, typed
 
+_T = TypeVar("_T")
 _NEIGHBOURS = 5
 """Keys before and after an unknown one that may be meant."""
-_SEARCHING = 0.025
-"""Seconds to look for such keys: enough for some 100,000, and nobody notices the wait."""
+_SEARCHED = 100_000
+"""Keys among which such ones are looked for: in some 25 ms, and nobody notices the wait."""
 _MAX_CONTAINING = 1_000
 """Maximum number of such keys: ranking them takes some milliseconds."""
 _LONGEST = 200
@@ -78,11 +78,20 @@ class DecisionRow:
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A document, and the state of the file that it was read from, or None."""
+    """A document, and the size and time of the file that it was read from, if it was."""
 
     doc_id: int
     key: str
-    state: FileState | None
+    size: int | None
+    mtime_ns: int | None
+    extracted: str | None
+
+    @property
+    def state(self) -> FileState | None:
+        """The state of that file."""
+        if self.size is None:
+            return None
+        return FileState(self.size, self.mtime_ns, self.extracted)
 
 
 class StoreReader:
@@ -104,6 +113,7 @@ class StoreReader:
         self.limits = connection.limits
         self._connection = connection
         self._rows = connection.rows
+        self._integers = connection.integers
         self._settings_row: Any = ()
         self.asked = 0
         with sqlite_errors.translated_errors(self.path):
@@ -192,24 +202,21 @@ class StoreReader:
         return self._of_values(sql.FIRST_OF_FINGERPRINTS, values, max_rows)
 
     def _of_values(
-        self, statement: str, values: npt.NDArray[np.int64], *parameters: SqlValue
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """The rows of values int64[n], looked up some thousands at a time: places and doc_ids."""
+        self, statement: str, values: Sequence[str] | IntArray, *parameters: SqlValue
+    ) -> tuple[IntArray, IntArray]:
+        """What is found for n values, some thousands at a time: their places and integers."""
         parts = [np.empty((0, 2), dtype=np.int64)]
         for part in chunks(len(values), self.limits.documents_read):
-            some = dumps(values[part].tolist())
+            some = dumps(np.asarray(values[part]).tolist())
             found = self._integers(statement, some, *parameters).reshape(-1, 2)
             found[:, 0] += part.start
             parts.append(found)
         table = np.concatenate(parts)
         return table[:, 0], table[:, 1]
 
-    def _integers(self, statement: str, *parameters: SqlValue) -> npt.NDArray[np.int64]:
-        """The values of a result, row by row, int64[any], without a list of all its rows."""
-        with sqlite_errors.translated_errors(self.path):
-            found = integers(self._connection.execute(statement, parameters))
-        self._connection.check_unchanged()
-        return found
+    def _records(self, kind: type[_T], statement: str, *parameters: SqlValue) -> list[_T]:
+        """The rows of a result as objects, whose attributes are its columns."""
+        return [record(kind, row) for row in self._rows(statement, *parameters)]
 
     def document(self, key: str) -> DocumentRow | None:
         """The document of a key, None if there is none."""
@@ -240,11 +247,11 @@ class StoreReader:
         It ends with a slash, or is empty for all keys.
         """
         end = directory[:-1] + chr(ord("/") + 1) if directory else "\U0010ffff"
-        return list(map(_stored_file, self._rows(sql.FILES_BELOW, directory, end)))
+        return self._records(StoredFile, sql.FILES_BELOW, directory, end)
 
     def files_of(self, doc_ids: Sequence[int]) -> list[StoredFile]:
         """Those of these documents that exist."""
-        return list(map(_stored_file, self._rows(sql.FILES_OF, dumps(list(doc_ids)))))
+        return self._records(StoredFile, sql.FILES_OF, dumps(list(doc_ids)))
 
     def lengths(self, doc_ids: IntArray) -> IntArray:
         """The lengths of these documents, in characters; in shingles without content: int64[n]."""
@@ -334,13 +341,11 @@ class StoreReader:
         written = index.BEFORE_ALL if self.indexed_bucket is None else self.indexed_bucket
         places, found = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
         for doc_ids, signatures in self.unindexed_signatures():
-            keys = banding.bucket_keys(signatures, settings.construction, settings.seed)
-            rows = index.band_rows(doc_ids, keys)
-            codes = banding.bucket_codes(rows[0], rows[1])
+            codes, members = index.band_codes(doc_ids, signatures, settings)
             at = np.minimum(wanted.searchsorted(codes), len(wanted) - 1)
-            some = (wanted[at] == codes) & (index.codes_of(rows) > written)
+            some = (wanted[at] == codes) & (codes > written)
             places.append(order[at[some]])
-            found.append(rows[2][some])
+            found.append(members[some])
         return np.concatenate(places), np.concatenate(found)
 
     def shared_fingerprints(self) -> tuple[IntArray, IntArray]:
@@ -358,15 +363,7 @@ class StoreReader:
         The first documents of a frequent term are counted, and taken for a sample of all.
         """
         last = self._number(sql.LAST_DOC_ID)
-        found = np.concatenate(
-            [
-                np.empty(0, dtype=np.int64),
-                *(
-                    self._integers(sql.TERM_COUNTS, dumps(list(terms[part])), _COUNTED)
-                    for part in chunks(len(terms), self.limits.documents_read)
-                ),
-            ]
-        )
+        _, found = self._of_values(sql.TERM_COUNTS, terms, _COUNTED)
         counts, seen = found & (_COUNTS - 1), found // _COUNTS
         estimates: npt.NDArray[np.float64] = counts * last / np.maximum(seen, 1)
         return np.where(counts < _COUNTED, counts.astype(np.float64), estimates)
@@ -414,12 +411,11 @@ class StoreReader:
 
     def bucket_sizes(self, bucket_keys: IntArray) -> list[Bucket]:
         """The buckets int64[b], one per band, with their numbers of documents."""
-        rows = self._rows(sql.BUCKETS_OF_DOCUMENT, dumps(bucket_keys.tolist()))
-        return [record(Bucket, row) for row in rows]
+        return self._records(Bucket, sql.BUCKETS_OF_DOCUMENT, dumps(bucket_keys.tolist()))
 
     def largest_buckets(self, top: int) -> list[Bucket]:
         """The buckets with the most documents, largest first."""
-        return [record(Bucket, row) for row in self._rows(sql.LARGEST_BUCKETS, top)]
+        return self._records(Bucket, sql.LARGEST_BUCKETS, top)
 
     def data_version(self) -> int:
         """A number that changes when other connections change the file."""
@@ -440,19 +436,26 @@ class StoreReader:
         """
         last = 0
         while rows := self._rows(sql.KEYS_AFTER, last, self.limits.documents_read):
-            found = [typed(row, int, str) for row in rows]
-            doc_ids = np.array([doc_id for doc_id, _ in found], dtype=np.int64)
-            if (np.diff(doc_ids, prepend=last) <= 0).any():
-                # In a damaged table it would never end.
-                raise DamagedFile(
-                    f"{self.path} is damaged: documents are not in order; restore it from a copy"
-                )
-            yield doc_ids, [key for _, key in found]
-            last = found[-1][0]
+            doc_ids, keys = zip(*rows, strict=True)
+            yield integers([doc_ids]), [checked(key, str) for key in keys]
+            if doc_ids[-1] <= last:  # in a damaged table it would never end
+                raise DamagedFile(f"{self.path} is damaged: restore it from a copy")
+            last = doc_ids[-1]
+
+    def doc_ids(self, min_shingles: int = 0) -> IntArray:
+        """All documents with at least this many shingles, in the order of addition: int64[n]."""
+        return self._integers(sql.DOC_IDS, min_shingles)
 
     def keys_from(self, first: str, max_rows: int) -> list[str]:
         """Up to `max_rows` keys from this text on, in the order of their UTF-8 bytes."""
-        return [checked(key, str) for (key,) in self._rows(sql.KEYS_FROM, first, max_rows)]
+        return self._keys(sql.KEYS_FROM, first, max_rows)
+
+    def keys_containing(self, part: str, searched: int, max_rows: int) -> list[str]:
+        """Up to `max_rows` of the first keys with a text in them, whatever the case of ASCII."""
+        return self._keys(sql.KEYS_CONTAINING, part.lower(), searched, max_rows)
+
+    def _keys(self, statement: str, *parameters: SqlValue) -> list[str]:
+        return [checked(key, str) for (key,) in self._rows(statement, *parameters)]
 
     def not_found(self, key: str) -> KeyNotFound:
         """The error for a missing key; it names up to three keys that may be meant.
@@ -461,10 +464,10 @@ class StoreReader:
         neighbours in the index, and by a short scan of the index for its last part.
         """
         wanted = key.encode(errors="ignore").decode().removeprefix("./")
-        found = {checked(one, str) for (one,) in self._rows(sql.KEYS_BEFORE, wanted, _NEIGHBOURS)}
+        found = {*self._keys(sql.KEYS_BEFORE, wanted, _NEIGHBOURS)}
         found.update(self.keys_from(wanted, _NEIGHBOURS))
         if name := wanted.rpartition("/")[2]:
-            found.update(self.keys_containing(name, _MAX_CONTAINING, _SEARCHING))
+            found.update(self.keys_containing(name, _SEARCHED, _MAX_CONTAINING))
         short = sorted((one for one in found if len(one) <= _LONGEST), key=len)
         asked = wanted.lower()
         holding = [one for one in short if len(asked) > 1 and asked in one.lower()]
@@ -473,17 +476,9 @@ class StoreReader:
             holding[:3] or difflib.get_close_matches(wanted, short, 3, 0.5),
         )
 
-    def keys_containing(self, part: str, max_rows: int, seconds: float) -> list[str]:
-        """Keys that contain a text, whatever the case of ASCII: as many as are found in time."""
-        found: list[str] = []
-        with sqlite_errors.translated_errors(self.path), self._connection.limited(seconds):
-            for (key,) in self._connection.execute(sql.KEYS_CONTAINING, (part.lower(), max_rows)):
-                found.append(checked(key, str))
-        return found
-
     def decisions(self) -> list[DecisionRow]:
         """All decisions in order, the rows of each by key."""
-        return [record(DecisionRow, row) for row in self._rows(sql.DECISIONS)]
+        return self._records(DecisionRow, sql.DECISIONS)
 
     def decided(self) -> IntArray:
         """The decisions about documents that still have the same content.
@@ -591,9 +586,3 @@ class StoreReader:
                 f"{self.path}: a {what} does not have {width} bytes; restore the file from a copy"
             )
         return bytearray().join(blobs)
-
-
-def _stored_file(row: tuple[SqlValue, ...]) -> StoredFile:
-    types = int, str, int, int | None, int | None, str | None
-    doc_id, key, is_file, *state = typed(row, *types)
-    return StoredFile(doc_id, key, FileState(*state) if is_file else None)

@@ -38,7 +38,7 @@ COUNT_UNINDEXED = """
     WHERE doc_id > (SELECT indexed_to FROM settings WHERE id = 1) AND shingles > 0
         AND doc_id NOT IN (SELECT doc_id FROM indexed)"""
 KNOWN_DOCUMENTS = """
-    SELECT d.key, d.doc_id, d.digest, d.metadata
+    SELECT d.doc_id, d.key, d.digest, d.metadata
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.key = wanted.value"""
 INSERT_DOCUMENT = """
     INSERT INTO documents (doc_id, key, shingles, digest, metadata, content)
@@ -54,11 +54,11 @@ SET_FILE = """
 DELETE_FILE = "DELETE FROM files WHERE doc_id = ?"
 # From the index of keys only: the rows of documents are not read.
 FILES_BELOW = """
-    SELECT d.doc_id, d.key, f.doc_id IS NOT NULL, f.size, f.mtime_ns, f.extracted
+    SELECT d.doc_id, d.key, f.size, f.mtime_ns, f.extracted
     FROM documents AS d LEFT JOIN files AS f USING (doc_id)
     WHERE d.key >= ?1 AND d.key < ?2 ORDER BY d.key"""
 FILES_OF = """
-    SELECT d.doc_id, d.key, f.doc_id IS NOT NULL, f.size, f.mtime_ns, f.extracted
+    SELECT d.doc_id, d.key, f.size, f.mtime_ns, f.extracted
     FROM json_each(?) AS wanted
     CROSS JOIN documents AS d ON d.doc_id = wanted.value
     LEFT JOIN files AS f USING (doc_id)"""
@@ -98,7 +98,7 @@ CLEAR_RARE_WORDS = "INSERT INTO rare_words (rare_words) VALUES ('delete-all')"
 # For each term how many of its first documents there are, up to ?2, below 512, and the last of
 # these: other documents of a frequent word are not read.
 TERM_COUNTS = """
-    SELECT (SELECT coalesce(max(doc_id), 0) << 9 | count(*) FROM
+    SELECT wanted.key, (SELECT coalesce(max(doc_id), 0) << 9 | count(*) FROM
         (SELECT rowid AS doc_id FROM rare_words
          WHERE rare_words MATCH '"' || wanted.value || '"' LIMIT ?2))
     FROM json_each(?1) AS wanted"""
@@ -108,9 +108,9 @@ DOCUMENTS_OF_TERMS = """
     FROM json_each(?1) AS wanted
     CROSS JOIN rare_words AS w
     WHERE w.rare_words MATCH '"' || wanted.value || '"' AND w.rowid > ?2"""
-READ_RARE_WORDS = "CREATE VIRTUAL TABLE temp.terms USING fts5vocab(main, rare_words, instance)"
+READ_RARE_WORDS = """
+    CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab(main, rare_words, instance)"""
 RARE_WORDS = "SELECT term, doc FROM temp.terms"
-READ_NO_RARE_WORDS = "DROP TABLE temp.terms"
 MEAN_SHINGLES = """
     SELECT CAST(round(coalesce(avg(d.shingles), 0)) AS INTEGER)
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.doc_id = wanted.value"""
@@ -119,18 +119,20 @@ SHARED_FINGERPRINTS = """
     SELECT fingerprint << 15 | min(count(*), 32767)
     FROM fingerprints GROUP BY fingerprint HAVING count(*) > 1"""
 
-# A bucket is band_no << 48 | its key (lshdb.sketching.banding.bucket_codes). The inner SELECT is an
-# index lookup for each bucket; a window function would read all members. Without ?2 it takes 60% of
-# the time. Members are counted by the caller: GROUP BY takes as long again.
+# A bucket is (band_no << 48) + its key (lshdb.sketching.banding.bucket_codes); 2^47 more has the
+# band in its upper bits. The inner SELECT is an index lookup for each bucket; a window function
+# would read all members. Without ?2 it takes 60% of the time. Members are counted by the caller:
+# GROUP BY takes as long again.
 MEMBERS = """
     SELECT wanted.key, b.doc_id
     FROM json_each(?1) AS wanted
-    CROSS JOIN bands AS b ON b.band_no = wanted.value >> 48
+    CROSS JOIN bands AS b ON b.band_no = (wanted.value + 140737488355328) >> 48
         AND b.bucket_key = (wanted.value << 16) >> 16
         AND b.doc_id <= coalesce(
             CASE WHEN ?2 THEN
                 (SELECT doc_id FROM bands
-                 WHERE band_no = wanted.value >> 48 AND bucket_key = (wanted.value << 16) >> 16
+                 WHERE band_no = (wanted.value + 140737488355328) >> 48
+                    AND bucket_key = (wanted.value << 16) >> 16
                  ORDER BY doc_id LIMIT 1 OFFSET ?2 - 1)
             END,
             9223372036854775807)
@@ -170,13 +172,16 @@ SIGNATURES = """
 ALL_SIGNATURES = "SELECT doc_id, signature FROM signatures WHERE doc_id > ? ORDER BY doc_id"
 KEYS_AFTER = """
     SELECT doc_id, key FROM documents WHERE doc_id > ? ORDER BY doc_id LIMIT ?"""
+DOC_IDS = "SELECT doc_id FROM documents WHERE shingles >= ? ORDER BY doc_id"
 KEYS_FROM = "SELECT key FROM documents WHERE key >= ? ORDER BY key LIMIT ?"
 KEYS_BEFORE = "SELECT key FROM documents WHERE key < ? ORDER BY key DESC LIMIT ?"
 # For a very long document the first million characters.
 DOCUMENTS_AFTER = """
     SELECT doc_id, key, substr(content, 1, 1000000) FROM documents
     WHERE doc_id > ? AND content IS NOT NULL ORDER BY doc_id"""
-KEYS_CONTAINING = "SELECT key FROM documents WHERE instr(lower(key), ?) LIMIT ?"
+KEYS_CONTAINING = """
+    SELECT key FROM (SELECT key FROM documents ORDER BY key LIMIT ?2)
+    WHERE instr(lower(key), ?1) LIMIT ?3"""
 
 # Walks a band once in the order of its key, and looks up shared buckets at once: 3.2 s for 16 bands
 # of a million rows. group_concat takes 5.0 s; reading all rows, without such SQL, 7 s.
@@ -297,8 +302,7 @@ CHECK_CONSTRAINTS = "PRAGMA ignore_check_constraints = OFF"
 CHECK_NO_CONSTRAINTS = "PRAGMA ignore_check_constraints = ON"
 BROKEN_REFERENCES = "PRAGMA foreign_key_check"
 UPDATE_SHINGLES = "UPDATE documents SET shingles = ?2 WHERE doc_id = ?1"
-UPDATE_DERIVED = """
-    UPDATE documents SET shingles = ?2, content = ?3 WHERE doc_id = ?1"""
+UPDATE_CONTENT = "UPDATE documents SET content = ?2 WHERE doc_id = ?1"
 
 # Of the temporary file of documents that wait for their turn (waiting).
 WAITING_TABLES = """
@@ -334,7 +338,7 @@ WRITES = (
     UPDATE_DOCUMENT,
     UPDATE_METADATA,
     UPDATE_SHINGLES,
-    UPDATE_DERIVED,
+    UPDATE_CONTENT,
     SET_KEY,
     DELETE_DOCUMENT,
     SET_FILE,

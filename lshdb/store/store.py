@@ -11,20 +11,11 @@ from typing import Protocol, runtime_checkable
 from lshdb.errors import DamagedFile, StoreError, UsageError
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.options import Mode, SqlValue
-from lshdb.shingling.arrays import IntArray
 from lshdb.sketching.settings import Settings
 from lshdb.store import guard, index, lookups, sqlite_errors
 from lshdb.store import statements as sql
-from lshdb.store.connection import (
-    connect,
-    create_tables,
-    is_new,
-)
-from lshdb.store.rows import (
-    FileState,
-    typed,
-    write_settings,
-)
+from lshdb.store.connection import connect, create_tables, is_new
+from lshdb.store.rows import FileState, write_settings
 from lshdb.store.transactions import Kind, Transaction, empty_log
 
 _MAX_IDS = 1 << 62
@@ -36,6 +27,7 @@ class KnownDocument:
     """The values that show whether a document given again has changed."""
 
     doc_id: int
+    key: str
     digest: bytes
     metadata: str | None
 
@@ -158,9 +150,8 @@ class Store(lookups.StoreReader):
     def known(self, keys: Sequence[str]) -> dict[str, KnownDocument]:
         """Those of the keys that the database has."""
         # A lone surrogate, which only Python's json writes, is in no document's key.
-        rows = self._rows(sql.KNOWN_DOCUMENTS, json.dumps(keys))
-        found = (typed(row, str, int, bytes, str | None) for row in rows)
-        return {key: KnownDocument(*values) for key, *values in found}
+        found = self._records(KnownDocument, sql.KNOWN_DOCUMENTS, json.dumps(keys))
+        return {one.key: one for one in found}
 
     def insert(self, documents: Iterable[DocumentValues]) -> None:
         """Insert rows of documents, without their signatures and bands."""
@@ -234,11 +225,6 @@ class Store(lookups.StoreReader):
         """Note that documents need no late band rows: they have them, or are removed."""
         if self.indexed_to is not None:
             self._run_many(sql.NOTE_INDEXED, ((doc_id,) for doc_id in doc_ids))
-
-    def set_shingles(self, doc_ids: IntArray, counts: IntArray) -> None:
-        """Set how many shingles stored documents int64[n] have, int64[n]."""
-        rows = zip(doc_ids.tolist(), counts.tolist(), strict=True)
-        self._run_many(sql.UPDATE_SHINGLES, rows)
 
     def set_index(self, settings: Settings) -> None:
         """Write the settings of the index."""

@@ -57,7 +57,9 @@ _PAIRS = 50
 _FOUND = 30
 """Keys, and documents by their contents, that a search shows."""
 _LOOKING = 0.07
-"""Seconds for each of these searches: nobody waits longer."""
+"""Seconds in which contents are searched: nobody waits longer."""
+_SEARCHED = 250_000
+"""Keys that are searched, in as long."""
 _MAX_WORDS = 10
 _DROPPED = 500
 """Documents to drop that a page lists."""
@@ -341,7 +343,9 @@ def find(visit: Visit) -> Page:
     if asked in visit.database:
         return Page("find", "", redirect=("document", {"key": asked}))
     keys = (
-        visit.database.store.keys_containing(asked, _FOUND, _LOOKING) if words and not after else []
+        visit.database.store.keys_containing(asked, _SEARCHED, _FOUND)
+        if words and not after
+        else []
     )
     hits: list[tuple[str, str]] = []
     further: int | None = None

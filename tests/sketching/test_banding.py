@@ -45,4 +45,4 @@ def test_keys_are_those_of_the_definition(
             cut = lanes[band * rows : (band + 1) * rows]
             assert key == key_by_definition(cut, band, rows, bands, seed)
             code = bucket_codes(band, np.array([key]))
-            assert code.tolist() == [band << 48 | key % (1 << 48)]
+            assert code.tolist() == [(band << 48) + key]

@@ -86,6 +86,15 @@ assert list(db.dedup_files([str(texts / "rows.jsonl")], workers=0))
 acknowledge()
 """,
 }
+FEWEST: Final = {
+    "one by one": 230,
+    "in batches": 165,
+    "sync": 170,
+    "decisions": 180,
+    "repair": 150,
+    "dedup": 105,
+}
+"""States of the disk that are tried: 1,000 in all."""
 HEAD: Final = """
 import contextlib, json, os, pathlib, sqlite3
 import lshdb
@@ -292,9 +301,8 @@ needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="strace
 @needs_strace
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_was_acknowledged_survives_a_power_cut(name: str, tmp_path: Path) -> None:
-    """A thousand in all."""
     cuts, costly = lost(HEAD + PROGRAMS[name] + TAIL, tmp_path / "disk")
-    assert cuts > 80
+    assert cuts >= FEWEST[name]
     assert costly == 0
 
 

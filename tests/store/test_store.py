@@ -52,6 +52,7 @@ SCANS_ON_PURPOSE = {
     "FINGERPRINT_ROWS",
     "ALL_AS_STORED",
     "INDEXED",
+    "DOC_IDS",
     # Each document of a temporary file.
     "WAITING_ASCENDING",
     "WAITING_DESCENDING",
@@ -69,7 +70,7 @@ SCANS_ON_PURPOSE = {
     "ALL_BANDS",
 }
 STATEMENTS = {name: value for name, value in vars(statements).items() if isinstance(value, str)}
-STATEMENTS = {name: value for name, value in STATEMENTS.items() if name.isupper()}
+STATEMENTS = {name: value for name, value in STATEMENTS.items() if re.match("[A-Z]", name)}
 WAITING_TABLES = STATEMENTS.pop("WAITING_TABLES")
 STATEMENTS.pop("READ_RARE_WORDS")
 RARE_WORDS = re.compile("RARE_WORDS|TERM")
