@@ -587,7 +587,11 @@ class GroupingOptions(ConditionOptions):
     star: Annotated[bool, Option("Make every member similar to the kept one itself.")] = False
 
 
-class ReportOptions(FolderOptions, GroupingOptions):
+class PictureOptions(FolderOptions, GroupingOptions):
+    """Options of `lshdb plot`."""
+
+
+class ReportOptions(PictureOptions):
     """Options of `lshdb report`."""
 
     anonymous: Annotated[

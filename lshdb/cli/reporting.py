@@ -14,7 +14,7 @@ from lshdb.cli.options import BasePaths, DatabaseFile
 from lshdb.errors import InputError, UsageError
 from lshdb.groups import Option, regrouped
 from lshdb.ingest.folders import folders
-from lshdb.options import GroupingOptions, PurposeOptions, ReportOptions, SettingsOptions
+from lshdb.options import PictureOptions, PurposeOptions, ReportOptions, SettingsOptions
 from lshdb.progress import Progress, shown
 from lshdb.sketching.settings import Settings
 from lshdb.sources.outputs import Output
@@ -133,7 +133,7 @@ def plot(
         Option("The file to write, or -.", metavar="FILE.svg", flags=("--output", "-o")),
     ],
     at: DatabaseFile,
-    asked: GroupingOptions,
+    asked: PictureOptions,
 ) -> None:
     """Draw the similarities of the documents, as one SVG file.
 
@@ -146,8 +146,12 @@ def plot(
     Example: lshdb plot -d essays.db -o similarities.svg
     """
     _check_name(plot_file, ".svg")
-    with at.reading() as database, _drawn(plot_file, at.db) as (web, output, progress):
-        output.write(web.plot(database, asked, progress).encode())
+    with (
+        at.reading() as database,
+        folders(database.store, asked) as found,
+        _drawn(plot_file, at.db) as (web, output, progress),
+    ):
+        output.write(web.plot(found, asked, at.db.name, progress).encode())
 
 
 def _check_name(name: str, *suffixes: str) -> None:

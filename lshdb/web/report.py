@@ -23,9 +23,9 @@ from lshdb.ingest.folders import Folders
 from lshdb.model import Cluster, Pair, Passage
 from lshdb.options import (
     ClustersOptions,
-    GroupingOptions,
     JoinOptions,
     PairsOptions,
+    PictureOptions,
     ReportOptions,
 )
 from lshdb.progress import Progress
@@ -39,6 +39,8 @@ _PAIRS_BYTES = 6_000_000
 """Bytes of texts side by side; the other parts have bounded numbers and lengths."""
 _EACH = 3
 """Pairs shown of a cluster, if there are enough clusters."""
+_SHARE = 0.5
+"""Weighted share from which a pair of submissions is shown although its similarity is low."""
 _COPIES = 50
 """Identical pairs that are listed."""
 _CLUSTERS = 50
@@ -75,14 +77,14 @@ def report(
     """
     database = Database(folders.store)
     with limits_noted() as notes:
-        of_folders: dict[str, Any] = {"where": None, "parameters": ()} if folders.files else {}
-        request = regrouped(asked, ClustersOptions, group_by=None, **of_folders)
-        figures = _figures(database, request, lowest, progress)
+        figures = _figures(folders, asked, lowest, progress)
         found, survey = figures["found"].items, figures["survey"]
         same = [pair for pair in found if pair.identical]
         # Each with a new document.
         copies = list({pair.b: pair for pair in reversed(same)}.values())[: -_COPIES - 1 : -1]
-        shown = _chosen([pair for pair in found if not pair.identical], survey.items, pairs)
+        partial = [] if lowest is None else _partial(database, found)[: pairs // 2]
+        others = [*partial, *(pair for pair in found if not pair.identical)]
+        shown = _chosen(others, survey.items, pairs)
         parts: list[Markup] = []
         size = 0
         for number, pair in enumerate(shown, 1):
@@ -121,26 +123,28 @@ def report(
         )
 
 
-def plot(database: Database, asked: GroupingOptions, progress: Progress) -> str:
+def plot(folders: Folders, asked: PictureOptions, name: str, progress: Progress) -> str:
     """A picture of the similarities of a database, as SVG.
 
     It shows how many pairs have which similarity, estimated from a sample below the threshold, how
     probably the index finds a pair, and how large clusters are. Arguments as of `report`.
     """
-    figures = _figures(database, regrouped(asked, ClustersOptions), None, progress)
-    return rendering.rendered("plot", name=database.path.name, **figures)
+    figures = _figures(folders, asked, None, progress)
+    return rendering.rendered("plot", name=name, **figures)
 
 
 def _figures(
-    database: Database, request: ClustersOptions, lowest: float | None, progress: Progress
+    folders: Folders, asked: PictureOptions, lowest: float | None, progress: Progress
 ) -> dict[str, Any]:
     """All clusters and pairs, and what the pictures of them show; arguments as of `report`."""
-    store, settings = database.store, database.settings
+    store, settings = folders.store, folders.store.settings
+    of_folders: dict[str, Any] = {"where": None, "parameters": ()} if folders.files else {}
+    request = regrouped(asked, ClustersOptions, group_by=None, **of_folders)
     minimum = request.threshold or settings.threshold
     kind = PairsOptions if settings.passages else JoinOptions
     survey = listing.survey_clusters(store, request, progress)
     return {
-        "info": database.info(),
+        "info": Database(store).info(),
         "found": listing.survey_pairs(
             store, regrouped(request, kind, threshold=lowest or minimum), progress
         ),
@@ -149,6 +153,19 @@ def _figures(
         "curve": drawing.s_curve(settings.construction, minimum),
         "sizes": drawing.sizes(len(one.members) for one in survey.items),
     }
+
+
+def _partial(database: Database, found: Iterable[Pair]) -> list[Pair]:
+    """The pairs that are not among those found, of which one has much that is rare of the other."""
+    known = {(pair.a, pair.b) for pair in found}
+    partial = []
+    for one in database.passage_pairs(sort="weighted"):
+        if (one.a, one.b) not in known and (one.weighted_share or 0) >= _SHARE:
+            both = database.compare(one.a, one.b)
+            similarity = both.similarity or 0
+            shares = one.weighted, one.weighted_share
+            partial.append(Pair(one.a, one.b, similarity, True, both.estimate, False, *shares))
+    return partial
 
 
 def _chosen(best: list[Pair], clusters: list[Cluster], pairs: int) -> list[Pair]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import shutil
 
@@ -101,6 +102,22 @@ def test_a_class_of_archives_is_the_class_unpacked(submissions: Command) -> None
     assert found("b.db", "template.zip") == unpacked
 
 
+def test_a_copy_within_a_large_program_is_shown(submissions: Command) -> None:
+    rng = random.Random(1)
+    own = ["".join(rng.choices(["x", " + 7", "(", ")", "[i]", "; ", " -= "], k=900)) for _ in "abc"]
+    submissions.write("hw/eve.java", own[0] + GCD * 3 + PRIMES + own[1])
+    submissions.write("hw/fay.java", own[2] + "class Other {}")
+    submissions.done(*ASKED, "--base", "template")
+    text = submissions.path("out.html").read_text("utf-8")
+    listed = [one for one in text.split("<article")[1:] if "hw/eve.java" in one]
+    (shown,) = [one for one in listed if "hw/Caro.java" in one]
+    similarity = re.search(r"<h3>.*?(0\.\d+)", shown, re.DOTALL)
+    assert similarity is not None
+    assert 0 < float(similarity[1]) < 0.2
+    assert "no[j] = true" in shown
+    assert "hw/fay.java" not in "".join(text.split("<article")[1:])
+
+
 def test_anonymous_names_are_nowhere(submissions: Command) -> None:
     asked = (*ASKED, "--anonymous", "--where", "key NOT LIKE '%zzz%'", "--threshold", "0.3")
     done = submissions.done(*asked, "--base", "template/Main.java", says="wrote out.html\n")
@@ -122,6 +139,8 @@ def test_a_database_of_files_is_grouped(submissions: Command) -> None:
     text = submissions.path("out.html").read_text("utf-8")
     assert "<dt>submissions</dt><dd>4<" in text
     assert "Util.java</bdi>" not in text
+    submissions.done("plot", "-o", "out.svg", "--group-by", "folder")
+    assert ">lsh.db: 4 documents<" in submissions.path("out.svg").read_text("utf-8")
 
 
 def test_what_cannot_be_compared(submissions: Command) -> None:
