@@ -140,7 +140,8 @@ def _known(store: Store, keys: Sequence[str]) -> set[int]:
 def _matching(store: Store, options: RemoveOptions) -> set[int]:
     """The ids of the documents that match the condition."""
     doc_ids: set[int] = set()
-    with store.where(options.where or "", options.parameters) as (reader, condition):
+    with store.beside(options.where or "", options.parameters) as (reader, keep):
+        assert keep is not None
         for some, _ in reader.all_keys():
-            doc_ids.update(some[condition.matching(some)].tolist())
+            doc_ids.update(some[keep(some)].tolist())
     return doc_ids

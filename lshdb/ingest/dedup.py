@@ -37,7 +37,7 @@ from lshdb.model import AddReport, CopiedPassage, DroppedRow
 from lshdb.options import RowsOptions, RuleOptions
 from lshdb.search.limits import dedup_cut, reference_cut
 from lshdb.search.passages import Copied
-from lshdb.search.query import QueryBatch, snapshot
+from lshdb.search.query import QueryBatch
 from lshdb.search.similarity import (
     Estimates,
     Exact,
@@ -365,7 +365,7 @@ class Collection:
             parts: the documents.
         """
         rule = replace(rule, threshold=rule.min_similarity(settings))
-        with snapshot(self.store, None, ()) as (reader, _):
+        with self.store.beside() as (reader, _):
             alike = reader.settings
             if not rule.copied:
                 alike = replace(alike, passages=settings.passages)
@@ -601,9 +601,9 @@ class Kept:
         numbers: defaultdict[tuple[str, bytes], list[int]] = defaultdict(list)
         for number, document in enumerate(documents):
             numbers[document].append(number)
-        for document, other, doc_id in self.store.different_from([*dict(documents)]):
-            others = {*numbers.get(other, ()), self._number.get(doc_id, -1)}
-            for number in numbers.get(document, ()):
+        for key, own, other, its, doc_id in self.store.different_from([*dict(documents)]):
+            others = {*numbers.get((other, its), ()), self._number.get(doc_id, -1)}
+            for number in numbers.get((key, own), ()):
                 self._different[number].update(others)
 
     def keep(self, number: int, doc_id: int, *, replaces: bool) -> bool:

@@ -20,7 +20,6 @@ from lshdb.ingest.add import add_documents
 from lshdb.ingest.reference import temporary_store
 from lshdb.model import CopiedPassage, Document, PassagePair
 from lshdb.options import AddManyOptions, ConditionOptions
-from lshdb.search.query import snapshot
 from lshdb.shingling.tokens import FILES
 from lshdb.sources.paths import key_of
 from lshdb.store.store import Store
@@ -99,10 +98,10 @@ def folders(store: Store, options: Any, *, anonymous: bool = False) -> Iterator[
     if not settings.content or settings.shingling.of_sets or settings.shingling.foreign:
         raise UsageError("folders are made of texts, and this database keeps none")
     where = getattr(options, "where", None)
-    with snapshot(store, where, getattr(options, "parameters", ())) as (reader, condition):
+    with store.beside(where, getattr(options, "parameters", ())) as (reader, keep):
         ids: dict[str, int] = {}
         for doc_ids, keys in reader.all_keys():
-            chosen = [True] * len(keys) if condition is None else condition.matching(doc_ids)
+            chosen = [True] * len(keys) if keep is None else keep(doc_ids)
             every = zip(doc_ids.tolist(), keys, chosen, strict=True)
             ids.update((key, doc_id) for doc_id, key, wanted in every if wanted)
         groups = _groups(list(ids), options.group_by)

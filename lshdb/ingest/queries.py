@@ -10,7 +10,7 @@ from lshdb.ingest import batches, writing
 from lshdb.model import Failure, Match
 from lshdb.options import QueryManyOptions
 from lshdb.search.limits import queries_cut
-from lshdb.search.query import answers, best, snapshot
+from lshdb.search.query import answers, best
 from lshdb.shingling.content import cleaned
 from lshdb.store.store import Store
 
@@ -35,7 +35,7 @@ def answer_many(
     shingling = stores[0].settings.shingling
     cleaned(() if shingling.of_sets else "", shingling)  # refuses signatures made elsewhere
     if query.where is not None:
-        with stores[0].where(query.where, query.parameters):
+        with stores[0].beside(query.where, query.parameters):
             pass  # errors in it are raised before anything is read
     return _answered(stores, items, query, on_failure)
 
@@ -57,9 +57,8 @@ def _answered(
             with ExitStack() as stack:
                 given: list[Iterator[tuple[list[Match], list[Cut]]]] = []
                 for store in stores if parts else ():
-                    state = snapshot(store, query.where, query.parameters)
-                    reader, condition = stack.enter_context(state)
-                    keep = None if condition is None else condition.matching
+                    state = store.beside(query.where, query.parameters)
+                    reader, keep = stack.enter_context(state)
                     documents = writing.joined(parts, replace(reader.settings, passages=0))
                     given.append(answers(reader, query, writing.asked(documents), keep))
                 keys = chain.from_iterable(part.keys for part in parts)

@@ -13,7 +13,6 @@ from lshdb.limits import Limits
 from lshdb.model import AddReport
 from lshdb.options import TIMEOUT, DedupOptions
 from lshdb.progress import Progress, silent
-from lshdb.search.query import snapshot
 from lshdb.shingling.arrays import chunks_of
 from lshdb.shingling.content import digest
 from lshdb.sketching.settings import Settings
@@ -25,7 +24,7 @@ from lshdb.store.waiting import WaitingDocument
 
 def documents(known: dedup.Collection) -> Iterator[list[WaitingDocument]]:
     """All documents of a reference, some at a time, without numbers: -1."""
-    with snapshot(known.store, None, ()) as (reader, _):
+    with known.store.beside() as (reader, _):
         for doc_ids, keys in reader.all_keys():
             for part in chunks_of(reader.lengths(doc_ids), reader.limits.text_batch):
                 some = doc_ids[part]
@@ -41,10 +40,10 @@ def ignores(known: dedup.Collection, key: str, stored: str, other: str) -> bool:
     """Whether the document of another key in a reference is no reason to drop a document."""
     if not known.own:
         return False
-    own = key, digest(stored.encode())
+    own = [key, digest(stored.encode())]
     return key == other or any(
         one == own and its == other and doc_id
-        for one, (its, _), doc_id in known.store.different_from([key])
+        for *one, its, _, doc_id in known.store.different_from([key])
     )
 
 

@@ -14,7 +14,7 @@ from lshdb.shingling import arrays, content, rare_words, winnowing
 from lshdb.sketching import signing
 from lshdb.sketching.settings import Settings
 from lshdb.sources.batch import Batch
-from lshdb.store.index import FINGERPRINTS, IndexRows
+from lshdb.store.index import FINGERPRINTS, IndexRows, codes_of_keys
 from lshdb.store.store import DocumentValues, KnownDocument, Store
 
 _DELETED = 2_000
@@ -49,8 +49,7 @@ class Writer:
         self._next_id = last + 1
         self._first_id = self._next_id
         self._updated: set[int] = set()
-        self._doc_ids: list[npt.NDArray[np.int64]] = []
-        self._bucket_keys: list[npt.NDArray[np.int64]] = []
+        self._bands: list[tuple[arrays.IntArray, arrays.IntArray]] = []
         self._fingerprints: list[IndexRows] = []
         self._held = 0
 
@@ -105,9 +104,10 @@ class Writer:
 
     def finish(self) -> None:
         """Write the band rows and fingerprints."""
-        if self._doc_ids:
-            self.store.index.insert_bands(np.concatenate(self._doc_ids), self._bucket_keys)
-            self._doc_ids, self._bucket_keys = [], []
+        if self._bands:
+            codes, doc_ids = map(np.concatenate, zip(*self._bands, strict=True))
+            self.store.index.insert_bands(codes, doc_ids)
+            self._bands = []
         self._write_fingerprints()
 
     def _write_fingerprints(self) -> None:
@@ -118,7 +118,7 @@ class Writer:
     def _index(
         self, ids: npt.NDArray[np.int64], signed: signing.Signed, old: Sequence[int]
     ) -> None:
-        """Write the signatures of documents int64[n], and keep their bucket keys for `finish`.
+        """Write the signatures of documents int64[n], and keep their band rows for `finish`.
 
         `old` are those that were stored before.
         """
@@ -138,10 +138,7 @@ class Writer:
             at_once = np.isin(ids, old)
             ids, keys = ids[at_once], keys[at_once]
         self.store.note_indexed(ids.tolist())
-        self._doc_ids.append(ids)
-        # Copied, as a slice would keep the whole message; the keys of a band lie together, as
-        # they are read by band.
-        self._bucket_keys.append(np.array(keys, order="F"))
+        self._bands.append(codes_of_keys(ids, keys))
 
 
 def signatures_of(part: SignedPart, places: Sequence[int], settings: Settings) -> signing.Signed:

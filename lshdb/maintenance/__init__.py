@@ -2,9 +2,9 @@
 
 In: a file, damaged or not. Out: its problems, and what was repaired; another index.
 
-    check      `lshdb check`: examines, and if asked repairs in steps and examines again
+    check      `lshdb check`: examines, and if asked repairs in steps and examines again: derives
+               values and rows of the index again
     examining  looks for problems in one pass
-    repairing  derives values and rows of the index again
     findings   the kinds of problems and repairs, and the report
     reindex    rebuilds the index, for another threshold or shape or a repair
 

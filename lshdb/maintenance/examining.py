@@ -8,8 +8,7 @@ tables that follow from these, each compared by checksums.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, groupby
-from operator import attrgetter
+from itertools import chain
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -28,7 +27,6 @@ from lshdb.store import index, schema
 from lshdb.store import statements as sql
 from lshdb.store.guard import Connection
 from lshdb.store.index import BANDS, FINGERPRINTS, RARE_WORDS, IndexRows, IndexTable
-from lshdb.store.lookups import DecisionRow
 from lshdb.store.rows import record, settings_of
 from lshdb.store.sqlite_errors import translated_errors
 
@@ -187,19 +185,16 @@ class Examination:
 
     def _schema(self) -> Iterator[tuple[str, str]]:
         for fault in schema.faults(self.connection):
-            self.repairable &= fault.creatable
+            self.repairable &= bool(fault.makes)
             yield "schema", fault.what
         for table, row, *_ in self._rows(sql.BROKEN_REFERENCES):
             if table != "signatures":  # those are reported as signatures without a document
                 yield "foreign-key", f"table {table}, row {row or 0}"
 
     def _read_settings(self) -> Iterator[tuple[str, str]]:
-        rows, path = self._rows(sql.SELECT_SETTINGS), self.connection.path
-        if len(rows) != 1:
-            yield "settings", f"{path} has {len(rows)} rows of settings instead of one"
-            return
+        row = next(iter(self._rows(sql.SELECT_SETTINGS)), ())
         try:
-            self.settings = settings_of(rows[0], path, self._rows(sql.BASE_TEXTS))
+            self.settings = settings_of(row, self.connection.path, self._rows(sql.BASE_TEXTS))
         except DamagedFile as error:
             yield "settings", str(error)
 
@@ -244,9 +239,8 @@ class Examination:
                 yield _WRONG[table], f"the table has {compared.found} rows, {instead}"
 
     def _decisions(self) -> Iterator[tuple[str, str]]:
-        rows = (record(DecisionRow, row) for row in self._rows(sql.DECISIONS))
-        for number, some in groupby(rows, key=attrgetter("decision")):
-            if not _can_be(number, list(some)):
+        for number, texts, wrong in self._rows(sql.JUDGED_DECISIONS):
+            if wrong or not _is_valid(str.encode, texts):
                 yield "decision", f"decision {number}"
 
 
@@ -394,20 +388,6 @@ def _readable(stored: str, settings: Settings) -> shingling.Content | None:
     # Deeply nested sets are not valid sets either.
     except (DamagedFile, ContentError, RecursionError):
         return None
-
-
-def _can_be(number: int, rows: list[DecisionRow]) -> bool:
-    """Whether these rows form one decision, about one document or several."""
-    shared = {(row.verdict, row.note, row.who, row.decided) for row in rows}
-    verdict = rows[0].verdict
-    return (
-        number > 0
-        and verdict in ("keep", "drop", "different")
-        and (len(rows) > 1) == (verdict == "different")
-        and len(shared) == 1
-        and all(len(row.digest) == DIGEST_BYTES and _is_key(row.key) for row in rows)
-        and all(_is_valid(str.encode, text or "") for text in shared.pop())
-    )
 
 
 def _is_key(key: str) -> bool:

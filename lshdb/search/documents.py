@@ -63,9 +63,10 @@ def keys(store: Store, options: KeysOptions) -> list[str]:
     if options.where is None:
         with store.reading():
             return [key for _, some in store.all_keys() for key in some][:top]
-    with store.where(options.where, options.parameters) as (reader, condition):
+    with store.beside(options.where, options.parameters) as (reader, keep):
+        assert keep is not None
         return [
             key
             for doc_ids, some in reader.all_keys()
-            for key in compress(some, condition.matching(doc_ids).tolist())
+            for key in compress(some, keep(doc_ids).tolist())
         ][:top]

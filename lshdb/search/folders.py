@@ -17,7 +17,6 @@ from itertools import combinations, product
 import numpy as np
 
 from lshdb.options import ClustersOptions
-from lshdb.search import query
 from lshdb.search.pairs import all_clusters
 from lshdb.sources.extracting import file_of_message
 from lshdb.store.store import Store
@@ -76,11 +75,11 @@ def folder_pairs(store: Store, request: ClustersOptions) -> list[FolderPair]:
     }
     below: _Below = defaultdict(lambda: defaultdict(list))
     folders_of: defaultdict[int, set[str]] = defaultdict(set)
-    with query.snapshot(store, request.where, request.parameters) as (reader, condition):
+    with store.beside(request.where, request.parameters) as (reader, keep):
         files = reader.files_below("")
         doc_ids = np.array(sorted(one.doc_id for one in files), dtype=np.int64)
-        if condition is not None:
-            doc_ids = doc_ids[condition.matching(doc_ids)]
+        if keep is not None:
+            doc_ids = doc_ids[keep(doc_ids)]
         digests, lengths = reader.sizes(doc_ids)[1].tolist(), reader.byte_lengths(doc_ids).tolist()
     known = dict(zip(doc_ids.tolist(), zip(lengths, digests, strict=True), strict=True))
     for one in files:

@@ -21,7 +21,7 @@ from lshdb.search.limits import clusters_cut
 from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids, check_numbers
 from lshdb.shingling.arrays import IntArray, chunks, chunks_of, runs
 from lshdb.sources.metadata import picked
-from lshdb.store import conditions, lookups
+from lshdb.store import lookups, readonly_sql
 from lshdb.store.store import Store
 
 PairRow = tuple[Any, ...]
@@ -59,7 +59,7 @@ class _Join:
 
     reader: lookups.StoreReader
     request: JoinOptions
-    condition: conditions.Condition | None
+    condition: readonly_sql.Keep | None
     only: IntArray | None = None
     progress: Progress = silent
 
@@ -78,7 +78,7 @@ class _Join:
         if self.only is not None:
             self.doc_ids = self.only
         if self.condition is not None:
-            chosen = self.condition.matching(self.doc_ids)
+            chosen = self.condition(self.doc_ids)
             kept, numbers = self.buckets.only(chosen), (np.cumsum(chosen) - 1).astype(np.int32)
             self.buckets = SharedBuckets(numbers[kept.members], kept.offsets)
             self.doc_ids = self.doc_ids[chosen]
@@ -201,7 +201,7 @@ def _field(name: str) -> Callable[[PairRow], Any]:
 
 
 def _blocks(store: Store, request: JoinOptions, progress: Progress) -> Iterator[list[PairRow]]:
-    with query.snapshot(store, request.where, request.parameters) as (reader, condition):
+    with store.beside(request.where, request.parameters) as (reader, condition):
         if isinstance(request, PairsOptions):
             rarity.check_weighted(request, reader.settings)
         own = None if request.key is None else query.row_of_key(reader, request.key)
@@ -221,7 +221,7 @@ def _blocks(store: Store, request: JoinOptions, progress: Progress) -> Iterator[
 
 def pairs_within(store: Store, keys: Sequence[str], request: PairsOptions) -> list[Pair]:
     """The similar pairs of candidates among some documents, each of which is read once."""
-    with query.snapshot(store, None, ()) as (reader, _):
+    with store.beside() as (reader, _):
         rows = filter(None, map(reader.document, keys))
         signed = sorted(row.doc_id for row in rows if row.signature is not None)
         doc_ids = np.array(signed, dtype=np.int64)
@@ -278,7 +278,7 @@ def all_clusters(
 
     Their numbers are those among all clusters, whichever are chosen.
     """
-    with query.snapshot(store, request.where, request.parameters) as (reader, condition):
+    with store.beside(request.where, request.parameters) as (reader, condition):
         own = None if request.key is None else query.row_of_key(reader, request.key).doc_id
         join = _Join(reader, request, condition, progress=progress)
         find = _stars if request.star else _components

@@ -65,7 +65,7 @@ def passage_pairs(
         common: gets the longest common runs, before the first pair.
         run: finds windows and compares, in this process or others.
     """
-    with store.beside() as reader:
+    with store.beside() as (reader, _):
         if query.reworded:
             with shown(query.progress, "comparing") as progress:
                 yield from reworded_pairs(reader, query, progress)

@@ -12,7 +12,6 @@ of these are compared. Documents in smaller buckets are never left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, islice, repeat
 from typing import Any, NamedTuple
@@ -22,7 +21,7 @@ import numpy.typing as npt
 
 from lshdb.errors import Cut, UsageError, warn_of_limit
 from lshdb.model import Match
-from lshdb.options import Parameters, QueryOptions, RankingOptions
+from lshdb.options import QueryOptions, RankingOptions
 from lshdb.search.buckets import members_up_to
 from lshdb.search.limits import query_cut, runs_cut
 from lshdb.search.rarity import check_weighted, ranked, weigh
@@ -43,12 +42,11 @@ from lshdb.shingling.content import cleaned, digest, encoded
 from lshdb.shingling.winnowing import fingerprints
 from lshdb.sketching import banding, constructions, minhash, signing
 from lshdb.sources.metadata import picked
-from lshdb.store.conditions import Condition
 from lshdb.store.lookups import DocumentRow, StoreReader
+from lshdb.store.readonly_sql import Keep
 from lshdb.store.store import Store
 
 Mask = npt.NDArray[np.bool_]
-Keep = Callable[[IntArray], Mask]
 """Returns which of some documents, int64[n], may be candidates, bool[n]."""
 
 _MAX_TOP = 1 << 31
@@ -155,8 +153,8 @@ def search(
     if query.where is None:
         with store.reading():
             return _answer(store, query, None, signature)
-    with store.where(query.where, query.parameters) as (reader, condition):
-        return _answer(reader, query, condition.matching, signature)
+    with store.beside(query.where, query.parameters) as (reader, keep):
+        return _answer(reader, query, keep, signature)
 
 
 def _answer(
@@ -168,23 +166,6 @@ def _answer(
     for cut in cuts:
         warn_of_limit(cut)
     return matches
-
-
-@contextmanager
-def snapshot(
-    store: Store, where: str | None, parameters: Parameters
-) -> Iterator[tuple[StoreReader, Condition | None]]:
-    """A reader of one state of the file, on its own connection, and the condition of a query.
-
-    The caller may write to the file while it reads the answers.
-    """
-    store.check_open()
-    if where is None:
-        with store.beside() as reader:
-            yield reader, None
-    else:
-        with store.where(where, parameters) as (reader, condition):
-            yield reader, condition
 
 
 def row_of_key(store: StoreReader, key: str) -> DocumentRow:

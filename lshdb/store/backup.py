@@ -3,8 +3,7 @@
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 from lshdb.errors import StoreError, UsageError
@@ -39,7 +38,10 @@ def back_up(
     # A link stays, and the file that it leads to is replaced.
     real = Path(os.path.realpath(target))
     _check_target(path, real, target, options.replace)
-    with _named(target), closing(connect(path, "read", timeout)) as connection:
+    with (
+        partial_files.file_errors(f"{target} cannot be written"),
+        closing(connect(path, "read", timeout)) as connection,
+    ):
         with sqlite_errors.translated_errors(path):
             # The copy is of this moment. Otherwise it would begin again whenever others write.
             connection.execute("BEGIN")
@@ -54,6 +56,10 @@ def back_up(
             if not real.exists():
                 shutil.copymode(path, partial.path)
             partial.take_name(replace=options.replace, sync=True)
+        except FileExistsError as error:
+            raise StoreError(
+                f"{target} was made meanwhile; replace=True (--force) replaces it"
+            ) from error
         finally:
             partial.discard()
 
@@ -84,17 +90,3 @@ def _copy(connection: sqlite3.Connection, partial: str, progress: Progress) -> N
             pages=_PAGES_AT_ONCE,
             progress=lambda _, left, total: progress(total - left, total, "pages"),
         )
-
-
-@contextmanager
-def _named(shown: Path) -> Iterator[None]:
-    """Report errors of the system with the name that the user gave."""
-    try:
-        yield
-    except FileExistsError as error:
-        raise StoreError(
-            f"{shown} was made meanwhile; replace=True (--force) replaces it"
-        ) from error
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise StoreError(f"{shown} cannot be written: {reason}") from error

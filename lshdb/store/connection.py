@@ -1,11 +1,13 @@
 """Opening and checking the file, transactions, and SQLite's errors as lshdb's own."""
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from lshdb.errors import (
     NoDatabase,
@@ -58,32 +60,20 @@ def connect(
             return _opened(path, flags, mode, timeout, whole, limits)
         except sqlite3.OperationalError as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if mode != "create" and code == sqlite3.SQLITE_CANTOPEN:
-                _check_there(path)
+            if mode != "create" and code == sqlite3.SQLITE_CANTOPEN and not os.path.exists(path):
+                missing = "there is no such file; lshdb init or lshdb add makes one"
+                reason = sqlite_errors.why_not_opened(path, missing)
+                raise NoDatabase(f"no database at {path}: {reason}") from None
             unable = code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
             if mode != "read" or not unable or not sqlite_errors.directory_is_read_only(path):
                 raise
-        if guard.has_log(path):
+        if guard.log_size(path):
             raise StoreError(
                 f"{path} has changes in {path.name}-wal, which cannot be read without permission "
                 "to write the directory: ask someone who has it to open the file once"
             )
         # SQLite cannot make its -shm. As nobody has the file open, it can be read without locks.
         return _opened(path, "ro&immutable=1", mode, timeout, whole, limits)
-
-
-def _check_there(path: Path) -> None:
-    """NoDatabase, with the reason, if there is no file."""
-    try:
-        path.stat()
-        return
-    except FileNotFoundError:
-        reason = "there is no such file; lshdb init or lshdb add makes one"
-        if not path.parent.is_dir():
-            reason = f"there is no directory {path.parent}"
-    except OSError as error:
-        reason = str(error.strerror).lower()
-    raise NoDatabase(f"no database at {path}: {reason}") from None
 
 
 @contextmanager
@@ -111,18 +101,15 @@ def audited(path: Path, timeout: float, *, write: bool) -> Iterator[guard.Connec
 def _opened(
     path: Path, flags: str, mode: Mode, timeout: float, whole: bool, limits: Limits
 ) -> guard.Connection:
-    connection = sqlite3.connect(
+    connection: guard.Connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={flags}",
         uri=True,
         timeout=timeout,
         isolation_level=None,
         cached_statements=64,
-        factory=guard.Connection,
+        factory=cast(Any, partial(guard.Connection, path, limits)),
     )
     try:
-        connection.path = path
-        connection.timeout = timeout
-        connection.limits = limits
         _configure(connection, path, mode, whole)
         connection.watch(immutable="immutable" in flags)
     except BaseException:
@@ -162,8 +149,7 @@ def _configure(connection: guard.Connection, path: Path, mode: Mode, whole: bool
 
 def file_size(path: Path) -> int:
     """The size of the file with its write-ahead log, in bytes."""
-    files = (path, path.with_name(path.name + "-wal"))
-    return sum(file.stat().st_size for file in files if file.exists())
+    return path.stat().st_size + guard.log_size(path)
 
 
 def is_new(connection: sqlite3.Connection) -> bool:

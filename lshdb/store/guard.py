@@ -16,7 +16,7 @@ from typing import Any
 from weakref import WeakSet
 
 from lshdb.errors import StoreError, UsageError
-from lshdb.limits import DEFAULTS
+from lshdb.limits import Limits
 from lshdb.options import SqlValue
 from lshdb.shingling.arrays import IntArray
 from lshdb.store.rows import integers
@@ -43,10 +43,9 @@ class Connection(sqlite3.Connection):
         turn: among the writers of this process; None if it does not write.
     """
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        self.path = Path()
-        self.timeout = 0.0
-        self.limits = DEFAULTS
+    def __init__(self, path: Path, limits: Limits, *arguments: Any, **options: Any) -> None:
+        self.path, self.limits = path, limits
+        self.timeout: float = options["timeout"]
         self.log_limit = 0
         self.rebuilding = False
         self.closed = False
@@ -137,9 +136,11 @@ class Connection(sqlite3.Connection):
         self.check_unchanged()
 
     def rows(self, statement: str, *parameters: SqlValue) -> list[tuple[Any, ...]]:
-        """All rows of a result."""
-        with self.result(statement, *parameters) as cursor:
-            return cursor.fetchall()
+        """All rows of a result; without the cost of `result`, for short ones."""
+        with translated_errors(self.path):
+            rows = self.execute(statement, parameters).fetchall()
+        self.check_unchanged()
+        return rows
 
     def each(self, statement: str, *parameters: SqlValue) -> Iterator[tuple[Any, ...]]:
         """The rows of a result, read lazily one by one."""
@@ -167,14 +168,13 @@ class Connection(sqlite3.Connection):
 
     def end(self) -> None:
         """Roll back the open transaction, if there is one, in the process that began it."""
-        if os.getpid() == self._process and not self.closed:
+        if os.getpid() != self._process:
+            return
+        if not self.closed:
             # One call: an interrupt comes before or after it, not within.
             self.rollback()
         self.rebuilding = False
-        self._end_turn()
-
-    def _end_turn(self) -> None:
-        if self.turn is not None and os.getpid() == self._process:
+        if self.turn is not None:
             self.turn.end()
             self.turn = None
 
@@ -195,7 +195,7 @@ class Connection(sqlite3.Connection):
                     super().execute("PRAGMA busy_timeout = 0")
                     super().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             super().close()
-        self._end_turn()
+        self.end()
         _open.discard(self)
 
 
@@ -249,12 +249,11 @@ def check_may_open(path: Path) -> None:
         )
 
 
-def has_log(path: Path) -> bool:
-    """Whether there is a log beside the file that is not empty."""
-    try:
-        return os.stat(f"{path}-wal").st_size > 0
-    except OSError:
-        return False
+def log_size(path: Path) -> int:
+    """Bytes of the log beside the file, 0 without one."""
+    with suppress(OSError):
+        return os.stat(f"{path}-wal").st_size
+    return 0
 
 
 def _identity(path: str | Path) -> _Identity | None:

@@ -14,7 +14,6 @@ from lshdb.shingling.arrays import IntArray, chunks, chunks_of, sizes_of
 from lshdb.sketching import banding
 from lshdb.sketching.settings import Settings
 from lshdb.sketching.signing import Signed
-from lshdb.store import schema
 from lshdb.store import statements as sql
 from lshdb.store.guard import Connection
 from lshdb.store.partial_files import temporary_file_errors
@@ -70,7 +69,7 @@ FINGERPRINTS = IndexTable(
     sql.DELETE_FINGERPRINTS,
 )
 
-RARE_WORDS = IndexTable(schema.RARE_WORDS, 1, sql.RARE_WORDS, "", "", "", sql.CLEAR_RARE_WORDS)
+RARE_WORDS = IndexTable("rare_words", 1, sql.RARE_WORDS, "", "", "", sql.CLEAR_RARE_WORDS)
 """Its rows are those of `term_rows`; they are written by `insert_terms`."""
 
 
@@ -78,18 +77,23 @@ Signatures = tuple[IntArray, npt.NDArray[np.uint32]]
 """Of some documents: their ids int64[n], and uint32[n, k]."""
 
 
-def band_codes(
-    doc_ids: IntArray, signatures: npt.NDArray[np.uint32], settings: Settings
-) -> tuple[IntArray, IntArray]:
-    """The band rows of documents int64[n] with signatures uint32[n, k], one document after another.
+def codes_of_keys(doc_ids: IntArray, keys: banding.BucketKeys) -> tuple[IntArray, IntArray]:
+    """The band rows of documents int64[n] with bucket keys int64[n, b], by document.
 
     Returns:
         The codes of the buckets (banding.bucket_codes), whose order is the table's, and the ids of
-        the documents: int64[n * bands] both.
+        the documents: int64[n * b] both.
     """
-    keys = banding.bucket_keys(signatures, settings.construction, settings.seed)
     bands = keys.shape[1]
     return banding.bucket_codes(np.arange(bands), keys).ravel(), doc_ids.repeat(bands)
+
+
+def band_codes(
+    doc_ids: IntArray, signatures: npt.NDArray[np.uint32], settings: Settings
+) -> tuple[IntArray, IntArray]:
+    """The same for documents with signatures uint32[n, k]."""
+    keys = banding.bucket_keys(signatures, settings.construction, settings.seed)
+    return codes_of_keys(doc_ids, keys)
 
 
 def rows_of(codes: IntArray, doc_ids: IntArray) -> IndexRows:
@@ -124,30 +128,30 @@ def sorted_bands(
     """
     # Bucket keys have 48 bits and a sign; a band has 64 parts.
     edges = np.arange(64 * settings.construction.bands + 1) - 32 << 42
-    blocks: list[IntArray] = []
-    sizes = np.zeros(len(edges) - 1, dtype=np.int64)
-    with tempfile.SpooledTemporaryFile(limits.reindex_bytes, prefix="lshdb-") as file:
+    blocks: list[IntArray] = []  # where the parts of each begin
+    rows = 0
+    with (
+        temporary_file_errors(),
+        tempfile.SpooledTemporaryFile(limits.reindex_bytes, prefix="lshdb-") as file,
+    ):
         for doc_ids, some in signatures:
             codes, own = band_codes(doc_ids, some, settings)
             order = codes.argsort(kind="stable")
-            blocks.append(codes[order].searchsorted(edges))
-            sizes += sizes_of(blocks[-1])
-            with temporary_file_errors():
-                file.write(np.stack((codes[order], own[order]), axis=1).tobytes())
+            blocks.append(rows + codes[order].searchsorted(edges))
+            rows += len(codes)
+            file.write(np.stack((codes[order], own[order]), axis=1).tobytes())
+        sizes = sum(map(sizes_of, blocks), np.zeros(len(edges) - 1, dtype=np.int64))
         for part in chunks_of(sizes, limits.reindex_rows):
-            begin, end = part.start, min(part.stop, len(sizes))
-            table = np.empty((sizes[begin:end].sum(), 2), dtype=np.int64)
-            place = count = 0
-            for ends in blocks:
-                size = int(ends[end] - ends[begin])
-                with temporary_file_errors():
-                    file.seek(16 * (place + int(ends[begin])))
-                    file.readinto(table[count : count + size].data)
-                place, count = place + int(ends[-1]), count + size
+            found = [np.empty(0, dtype=np.int64)]
+            for begins in blocks:
+                first, end = begins[[part.start, part.stop]].tolist()
+                file.seek(16 * first)
+                found.append(np.frombuffer(file.read(16 * (end - first)), dtype=np.int64))
+            table = np.concatenate(found).reshape(-1, 2)
             # Blocks come in the order of ids, which a stable sort keeps in each bucket; and it is
             # fast on what is sorted in parts.
             codes, doc_ids = table[table[:, 0].argsort(kind="stable")].T
-            yield int(edges[end]), codes, doc_ids
+            yield int(edges[part.stop]), codes, doc_ids
 
 
 class Index:
@@ -212,27 +216,15 @@ class Index:
         """Delete the signatures of documents, if they exist."""
         self._connection.run_many(sql.DELETE_SIGNATURE, ((doc_id,) for doc_id in doc_ids))
 
-    def insert_bands(self, doc_ids: IntArray, bucket_keys: Sequence[IntArray]) -> None:
-        """Insert the band rows of documents int64[n].
-
-        Their keys int64[n, b] are in pieces of some documents each, for a large batch best in
-        Fortran order: in C order each key of a band is in another cache line.
-        """
-        count, bands = len(doc_ids), np.arange(bucket_keys[0].shape[1])
-        # All bands of a few documents at once: each statement and array has its own cost.
-        for some in chunks(len(bands), max(1, _ROWS // max(1, count))):
-            keys = np.concatenate([piece[:, some] for piece in bucket_keys]).T
-            order = np.argsort(keys, axis=1)  # pages are then visited in order, each once
-            sorted_keys = np.take_along_axis(keys, order, axis=1)
-            rows = np.repeat(bands[some], count), sorted_keys.ravel(), doc_ids[order].ravel()
-            self.insert(BANDS, np.stack(rows))
+    def insert_bands(self, codes: IntArray, doc_ids: IntArray) -> None:
+        """Insert band rows of the buckets of these codes int64[r] and documents int64[r]."""
+        order = codes.argsort()  # pages are then visited in order, each once
+        self.insert(BANDS, rows_of(codes[order], doc_ids[order]))
 
     def set_rare_words(self, wanted: bool) -> None:
         """Make the table of rare words, or drop it."""
         if wanted:
-            for _, name, statement in schema.definitions(reworded=True):
-                if name == schema.RARE_WORDS:
-                    self._connection.rows(statement)
+            self._connection.rows(sql.MAKE_RARE_WORDS)
             self._connection.rows(sql.RARE_WORDS_MEMORY)
         else:
             self._connection.rows(sql.DROP_RARE_WORDS)

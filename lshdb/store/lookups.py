@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from lshdb.progress import Progress
 from lshdb.shingling.arrays import IntArray, chunks
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST
 from lshdb.sketching.settings import Settings
-from lshdb.store import conditions, guard, index, readonly_sql, sqlite_errors
+from lshdb.store import guard, index, readonly_sql, sqlite_errors
 from lshdb.store import statements as sql
 from lshdb.store.connection import file_size
 from lshdb.store.rows import FileState, checked, integers, record, settings_of, typed
@@ -135,33 +135,24 @@ class StoreReader:
             self._settings_row = row
 
     @contextmanager
-    def beside(self) -> Iterator[StoreReader]:
+    def beside(
+        self, where: str | None = None, parameters: Parameters = ()
+    ) -> Iterator[tuple[StoreReader, readonly_sql.Keep | None]]:
         """A reader of the same file on its own connection: all that it reads is of one moment.
 
-        Its settings are those of the index that it reads: another process may have reindexed it.
+        The caller may write meanwhile. With a user's condition, also what finds the documents that
+        match. The reader's settings are those of the index that it reads: another process may have
+        reindexed the file.
         """
-        self._connection.check_file()
-        connection = readonly_sql.sealed_connection(
-            self.path, self._connection.timeout, one_moment=True
-        )
-        connection.limits = self.limits
+        connection = readonly_sql.sealed_connection(self._connection, one_moment=True)
         connection.text_factory = str  # text that is not UTF-8 is damage
         try:
-            yield StoreReader(connection)
+            keep = None
+            if where is not None:
+                keep = readonly_sql.condition(connection, where, parameters)
+            yield StoreReader(connection), keep
         finally:
             connection.close()
-
-    @contextmanager
-    def where(
-        self, expression: str, parameters: Parameters
-    ) -> Iterator[tuple[StoreReader, conditions.Condition]]:
-        """A user's condition on documents, and a reader of the same file at the same moment."""
-        self._connection.check_owner()
-        with self.beside() as reader:
-            yield (
-                reader,
-                conditions.Condition(reader._connection, self.path, expression, parameters),
-            )
 
     def members(
         self, buckets: npt.NDArray[np.int64], first: int | None = None, max_rows: int | None = None
@@ -285,9 +276,6 @@ class StoreReader:
             for row in self._connection.each(statement, wanted):
                 found += 1
                 yield row
-        self._check_number(found, doc_ids)
-
-    def _check_number(self, found: int, doc_ids: IntArray) -> None:
         if found != len(doc_ids):
             raise DamagedFile(
                 f"{self.path}: buckets hold documents that do not exist; restore the file from a "
@@ -301,9 +289,7 @@ class StoreReader:
 
     def signatures_of(self, doc_ids: IntArray) -> npt.NDArray[np.uint32]:
         """The signatures uint32[n, k] of these documents, in this order; all must have one."""
-        found, signatures = self.signatures(doc_ids)
-        self._check_number(len(found), doc_ids)
-        return signatures
+        return self._signature_matrix(list(self._rows_of(sql.SIGNATURES, doc_ids)))[1]
 
     def shared_buckets(self, progress: Progress) -> Iterator[tuple[IntArray, IntArray]]:
         """The rows of the buckets of two documents or more, by band, some thousands at a time.
@@ -336,17 +322,14 @@ class StoreReader:
 
         All signatures of the documents are read: of a million in a second.
         """
-        settings, order = self.settings, np.argsort(buckets)
-        wanted = buckets[order]
         written = index.BEFORE_ALL if self.indexed_bucket is None else self.indexed_bucket
-        places, found = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+        found = [np.empty((2, 0), dtype=np.int64)]
         for doc_ids, signatures in self.unindexed_signatures():
-            codes, members = index.band_codes(doc_ids, signatures, settings)
-            at = np.minimum(wanted.searchsorted(codes), len(wanted) - 1)
-            some = (wanted[at] == codes) & (codes > written)
-            places.append(order[at[some]])
-            found.append(members[some])
-        return np.concatenate(places), np.concatenate(found)
+            rows = np.stack(index.band_codes(doc_ids, signatures, self.settings))
+            found.append(rows[:, np.isin(rows[0], buckets) & (rows[0] > written)])
+        codes, members = np.concatenate(found, axis=1)
+        order = buckets.argsort()
+        return order[buckets[order].searchsorted(codes)], members
 
     def shared_fingerprints(self) -> tuple[IntArray, IntArray]:
         """The fingerprints that several documents have, in order, and how many have each.
@@ -489,9 +472,7 @@ class StoreReader:
         """
         return self._integers(sql.DECIDED).reshape(-1, 3)
 
-    def different_from(
-        self, keys: Sequence[str]
-    ) -> list[tuple[tuple[str, bytes], tuple[str, bytes], int]]:
+    def different_from(self, keys: Sequence[str]) -> list[tuple[str, bytes, str, bytes, int]]:
         """The documents that those of some keys were marked different from.
 
         Returns:
@@ -499,8 +480,7 @@ class StoreReader:
             other, 0 if it is not stored with this digest.
         """
         rows = self._rows(sql.DIFFERENT_FROM, dumps(list(keys)))
-        found = (typed(row, str, bytes, str, bytes, int) for row in rows)
-        return [(row[:2], row[2:4], row[4]) for row in found]
+        return [cast(Any, typed(row, str, bytes, str, bytes, int)) for row in rows]
 
     def documents_with(
         self, words: Sequence[str], after: int, max_rows: int, seconds: float
@@ -539,10 +519,7 @@ class StoreReader:
 
         After `seconds` it is interrupted.
         """
-        self._connection.check_file()
-        return readonly_sql.run_readonly(
-            self.path, statement, self._connection.timeout, parameters, seconds
-        )
+        return readonly_sql.run_readonly(self._connection, statement, parameters, seconds)
 
     def _document(self, row: tuple[SqlValue, ...]) -> DocumentRow:
         kinds = (int, str, int, str | None, str | None, bytes | None)

@@ -93,8 +93,7 @@ def temporary_directory(beside: Path | None) -> Iterator[Path]:
     place = Path(beside or tempfile.gettempdir())
     for left in place.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
-            own = not hasattr(os, "geteuid") or left.lstat().st_uid == os.geteuid()
-            if own and left.is_dir() and not _in_use(left):
+            if left.is_dir() and not _in_use(left):  # another user's cannot even be opened
                 shutil.rmtree(left, ignore_errors=True)
     handle = None
     while True:
@@ -192,12 +191,16 @@ def _in_use(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def temporary_file_errors() -> Iterator[None]:
-    """Say that an error is about a temporary file, and what to do."""
+def file_errors(what: str, advice: str = "") -> Iterator[None]:
+    """Say what an error of the system is about, and what to do."""
     try:
         yield
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise StoreError(
-            f"a temporary file in {tempfile.gettempdir()}: {reason}; TMPDIR names another directory"
-        ) from error
+        raise StoreError(f"{what}: {reason}{advice}") from error
+
+
+def temporary_file_errors() -> contextlib.AbstractContextManager[None]:
+    """The same about a temporary file."""
+    what = f"a temporary file in {tempfile.gettempdir()}"
+    return file_errors(what, "; TMPDIR names another directory")

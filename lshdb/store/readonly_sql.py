@@ -1,15 +1,27 @@
-"""A user's own SQL, on a separate connection that can only read."""
+"""A user's own SQL, on a separate connection that can only read: a statement, or a condition.
+
+A condition is one expression about a document, evaluated for some of them. SQLite itself decides
+whether a text is one expression: it must take it in two statements, between parentheses and between
+the words of a CASE. What ends the one early is a syntax error in the other.
+"""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
+import numpy as np
+import numpy.typing as npt
+
 from lshdb.errors import QueryError
+from lshdb.json_text import dumps
 from lshdb.options import Parameters, SqlValue
+from lshdb.shingling.arrays import IntArray, chunks
 from lshdb.store import functions, guard, sqlite_errors
 from lshdb.store.connection import connect, file_size
+from lshdb.store.rows import integers
 
 _ALLOWED = {
     sqlite3.SQLITE_SELECT,
@@ -74,7 +86,7 @@ _COLUMNS = 64
 
 
 def _authorize(
-    action: int, first: str | None, second: str | None, _database: str | None, _view: str | None
+    attaching: bool, action: int, first: str | None, second: str | None, *_where: str | None
 ) -> int:
     if action == sqlite3.SQLITE_PRAGMA:
         name = (first or "").lower()
@@ -85,7 +97,8 @@ def _authorize(
         return sqlite3.SQLITE_IGNORE
     if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _FORBIDDEN_FUNCTIONS:
         return sqlite3.SQLITE_DENY
-    return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
+    allowed = action in _ALLOWED or (attaching and action == sqlite3.SQLITE_ATTACH)
+    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
 
 def restrict(
@@ -95,25 +108,22 @@ def restrict(
 
     With `attaching` it may still attach files.
     """
-
-    def authorize(action: int, *details: str | None) -> int:
-        if attaching and action == sqlite3.SQLITE_ATTACH:
-            return sqlite3.SQLITE_OK
-        return _authorize(action, *details)
-
-    connection.set_authorizer(authorize)
+    connection.set_authorizer(partial(_authorize, attaching))
     for limit, value in _LIMITS.items():
         if not (attaching and limit == sqlite3.SQLITE_LIMIT_ATTACHED):
             connection.setlimit(limit, value)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, largest)
 
 
-def sealed_connection(path: Path, timeout: float, *, one_moment: bool = False) -> guard.Connection:
-    """A connection for a user's SQL, which can only read.
+def sealed_connection(other: guard.Connection, *, one_moment: bool = False) -> guard.Connection:
+    """A connection for a user's SQL, which can only read, to the file of another connection.
 
     With `one_moment` it is in a transaction, and sees one state of the file until it is closed.
     """
-    connection = connect(path, "read", timeout, sealed=True)
+    other.check_owner()
+    other.check_file()
+    path = other.path
+    connection = connect(path, "read", other.timeout, sealed=True, limits=other.limits)
     try:
         with sqlite_errors.translated_errors(path):
             if one_moment:
@@ -169,18 +179,13 @@ def user_errors(path: Path, what: str, hint: str = "") -> Iterator[None]:
 
 
 def run_readonly(
-    path: Path,
-    sql: str,
-    timeout: float,
-    parameters: Parameters = (),
-    seconds: float | None = None,
+    other: guard.Connection, sql: str, parameters: Parameters, seconds: float | None
 ) -> tuple[list[str], Iterator[tuple[SqlValue, ...]]]:
     """Run one SELECT (or EXPLAIN, WITH, reading PRAGMA): column names and an iterator of rows.
 
     Args:
-        path: the file.
+        other: a connection to the file.
         sql: the statement.
-        timeout: seconds to wait for a file that is locked.
         parameters: values for each ? or :name.
         seconds: for a page, the time until it is interrupted, but for a single call of a function;
             a value has then up to LARGEST_VALUE bytes, and a row up to 64 values.
@@ -189,14 +194,14 @@ def run_readonly(
         QueryError: wrong SQL or parameters, several statements, one that does not only read, or one
             that takes too long.
     """
-    connection = sealed_connection(path, timeout)
+    connection = sealed_connection(other)
     if seconds is not None:  # a page, which has the values of some rows in memory
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_VALUE)
         connection.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, _COLUMNS)
         end = monotonic() + seconds
         connection.set_progress_handler(lambda: monotonic() > end, _STEPS)
     try:
-        with user_errors(path, "SQL"):
+        with user_errors(other.path, "SQL"):
             cursor = connection.execute(sql, parameters)
     except BaseException:
         connection.close()
@@ -215,3 +220,58 @@ def _rows(connection: guard.Connection, cursor: sqlite3.Cursor) -> Iterator[tupl
 
 def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
+
+
+# The only statements with a user's text in them. In a subquery, json_each has no columns that the
+# text could name by mistake; candidates come from a function, as all parameters are the user's.
+_MATCHING = """
+    SELECT doc_id FROM documents
+    WHERE doc_id IN (SELECT value FROM json_each(lshdb_candidates())) AND (
+{expression}
+)"""
+_ALONE = """
+    EXPLAIN SELECT CASE WHEN
+{expression}
+    THEN 1 END FROM documents"""
+Keep = Callable[[IntArray], npt.NDArray[np.bool_]]
+"""Which of some documents int64[n] are wanted, bool[n]."""
+_AT_ONCE = 10_000
+_DOCUMENT = "doc_id, key, shingles, digest, metadata and content"
+
+
+def condition(connection: guard.Connection, expression: str, parameters: Parameters) -> Keep:
+    """What finds the documents that match an expression.
+
+    Args:
+        connection: a sealed one.
+        expression: SQL about a document.
+        parameters: the values for its parameters.
+
+    Returns:
+        Which of some documents int64[n] match, bool[n]; QueryError if it fails.
+
+    Raises:
+        QueryError: it is not one expression, or would do more than read.
+    """
+    if not expression.strip():
+        raise QueryError("where: an expression is needed, such as key = 'a'")
+    statement = _MATCHING.format(expression=expression)
+    candidates = "[]"
+    connection.create_function("lshdb_candidates", 0, lambda: candidates)
+
+    def found(statement: str) -> list[tuple[SqlValue, ...]]:
+        with user_errors(connection.path, "where", f"; the columns are {_DOCUMENT}"):
+            return connection.execute(statement, parameters).fetchall()
+
+    def matching(doc_ids: IntArray) -> npt.NDArray[np.bool_]:
+        nonlocal candidates
+        true = [np.empty(0, dtype=np.int64)]
+        for part in chunks(len(doc_ids), _AT_ONCE):
+            candidates = dumps(doc_ids[part].tolist())
+            true.append(integers(found(statement)))
+        matches: npt.NDArray[np.bool_] = np.isin(doc_ids, np.concatenate(true))
+        return matches
+
+    found(statement)
+    found(_ALONE.format(expression=expression))
+    return matching

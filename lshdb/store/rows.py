@@ -89,21 +89,15 @@ def settings_of(row: Sequence[Any], path: Path, base: Iterable[Sequence[Any]]) -
     """
     try:
         values: list[Any] = [v.decode() if isinstance(v, bytes) else v for v in row]
-        *own, reworded, _, later, _, _ = values
+        threshold, recall, shingle, lanes, construction, sketch, seed, content, *rest = values
+        passages, reworded, _, later, _, _ = rest
         if later:
             raise OtherFormat(f"{path} uses what this lshdb does not know: upgrade lshdb")
-        threshold, recall, shingle, lanes, construction, sketch, seed, content, passages = own
+        texts = tuple(map(_base_text, base))
+        how = replace(shingling.Shingling.parse(shingle), base=texts), lanes
+        shape, given = Construction.parse(construction), bool(content)
         return Settings(
-            threshold,
-            recall,
-            replace(shingling.Shingling.parse(shingle), base=tuple(map(_base_text, base))),
-            lanes,
-            Construction.parse(construction),
-            sketch,
-            seed,
-            bool(content),
-            passages,
-            bool(reworded),
+            threshold, recall, *how, shape, sketch, seed, given, passages, bool(reworded)
         )
     except (AttributeError, TypeError, ValueError) as error:
         raise DamagedFile(f"{path} has invalid settings: {error}") from error

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from lshdb.errors import DamagedFile, UnsafeFile
 from lshdb.store import statements as sql
-from lshdb.store.guard import has_log
+from lshdb.store.guard import log_size
 
 FORMAT = 4
 """The version of the tables in schema.sql."""
@@ -37,13 +37,13 @@ class Fault(NamedTuple):
 
     Attributes:
         what: `table bands is missing`.
-        creatable: whether `make_missing` makes it; otherwise no repair is possible.
+        makes: the statements that repair it; without any no repair is possible.
         tolerable: whether the file can be used without.
         unsafe: whether it is code that would be run.
     """
 
     what: str
-    creatable: bool = False
+    makes: tuple[str, ...] = ()
     tolerable: bool = False
     unsafe: bool = False
 
@@ -67,7 +67,7 @@ def check_contents(connection: sqlite3.Connection, path: Path) -> None:
         sqlite3.Error: to be translated by the caller.
     """
     (page_size,) = connection.execute(sql.PAGE_SIZE).fetchone()
-    if path.stat().st_size % page_size and not has_log(path):
+    if path.stat().st_size % page_size and not log_size(path):
         # SQLite reads the rest of a page as zeros.
         raise DamagedFile(f"{path} is damaged: it is cut short; restore it from a copy")
     before = connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST)
@@ -86,10 +86,10 @@ def check_contents(connection: sqlite3.Connection, path: Path) -> None:
 
 def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
     """How a file's tables, indexes and views differ from lshdb's, and what else would run."""
-    own = definitions(has_rare_words(connection))
+    own = definitions(connection.execute(sql.HAS_RARE_WORDS).fetchone() is not None)
     whole = True
-    for place, is_view, same in connection.execute(sql.OWN_SCHEMA, (json.dumps(own),)):
-        kind, name, _ = own[place]
+    for place, is_view, same in connection.execute(sql.OWN_SCHEMA, (json.dumps(own),)).fetchall():
+        kind, name, statement = own[place]
         if same:
             continue
         whole = False
@@ -97,39 +97,15 @@ def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
             # Documents and settings cannot be derived from anything else, and SQLite makes the
             # tables of the full-text one.
             derived = name not in ("documents", "settings") and not name.startswith(RARE_WORDS)
-            yield Fault(f"{kind} {name} is missing", derived, kind == "index")
+            yield Fault(f"{kind} {name} is missing", (statement,) * derived, kind == "index")
         else:
-            yield Fault(f"{kind} {name} differs", kind == "view" and bool(is_view))
+            makes = f"DROP VIEW {name}", statement  # a name of schema.sql
+            yield Fault(f"{kind} {name} differs", makes if kind == "view" and is_view else ())
     (count,) = connection.execute(sql.COUNT_DEFINITIONS).fetchone()
     if whole and count == len(own):
         return  # there is nothing else that could run
     for danger in _dangers(connection, own, whole):
         yield Fault(danger, unsafe=True)
-
-
-def make_missing(connection: sqlite3.Connection) -> int:
-    """Create missing tables, indexes and views, and views that differ.
-
-    Within the caller's transaction, for a file whose `faults` are all creatable.
-
-    Returns:
-        How many.
-    """
-    own = definitions(has_rare_words(connection))
-    made = 0
-    for place, _, same in connection.execute(sql.OWN_SCHEMA, (json.dumps(own),)).fetchall():
-        _, name, statement = own[place]
-        if same == 0:
-            connection.execute(f"DROP VIEW {name}")  # a name of schema.sql
-        if not same:
-            connection.execute(statement)
-            made += 1
-    return made
-
-
-def has_rare_words(connection: sqlite3.Connection) -> bool:
-    """Whether a file has an index of rare words."""
-    return connection.execute(sql.HAS_RARE_WORDS).fetchone() is not None
 
 
 @cache
@@ -140,8 +116,10 @@ def definitions(reworded: bool = False) -> list[tuple[str, str, str]]:
     """
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         loader: Any = __spec__.loader  # the package may be a zip, as Spark ships it
-        for name in ("schema.sql", "rare_words.sql")[: 1 + reworded]:
-            connection.executescript(loader.get_data(str(Path(__file__).with_name(name))).decode())
+        path = Path(__file__).with_name("schema.sql")
+        connection.executescript(loader.get_data(str(path)).decode())
+        if reworded:
+            connection.execute(sql.MAKE_RARE_WORDS)
         return connection.execute(sql.SCHEMA).fetchall()
 
 
@@ -153,7 +131,7 @@ def _dangers(
     `whole`: all of lshdb's tables are there, so that each statement must be possible.
     """
     for table, name in connection.execute(sql.INDEXES_WITH_CODE, (json.dumps(own),)).fetchall():
-        yield f"{_text(name)!r} is an index on more than columns of {_text(table)}"
+        yield f"{name!r} is an index on more than columns of {table}"
     acts: list[tuple[str | None, str | None]] = []
 
     def note(action: int, table: str | None, _: object, __: object, trigger: str | None) -> int:
@@ -186,8 +164,3 @@ def _dangers(
     finally:
         connection.set_authorizer(None)
     yield from found
-
-
-def _text(value: str | bytes) -> str:
-    """A name of the file, which may be damaged."""
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value

@@ -58,7 +58,8 @@ def _translate(error: sqlite3.Error, path: Path) -> Exception:
     if primary == sqlite3.SQLITE_READONLY or closed:
         return ReadOnly(f"{path} cannot be written: the file or its directory is read-only")
     if primary == sqlite3.SQLITE_CANTOPEN:
-        return StoreError(f"{path} cannot be opened: {_why_not_opened(path)}")
+        missing = "there is no such file, and its directory may not be written"
+        return StoreError(f"{path} cannot be opened: {why_not_opened(path, missing)}")
     if primary in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH):
         return QueryError(f"{path}: {error}")
     if primary == sqlite3.SQLITE_IOERR and _disk_is_full(path):
@@ -76,7 +77,8 @@ def _disk_is_full(path: Path) -> bool:
         return False
 
 
-def _why_not_opened(path: Path) -> str:
+def why_not_opened(path: Path, missing: str) -> str:
+    """The reason why a file could not be opened; `missing` if only the file is not there."""
     if os.path.isdir(path):
         return "it is a directory"
     if not os.path.isdir(path.parent):
@@ -84,7 +86,7 @@ def _why_not_opened(path: Path) -> str:
     try:
         os.stat(path)
     except FileNotFoundError:
-        return "there is no such file, and its directory may not be written"
+        return missing
     except OSError as error:
         return (error.strerror or str(error)).lower()
     return "permission denied"

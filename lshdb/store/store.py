@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from lshdb.errors import DamagedFile, StoreError, UsageError
+from lshdb.errors import DamagedFile, StoreError
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.options import Mode, SqlValue
 from lshdb.sketching.settings import Settings
@@ -109,9 +109,8 @@ class Store(lookups.StoreReader):
         return self._connection.closed
 
     def check_open(self) -> None:
-        """UsageError if it was closed."""
-        if self._connection.closed:
-            raise UsageError(f"{self.path} is closed: open it again")
+        """UsageError if it was closed, or opened in another thread or process."""
+        self._connection.check_owner()
 
     def reading(self) -> Transaction:
         """A transaction in which everything read is of one moment."""

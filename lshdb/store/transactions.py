@@ -1,6 +1,5 @@
 """Transactions: all or nothing, each writer in its turn, and a log that does not grow for ever."""
 
-import os
 import random
 import sqlite3
 import time
@@ -9,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lshdb.errors import StoreError, UsageError
-from lshdb.store.guard import Connection
+from lshdb.store.guard import Connection, log_size
 from lshdb.store.sqlite_errors import translated_errors
 from lshdb.store.turns import Turn
 
@@ -135,11 +134,7 @@ def _bound_log(connection: Connection) -> None:
     This waits until the present readers have finished; new ones read the file. If one goes on for
     long, the next attempt is when the log is twice as long.
     """
-    try:
-        size = os.stat(f"{connection.path}-wal").st_size
-    except OSError:
-        return
-    limits = connection.limits
+    size, limits = log_size(connection.path), connection.limits
     if size > max(limits.log_bytes, connection.log_limit):
         connection.log_limit = 0 if empty_log(connection, limits.log_seconds) else 2 * size
 

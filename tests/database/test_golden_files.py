@@ -17,6 +17,7 @@ import lshdb
 from lshdb.errors import OtherFormat
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.constructions import Construction
+from lshdb.store.index import codes_of_keys
 from lshdb.store.schema import FORMAT
 
 GOLDEN = sorted(path.name.removesuffix(".db.xz") for path in DIRECTORY.glob("*.db.xz"))
@@ -135,7 +136,8 @@ def test_arrays_of_another_byte_order_make_the_same_file(tmp_path: Path) -> None
             with store.writing():
                 store.insert([(i, str(i), 1, bytes(16), None, "x") for i in range(1, 8)])
                 store.index.insert_signatures(doc_ids.astype(f"{order}i8"), swapped)
-                store.index.insert_bands(doc_ids.astype(f"{order}i8"), [keys.astype(f"{order}i8")])
+                given = (one.astype(f"{order}i8") for one in (doc_ids, keys))
+                store.index.insert_bands(*codes_of_keys(*given))
             read, again = store.signatures(doc_ids)
             assert (read.tolist(), again.tolist()) == (doc_ids.tolist(), lanes.tolist())
             assert lshdb.check(db.path).problems == ()

@@ -35,6 +35,7 @@ SETTINGS = resolve(SettingsOptions(permutations=16, bands=8, rows=2, shingle="se
 VIEWS = ("buckets", "bucket_members", "candidate_pairs")
 SCANS_ON_PURPOSE = {
     "DECISIONS",
+    "JUDGED_DECISIONS",
     "DECIDED",
     "SELECT_SETTINGS",
     "BASE_TEXTS",
@@ -72,6 +73,7 @@ SCANS_ON_PURPOSE = {
 STATEMENTS = {name: value for name, value in vars(statements).items() if isinstance(value, str)}
 STATEMENTS = {name: value for name, value in STATEMENTS.items() if re.match("[A-Z]", name)}
 WAITING_TABLES = STATEMENTS.pop("WAITING_TABLES")
+MAKE_RARE_WORDS = STATEMENTS.pop("MAKE_RARE_WORDS")
 STATEMENTS.pop("READ_RARE_WORDS")
 RARE_WORDS = re.compile("RARE_WORDS|TERM")
 STORE = Path(statements.__file__)
@@ -160,8 +162,7 @@ def test_no_statement_scans_a_table(path: Path, name: str, analyzed: bool) -> No
         if waiting:
             connection.executescript(WAITING_TABLES)
         elif RARE_WORDS.search(name):
-            made = STORE.with_name("rare_words.sql").read_text()
-            connection.executescript(f"{made};{statements.READ_RARE_WORDS}")
+            connection.executescript(f"{MAKE_RARE_WORDS};{statements.READ_RARE_WORDS}")
         if name.endswith(("_PAIR", "_PAIRS")):
             connection.executescript(";".join(statements.SIMILAR_PAIRS.values()))
         if analyzed:
