@@ -83,15 +83,16 @@ def dedup(spark: SparkSession, spec: dict[str, Any]) -> dict[str, Any]:
     signed = lshdb.spark.signatures(df, settings)
     candidates = lshdb.spark.candidate_pairs(lshdb.spark.bands(signed), settings)
     steps = Steps(spark)
-    for name, result in (
-        ("sign", signed),
-        ("candidates", candidates),
-        ("pairs", lshdb.spark.pairs(df, settings)),
-    ):
+    parts = {
+        "sign": signed,
+        "candidates": candidates,
+        "pairs": lshdb.spark.pairs(df, settings),
+    }
+    for name, result in parts.items() if spec["rule"] == "similar" else ():
         steps.run(name, result.write.format("noop").mode("overwrite").save)
 
     def whole() -> None:
-        found = lshdb.spark.dedup(df, settings)
+        found = lshdb.spark.dedup(df, settings, rule=spec["rule"])
         found.kept.write.parquet(spec["output"])
         found.dropped.write.parquet(spec["dropped"])
 

@@ -138,6 +138,23 @@ def write_headed(path: Path, documents: int, words: int, share: float) -> Corpus
     return _write(path, (" ".join([*head, *own[len(head) :]]) for own in made))
 
 
+def write_parts(path: Path, documents: int, size: int, share: float) -> Corpus:
+    """Write documents of about `size` bytes, of which a share are runs of words of earlier ones."""
+    choose = random.Random(1)
+    wholes: list[list[str]] = []
+
+    def made(text: str) -> str:
+        if wholes and choose.random() < share:
+            words = choose.choice(wholes)
+            first = choose.randrange(len(words) // 2)
+            return " ".join(words[first : first + choose.randrange(10, len(words))])
+        wholes[choose.randrange(1000) :] = [text.split()]
+        return text
+
+    generated = texts(documents, size, duplicates=0)
+    return _write(path, (made(text) for _, text in generated), f"{size_name(size)}, with parts")
+
+
 def write_copy(path: Path, source: Path, limit: int) -> Corpus:
     """Write the first documents of the user's own file."""
     texts = itertools.islice(_texts_of(source), limit)
