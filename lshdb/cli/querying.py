@@ -19,7 +19,7 @@ from lshdb.errors import InputError, KeyNotFound, UsageError
 from lshdb.exchange.results import (
     PAIR_TOTALS,
     PASSAGE,
-    WEIGHTED,
+    SOURCE,
     dropped_members,
     match_columns,
     match_row,
@@ -62,8 +62,6 @@ _LINES_SHOWN = 40
 _LONGEST = 160
 """Characters shown of a passage, half of them from its end."""
 _COMMON_SHOWN = 5
-_SOURCE = ("key", "coverage", "stored_coverage", "words", *WEIGHTED)
-"""The fields of a source that each of its passages is printed with."""
 
 
 def query(
@@ -608,8 +606,7 @@ def passages(
                 shown = ("a_coverage", "b_coverage", "words", "a", "b")
             none = "no passage that two documents share"
         else:
-            columns = {"query": str, "key": str, "coverage": float, "stored_coverage": float}
-            columns = {**columns, "words": int, **WEIGHTED, **PASSAGE}
+            columns = {"query": str, **SOURCE, **PASSAGE}
             several = file is not None and documents.is_table(file)
             own = None if file in (None, STDOUT) or several else key_of(str(file))
             queries = _queries(database, file, key, fields, failures)
@@ -672,7 +669,7 @@ def _rows(
             shortest = f"{result.shortest} {result.unit}s"
             messages.message(f"{key}: shorter than {shortest}: no passage can be found")
         for source in [one for one in result if one.key != own][:top]:
-            totals = (key, *(getattr(source, name) for name in _SOURCE))
+            totals = (key, *(getattr(source, name) for name in SOURCE))
             for passage in source.passages:
                 yield totals + astuple(passage)
 

@@ -26,7 +26,16 @@ from lshdb.errors import LshdbError, UsageError
 from lshdb.exchange.templates import html_table
 from lshdb.formatting import listed
 from lshdb.json_text import dumps
-from lshdb.model import Cluster, CommonPassage, CopiedPassage, DroppedRow, Match, Pair, PassagePair
+from lshdb.model import (
+    Cluster,
+    CommonPassage,
+    CopiedPassage,
+    DroppedRow,
+    Match,
+    Pair,
+    PassagePair,
+    Source,
+)
 from lshdb.options import (
     ClustersOptions,
     FolderOptions,
@@ -54,18 +63,19 @@ _COUNTED = 500
 _TYPES = {"int": int, "float": float, "bool": bool}
 
 
-def columns_of(kind: Any) -> dict[str, type]:
-    """The fields of a dataclass as columns, with their types, but not those for metadata."""
+def columns_of(kind: Any, *others: str) -> dict[str, type]:
+    """The fields of a dataclass as columns, with their types, but not others and for metadata."""
     types = {one.name: str(one.type) for one in fields(kind) if not one.name.endswith("metadata")}
     return {
         name: list if hint.startswith("tuple") else _TYPES.get(hint.partition(" | ")[0], str)
         for name, hint in types.items()
+        if name not in others
     }
 
 
 WEIGHTED: Columns = {"weighted": float, "weighted_share": float}
 MATCH: Columns = columns_of(Match)
-PAIR: Columns = {name: kind for name, kind in columns_of(Pair).items() if name not in WEIGHTED}
+PAIR: Columns = columns_of(Pair, *WEIGHTED)
 MEMBER: Columns = {
     "cluster": int,
     "key": str,
@@ -75,9 +85,7 @@ MEMBER: Columns = {
     "exact": bool,
     "identical": bool,
 }
-DROPPED: Columns = {
-    name: kind for name, kind in columns_of(DroppedRow).items() if name != "passage"
-}
+DROPPED: Columns = columns_of(DroppedRow, "passage")
 COPIED: Columns = {
     "start": int,
     "end": int,
@@ -91,19 +99,9 @@ PASSAGE: Columns = {
     "passage_words" if name == "words" else name: kind
     for name, kind in columns_of(CopiedPassage).items()
 }
-PASSAGE_PAIR: Columns = {
-    "a": str,
-    "b": str,
-    "words": int,
-    "a_coverage": float,
-    "b_coverage": float,
-    **PASSAGE,
-}
-PAIR_TOTALS: Columns = {
-    **{name: PASSAGE_PAIR[name] for name in ("a", "b", "words", "a_coverage", "b_coverage")},
-    **WEIGHTED,
-    "passages": int,
-}
+PASSAGE_PAIR: Columns = {**columns_of(PassagePair, "passages", *WEIGHTED), **PASSAGE}
+PAIR_TOTALS: Columns = {**columns_of(PassagePair, "passages"), "passages": int}
+SOURCE: Columns = columns_of(Source, "passages")
 _dropped = attrgetter(*DROPPED)
 copied_values = attrgetter("start", "end", "stored_start", "stored_end", "words", "text")
 passage_values = attrgetter(*columns_of(CopiedPassage))
