@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -21,7 +22,7 @@ from lshdb.search.limits import text_cut
 from lshdb.sources.paths import escaped
 from lshdb.web import reviewing
 from lshdb.web.beside import Beside, StoredContent, contents_beside, lines_of
-from lshdb.web.listing import Filters, Listing, Survey, common_path
+from lshdb.web.listing import Filters, Listing, Survey
 
 _KEYS = {
     "k": ("keep both", "keep 0 1"),
@@ -118,15 +119,10 @@ class Session:
 
     def _open_pair(self, one: Cluster) -> tuple[str, ...]:
         """The next two undecided documents of a cluster, the kept one first."""
-        of_key, scores = (
-            self._listed.verdicts.of_key,
-            dict(zip(one.members, one.similarities, strict=True)),
-        )
-        asked = sorted(
-            (key for key in one.members if key not in self._skipped),
-            key=lambda key: (of_key.get(key) != "keep", key != one.keep, -scores[key]),
-        )
-        return next(self._listed.verdicts.open_pairs(asked), ())
+        verdicts, members = self._listed.verdicts, self._listed.described(one)["members"]
+        asked = [each["key"] for each in members if each["key"] not in self._skipped]
+        asked.sort(key=lambda key: verdicts.of_key.get(key) != "keep")
+        return next(verdicts.open_pairs(asked), ())
 
     def _drawn(self, one: Cluster, digests: Mapping[str, str]) -> Iterator[Text]:
         """Show a cluster; return the lines that show how two of its documents differ."""
@@ -135,7 +131,7 @@ class Session:
         number = f"Cluster {every.index(one) + 1:,} of {len(every):,}"
         self._console.rule(f"{number}, {self.progress()}", align="left")
         marks = dict(zip(digests, "-+", strict=True))
-        show(self._console, *drawn_members(one, marks, self._listed.verdicts.of_key))
+        show(self._console, *drawn_members(self._listed.described(one), marks))
         same = len(set(digests.values())) == 1
         return drawn_differences(self._console, self.database, a, b, identical=same)
 
@@ -191,24 +187,22 @@ def on_one_line(text: str, style: str = "") -> Text:
     return Text(escaped(text.expandtabs(4)), style)
 
 
-def drawn_members(
-    one: Cluster, marks: Mapping[str, str], decided: Mapping[str, str]
-) -> Iterator[Text]:
+def drawn_members(one: Mapping[str, Any], marks: Mapping[str, str]) -> Iterator[Text]:
     """The lines about a cluster and its members: marked ones first, then the most similar.
 
     Args:
-        one: the cluster.
+        one: the cluster, as of Listing.described.
         marks: of the members that are shown side by side.
-        decided: the verdicts, by key.
     """
-    scores, prefix = dict(zip(one.members, one.similarities, strict=True)), common_path(one.members)
-    yield on_one_line(f"{len(scores):,} documents" + (f" in {prefix}" if prefix else ""))
-    for key in sorted(scores, key=lambda key: (key not in marks, -scores[key]))[:_MEMBERS]:
-        score = "kept" if key == one.keep else share(scores[key])
-        line = f"{marks.get(key, ' ')} {score:<7}{decided.get(key, ''):<6}{key[len(prefix) :]}"
+    members, prefix = one["members"], one["prefix"]
+    yield on_one_line(f"{len(members):,} documents" + (f" in {prefix}" if prefix else ""))
+    for member in sorted(members, key=lambda each: each["key"] not in marks)[:_MEMBERS]:
+        key = member["key"]
+        score = "kept" if key == one["keep"] else share(member["similarity"])
+        line = f"{marks.get(key, ' ')} {score:<7}{member['decided'] or '':<5} {key[len(prefix) :]}"
         yield on_one_line(line, "bold" if key in marks else "")
-    if len(scores) > _MEMBERS:
-        yield Text(f"  and {len(scores) - _MEMBERS:,} more", style="dim")
+    if len(members) > _MEMBERS:
+        yield Text(f"  and {len(members) - _MEMBERS:,} more", style="dim")
     yield Text("")
 
 
