@@ -287,9 +287,6 @@ def document(visit: Visit) -> Page:
     database, key = visit.database, visit.required("key")
     stored = database.get(key)
     content = stored.content
-    passages = None
-    if database.settings.passages:
-        passages = database.passages(key=key, top=_SOURCES)
     verdicts = visit.verdicts()
     data = {
         "key": key,
@@ -299,8 +296,7 @@ def document(visit: Visit) -> Page:
         "length": None if content is None else len(content),
         "content": content and content[: _TEXT if isinstance(content, str) else _ELEMENTS],
         "shingles": stored.shingles,
-        "query": _matches(visit, key=key),
-        "passages": passages,
+        **_found(visit, key=key),
         "buckets": database.buckets(key),
     }
     file = Path(file_of_message(key) or key).absolute() if visit.open_files else None
@@ -309,12 +305,11 @@ def document(visit: Visit) -> Page:
     return Page("document", key, data, view)
 
 
-def _matches(
-    visit: Visit, content: Content | None = None, key: str | None = None
-) -> dict[str, Any]:
-    """The documents similar to one, some on each page, and how they were found."""
-    settings, asked, page = visit.database.settings, visit.asked, visit.asked.page
-    found = visit.database.query(
+def _found(visit: Visit, content: Content | None = None, key: str | None = None) -> dict[str, Any]:
+    """The documents similar to one, some on each page, how they were found; copied passages."""
+    database, asked, page = visit.database, visit.asked, visit.asked.page
+    settings = database.settings
+    found = database.query(
         content,
         key=key,
         top=page * _MATCHES + 1,
@@ -323,7 +318,7 @@ def _matches(
         exhaustive=asked.exhaustive,
     )
     minimum = asked.threshold or settings.threshold
-    return {
+    query = {
         "matches": found[(page - 1) * _MATCHES : page * _MATCHES],
         "page": page,
         "first": (page - 1) * _MATCHES + 1,
@@ -334,6 +329,11 @@ def _matches(
         "containment": asked.containment,
         "recall": candidate_probability(minimum, settings.construction) or 0.0,
     }
+    passages = None
+    if settings.passages:  # of texts
+        text = None if content is None else str(content)
+        passages = database.passages(text=text, key=key, top=_SOURCES)
+    return {"query": query, "passages": passages}
 
 
 def find(visit: Visit) -> Page:
@@ -615,9 +615,7 @@ def query(visit: Visit) -> Page:
         if posted is not None:
             parsed(Address, posted)
             return replace(page, redirect=("query", {"pasted": _keep(text), **asked}))
-        data["query"] = _matches(visit, content)
-        if visit.database.settings.passages and isinstance(content, str):
-            data["passages"] = visit.database.passages(content, top=_SOURCES)
+        data |= _found(visit, content)
     except (lshdb.UsageError, lshdb.ContentError, lshdb.InputError) as error:
         data["problem"] = str(error)
         return replace(page, status=400)
