@@ -33,8 +33,6 @@ from lshdb.search.decisions import Verdicts
 from lshdb.search.differences import Line, Piece, Row, Span, differs, joined_spans, shown_rows
 from lshdb.web import beside, drawing, listing, rendering
 
-MAX_PAIRS = 1_000
-"""Pairs side by side."""
 _PAIRS_BYTES = 6_000_000
 """Bytes of texts side by side; the other parts have bounded numbers and lengths."""
 _EACH = 3
@@ -70,7 +68,7 @@ def report(
     Args:
         folders: the database, which is only read, or its folders.
         asked: as for Database.clusters.
-        pairs: how many pairs are shown side by side, at most MAX_PAIRS.
+        pairs: how many pairs are shown side by side, up to 1,000.
         title: the heading.
         lowest: the minimum similarity of pairs, if it is not that of clusters.
         progress: called now and then.

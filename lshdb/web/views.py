@@ -48,12 +48,10 @@ LONGEST_QUERY = 200_000
 """Maximum characters of a pasted text."""
 _PASTED = 100
 """Pasted texts kept in memory: some 20 million characters of the longest."""
-_MATCHES = 50
-"""Matches on a page."""
+_ROWS = 50
+"""Matches or pairs on a page."""
 _SOURCES = 20
 """Documents that share passages with one, on its page."""
-_PAIRS = 50
-"""Pairs on a page."""
 _FOUND = 30
 """Keys, and documents by their contents, that a search shows."""
 _LOOKING = 0.07
@@ -63,16 +61,14 @@ _SEARCHED = 250_000
 _MAX_WORDS = 10
 _DROPPED = 500
 """Documents to drop that a page lists."""
-_DECISIONS = 100
-"""Decisions on a page."""
 _LINES_AT_ONCE = 500
 """Lines of a file to download that are sent at once: some 10 ms of work."""
 _LARGEST = 6
 """Clusters on the overview."""
 _CLUSTERS = 20
 """Clusters on a page."""
-_MEMBERS = 100
-"""Members of a cluster on a page."""
+_LINES = 100
+"""Members of a cluster, or decisions, on a page."""
 _PREVIEW = 4
 _TEXT = 50_000
 """Characters shown of a text."""
@@ -312,17 +308,17 @@ def _found(visit: Visit, content: Content | None = None, key: str | None = None)
     found = database.query(
         content,
         key=key,
-        top=page * _MATCHES + 1,
+        top=page * _ROWS + 1,
         threshold=asked.threshold,
         containment=asked.containment,
         exhaustive=asked.exhaustive,
     )
     minimum = asked.threshold or settings.threshold
     query = {
-        "matches": found[(page - 1) * _MATCHES : page * _MATCHES],
+        "matches": found[(page - 1) * _ROWS : page * _ROWS],
         "page": page,
-        "first": (page - 1) * _MATCHES + 1,
-        "more": len(found) > page * _MATCHES,
+        "first": (page - 1) * _ROWS + 1,
+        "more": len(found) > page * _ROWS,
         "threshold": minimum,
         "own_threshold": settings.threshold,
         "exhaustive": asked.exhaustive,
@@ -429,7 +425,7 @@ def clusters(visit: Visit) -> Page:
 
 def pairs(visit: Visit) -> Page:
     """The pairs of similar documents, filtered and sorted, some on each page."""
-    return _list(visit, "pairs", _PAIRS)
+    return _list(visit, "pairs", _ROWS)
 
 
 def _list(visit: Visit, kind: str, size: int) -> Page:
@@ -482,7 +478,7 @@ def cluster(visit: Visit) -> Page:
         )
     one = listed.described(found)
     members = one["members"]
-    one["members"], paging = _some(visit, members, _MEMBERS)
+    one["members"], paging = _some(visit, members, _LINES)
     known = visit.database.store.known([member["key"] for member in one["members"]])
     sizes = visit.database.store.byte_lengths(
         np.array([one.doc_id for one in known.values()], np.int64)
@@ -580,7 +576,7 @@ def decisions(visit: Visit) -> Page:
     """All decisions, and the documents that would be removed."""
     made = visit.database.decisions()[::-1]
     dropped = remove_decided(visit.database, dry_run=True)
-    some, paging = _some(visit, made, _DECISIONS)
+    some, paging = _some(visit, made, _LINES)
     agreements, disagreements = agreements_of(made)
     data = {
         "decisions": some,
