@@ -311,11 +311,7 @@ def trash(
     message(f"{would}{what} {counted(len(done), 'file')}, left {len(rows) - len(done):,}")
     if done and not restore:
         frees = "would then free" if dry_run else "frees"
-        back = ["lshdb", "trash", "-d", str(at.db), *(["--move-to", move_to] if move_to else [])]
-        message(
-            f"deleting {directory} {frees} {size(sum(done))}; to move them back: "
-            f"{shlex.join(back)} --restore"
-        )
+        message(f"deleting {directory} {frees} {size(sum(done))}; --restore moves them back")
 
 
 def review(
