@@ -47,8 +47,8 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Look": {
         "info": ("looking", "Show the database's settings and size."),
         "show": ("looking", "Show one document: sizes, metadata, signature, buckets."),
-        "plot": ("reporting", "Draw the similarities of the documents, as one SVG file."),
-        "report": ("reporting", "Write a report of the near duplicates, as one HTML file."),
+        "plot": ("looking", "Draw the similarities of the documents, as one SVG file."),
+        "report": ("looking", "Write a report of the near duplicates, as one HTML file."),
         "decisions": ("deciding", "List the decisions, and whether they still hold."),
         "buckets": ("looking", "Show the largest buckets, or those of a document."),
         "sql": ("looking", "Run a SELECT on the file's tables and views."),
