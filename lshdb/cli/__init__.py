@@ -8,7 +8,8 @@ for each group of commands (app lists which), and what they share:
     running    exit statuses, and the one line of an error
     results    writes rows as text, JSON, CSV, or to a file: every command has all of these formats
     documents  reads what a command is given, and reports what could not be read
-    tables     the tables that dedup reads, and the files that their rows go to
+    screen     two documents on the screen of a terminal, for compare and review
+    parameters options as typer takes them, and the values of SQL
     messages   notes, warnings and the bar of a long job; files writes whole files or none
 
 Doors: app.
