@@ -60,6 +60,9 @@ class Limits:
 
     largest_archive: int = 1 << 29
     """Bytes unpacked of an archive: a ZIP file of a megabyte may be a thousand when unpacked."""
+    archive_contents: int = 12 << 20
+    """Bytes of an archive's list of members: 250,000 of a ZIP file or 24,000 of a tar, which take
+    up to 300 MB of memory."""
 
     # adding
 

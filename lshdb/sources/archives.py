@@ -80,7 +80,7 @@ class Archives:
     """Reads archives, of which one is open at a time.
 
     Args:
-        limits: `largest_archive` is for what is unpacked of one, `largest_row` for its list of
+        limits: `largest_archive` is for what is unpacked of one, `archive_contents` for its list of
             members.
     """
 
@@ -151,7 +151,7 @@ class Archives:
                 copyfileobj(_Bounded(stream, self._limits.largest_archive), spool)
             spool.seek(0)
             file = spool
-        bounded = _Bounded(file, self._limits.largest_row)
+        bounded = _Bounded(file, self._limits.archive_contents)
         for own, size, is_file, opener in (_zip if lower.endswith(".zip") else _tar)(bounded):
             parts = own.replace("\\", "/").split("/")
             name = path = "/".join(one for one in parts if one not in ("", ".", ".."))

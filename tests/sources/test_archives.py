@@ -186,7 +186,7 @@ def test_damaged_encrypted_and_lying_archives_cost_one_line_each() -> None:
 
 
 def test_what_an_archive_unpacks_to_is_bounded_by_what_is_read() -> None:
-    limits = Limits(largest_archive=100_000, largest_document=40_000)
+    limits = Limits(largest_archive=100_000, archive_contents=10_000, largest_document=40_000)
     bomb = make_zip("d/bomb.zip", [(f"{n}.py", b"ab " * 13_000) for n in range(5)])
     assert len(bomb) < 2_000
     make_zip("d/large.zip", [("a.py", b"ab " * 20_000), ("b.py", b"text")])
