@@ -36,7 +36,7 @@ from lshdb.exchange.cuts import CutList
 from lshdb.exchange.results import dropped_columns, dropped_row
 from lshdb.groups import Option, regrouped
 from lshdb.ingest.dedup import Rule
-from lshdb.ingest.ordering import deduplicated_files
+from lshdb.ingest.ordering import check_read_twice, deduplicated_files
 from lshdb.ingest.reference import check_there, outermost, reference, temporary_store
 from lshdb.json_text import dumps
 from lshdb.limits import DEFAULTS
@@ -115,12 +115,8 @@ def dedup(
     against = None if asked.against is None else str(asked.against)
     reference_fields.check(against)
     paths = list(expanded(inputs))
-    if asked.read_twice and any(map(_is_read_once, paths)):
-        raise UsageError(
-            "this order or rule reads the input twice, and standard input or a pipe can be read "
-            "only once: save it to a file"
-        )
-    rule = Rule.of(asked, settings.threshold)
+    check_read_twice(asked, paths)
+    rule = Rule(asked, settings.threshold)
     if cuts is not None and asked.cut is None:
         raise UsageError("--cuts lists what is cut: give --cut WORDS")
     if against is not None:
@@ -208,7 +204,7 @@ def dedup(
         kept = removed = listed = None
         if not of_files:
             kept = kept_rows.KeptRows(
-                tables, outputs, reader, beside, keep=db is not None, warn=warn_of_rest
+                paths, outputs, reader, beside, keep=db is not None, warn=warn_of_rest
             )
         its = replace(reader, naming=REFERENCE_NAMING, **reference_fields.given(asked))
         its.skipped_files.on_skip = skipped_files.on_skip
@@ -339,12 +335,6 @@ def _dropped_sink(path: str, columns: Columns) -> Iterator[sinks.Sink]:
 
 
 # files
-
-
-def _is_read_once(path: str) -> bool:
-    """Whether it is standard input, or a pipe."""
-    there = os.path.isfile(path) or os.path.isdir(path) or not os.path.exists(path)
-    return path == STDOUT or not there
 
 
 def _is_directory(output: str, inputs: Sequence[str]) -> bool:

@@ -7,7 +7,7 @@ read; the rows' own library selects the kept ones.
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import compress
 from pathlib import Path
@@ -31,7 +31,7 @@ from lshdb.sketching.settings import Settings
 from lshdb.sources import formats, json_rows, readers, sinks
 from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.paths import expanded, is_database, printable_path
-from lshdb.sources.records import Collector, RecordOptions
+from lshdb.sources.records import Collector
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import check_against, resolve
 
@@ -68,8 +68,7 @@ class _Files:
         """Write them to another file."""
         if os.path.exists(path) and any(os.path.samefile(path, one) for one in self.paths):
             raise UsageError(f"{path} is one of the files that are read: save to another one")
-        tables = [kept_rows.Table(one, one) for one in self.paths]
-        with kept_rows.KeptRows(tables, path, self.reader) as rows:
+        with kept_rows.KeptRows(self.paths, path, self.reader) as rows:
             for origin, indices in self.selected(mask):
                 rows.write(origin, indices)
 
@@ -232,7 +231,7 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
         if options.into is None:
             settings, store = resolve(options), None
         else:
-            rule = Rule.of(options, None)
+            rule = Rule(options)
             made = replace(options, passages=options.passages or rule.copied or None)
             opened = Store.open(
                 Path(options.into), "create", TIMEOUT, lambda: resolve(made), limits=options.limits
@@ -251,9 +250,9 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
         return _decided(source, settings, options, settings.threshold, store)
 
 
-def _reading(options: DataOptions, settings: Settings) -> RecordOptions:
+def _reading(options: DataOptions, settings: Settings) -> readers.Reader:
     """How rows, or those of a reference, become documents."""
-    return RecordOptions(
+    return readers.Reader(
         settings.shingling.of_sets,
         options.key,
         options.text or "text",
@@ -262,6 +261,7 @@ def _reading(options: DataOptions, settings: Settings) -> RecordOptions:
         metadata=False,
         naming="{}=",
         limits=options.limits,
+        fallback="jsonl",
     )
 
 
@@ -299,16 +299,14 @@ def _decided(
 
     masks = [np.zeros(0, dtype=bool)]
     dropped = Dropped()
-    rule = Rule.of(options, threshold)
+    rule = Rule(options, threshold)
     with ExitStack() as stack:
         temporary = reference.temporary_store(rule.temporary(settings), options.limits)
         store = stack.enter_context(temporary) if into is None else into
         job = Job(store, options.workers, fail, numbered=into is None)
         first, again = source.batches(), source.batches()
         against = _reference(options, rule, settings)
-        for outcome in ordering.deduplicated(
-            job, first, again, rule, ordering.Order(options), nullcontext(silent), against
-        ):
+        for outcome in ordering.deduplicated(job, first, again, rule, nullcontext(silent), against):
             if outcome.origin is not None:
                 masks.append(np.zeros(len(outcome.origin.numbers), dtype=bool))
                 masks[-1][outcome.kept] = True
@@ -332,7 +330,7 @@ def decided_rows(outcomes: Iterable[Outcome]) -> Iterator[DecidedRow]:
 # the forms of rows
 
 
-def _source_of(rows: Any, reading: RecordOptions) -> _Source:
+def _source_of(rows: Any, reading: readers.Reader) -> _Source:
     """The source of the rows; UsageError for data without rows."""
     if isinstance(rows, str | os.PathLike):
         rows = [rows]
@@ -372,7 +370,7 @@ def _source_of(rows: Any, reading: RecordOptions) -> _Source:
     )
 
 
-def _of_table(read: Any, reading: RecordOptions, take: Callable[[Mask], Any]) -> _Source:
+def _of_table(read: Any, reading: readers.Reader, take: Callable[[Mask], Any]) -> _Source:
     """The source of a table that Arrow reads."""
     formats.arrow()
     from lshdb.sources.arrow_rows import document_batches, table_batches
@@ -383,7 +381,7 @@ def _of_table(read: Any, reading: RecordOptions, take: Callable[[Mask], Any]) ->
     return _Source(batches, take)
 
 
-def _of_dicts(rows: list[Any], reading: RecordOptions) -> _Source:
+def _of_dicts(rows: list[Any], reading: readers.Reader) -> _Source:
     for number, row in enumerate(rows, 1):
         if not isinstance(row, Mapping):
             raise UsageError(f"{_NAME} {number} is a {type(row).__name__}, not a dict")
@@ -400,7 +398,7 @@ def _of_dicts(rows: list[Any], reading: RecordOptions) -> _Source:
     return _Source(batches, lambda mask: [*compress(rows, mask.tolist())])
 
 
-def _of_files(given: Sequence[Any], reading: RecordOptions) -> _Source:
+def _of_files(given: Sequence[Any], reader: readers.Reader) -> _Source:
     for path in given:
         if not isinstance(path, str | os.PathLike):
             raise UsageError(f"among names of files there is {path!r:.100}")
@@ -410,8 +408,6 @@ def _of_files(given: Sequence[Any], reading: RecordOptions) -> _Source:
             f"{os.fspath(given[0])!r:.100}: no such file; strings are names of files, and texts "
             'go in dicts: [{"text": text} for text in texts]'
         )
-    own = {one.name: getattr(reading, one.name) for one in fields(RecordOptions)}
-    reader = readers.Reader(**own, fallback="jsonl")
     for path in paths:
         if not os.path.isfile(path):
             what = "no such file"

@@ -104,7 +104,7 @@ class KeptRows:
     The files get their names at the end, if nothing failed.
 
     Attributes:
-        tables: the source of the rows.
+        paths: the tables that the rows are from.
         output: the file for all rows, or one for each table.
         reader: of the tables.
         beside: the directory of a temporary file; None for the system's.
@@ -114,7 +114,7 @@ class KeptRows:
         UsageError, InputError: these rows cannot go there.
     """
 
-    tables: Sequence[Table]
+    paths: Sequence[str]
     output: str | Sequence[str]
     reader: readers.Reader
     beside: Path | None = None
@@ -124,14 +124,14 @@ class KeptRows:
     def __post_init__(self) -> None:
         self._is_one = isinstance(self.output, str)
         self._outputs = [self.output] if isinstance(self.output, str) else self.output
-        self._numbers = {printable_path(table.path): i for i, table in enumerate(self.tables)}
+        self._numbers = {printable_path(path): i for i, path in enumerate(self.paths)}
         self._formats = [
-            checked_format(path, self.reader.format_of(table.path))
-            for path, table in zip(self._outputs, self.tables, strict=False)
+            checked_format(output, self.reader.format_of(path))
+            for output, path in zip(self._outputs, self.paths, strict=False)
         ]
         # Also reads the heads for a directory: a wrong table is refused before anything is written.
-        paths = [table.path for table in self.tables]
-        self._head = self.reader.common_head(paths, self._formats[0] if self._is_one else "jsonl")
+        format = self._formats[0] if self._is_one else "jsonl"
+        self._head = self.reader.common_head(self.paths, format)
         self._writers = self._opened()
 
     def __enter__(self) -> Self:
@@ -141,7 +141,7 @@ class KeptRows:
     @property
     def same_format(self) -> bool:
         """Whether rows go out as they came, in lines or rows of CSV."""
-        came = {self.reader.format_of(table.path) for table in self.tables}
+        came = {*map(self.reader.format_of, self.paths)}
         return len(came) == 1 and came == {*self._formats} <= {"jsonl", "csv", "tsv"}
 
     def write(self, origin: Origin, indices: Sequence[int]) -> None:
@@ -158,15 +158,15 @@ class KeptRows:
     def _opened(self) -> Generator[tuple[outputs.Output, sinks.Sink]]:
         """Each output in turn, also those without rows; the next ends the one before."""
         with ExitStack() as files:
-            for path, table, format in zip(self._outputs, self.tables, self._formats, strict=False):
+            for path, source, format in zip(self._outputs, self.paths, self._formats, strict=False):
                 head = self._head
                 if not self._is_one:
-                    if os.path.isfile(table.path):
-                        head = self.reader.head(table.path)
+                    if os.path.isfile(source):
+                        head = self.reader.head(source)
                     os.makedirs(os.path.dirname(path), exist_ok=True)
                 output = files.enter_context(outputs.Output(path, self.keep, self.warn))
                 target = sinks.Target(output, format, beside=self.beside)
-                of_lines = formats.KIND[self.reader.format_of(table.path)] == "json"
+                of_lines = formats.KIND[self.reader.format_of(source)] == "json"
                 # What a database already has stays, with its end.
                 with formats.sink(target, head, of_lines=of_lines, keep=self.keep) as rows:
                     yield output, rows

@@ -15,7 +15,7 @@ from itertools import chain
 from lshdb.ingest import dedup, writing
 from lshdb.ingest.batches import Item, Job, number_of, signed
 from lshdb.model import AddReport, Failure
-from lshdb.options import AddFilesOptions, AddManyOptions, RemoveOptions
+from lshdb.options import AddFilesOptions, AddManyOptions, RemoveOptions, RuleOptions
 from lshdb.progress import Progress, shown, silent
 from lshdb.shingling.arrays import chunks
 from lshdb.sources.readers import reader_of
@@ -90,7 +90,7 @@ def add_documents(
 
 def _selected(job: Job, items: Iterable[Item], options: AddManyOptions) -> Iterator[AddReport]:
     """Add the documents that are not similar to a kept one."""
-    for report, outcomes in dedup.decided(job, items, dedup.Rule()):
+    for report, outcomes in dedup.decided(job, items, dedup.Rule(RuleOptions())):
         for one in chain.from_iterable(outcome.dropped for outcome in outcomes):
             if one is not None and one.kept != one.key and options.on_skip is not None:
                 options.on_skip(one)

@@ -186,22 +186,20 @@ def word_fault(name: str, text: object, longest: int = _LONGEST_NAME) -> str | N
 
 
 def _with_digests(store: Store, decisions: Sequence[Decision]) -> list[Decision]:
-    """The decisions, with the present digests of documents where one has none."""
-    present = _digests(store, (key for one in decisions if not one.digests for key in one.keys))
-    return [
-        one if one.digests else replace(one, digests=tuple(present[key] for key in one.keys))
-        for one in decisions
-    ]
+    """The decisions, with the present digests of documents where one has none.
 
-
-def _digests(store: Store, keys: Iterable[str]) -> dict[str, str]:
-    """The digests of stored documents, in hexadecimal; KeyNotFound if one is missing."""
-    wanted = sorted(set(keys))
+    Raises:
+        KeyNotFound: a document does not exist.
+    """
+    wanted = sorted({key for one in decisions if not one.digests for key in one.keys})
     known = store.known(wanted)
     for key in wanted:
         if key not in known:
             raise store.not_found(key)
-    return {key: document.digest.hex() for key, document in known.items()}
+    return [
+        replace(one, digests=one.digests or tuple(known[key].digest.hex() for key in one.keys))
+        for one in decisions
+    ]
 
 
 def _insert(store: Store, decisions: Iterable[Decision]) -> list[Decision]:

@@ -37,15 +37,8 @@ from lshdb.model import AddReport, CopiedPassage, DroppedRow
 from lshdb.options import RowsOptions, RuleOptions
 from lshdb.search.limits import dedup_cut, reference_cut
 from lshdb.search.passages import Copied
-from lshdb.search.query import QueryBatch
-from lshdb.search.similarity import (
-    Estimates,
-    Exact,
-    Scorer,
-    Signatures,
-    canonical_ids,
-    check_numbers,
-)
+from lshdb.search.query import QueryBatch, contents_of, exact_of
+from lshdb.search.similarity import Estimates, Scorer, Signatures, check_numbers
 from lshdb.shingling.arrays import IntArray
 from lshdb.shingling.positions import cut as words_of
 from lshdb.sketching.banding import bucket_codes
@@ -83,35 +76,41 @@ class Rule:
     """How to keep only documents that are not similar to a kept one.
 
     Attributes:
+        options: what is dropped, and which of similar documents stays.
         threshold: the minimum similarity to drop a document; None for the database's.
-        estimate: whether signatures decide even where contents are kept.
         fields: of metadata, which dropped rows have.
-        contained: whether a document is dropped only if a kept one has all of its shingles.
-        copied: words of the shortest run for which a document is dropped; 0 for another rule.
-        drop_all: whether a document is also dropped because of a later one: then all were added
-            before the first one is decided on.
         cutting: how passages are cut out of documents, which then are all added; None to drop.
-        numbers: whether documents whose numbers differ are not similar.
     """
 
+    options: RuleOptions
     threshold: float | None = None
-    estimate: bool = False
     fields: Sequence[str] = ()
-    contained: bool = False
-    copied: int = 0
-    drop_all: bool = False
     cutting: Cutting | None = None
-    numbers: bool = False
 
-    @classmethod
-    def of(cls, options: RuleOptions, threshold: float | None, fields: Sequence[str] = ()) -> Rule:
-        """The rule that options ask for; without `cutting`, which needs a reader's field."""
-        _, _, words = options.rule.partition(":")
-        contained = options.rule == "contained"
+    @property
+    def contained(self) -> bool:
+        """Whether a document is dropped only if a kept one has all of its shingles."""
+        return self.options.rule == "contained"
+
+    @property
+    def copied(self) -> int:
+        """Words of the shortest run for which a document is dropped; 0 for another rule."""
+        options = self.options
         cut = options.cut if isinstance(options, RowsOptions) else None
-        how = contained, cut or int(words or 0), options.drop_all
-        numbers = options.distinguish is not None
-        return cls(threshold, options.estimate, tuple(fields), *how, numbers=numbers)
+        return cut or int(options.rule.partition(":")[2] or 0)
+
+    @property
+    def drop_all(self) -> bool:
+        """Whether a document is also dropped because of a later one.
+
+        Then all were added before the first one is decided on.
+        """
+        return self.options.drop_all
+
+    @property
+    def numbers(self) -> bool:
+        """Whether documents whose numbers differ are not similar."""
+        return self.options.distinguish is not None
 
     @property
     def of_similar(self) -> bool:
@@ -505,9 +504,8 @@ class Kept:
         for its, number in zip(owner.tolist(), (place + n).tolist(), strict=True):
             self._members[its].append(number)
             self._buckets[number].append(its)
-        shingles, digests = store.sizes(doc_ids)
-        own_digests = np.frombuffer(b"".join(documents.digests), dtype=digests.dtype)
-        self._canonical = canonical_ids(np.concatenate([own_digests, digests]))
+        exact, _ = exact_of(store, documents, doc_ids, None, rule.numbers)
+        self._canonical = exact.same
         self._same = self._canonical.tolist()
         self._different = defaultdict[int, set[int]](set)
         self._equal: dict[int, int] = {}
@@ -515,18 +513,17 @@ class Kept:
         self._compared: dict[int, set[int]] = {}
         self._similar: dict[int, dict[int, float]] = {}
         self._min_similarity = rule.min_similarity(settings)
-        self._exact = settings.content and not rule.estimate
+        self._exact = settings.content and not rule.options.estimate
         if rule.numbers:
             check_numbers(settings)
-        contents, signatures = _sources(store, documents, doc_ids)
-        self._estimates = Estimates(signatures, self._canonical, store)
-        self._scorer: Scorer | Copied = self._estimates
+        self._estimates = Estimates(
+            _signatures_of(store, documents, doc_ids), self._canonical, store
+        )
+        self._scorer: Scorer | Copied = exact if self._exact else self._estimates
         if rule.copied:
             lengths = np.concatenate([[*map(len, documents.stored)], store.lengths(doc_ids)])
-            self._scorer = Copied(contents, lengths, settings, store.limits, rule.copied)
-        elif self._exact:
-            sizes = np.concatenate([documents.signed.shingles, shingles])
-            self._scorer = Exact(contents, self._canonical, sizes, store, numbers=rule.numbers)
+            its = settings, store.limits, rule.copied
+            self._scorer = Copied(contents_of(store, documents, doc_ids), lengths, *its)
 
     def _codes(self) -> tuple[IntArray, IntArray]:
         """What the new documents share with candidates, int64[c] each: a document, and a code.
@@ -681,24 +678,18 @@ class Kept:
             self._similar.setdefault(number, {})[its] = score
 
 
-def _sources(
+def _signatures_of(
     store: StoreReader, documents: QueryBatch, doc_ids: IntArray
-) -> tuple[Callable[[IntArray], list[str]], Callable[[IntArray], Signatures]]:
-    """Read the contents and the signatures of n documents and then stored ones, by their numbers.
+) -> Callable[[IntArray], Signatures]:
+    """What gives the signatures of n documents, and then of stored ones, by their numbers.
 
-    Functions, not methods of `Kept`: its scorer holds these, and a circle of references would
+    A function, not a method of `Kept`: its scorer holds it, and a circle of references would
     keep the shingles of one batch, 200 MB, in memory while the next one is compared.
     """
-    n = len(documents.digests)
-
-    def contents(numbers: IntArray) -> list[str]:
-        own, stored = numbers[numbers < n], numbers[numbers >= n] - n
-        return [documents.stored[i] for i in own.tolist()] + [*store.contents(doc_ids[stored])]
+    given = documents.signed.signatures
 
     def signatures(numbers: IntArray) -> Signatures:
-        own, stored = numbers[numbers < n], numbers[numbers >= n] - n
-        return np.concatenate(
-            [documents.signed.signatures[own], store.signatures_of(doc_ids[stored])]
-        )
+        own, stored = numbers[numbers < len(given)], numbers[numbers >= len(given)] - len(given)
+        return np.concatenate([given[own], store.signatures_of(doc_ids[stored])])
 
-    return contents, signatures
+    return signatures

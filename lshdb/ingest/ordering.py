@@ -8,7 +8,7 @@ kept rows.
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 
@@ -30,7 +30,7 @@ from lshdb.shingling.arrays import bounded
 from lshdb.shingling.content import from_stored
 from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.metadata import picked
-from lshdb.sources.paths import STDIN
+from lshdb.sources.paths import STDIN, expanded
 from lshdb.sources.readers import Reader, reader_of
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
@@ -39,56 +39,44 @@ from lshdb.store.waiting import WaitingDocuments
 _NO_REFERENCE = nullcontext()
 
 
-@dataclass(frozen=True)
-class Order:
-    """The order in which documents are decided on: those that are rather kept come first.
+def _is_descending(options: RuleOptions) -> bool:
+    """Whether the largest ranks come first."""
+    down = options.keep in ("last", "longest", "newest")
+    return down or options.keep_max is not None or options.rule == "contained"
 
-    Attributes:
-        options: what is kept.
-        root: the directory from which keys of files are paths.
+
+def _ranks(
+    options: RuleOptions, batch: Batch, numbers: Sequence[int], sizes: Iterable[int]
+) -> Iterator[tuple[int, object]]:
+    """The place and the rank of each document; UsageError if it has no file that is needed.
+
+    Args:
+        options: which documents come first.
+        batch: the documents.
+        numbers: of each.
+        sizes: its length, or how many shingles it has.
     """
-
-    options: RuleOptions
-    root: str = ""
-
-    @property
-    def descending(self) -> bool:
-        """Whether the largest ranks come first."""
-        down = ("last", "longest", "newest")
-        chosen = self.options
-        return chosen.keep in down or chosen.keep_max is not None or chosen.rule == "contained"
-
-    def of(
-        self, batch: Batch, numbers: Sequence[int], sizes: Iterable[int]
-    ) -> Iterator[tuple[int, object]]:
-        """The place and the rank of each document; UsageError if it has no file that is needed.
-
-        Args:
-            batch: the documents.
-            numbers: of each.
-            sizes: its length, or how many shingles it has.
-        """
-        of_files = self.options.keep in ("newest", "oldest", "shortest-path")
-        field = next(iter(self.options.ranked_by), None)
-        inside = self.options.keep_in and os.path.join(os.path.abspath(self.options.keep_in), "")
-        columns = numbers, sizes, batch.all_metadata(), batch.where()
-        for number, size, metadata, (file, line) in zip(*columns, strict=True):
-            path = os.path.abspath(os.path.join("" if line else self.root, file or ""))
-            if file is None and (inside or of_files):
-                raise UsageError(f"keep {self.options.keep}: these rows are in no file")
-            rank: object = None
-            if field is not None:
-                rank = _rank_of(picked(metadata, [field])[field])
-            elif self.options.keep in ("newest", "oldest"):
-                rank = os.stat(path).st_mtime_ns
-            elif self.options.keep == "shortest-path":
-                rank = len(file or "")
-            elif self.options.keep == "last":
-                rank = number
-            elif self.options.keep == "longest" or self.options.rule == "contained":
-                rank = size
-            elsewhere = bool(inside) and not path.startswith(str(inside))
-            yield 2 * elsewhere + (field is not None and rank is None), rank
+    keep, field = options.keep, next(iter(options.ranked_by), None)
+    root = options.root or "" if isinstance(options, WalkingOptions) else ""
+    inside = options.keep_in and os.path.join(os.path.abspath(options.keep_in), "")
+    columns = numbers, sizes, batch.all_metadata(), batch.where()
+    for number, size, metadata, (file, line) in zip(*columns, strict=True):
+        path = os.path.abspath(os.path.join("" if line else root, file or ""))
+        if file is None and (inside or keep in ("newest", "oldest", "shortest-path")):
+            raise UsageError(f"keep {keep}: these rows are in no file")
+        rank: object = None
+        if field is not None:
+            rank = _rank_of(picked(metadata, [field])[field])
+        elif keep in ("newest", "oldest"):
+            rank = os.stat(path).st_mtime_ns
+        elif keep == "shortest-path":
+            rank = len(file or "")
+        elif keep == "last":
+            rank = number
+        elif keep == "longest" or options.rule == "contained":
+            rank = size
+        elsewhere = bool(inside) and not path.startswith(str(inside))
+        yield 2 * elsewhere + (field is not None and rank is None), rank
 
 
 def _rank_of(value: object) -> object:
@@ -129,7 +117,7 @@ def deduplicated_files(
             store.limits,
             directory_of(store),
         )
-    rule = Rule.of(options, options.threshold, options.fields)
+    rule = Rule(options, options.threshold, options.fields)
     if options.cut is not None:
         kind = store.settings.shingling.kind
         cutting = Cutting(kind, reader.content_field, options.min_words)
@@ -138,12 +126,12 @@ def deduplicated_files(
         rule.check(store.settings, str(store.path))
     if options.read_twice:
         paths = list(paths)
+        check_read_twice(options, paths)
     return deduplicated(
         Job(store, options.workers, options.on_failure, numbered=options.numbered),
         reader.batches(paths),
-        read_again(reader, paths, only_rows=options.numbered and not rule.drop_all),
+        _read_again(reader, paths, only_rows=options.numbered and not rule.drop_all),
         rule,
-        Order(options, options.root or ""),
         reader.shown(options.progress, "dedup", paths),
         known,
         options.on_batch,
@@ -155,7 +143,6 @@ def deduplicated(
     items: Iterable[Batch],
     again: Iterable[Batch],
     rule: Rule,
-    order: Order,
     progress: AbstractContextManager[Progress],
     against: AbstractContextManager[Collection | None] = _NO_REFERENCE,
     on_batch: Callable[[AddReport], object] | None = None,
@@ -167,8 +154,7 @@ def deduplicated(
             `numbered`. The documents it has at the beginning are a reference.
         items: documents, or blocks of them.
         again: the same items once more, which are read when all is decided in another order.
-        rule: which documents are similar.
-        order: in which they are decided on.
+        rule: which documents are similar, and in which order they are decided on.
         progress: shown from the first item to the last; its units name the step.
         against: a reference.
         on_batch: called with the results of each batch, when it is decided on or in the file.
@@ -192,7 +178,7 @@ def deduplicated(
         def screens() -> list[Screen]:
             return [partial(one.similar, store.settings, rule) for one in references]
 
-        if not order.options.read_twice:
+        if not rule.options.read_twice:
             yield from written(items, screens(), "documents")
             return
         if rule.drop_all and not rule.contained:
@@ -215,8 +201,8 @@ def deduplicated(
             closing(WaitingDocuments(directory / "waiting.db", store.limits))
         )
         codes = containing.Codes(store.settings.shingling) if rule.contained else None
-        count, empty = _take_in(spool, items, job, show, order, codes)
-        spool.order(descending=order.descending)
+        count, empty = _take_in(spool, items, job, show, rule.options, codes)
+        spool.order(descending=_is_descending(rule.options))
         deciding = store
         if not job.numbered:
             # Those in the store are a reference, as decisions come in another order.
@@ -303,7 +289,7 @@ def _take_in(
     items: Iterable[Batch],
     job: Job,
     progress: Progress,
-    order: Order,
+    options: RuleOptions,
     codes: containing.Codes | None,
 ) -> tuple[int, int]:
     """Write all documents to the temporary file; return the number of rows, and of empty ones."""
@@ -322,7 +308,7 @@ def _take_in(
                 sizes = [
                     *map(len, (from_stored(one, shingling) for one in forms) if of_sets else forms)
                 ]
-            ranks = [*order.of(batch, numbers, sizes)]
+            ranks = [*_ranks(options, batch, numbers, sizes)]
             ranked += sum(rank is not None for _, rank in ranks)
             columns = numbers, batch.keys, ranks, forms, batch.all_metadata(), batch.where()
             waiting.add(
@@ -331,19 +317,24 @@ def _take_in(
             )
             count += batch.count
             progress(count, None, "rows read")
-    if count and not ranked and order.options.ranked_by:
-        raise UsageError(f"no row has a number or text in field {order.options.ranked_by[0]!r}")
+    if count and not ranked and options.ranked_by:
+        raise UsageError(f"no row has a number or text in field {options.ranked_by[0]!r}")
     return count, empty
 
 
-def read_again(reader: Reader, paths: Iterable[str], *, only_rows: bool) -> Iterator[Batch]:
-    """The batches of files once more, perhaps without the documents of rows.
+def check_read_twice(options: RuleOptions, paths: Iterable[str]) -> None:
+    """UsageError if the input is read twice, and can be read only once."""
+    for path in expanded(paths) if options.read_twice else ():
+        is_pipe = os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
+        if path == STDIN or is_pipe:
+            raise UsageError(
+                "this order or rule reads the input twice, and standard input or a pipe can be "
+                "read only once: save it to a file"
+            )
 
-    Raises:
-        UsageError: standard input, which cannot be read twice.
-    """
-    if STDIN in (paths := list(paths)):
-        raise UsageError("standard input can be read only once: save it to a file")
+
+def _read_again(reader: Reader, paths: Iterable[str], *, only_rows: bool) -> Iterator[Batch]:
+    """The batches of files once more, perhaps without the documents of rows."""
     again = replace(reader, only_rows=only_rows)  # which counts for itself
     for item in again.batches(paths):
         reader.bytes_read = again.bytes_read

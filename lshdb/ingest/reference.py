@@ -98,7 +98,7 @@ def reference(
     """
     assert options.against is not None
     name = os.fspath(options.against)
-    rule = dedup.Rule.of(options, options.threshold)
+    rule = dedup.Rule(options, options.threshold)
     check_there(name)
     if paths.is_database(name):
         with database(name, rule, settings, timeout, limits) as found:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice, repeat
+from itertools import islice, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -475,14 +475,21 @@ def _estimated(
     )
 
 
-def _exact(
-    store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs: _Pairs
+def exact_of(
+    store: StoreReader, batch: QueryBatch, doc_ids: IntArray, pairs: int | None, numbers: bool
 ) -> tuple[Exact, IntArray]:
     """Exact similarities of n queries, by number from 0, and m documents, numbered from n on.
 
     Also how many shingles each of the documents has, repetitions counted, int64[m].
+
+    Args:
+        store: has the documents.
+        batch: the queries.
+        doc_ids: int64[m], the documents.
+        pairs: how many are compared; None if that is unknown.
+        numbers: whether texts whose numbers differ have nothing in common.
     """
-    count, doc_ids = len(batch), pairs.doc_ids
+    count = len(batch)
     shingles, digests = store.sizes(doc_ids)
     same = np.arange(count + len(doc_ids))
     if batch.digests:
@@ -490,10 +497,17 @@ def _exact(
         same = canonical_ids(np.append(own, digests))
     elif len(doc_ids) > 1:
         same[count:] = canonical_ids(digests) + count
-    contents = _contents_of(store, batch, doc_ids)
+    contents = contents_of(store, batch, doc_ids)
     sizes = np.append(batch.signed.shingles, shingles)
+    return Exact(contents, same, sizes, store, pairs, numbers), shingles
+
+
+def _exact(
+    store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs: _Pairs
+) -> tuple[Exact, IntArray]:
+    """The same for the documents of pairs."""
     numbers = query.distinguish is not None
-    return Exact(contents, same, sizes, store, len(pairs.one), numbers), shingles
+    return exact_of(store, batch, pairs.doc_ids, len(pairs.one), numbers)
 
 
 def _matches(
@@ -523,19 +537,23 @@ def _matches(
 def _weighted(store: StoreReader, batch: QueryBatch, pairs: _Pairs) -> list[list[Any]]:
     """How similar pairs are, weighted by rarity."""
     used, other = np.unique(pairs.other, return_inverse=True)
-    contents = _contents_of(store, batch, pairs.doc_ids[used])
+    contents = contents_of(store, batch, pairs.doc_ids[used])
     sizes = np.append(batch.signed.shingles, store.sizes(pairs.doc_ids[used])[0])
     return weigh(store, contents, sizes, pairs.one, other + len(batch))
 
 
-def _contents_of(
+def contents_of(
     store: StoreReader, batch: QueryBatch, doc_ids: IntArray
-) -> Callable[[IntArray], Iterator[str]]:
-    """What gives the contents of n queries, by number from 0, and of documents, from n on."""
+) -> Callable[[IntArray], list[str]]:
+    """What gives the contents of n queries, by number from 0, and of documents, from n on.
 
-    def contents(numbers: IntArray) -> Iterator[str]:
-        own, stored = numbers[numbers < len(batch)], numbers[numbers >= len(batch)] - len(batch)
-        return chain((batch.stored[i] for i in own.tolist()), store.contents(doc_ids[stored]))
+    It holds nothing else: what shingles were made of must not keep these in memory.
+    """
+    stored, count = batch.stored, len(batch)
+
+    def contents(numbers: IntArray) -> list[str]:
+        own, others = numbers[numbers < count], numbers[numbers >= count] - count
+        return [*(stored[i] for i in own.tolist()), *store.contents(doc_ids[others])]
 
     return contents
 

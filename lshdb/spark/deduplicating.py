@@ -69,7 +69,7 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
             compared. Or a row of the reference has no usable key or document.
     """
     options = replace(options, counts=options.counts or Counts(df.sparkSession))
-    rule = Rule.of(RuleOptions(rule=options.rule), None)
+    rule = Rule(RuleOptions(rule=options.rule))
     columns, signed = DROPPED, sketching.signed
     compared: Callable[[DataFrame, DataFrame, SparkDedupOptions], DataFrame] = similar
     if rule.copied:
