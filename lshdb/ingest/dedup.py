@@ -508,7 +508,6 @@ class Kept:
         self._canonical = exact.same
         self._same = self._canonical.tolist()
         self._different = defaultdict[int, set[int]](set)
-        self._equal: dict[int, int] = {}
         self._until = 0  # where the next block begins
         self._compared: dict[int, set[int]] = {}
         self._similar: dict[int, dict[int, float]] = {}
@@ -548,13 +547,12 @@ class Kept:
         """
         if not self._buckets[number]:
             return None
-        same, different = self._same[number], self._different[number]
-        equal = self._equal.get(same)
-        if equal is not None and self._doc_id[equal] != own and equal not in different:
-            return self._reason(number, equal, 1.0)
+        same = self._same[number]
+        candidates = self._candidates(number) - self._different[number] - {self._number.get(own)}
+        if equal := [other for other in candidates if self._same[other] == same]:
+            return self._reason(number, min(equal, key=self._doc_id.__getitem__), 1.0)
         if number >= self._until:
             self._compare_block(number)
-        candidates = self._candidates(number) - different - {self._number.get(own)}
         if others := candidates - self._compared[same]:
             self._compare({same: others})
             self._compared[same] |= others
@@ -566,8 +564,6 @@ class Kept:
         if not found:
             return None
         similarity, _, other = min(found)
-        if similarity == -1:
-            self._equal[same] = other
         return self._reason(number, other, -similarity)
 
     def copied(self, number: int, reason: Reason) -> Iterator[Reason]:
@@ -605,21 +601,15 @@ class Kept:
 
     def keep(self, number: int, doc_id: int, *, replaces: bool) -> bool:
         """Keep a document; return whether some earlier ones in its buckets were not compared."""
-        buckets = self._buckets[number]
         cut = self.is_cut(number)
         if replaces:
-            self._equal.clear()  # whose places in buckets may change
             old = self._number.get(doc_id, number)
             for its in self._buckets[old] if old != number else ():
                 self._members[its].remove(old)
         self._number[doc_id] = number
         self._doc_id[number] = doc_id
-        for its in buckets:
-            members = self._members[its]
-            insort(members, number, key=self._doc_id.__getitem__)
-            if len(members) <= self._listed:
-                # No earlier document equals it, or it would not be kept.
-                self._equal[self._same[number]] = number
+        for its in self._buckets[number]:
+            insort(self._members[its], number, key=self._doc_id.__getitem__)
         return cut
 
     def is_cut(self, number: int) -> bool:
@@ -643,9 +633,6 @@ class Kept:
         for number in range(first, last):
             same = self._same[number]
             if same in wanted or not self._buckets[number]:
-                continue
-            if same in self._equal:
-                wanted[same] = set()
                 continue
             wanted[same] = found = self._candidates(number)
             if self.own is not None:
