@@ -246,8 +246,8 @@ class Database:
             Each row that is a document, in order; a kept one when it is safely in the file.
 
         Raises:
-            InputError: while iterating, before anything is added: the reference does not exist,
-                has no document, or a part of it cannot be read.
+            InputError: the reference does not exist; or while iterating, before anything is added:
+                it has no document, or a part of it cannot be read.
             SettingsMismatch: while iterating, its signatures are made differently.
 
         Warns:

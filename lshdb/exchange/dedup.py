@@ -6,7 +6,7 @@ read; the rows' own library selects the kept ones.
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import compress
@@ -265,20 +265,17 @@ def _reading(options: DataOptions, settings: Settings) -> readers.Reader:
     )
 
 
-@contextmanager
-def _reference(options: DataOptions, rule: Rule, settings: Settings) -> Iterator[Collection | None]:
+def _reference(
+    options: DataOptions, rule: Rule, settings: Settings
+) -> AbstractContextManager[Collection | None]:
     """What rows are also compared with."""
     known, limits = options.against, options.limits
     if known is None:
-        yield None
-    elif isinstance(known, str | os.PathLike) and is_database(os.fspath(known)):
-        with reference.database(os.fspath(known), rule, settings, TIMEOUT, limits) as found:
-            yield found
-    else:
-        batches = _source_of(known, _reading(options, settings)).batches()
-        with reference.temporary_store(rule.temporary(settings), limits) as store:
-            job = Job(store, options.workers, options.on_failure, numbered=True)
-            yield reference.indexed(job, batches, "against")
+        return nullcontext()
+    if isinstance(known, str | os.PathLike) and is_database(os.fspath(known)):
+        return reference.database(os.fspath(known), rule, settings, TIMEOUT, limits)
+    batches = _source_of(known, _reading(options, settings)).batches()
+    return reference.indexed(batches, "against", settings, options, limits)
 
 
 def _decided(

@@ -3,7 +3,7 @@
 import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from lshdb.errors import InputError, SettingsMismatch
 from lshdb.ingest import add, batches, dedup
 from lshdb.limits import Limits
 from lshdb.model import AddReport
-from lshdb.options import TIMEOUT, DedupOptions
+from lshdb.options import TIMEOUT, DataOptions, DedupOptions
 from lshdb.progress import Progress, silent
 from lshdb.shingling.arrays import chunks_of
 from lshdb.shingling.content import digest
@@ -20,6 +20,8 @@ from lshdb.sources import batch, paths, readers
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
 from lshdb.store.waiting import WaitingDocument
+
+_SILENT = nullcontext(silent)
 
 
 def documents(known: dedup.Collection) -> Iterator[list[WaitingDocument]]:
@@ -71,7 +73,6 @@ def outermost(fields: Sequence[str]) -> list[str]:
     return [*dict.fromkeys([*fields, *(name.partition(".")[0] for name in fields)])]
 
 
-@contextmanager
 def reference(
     options: DedupOptions,
     reader: readers.Reader,
@@ -79,7 +80,7 @@ def reference(
     timeout: float,
     limits: Limits,
     beside: Path | None,
-) -> Iterator[dedup.Collection]:
+) -> AbstractContextManager[dedup.Collection]:
     """A database, or a temporary one with the documents of a file, a directory or a pattern.
 
     Args:
@@ -98,12 +99,9 @@ def reference(
     """
     assert options.against is not None
     name = os.fspath(options.against)
-    rule = dedup.Rule(options, options.threshold)
     check_there(name)
     if paths.is_database(name):
-        with database(name, rule, settings, timeout, limits) as found:
-            yield found
-        return
+        return database(name, dedup.Rule(options), settings, timeout, limits)
     skipped_files = reader.skipped_files
     reader = replace(
         reader,
@@ -116,11 +114,8 @@ def reference(
         whole=False,
     )
     reader.skipped_files = skipped_files
-    with temporary_store(rule.temporary(settings), limits, beside) as known:
-        job = batches.Job(known, on_failure=options.on_failure, numbered=True)
-        with reader.shown(options.progress, "indexing", [name]) as show:
-            found = indexed(job, reader.batches([name]), name, show)
-        yield found
+    progress = reader.shown(options.progress, "indexing", [name])
+    return indexed(reader.batches([name]), name, settings, options, limits, beside, progress)
 
 
 @contextmanager
@@ -134,27 +129,46 @@ def database(
         yield dedup.Collection(known)
 
 
+@contextmanager
 def indexed(
-    job: batches.Job, items: Iterable[batch.Batch], name: str, show: Progress = silent
-) -> dedup.Collection:
-    """Documents as a reference, added to the temporary file of a job.
+    items: Iterable[batch.Batch],
+    name: str,
+    settings: Settings,
+    options: DedupOptions | DataOptions,
+    limits: Limits,
+    beside: Path | None = None,
+    progress: AbstractContextManager[Progress] = _SILENT,
+) -> Iterator[dedup.Collection]:
+    """Documents as a reference, in a temporary file.
+
+    Args:
+        items: the documents.
+        name: theirs, in messages.
+        settings: of the database whose documents are compared with them.
+        options: how rows are dropped, and what is called with failures.
+        limits: of the file.
+        beside: its directory; None for the system's.
+        progress: shown while they are added.
 
     Raises:
         InputError: one cannot be read, or there is none.
     """
     total, places = AddReport(), dedup.Places(1)
-    for report in add.added(job, items, places):
-        total += report
-        show(total.documents, None, "documents")
-    if total.failed:
-        raise InputError(
-            f"{name} cannot be read whole ({total.failed:,} failed), and rows similar to what "
-            "is missing would stay: nothing is written; repair it, or add the rest of it to a "
-            "database with lshdb add, and compare with that"
-        )
-    if not total.documents:
-        raise InputError(f"{name}: no document in it to compare with")
-    return dedup.Collection(job.store, places, numbered=True)
+    with temporary_store(dedup.Rule(options).temporary(settings), limits, beside) as store:
+        job = batches.Job(store, options.workers, options.on_failure, numbered=True)
+        with progress as show:
+            for report in add.added(job, items, places):
+                total += report
+                show(total.documents, None, "documents")
+        if total.failed:
+            raise InputError(
+                f"{name} cannot be read whole ({total.failed:,} failed), and rows similar to what "
+                "is missing would stay: nothing is written; repair it, or add the rest of it to a "
+                "database with lshdb add, and compare with that"
+            )
+        if not total.documents:
+            raise InputError(f"{name}: no document in it to compare with")
+        yield dedup.Collection(store, places, numbered=True)
 
 
 def directory_of(store: Store) -> Path | None:
