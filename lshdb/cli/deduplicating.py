@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -174,7 +174,7 @@ def dedup(
         made = resolve(settings)
         settings = replace(settings, seed=made.seed)  # a random one is chosen once
     failures = documents.Failures(print_all=list_skipped)
-    counts = _Counts()
+    counts = dict.fromkeys(("kept", "dropped", "stored", "failed", "empty", "replaced"), 0)
     read = [*shown, *asked.ranked_by]
     with ExitStack() as stack:
         reader = reader_of(
@@ -199,8 +199,7 @@ def dedup(
         if of_files:
             reader.skipped_files = skipped_files
         # Temporary files may take as much room as the input: beside the output there is enough.
-        first = outputs if isinstance(outputs, str) else outputs[0]
-        beside = None if os.environ.get("TMPDIR") else directory_beside(first)
+        beside = None if os.environ.get("TMPDIR") else directory_beside(written_to[0])
         kept = removed = listed = None
         if not of_files:
             kept = kept_rows.KeptRows(
@@ -212,7 +211,7 @@ def dedup(
             messages.message(f"{against} is not a database: lshdb indexes it in a temporary one")
 
         def written(report: AddReport) -> None:
-            counts.empty += report.empty
+            counts["empty"] += report.empty
             for file in (kept, removed):
                 if file is not None:
                     file.flush()
@@ -252,9 +251,9 @@ def dedup(
         def dropped_rows() -> Iterator[Sequence[object]]:
             for outcome in outcomes:
                 found = [one for one in outcome.dropped if one is not None]
-                counts.kept += len(outcome.keys) - len(found)
-                counts.dropped += len(found)
-                counts.stored += sum(db is not None and one.key == one.kept for one in found)
+                counts["kept"] += len(outcome.keys) - len(found)
+                counts["dropped"] += len(found)
+                counts["stored"] += sum(db is not None and one.key == one.kept for one in found)
                 gone = [dropped_row(one, copied=bool(rule.copied)) for one in found]
                 if listed is not None:
                     listed.write(outcome)
@@ -268,46 +267,34 @@ def dedup(
         if null:
             _print_paths(rows)
         elif of_files:
-            _print_files(rows, Form(as_json=as_json), columns, shown)
+            results.write_results(
+                columns,
+                rows,
+                Form(as_json=as_json),
+                shown=("similarity", "exact", "key", "kept"),
+                fields=shown,
+                none="no file is similar to an earlier one",
+            )
         else:
             for _ in results.noting_absent(columns, rows, shown):
                 pass
         if listed is not None:
             listed.finish()
     documents.report_skipped_files(its.skipped_files.counts(), of=f"{against}: ")
-    counts.failed = failures.count
-    counts.replaced = reader.replaced
-    counts.skipped_files = skipped_files.counts()
-    _report(counts, as_json=as_json, to_stderr=of_files or STDOUT in (outputs, dropped))
-    if counts.failed:
+    counts |= {"failed": failures.count, "replaced": reader.replaced}
+    skipped = skipped_files.counts()
+    if as_json:
+        to_stderr = of_files or STDOUT in (outputs, dropped)
+        (messages.warn if to_stderr else print)(dumps({**counts, "skipped_files": skipped}))
+    else:
+        before = f" ({counts['stored']:,} stored before)" if counts["stored"] else ""
+        messages.message(
+            f"kept {counts['kept']:,}, dropped {counts['dropped']:,}{before}, "
+            f"failed {failures.count:,}"
+        )
+        documents.report_reading(skipped, reader.replaced, counts["empty"])
+    if failures.count:
         raise typer.Exit(running.FAILED)
-
-
-@dataclass(slots=True)
-class _Counts:
-    """The counts of a run."""
-
-    kept: int = 0
-    dropped: int = 0
-    stored: int = 0
-    failed: int = 0
-    empty: int = 0
-    replaced: int = 0
-    skipped_files: dict[str, int] = field(default_factory=dict)
-
-
-def _print_files(
-    rows: Iterator[Sequence[object]], form: Form, columns: Columns, fields: Sequence[str]
-) -> None:
-    """Print the files that are similar to an earlier one."""
-    results.write_results(
-        columns,
-        rows,
-        form,
-        shown=("similarity", "exact", "key", "kept"),
-        fields=fields,
-        none="no file is similar to an earlier one",
-    )
 
 
 def _print_paths(rows: Iterator[Sequence[object]]) -> None:
@@ -345,14 +332,3 @@ def _is_directory(output: str, inputs: Sequence[str]) -> bool:
         return True
     named = format_of(output) != "text" or compression_of(output) is not None
     return not named and any(map(os.path.isdir, inputs))
-
-
-def _report(counts: _Counts, *, as_json: bool, to_stderr: bool) -> None:
-    if as_json:
-        (messages.warn if to_stderr else print)(dumps(asdict(counts)))
-        return
-    before = f" ({counts.stored:,} stored before)" if counts.stored else ""
-    messages.message(
-        f"kept {counts.kept:,}, dropped {counts.dropped:,}{before}, failed {counts.failed:,}"
-    )
-    documents.report_reading(counts.skipped_files, counts.replaced, counts.empty)
