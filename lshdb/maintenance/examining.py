@@ -140,7 +140,6 @@ class Examination:
             self._add("not-checked", "documents, signatures and bands")
             return
         whole = self._apply("documents", self._documents(self.settings))
-        self._apply("signatures", self._signatures())
         self._apply("the index", self._index(self.settings, whole))
         self._apply("decisions", self._decisions())
 
@@ -188,7 +187,10 @@ class Examination:
             self.repairable &= bool(fault.makes)
             yield "schema", fault.what
         for table, row, *_ in self._rows(sql.BROKEN_REFERENCES):
-            if table != "signatures":  # those are reported as signatures without a document
+            if table == "signatures":
+                self.orphans.append(row)
+                yield "signature-orphan", f"doc_id {row}"
+            else:
                 yield "foreign-key", f"table {table}, row {row or 0}"
 
     def _read_settings(self) -> Iterator[tuple[str, str]]:
@@ -212,10 +214,6 @@ class Examination:
                 compared.expect(batch.rows(table))
             self.documents += len(faults)
             self.progress(self.documents, total, "documents")
-
-    def _signatures(self) -> Iterator[tuple[str, str]]:
-        self.orphans = [doc_id for (doc_id,) in self._rows(sql.ORPHAN_SIGNATURES)]
-        yield from (("signature-orphan", f"doc_id {one}") for one in self.orphans)
 
     def _index(self, settings: Settings, whole: bool) -> Iterator[tuple[str, str]]:
         """`whole`: whether all documents were read, so that the tables can be compared."""

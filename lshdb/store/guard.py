@@ -128,38 +128,36 @@ class Connection(sqlite3.Connection):
         self.check()
         return super().executemany(*arguments)
 
-    @contextmanager
-    def result(self, statement: str, *parameters: SqlValue) -> Iterator[sqlite3.Cursor]:
-        """The rows of a result for the block; SQLite's errors as lshdb's."""
-        with translated_errors(self.path):
-            yield self.execute(statement, parameters)
-        self.check_unchanged()
-
     def rows(self, statement: str, *parameters: SqlValue) -> list[tuple[Any, ...]]:
-        """All rows of a result; without the cost of `result`, for short ones."""
+        """All rows of a result; SQLite's errors as lshdb's."""
         with translated_errors(self.path):
             rows = self.execute(statement, parameters).fetchall()
         self.check_unchanged()
         return rows
 
     def each(self, statement: str, *parameters: SqlValue) -> Iterator[tuple[Any, ...]]:
-        """The rows of a result, read lazily one by one."""
-        with self.result(statement, *parameters) as cursor:
-            yield from cursor
+        """The rows of a result, read lazily one by one; errors as for `rows`."""
+        with translated_errors(self.path):
+            yield from self.execute(statement, parameters)
+        self.check_unchanged()
 
     def parts(
         self, statement: str, *parameters: SqlValue, size: int
     ) -> Iterator[list[tuple[Any, ...]]]:
-        """The rows of a result, up to `size` at a time, read lazily."""
-        with self.result(statement, *parameters) as cursor:
+        """The rows of a result, up to `size` at a time, read lazily; errors as for `rows`."""
+        with translated_errors(self.path):
+            cursor = self.execute(statement, parameters)
             while rows := cursor.fetchmany(size):
                 yield rows
                 self.check_owner()
+        self.check_unchanged()
 
     def integers(self, statement: str, *parameters: SqlValue) -> IntArray:
         """The values of a result, row by row, int64[any], without a list of all its rows."""
-        with self.result(statement, *parameters) as cursor:
-            return integers(cursor)
+        with translated_errors(self.path):
+            found = integers(self.execute(statement, parameters))
+        self.check_unchanged()
+        return found
 
     def run_many(self, statement: str, rows: Iterable[Sequence[SqlValue | bytearray]]) -> None:
         """Run a statement that writes, for each row of values."""

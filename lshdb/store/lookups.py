@@ -215,7 +215,21 @@ class StoreReader:
             rows = self._rows(sql.DOCUMENT_OF_KEY, key)
         except UnicodeEncodeError:  # a lone surrogate, which no stored key has
             return None
-        return self._document(rows[0]) if rows else None
+        kinds = (int, str, int, str | None, str | None, bytes | None)
+        for doc_id, own, shingles, metadata, content, signature in (
+            typed(row, *kinds) for row in rows
+        ):
+            if content is None and self.settings.content:
+                raise DamagedFile(
+                    f"{self.path}: the content of document {doc_id} is gone; restore the file from "
+                    "a copy"
+                )
+            self._counts([(shingles,)])
+            lanes = None
+            if signature is not None:
+                lanes = self._signature_matrix([(doc_id, signature)])[1][0]
+            return DocumentRow(doc_id, own, shingles, metadata, content, lanes)
+        return None
 
     def contents(self, doc_ids: IntArray) -> Iterator[str]:
         """The stored contents of these documents, in this order, read lazily."""
@@ -497,8 +511,7 @@ class StoreReader:
         end = time.monotonic() + seconds
         for row in self._connection.each(sql.DOCUMENTS_AFTER, after):
             doc_id, key, content = typed(row, int, str, str)
-            folded = content.casefold()
-            if all(word in folded for word in wanted):
+            if all(map(content.casefold().__contains__, wanted)):
                 found.append((key, content))
             if len(found) == max_rows or time.monotonic() > end:
                 return found, doc_id
@@ -520,20 +533,6 @@ class StoreReader:
         After `seconds` it is interrupted.
         """
         return readonly_sql.run_readonly(self._connection, statement, parameters, seconds)
-
-    def _document(self, row: tuple[SqlValue, ...]) -> DocumentRow:
-        kinds = (int, str, int, str | None, str | None, bytes | None)
-        doc_id, key, shingles, metadata, content, signature = typed(row, *kinds)
-        if content is None and self.settings.content:
-            raise DamagedFile(
-                f"{self.path}: the content of document {doc_id} is gone; restore the file from a "
-                "copy"
-            )
-        self._counts([(shingles,)])
-        lanes = None
-        if signature is not None:
-            lanes = self._signature_matrix([(doc_id, signature)])[1][0]
-        return DocumentRow(doc_id, key, shingles, metadata, content, lanes)
 
     def _signature_matrix(
         self, rows: list[tuple[SqlValue, ...]]

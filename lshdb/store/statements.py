@@ -293,9 +293,6 @@ ALL_AS_STORED = f"""
     FROM documents AS d LEFT JOIN signatures AS s USING (doc_id)
     WHERE ?2 IS NULL OR d.doc_id & {SLOTS - 1} IN (SELECT value FROM json_each(?2))
     ORDER BY d.doc_id"""
-ORPHAN_SIGNATURES = """
-    SELECT doc_id FROM signatures AS s
-    WHERE NOT EXISTS (SELECT 1 FROM documents AS d WHERE d.doc_id = s.doc_id)"""
 BAND_ROWS = f"""
     SELECT band_no, bucket_key, doc_id FROM bands
     WHERE ?1 IS NULL OR doc_id & {SLOTS - 1} IN (SELECT value FROM json_each(?1))"""

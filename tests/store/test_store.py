@@ -57,7 +57,6 @@ SCANS_ON_PURPOSE = {
     # Each document of a temporary file.
     "WAITING_ASCENDING",
     "WAITING_DESCENDING",
-    "ORPHAN_SIGNATURES",
     "OWN_SCHEMA",
     "COUNT_DEFINITIONS",
     "COUNT_SCHEMA",
