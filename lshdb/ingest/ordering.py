@@ -34,7 +34,7 @@ from lshdb.sources.paths import STDIN, expanded
 from lshdb.sources.readers import Reader, reader_of
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
-from lshdb.store.waiting import WaitingDocuments
+from lshdb.store.waiting import Decision, WaitingDocuments
 
 _NO_REFERENCE = nullcontext()
 
@@ -227,13 +227,21 @@ def deduplicated(
                     on_batch(report)
                 done += report.documents
                 show(done, None, "documents decided")
+        seen = 0
+
+        def decisions(batch: Batch) -> list[Decision]:
+            nonlocal seen
+            first, seen = seen, seen + batch.count
+            return spool.decisions(first, seen)
+
         if job.numbered:
-            yield from _outcomes(spool, again, count, show)
-            return
-        decisions = _decisions(spool, 0, count)
-        job = replace(job, on_failure=None)
-        yield from written(again, [_as_decided(decisions)], "documents written")
-        if next(decisions, None) is not None:
+            for batch in again:
+                show(seen, count, "rows written")
+                yield _outcome(batch, decisions(batch))
+        else:
+            job = replace(job, on_failure=None)
+            yield from written(again, [_as_decided(decisions)], "documents written")
+        if seen != count:
             raise InputError(CHANGED)
 
 
@@ -260,28 +268,25 @@ def _numbered(outcome: Outcome) -> Iterator[tuple[int, DroppedRow]]:
     return ((number, one) for number, one in both if one is not None)
 
 
-def _as_decided(decisions: Iterator[tuple[int, str, DroppedRow | None]]) -> Screen:
+def _as_decided(decisions: Callable[[Batch], list[Decision]]) -> Screen:
     """Decisions about documents, in their order; InputError if the keys differ."""
 
     def screen(parts: Sequence[SignedPart]) -> tuple[list[DroppedRow | None], int]:
-        found = []
-        for key in chain.from_iterable(part.keys for part in parts):
-            _number, decided, dropped = next(decisions, (0, "", None))
-            if decided != key:
+        dropped = list[DroppedRow | None]()
+        for part in parts:
+            found = _outcome(part.batch, decisions(part.batch))
+            if found.keys != [*part.keys]:
                 raise InputError(CHANGED)
-            found.append(dropped)
-        return found, 0
+            dropped += found.dropped
+        return dropped, 0
 
     return screen
 
 
-def _decisions(
-    waiting: WaitingDocuments, first: int, end: int
-) -> Iterator[tuple[int, str, DroppedRow | None]]:
-    """The numbers and keys of documents in order, and why each is dropped."""
-    at_once = waiting.limits.batch_documents
-    for start in range(first, end, at_once):
-        yield from waiting.decisions(start, min(end, start + at_once))
+def _outcome(batch: Batch, found: Sequence[Decision]) -> Outcome:
+    """The lines, rows or files of a batch, each with its decision."""
+    keys, dropped = [key for _, key, _ in found], [one for _, _, one in found]
+    return Outcome(batch.origin, keys, [place for place, _, _ in found], dropped)
 
 
 def _take_in(
@@ -339,23 +344,3 @@ def _read_again(reader: Reader, paths: Iterable[str], *, only_rows: bool) -> Ite
     for item in again.batches(paths):
         reader.bytes_read = again.bytes_read
         yield item
-
-
-def _outcomes(
-    waiting: WaitingDocuments,
-    again: Iterable[Batch],
-    count: int,
-    progress: Progress,
-) -> Iterator[Outcome]:
-    """The lines, rows and files again, each with its decision."""
-    first = 0
-    for batch in again:
-        end = first + batch.count
-        found = list(_decisions(waiting, first, end))
-        places = [number - first for number, _, _ in found]
-        progress(first, count, "rows written")
-        keys, dropped = [key for _, key, _ in found], [one for _, _, one in found]
-        yield Outcome(batch.origin, keys, places, dropped)
-        first = end
-    if first != count:
-        raise InputError(CHANGED)

@@ -16,6 +16,9 @@ from lshdb.model import CopiedPassage, DroppedRow
 from lshdb.store import connection, sqlite_errors
 from lshdb.store import statements as sql
 
+Decision = tuple[int, str, DroppedRow | None]
+"""The place of a document among some rows, its key, and why it is dropped; None if it is kept."""
+
 
 class WaitingDocument(NamedTuple):
     """A document: its number, key and stored form, its metadata as stored, its file and line."""
@@ -71,15 +74,11 @@ class WaitingDocuments:
         """Record dropped documents, by number; of several reasons to drop one the first counts."""
         self._write(sql.WAITING_DROP, ((number, dumps(astuple(one))) for number, one in dropped))
 
-    def decisions(self, first: int, end: int) -> list[tuple[int, str, DroppedRow | None]]:
-        """The decisions about the documents numbered from `first` to below `end`, in order.
-
-        Returns:
-            Of each its number and key, and why it is dropped; None if it is kept.
-        """
+    def decisions(self, first: int, end: int) -> list[Decision]:
+        """The decisions about the documents numbered from `first` to below `end`, in order."""
         with self._errors():
             rows = self._connection.execute(sql.WAITING_DECISIONS, (first, end)).fetchall()
-        return [(number, key, reason and _dropped(reason)) for number, key, reason in rows]
+        return [(number - first, key, reason and _dropped(reason)) for number, key, reason in rows]
 
     def close(self) -> None:
         """Close the file, which the caller deletes."""
