@@ -8,10 +8,10 @@ later need care: they stay as they are. The classes of all code points are read 
 """
 
 import functools
+import os
 import sys
 import unicodedata
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,9 +35,9 @@ _MAX_REPLACED = 64
 def character_classes() -> npt.NDArray[np.uint8]:
     """The class bits of every code point, uint8[0x110000]."""
     # By its loader, as the package may be a zip; importing importlib.resources would take longer
-    # than a query.
+    # than a query. Path would drop the ./ of a zip that Spark has sent, and the loader wants it.
     loader: Any = __spec__.loader
-    packed = loader.get_data(str(Path(__file__).with_name("unicode14.bin")))
+    packed = loader.get_data(os.path.join(os.path.dirname(__file__), "unicode14.bin"))
     runs = np.frombuffer(packed, dtype="<u4")
     lengths = np.diff(runs >> 8, append=_CODE_POINTS)
     classes = np.repeat((runs & 0xFF).astype(np.uint8), lengths)

@@ -12,6 +12,7 @@ The connection has its own limits besides this check.
 """
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -115,9 +116,10 @@ def definitions(reworded: bool = False) -> list[tuple[str, str, str]]:
     `reworded`: those of the index of rare words, too.
     """
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        loader: Any = __spec__.loader  # the package may be a zip, as Spark ships it
-        path = Path(__file__).with_name("schema.sql")
-        connection.executescript(loader.get_data(str(path)).decode())
+        # The package may be a zip, as Spark ships it: with ./ at its start, which Path would drop.
+        loader: Any = __spec__.loader
+        path = os.path.join(os.path.dirname(__file__), "schema.sql")
+        connection.executescript(loader.get_data(path).decode())
         if reworded:
             connection.execute(sql.MAKE_RARE_WORDS)
         return connection.execute(sql.SCHEMA).fetchall()

@@ -1,4 +1,8 @@
-"""Spark finds what a file finds, bit for bit, in its own session on this machine."""
+"""Spark finds what a file finds, bit for bit, on a cluster of one executor on this machine.
+
+It has a Java of its own, and a Python without lshdb, to which Spark sends the package. What the
+driver takes is limited. The long form is scripts/measure/torture/cluster.py.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from helpers import FORGED_TEXTS, Command, database_of, set_families, text_families
+from measure.torture import cluster
 
 import lshdb
 
@@ -48,19 +53,27 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
+MASTER = "local-cluster[1,2,1024]"
+"""One executor of two cores."""
+MEASURED = "COVERAGE_PROCESS_CONFIG" in os.environ
+TAKEN = 400
+"""Kilobytes that the driver takes from all tasks of a job; Spark ends a job that has more."""
 CONF = {
-    # Its best compiler takes longer than all that is run here.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": cluster.QUICK,
+    "spark.executor.extraJavaOptions": cluster.QUICK,
+    "spark.driver.maxResultSize": f"{TAKEN}k",
     "spark.ui.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "2",
+    # The driver would take small tables, to send them to all.
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.driver.memory": "1g",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100",
     # Spark kills a worker that waits for more to do: under coverage it would not save its lines.
-    "spark.python.worker.reuse": "false" if "COVERAGE_PROCESS_CONFIG" in os.environ else "true",
+    "spark.python.worker.reuse": "false" if MEASURED else "true",
 }
 """Batches so small that documents, buckets and pairs go over their ends."""
 STRANGE = {
@@ -77,8 +90,17 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One session for the file: Java takes seconds to start."""
     directory = tmp_path_factory.mktemp("spark")
     conf = {**CONF, "spark.local.dir": str(directory), "spark.sql.warehouse.dir": str(directory)}
-    with session("local[2]", conf) as started:
-        yield started
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "path", [*sys.path])  # Spark adds what it sends
+        patch.setenv("SPARK_HOME", str(cluster.home(directory / "home")))
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        if not MEASURED:
+            without = cluster.python_without_lshdb(directory / "python")
+            patch.setenv("PYSPARK_PYTHON", str(without))
+        with session(MASTER, conf) as started:
+            if not MEASURED:
+                started.sparkContext.addPyFile(str(cluster.package(directory / "lshdb.zip")))
+            yield started
 
 
 def rows(df: DataFrame) -> list[tuple[Any, ...]]:
@@ -421,7 +443,8 @@ def ran(*arguments: str) -> object:
 def test_the_command_drops_near_duplicates(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    texts = text_families(10, families=8, copies=3, words=30, most_edits=2)
+    texts = text_families(10, families=8, copies=3, words=8_000, most_edits=500)
+    assert sum(map(len, texts.values())) > 3 * TAKEN << 10
     texts["empty"] = ""
     (tmp_path / "in").mkdir()
     lines = [json.dumps({"id": key, "text": text, "n": 1}) for key, text in texts.items()]
