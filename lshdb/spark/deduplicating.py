@@ -139,15 +139,14 @@ def _gone(similar: DataFrame) -> DataFrame:
 def _reasons(pairs: DataFrame) -> DataFrame:
     """What is dropped for which, of pairs whose `a` is kept."""
     others = [name for name in pairs.columns if name not in "ab"]
-    best = F.min_by(
-        F.struct("a", *others),
-        F.struct(~F.startswith("a", F.lit(candidates.REFERENCE)), -F.col("similarity"), "a"),
-    )
+    own = ~F.startswith("a", F.lit(candidates.REFERENCE))
+    order = F.struct(own, -F.col("similarity"), ~F.col("identical"), "a")
+    best = F.min_by(F.struct("a", *others), order)
     kept = pairs.groupBy("b").agg(best.alias("kept"))
-    own = f"substring({{0}}, locate('{_OWN}', {{0}}) + 1) AS {{1}}"
+    name = f"substring({{0}}, locate('{_OWN}', {{0}}) + 1) AS {{1}}"
     return kept.selectExpr(
-        own.format("b", "key"),
-        own.format("kept.a", "kept"),
+        name.format("b", "key"),
+        name.format("kept.a", "kept"),
         *(f"kept.{name}" for name in others),
     )
 
