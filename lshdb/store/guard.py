@@ -70,10 +70,14 @@ class Connection(sqlite3.Connection):
         names = [f"{self.path}{end}" for end in ("", "-wal", "-shm")][: 1 if immutable else 3]
         self._watched = {name: found for name in names if (found := _identity(name)) is not None}
 
-    def check_owner(self) -> None:
-        """UsageError in another thread or process than the one that opened it, or once closed."""
+    def check_open(self) -> None:
+        """UsageError once it is closed."""
         if self.closed:
             raise UsageError(f"{self.path} is closed: open it again")
+
+    def check_owner(self) -> None:
+        """UsageError in another thread or process than the one that opened it, or once closed."""
+        self.check_open()
         if os.getpid() != self._process:
             raise UsageError(
                 f"{self.path} was open when this process was forked, and SQLite's locks do not "

@@ -144,6 +144,10 @@ class StoreReader:
         match. The reader's settings are those of the index that it reads: another process may have
         reindexed the file.
         """
+        if where is None:
+            self._connection.check_open()  # any thread may read all, on a connection of its own
+        else:
+            self._connection.check_owner()
         connection = readonly_sql.sealed_connection(self._connection, one_moment=True)
         connection.text_factory = str  # text that is not UTF-8 is damage
         try:

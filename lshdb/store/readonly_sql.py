@@ -120,7 +120,6 @@ def sealed_connection(other: guard.Connection, *, one_moment: bool = False) -> g
 
     With `one_moment` it is in a transaction, and sees one state of the file until it is closed.
     """
-    other.check_owner()
     other.check_file()
     path = other.path
     connection = connect(path, "read", other.timeout, sealed=True, limits=other.limits)
@@ -194,6 +193,7 @@ def run_readonly(
         QueryError: wrong SQL or parameters, several statements, one that does not only read, or one
             that takes too long.
     """
+    other.check_owner()
     connection = sealed_connection(other)
     if seconds is not None:  # a page, which has the values of some rows in memory
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_VALUE)

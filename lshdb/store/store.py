@@ -109,8 +109,8 @@ class Store(lookups.StoreReader):
         return self._connection.closed
 
     def check_open(self) -> None:
-        """UsageError if it was closed, or opened in another thread or process."""
-        self._connection.check_owner()
+        """UsageError if it was closed."""
+        self._connection.check_open()
 
     def reading(self) -> Transaction:
         """A transaction in which everything read is of one moment."""
