@@ -708,7 +708,10 @@ class GateOptions(ExcludeOptions):
 
 # deduplicating
 
-_ALL_AT_ONCE = "drop_all decides about all rows at once: give no database that gets the kept ones"
+_ALL_AT_ONCE = (
+    "to drop all members of a group, all rows are decided on at once: give no database that gets "
+    "the kept ones"
+)
 
 
 class RuleOptions(Options):

@@ -279,6 +279,7 @@ def report(
 
     _check_name(report_file, ".html", ".htm")
     lowest, failed = None, 0
+    _drawing()  # before submissions are read
     with ExitStack() as stack:
         if directory is None:
             if base or purpose.purpose:
@@ -305,7 +306,13 @@ def report(
             raise InputError(f"{directory}: one submission alone, with nothing to compare it with")
         heading = title or ("Similar submissions" if asked.anonymous else name)
         page = web.report(
-            found, asked, pairs=pairs, title=heading, lowest=lowest, progress=progress
+            found,
+            asked,
+            pairs=pairs,
+            title=heading,
+            lowest=lowest,
+            failed=failed,
+            progress=progress,
         )
         output.write(page.encode())
     if report_file != files.STDOUT:
@@ -379,12 +386,18 @@ def _check_name(name: str, *suffixes: str) -> None:
 def _drawn(name: str, *read: Path) -> Iterator[tuple[Any, Output, Progress]]:
     """The module that draws, an open file for what it draws, and what shows progress."""
     files.check_distinct(map(str, read), [name])
-    with installed("lshdb report and plot need jinja2"):
-        from lshdb.web import report as web
+    web = _drawing()
     with files.output_to(name) as output, shown(messages.shows_progress(), "drawing") as progress:
         yield web, output, progress
     if name != files.STDOUT:
         messages.message(f"wrote {printable_path(name)}")
+
+
+def _drawing() -> Any:
+    """The module that draws; LshdbError without jinja2."""
+    with installed("lshdb report and plot need jinja2"):
+        from lshdb.web import report as web
+    return web
 
 
 @contextmanager

@@ -61,6 +61,7 @@ def report(
     pairs: int,
     title: str,
     lowest: float | None = None,
+    failed: int = 0,
     progress: Progress,
 ) -> str:
     """The report as HTML, of up to 10 MB in UTF-8.
@@ -71,6 +72,7 @@ def report(
         pairs: how many pairs are shown side by side, up to 1,000.
         title: the heading.
         lowest: the minimum similarity of pairs, if it is not that of clusters.
+        failed: how many files could not be read, and so are not in it.
         progress: called now and then.
     """
     database = Database(folders.store)
@@ -117,6 +119,7 @@ def report(
             decisions=decisions,
             verdicts=Counter(one.verdict for one in decisions if one.state == "holds"),
             notes=tuple(notes),
+            failed=failed,
             **figures,
         )
 

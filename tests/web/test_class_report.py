@@ -163,7 +163,12 @@ def test_what_cannot_be_compared(submissions: Command) -> None:
     done = submissions(*ASKED)
     assert done.status == 1
     assert done.err.startswith("lshdb: hw/eve.zip: damaged, or of an unknown kind (")
-    assert "<dt>submissions</dt><dd>4<" in submissions.path("out.html").read_text("utf-8")
+    page = " ".join(submissions.path("out.html").read_text("utf-8").split())
+    assert "<dt>submissions</dt><dd>4<" in page
+    assert "Not all of it: 1 file or archive could not be read, and the report says nothing" in page
+    submissions.path("hw/eve.zip").unlink()
+    submissions.done(*ASKED)
+    assert "Not all of it" not in submissions.path("out.html").read_text("utf-8")
     submissions.done("init")
     assert "are for DIR" in submissions.fails(
         "report", "--for", "programs", "-o", "o.html", status=2
