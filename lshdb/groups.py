@@ -110,12 +110,9 @@ class Options:
 
     def __init__(self, *args: Any, **given: Any) -> None:
         group: Any = type(self)
-        defaults = _defaults_of(group)
-        if len(args) == 1 and (name := _first_of(group)) and name not in given:
-            given, args = {**given, name: args[0]}, ()  # binding takes a fortieth of a query
-        if args or not given.keys() <= defaults.keys() or len(defaults) < len(fields(group)):
-            given = signature_of(group).bind(*args, **given).arguments
-        self.__dict__.update(defaults | given)
+        bound = signature_of(group).bind(*args, **given)
+        bound.apply_defaults()
+        self.__dict__.update(bound.arguments)
         self.__post_init__()
 
     def __repr__(self) -> str:
@@ -142,20 +139,6 @@ def signature_of(group: Any) -> Signature:
         for one in fields(group)
     ]
     return Signature(sorted(parameters, key=lambda one: one.kind))
-
-
-@cache
-def _first_of(group: Any) -> str:
-    """The option that may be given by its place alone; empty if there is none."""
-    own = signature_of(group).parameters.values()
-    return next((one.name for one in own if one.kind is Parameter.POSITIONAL_OR_KEYWORD), "")
-
-
-@cache
-def _defaults_of(group: Any) -> dict[str, Any]:
-    """The values of options that need not be given."""
-    own = signature_of(group).parameters.values()
-    return {one.name: one.default for one in own if one.default is not Parameter.empty}
 
 
 def option_of(one: Field[Any]) -> Option:
@@ -316,23 +299,18 @@ def takes_only(
 
 def _taking(group: Any, function: Callable[..., Any]) -> Any:
     own = signature(function)
-    *before, _ = own.parameters.values()
+    *before, last = own.parameters.values()
     given = own.replace(parameters=[*before, *signature_of(group).parameters.values()])
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         first, rest = args[: len(before)], args[len(before) :]
-        if len(rest) == 1 and type(rest[0]) is group:
-            (chosen,) = rest
-        elif len(first) == len(before):
-            chosen = group(*rest, **options)
-        else:
-            values = given.bind(*args, **options).arguments
-            first = tuple(values.pop(one.name) for one in before)
-            chosen = group(**values)
-        for one, value in zip(before, first, strict=True):
+        named = {one.name: options.pop(one.name) for one in before if one.name in options}
+        is_group = len(rest) == 1 and type(rest[0]) is group and not options
+        chosen = rest[0] if is_group else group(*rest, **options)
+        for one, value in zip(before, (*first, *named.values()), strict=False):
             check_value(one.name, value, one.annotation)
-        return function(*first, chosen)
+        return function(*first, **named, **{last.name: chosen})
 
     lines = [f"    {one.name}: {option_of(one).help}" for one in fields(group)]
     call.__signature__ = given  # type: ignore[attr-defined]
