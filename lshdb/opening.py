@@ -27,11 +27,11 @@ def open_database(options: OpenOptions) -> Database:
     ...     db.settings.construction
     Construction(rows=4, bands=17)
     """
-    path, limits = options.path, options.limits
+    path, limits, made = options.path, options.limits, None
     if not os.path.exists(path) or not os.path.getsize(path):
-        resolve(options)  # impossible settings are refused before SQLite writes a file
+        made = resolve(options)  # impossible settings are refused before SQLite writes a file
     store = Store.open(
-        Path(path), options.mode, options.timeout, lambda: resolve(options), limits=limits
+        Path(path), options.mode, options.timeout, lambda: made or resolve(options), limits=limits
     )
     try:
         check_against(options, store.settings, store.path)

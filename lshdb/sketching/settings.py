@@ -60,9 +60,9 @@ class Settings:
             check_value(name, getattr(self, name), kind, option, SettingsError)
         if self.construction.lanes > self.permutations:
             raise SettingsError(
-                f"{self.construction.bands} bands of {self.construction.rows} rows take "
-                f"{self.construction.lanes} lanes, and there are {self.permutations} "
-                f"permutations: give {self.construction.lanes} permutations or fewer bands"
+                f"{self.construction} takes {self.construction.lanes} lanes, and there are "
+                f"{self.permutations} permutations: give a construction of fewer lanes, or make "
+                f"a file with {self.construction.lanes} permutations"
             )
         if self.shingling.foreign and self.content:
             raise SettingsError(

@@ -3,6 +3,9 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, cycle, product
+from typing import Literal
 
 import numpy as np
 
@@ -148,44 +151,19 @@ def describe(
 def _all(threshold: float, recall: float, lanes: int) -> Iterator[Construction]:
     """Constructions that reach the recall, each with the last level that fits it best."""
     yield resolve.choose_construction(threshold, recall, lanes)
-    # By the rows of the first level; 1 is a cascade that starts with OR.
-    for rows in range(1, lanes + 1):
-        yield from _last("and", rows, "", threshold, recall, lanes)
-    inner = range(2, _LARGEST_INNER + 1)
-    for one in range(1, _LARGEST_INNER + 1):
-        for two in inner:
-            if one * two > lanes:
-                break
-            yield from _last("or", one * two, f"and {one}, or {two}", threshold, recall, lanes)
-            for three in inner:
-                if one * two * three > lanes:
-                    break
-                text = f"and {one}, or {two}, and {three}"
-                yield from _last("and", one * two * three, text, threshold, recall, lanes)
+    # The sizes of the levels below; an AND of 1 makes a cascade that starts with OR.
+    first, inner = range(1, _LARGEST_INNER + 1), range(2, _LARGEST_INNER + 1)
+    below = chain(product(range(1, lanes + 1)), product(first, inner), product(first, inner, inner))
+    for sizes in below:
+        last: Literal["and", "or"] = "or" if len(sizes) % 2 else "and"
+        maximum = lanes // math.prod(sizes)
+        of_size = partial(_alternating, *sizes)
+        found = resolve.last_level(last, of_size, threshold, recall, maximum)
+        if found is not None:
+            yield found
 
 
-def _last(
-    kind: str, used: int, text: str, threshold: float, recall: float, lanes: int
-) -> Iterator[Construction]:
-    """The given levels, the last of this kind, with one more level that reaches the recall.
-
-    After AND comes the smallest OR that does, after OR the largest AND that still does.
-    """
-    text = text or f"and {used}"
-    p = candidate_probability(threshold, Construction.parse(text))
-    maximum = lanes // used
-    if not 0 < p < 1:
-        sizes = {1}
-    elif kind == "and":
-        exact = math.log1p(-recall) / math.log1p(-p) if recall < 1 else math.inf
-        sizes = {math.ceil(exact), math.ceil(exact) + 1} if exact < maximum else {maximum}
-    else:
-        exact = math.log(recall) / math.log(p)
-        sizes = {min(math.floor(exact), maximum)}
-    for size in sorted(sizes):
-        if not 1 <= size <= maximum:
-            continue
-        construction = Construction.parse(f"{text}, {'or' if kind == 'and' else 'and'} {size}")
-        if candidate_probability(threshold, construction) >= recall:
-            yield construction
-            return
+def _alternating(*sizes: int) -> Construction:
+    """The construction whose levels have these sizes, AND first."""
+    levels = zip(cycle(("and", "or")), sizes, strict=False)
+    return Construction.parse(", ".join(f"{kind} {size}" for kind, size in levels))

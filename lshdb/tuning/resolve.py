@@ -1,11 +1,12 @@
 """From a user's request to a file's settings: defaults, and the choice of bands and rows."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
-from functools import lru_cache
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, Literal
 
 from lshdb.errors import SettingsError, SettingsMismatch
 from lshdb.options import ReindexOptions, SettingsOptions, ShapeOptions, ShingleOptions
@@ -36,7 +37,15 @@ PURPOSES = {
 }
 """Shingle and threshold by what is compared; the textbook's rules of thumb."""
 
-_T = TypeVar("_T")
+
+def _given(request: ShapeOptions) -> dict[str, Any]:
+    """The settings that a request gives, by name."""
+    return {name: value for name, value in vars(request).items() if value is not None}
+
+
+def _settings_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Those values that are fields of `Settings`."""
+    return {one.name: given[one.name] for one in fields(Settings) if one.name in given}
 
 
 def given_construction(request: ShapeOptions) -> Construction | None:
@@ -57,9 +66,8 @@ def check_against(request: SettingsOptions, actual: Settings, path: Path) -> Non
     """Raise SettingsMismatch where a file has other settings than those given."""
     own = settings_record(actual)
     shingle, threshold = PURPOSES.get(request.purpose or "", (None, None))
-    given: dict[str, object] = {"shingle": shingle, "threshold": threshold}
     # From a purpose, only what is not given explicitly.
-    given |= {name: value for name, value in vars(request).items() if value is not None}
+    given = {"shingle": shingle, "threshold": threshold} | _given(request)
     given["shingle"] = _shingle(request, given["shingle"] or (request.ignoring and own["shingle"]))
     if construction := given_construction(request):
         given["construction"] = str(construction)
@@ -103,25 +111,36 @@ def _with_base(shingling: Shingling, base: Mapping[str, str] | None) -> Shinglin
 
 def as_in(request: SettingsOptions, other: Settings) -> SettingsOptions:
     """The request, with the settings of another file for what it leaves open."""
+    names = ["permutations", "sketch", "seed"]
     if not (request.bands or request.rows or request.construction):
-        threshold, recall = request.threshold or other.threshold, request.recall or other.recall
-        request = replace(request, threshold=threshold, recall=recall)
-    return replace(
-        request,
-        shingle=request.shingle or str(other.shingling),
-        permutations=request.permutations or other.permutations,
-        sketch=request.sketch or other.sketch,
-        base=or_default(request.base, dict(other.shingling.base)),
-        seed=or_default(request.seed, other.seed),
+        names += ["threshold", "recall"]
+    usual = {name: getattr(other, name) for name in names}
+    usual |= {"shingle": str(other.shingling), "base": dict(other.shingling.base)}
+    return replace(request, **(usual | _given(request)))
+
+
+def last_level(
+    kind: Literal["and", "or"],
+    of_size: Callable[[int], Construction],
+    threshold: float,
+    recall: float,
+    maximum: int,
+) -> Construction | None:
+    """The most selective construction that reaches the recall; None if none does.
+
+    Args:
+        kind: of its last level: the smallest OR is the most selective, or the largest AND.
+        of_size: makes the construction for a size of this level.
+        threshold, recall: at which similarity, which probability.
+        maximum: of the sizes.
+    """
+    sizes = range(1, maximum + 1) if kind == "or" else range(maximum, 0, -1)
+    index = bisect_left(
+        sizes, recall, key=lambda size: candidate_probability(threshold, of_size(size))
     )
+    return of_size(sizes[index]) if index < maximum else None
 
 
-def or_default(given: _T | None, default: _T) -> _T:
-    """The given value, or the default in place of None."""
-    return default if given is None else given
-
-
-@lru_cache(maxsize=100)  # to make a file asks twice, which would take a quarter of its time
 def choose_construction(threshold: float, recall: float, lanes: int) -> Construction:
     """The most selective bands and rows that reach the recall at the threshold.
 
@@ -135,50 +154,40 @@ def choose_construction(threshold: float, recall: float, lanes: int) -> Construc
     Construction(rows=6, bands=16)
     """
     for rows in range(lanes, 0, -1):
-        maximum = Construction(rows, lanes // rows)
-        if candidate_probability(threshold, maximum) >= recall:
-            break
-    else:
-        best = candidate_probability(threshold, Construction(1, lanes))
-        raise SettingsError(
-            f"recall {recall:g} at threshold {threshold:g} cannot be reached with {lanes} "
-            f"permutations (at most {math.floor(best * 1e4) / 1e4:g}): give more "
-            "permutations or ask for less recall"
-        )
-    for bands in range(1, maximum.bands):
-        if candidate_probability(threshold, Construction(rows, bands)) >= recall:
-            return Construction(rows, bands)
-    return maximum
+        of_rows = partial(Construction, rows)
+        if chosen := last_level("or", of_rows, threshold, recall, lanes // rows):
+            return chosen
+    best = candidate_probability(threshold, Construction(1, lanes))
+    raise SettingsError(
+        f"recall {recall:g} at threshold {threshold:g} cannot be reached with {lanes} "
+        f"permutations (at most {math.floor(best * 1e4) / 1e4:g}): ask for less recall, or make "
+        "a file with more permutations"
+    )
 
 
 def resolve(request: SettingsOptions) -> Settings:
     """The settings of a new file; SettingsError if they are impossible."""
     usual_shingle, usual_threshold = PURPOSES.get(request.purpose or "", (SHINGLE, THRESHOLD))
-    threshold = or_default(request.threshold, usual_threshold)
-    recall = or_default(request.recall, RECALL)
-    construction = given_construction(request)
-    lanes = 0 if construction is None else construction.lanes
-    permutations = or_default(request.permutations, max(PERMUTATIONS, lanes))
-    # Checked before searching a construction, which needs valid numbers.
-    shingling = Shingling.parse(str(_shingle(request, or_default(request.shingle, usual_shingle))))
+    shingling = Shingling.parse(str(_shingle(request, request.shingle or usual_shingle)))
     shingling = _with_base(shingling, request.base)
     if shingling.foreign and request.sketch is not None:
         raise SettingsError(f"shingle {shingling} has its own sketch: do not give one")
-    settings = Settings(
-        threshold=threshold,
-        recall=recall,
-        shingling=shingling,
-        permutations=permutations,
-        construction=construction or Construction(1, 1),
-        sketch=FOREIGN
-        if shingling.foreign
-        else cast(SketchName, or_default(request.sketch, SKETCH)),
-        seed=_random_seed() if request.seed == "random" else or_default(request.seed, SEED),
-        content=or_default(request.content, not shingling.foreign),
-        passages=or_default(request.passages, 0),
-        reworded=or_default(request.reworded, False),
-    )
-    return _shaped(request, settings, construction)
+    shape = given_construction(request) or Construction(1, 1)
+    given = {
+        "threshold": usual_threshold,
+        "recall": RECALL,
+        "permutations": max(PERMUTATIONS, shape.lanes),
+        "sketch": FOREIGN if shingling.foreign else SKETCH,
+        "seed": SEED,
+        "content": not shingling.foreign,
+        **_given(request),
+        "shingling": shingling,
+        "construction": shape,
+    }
+    if request.seed == "random":
+        given["seed"] = _random_seed()
+    # Checked before a construction is chosen, which needs valid numbers.
+    return _shaped(request, Settings(**_settings_of(given)))
 
 
 def reindexed(request: ReindexOptions, settings: Settings) -> Settings:
@@ -191,51 +200,29 @@ def reindexed(request: ReindexOptions, settings: Settings) -> Settings:
     Raises:
         SettingsError: nothing is given, or it is impossible, or needs more lanes than are stored.
     """
-    given = (request.threshold, request.recall, request.bands, request.rows, request.construction)
-    if request.passages is not None:
-        settings = replace(settings, passages=request.passages)
+    given = _given(request)
     if request.reworded is not None:
-        settings = replace(settings, reworded=request.reworded in (True, "on"))
+        given["reworded"] = request.reworded in (True, "on")
     if request.base is not None:
         if not settings.content:
             raise SettingsError("base texts change by contents, and this database keeps none")
-        settings = replace(settings, shingling=_with_base(settings.shingling, request.base))
-    if all(one is None for one in given):
-        if any(one is not None for one in (request.passages, request.reworded, request.base)):
-            return settings
+        given["shingling"] = _with_base(settings.shingling, request.base)
+    shape = {"threshold", "recall", "bands", "rows", "construction"} & given.keys()
+    if shape:
+        given["construction"] = given_construction(request) or Construction(1, 1)
+    changes = _settings_of(given)
+    if not changes:
         raise SettingsError(
             "give a threshold, a recall, bands and rows, a construction, passages, reworded or base"
         )
-    construction = given_construction(request)
-    lanes = settings.permutations
-    if construction is not None and construction.lanes > lanes:
-        raise SettingsError(
-            f"{construction} takes {construction.lanes} lanes, and the stored signatures have "
-            f"{lanes}: give a construction of fewer lanes, or make another file with "
-            f"{construction.lanes} permutations"
-        )
-    settings = replace(
-        settings,
-        threshold=or_default(request.threshold, settings.threshold),
-        recall=or_default(request.recall, settings.recall),
-        construction=Construction(1, 1),
-    )
-    maximum = candidate_probability(settings.threshold, Construction(1, lanes))
-    if construction is None and maximum < settings.recall:
-        raise SettingsError(
-            f"recall {settings.recall:g} at threshold {settings.threshold:g} cannot be reached "
-            f"with the {lanes} lanes of the stored signatures (at most "
-            f"{math.floor(maximum * 1e4) / 1e4:g}): ask for less recall, or make another file "
-            "with more permutations"
-        )
-    return _shaped(request, settings, construction)
+    settings = replace(settings, **changes)
+    return _shaped(request, settings) if shape else settings
 
 
-def _shaped(
-    request: ShapeOptions, settings: Settings, construction: Construction | None
-) -> Settings:
+def _shaped(request: ShapeOptions, settings: Settings) -> Settings:
     """The settings with their construction, given or chosen."""
     threshold, recall = settings.threshold, settings.recall
+    construction = given_construction(request)
     if construction is None:
         construction = choose_construction(threshold, recall, settings.permutations)
     elif request.recall is None:

@@ -200,14 +200,13 @@ def test_a_full_disk_leaves_the_file_as_before(path: Path) -> None:
         ({"threshold": 1.5}, "threshold 1.5 is not above 0 and at most 1"),
         (
             {"construction": "and 4, or 4, and 4, or 4"},
-            "and 4, or 4, and 4, or 4 takes 256 lanes, and the stored signatures have 64: give a "
-            "construction of fewer lanes, or make another file with 256 permutations",
+            "and 4, or 4, and 4, or 4 takes 256 lanes, and there are 64 permutations: give a "
+            "construction of fewer lanes, or make a file with 256 permutations",
         ),
         (
             {"threshold": 0.01},
-            "recall 0.99 at threshold 0.01 cannot be reached with the 64 lanes of the stored "
-            "signatures (at most 0.4744): ask for less recall, or make another file with more "
-            "permutations",
+            "recall 0.99 at threshold 0.01 cannot be reached with 64 permutations (at most "
+            "0.4744): ask for less recall, or make a file with more permutations",
         ),
         (
             {"threshold": 0.5, "recall": 0.9, "bands": 4, "rows": 16},
