@@ -20,7 +20,6 @@ from lshdb.shingling.shingling import Content, Element, Shingling
 
 _JAMO = (range(0x1160, 0x1200), range(0xD7B0, 0xD800))
 """Hangul vowels and final consonants: they combine, but are not marks."""
-_CODE_POINTS = 0x110000
 _SEPARATOR = "\0"
 """It never combines, does not fold and is no part of a word."""
 
@@ -139,13 +138,11 @@ def _origins(text: str) -> tuple[Offsets, Offsets]:
     if text.isascii():
         return np.arange(len(text)), np.arange(1, len(text) + 1)
     characters = folding.code_points(text)
-    seen = np.zeros(_CODE_POINTS, dtype=np.bool_)
-    seen[characters] = True
-    lengths = np.zeros(_CODE_POINTS, dtype=np.int64)
-    opens = np.zeros(_CODE_POINTS, dtype=np.bool_)
-    for code_point in np.flatnonzero(seen).tolist():
-        lengths[code_point], opens[code_point] = _folding(code_point)
-    begins = opens[characters]
+    (distinct,) = np.bincount(characters).nonzero()
+    table = np.zeros((2, distinct[-1] + 1), dtype=np.int64)
+    table[:, distinct] = np.array([*map(_folding, distinct.tolist())]).T
+    lengths, opens = table[:, characters]
+    begins = opens != 0
     begins[:1] = True
     begins[1:] |= characters[:-1] == ord(_SEPARATOR)
     starts = np.flatnonzero(begins)
@@ -164,7 +161,7 @@ def _origins(text: str) -> tuple[Offsets, Offsets]:
             begins[start:end] = True  # each of its characters stays what it is
     starts = np.flatnonzero(begins)
     ends = np.append(starts[1:], len(text))
-    counts = lengths[characters[starts]]
+    counts = lengths[starts]
     changed = np.array(longer, dtype=np.int64).reshape(-1, 2)
     counts[np.searchsorted(starts, changed[:, 0])] = changed[:, 1]
     return np.repeat(starts, counts), np.repeat(ends, counts)

@@ -37,7 +37,7 @@ class Terms:
     Attributes:
         units: int64[t], the word at which each begins, from 0; ascending.
         hashes: uint64[t], under the secret seed of the process.
-        folded: UTF-8 that has each term, perhaps with a zero in it.
+        folded: UTF-8 that has each term.
         begins, ends: int64[t], where.
         starts, stops: int64[u], where each word is in the text, in code points.
     """
@@ -58,7 +58,7 @@ class Terms:
     def names(self, indices: IntArray) -> list[str]:
         """Some terms, as `indexed` gives them."""
         bounds = zip(self.begins[indices].tolist(), self.ends[indices].tolist(), strict=True)
-        return [self.folded[begin:end].replace(b"\0", b"").decode() for begin, end in bounds]
+        return [self.folded[begin:end].decode() for begin, end in bounds]
 
 
 def in_windows(units: IntArray, windows: IntArray) -> tuple[IntArray, IntArray]:
@@ -81,26 +81,25 @@ def terms_of(texts: Sequence[str]) -> list[Terms]:
     found: dict[int, Terms] = {}
     hasher = span_hash(secret_seed(), "terms")
     for group in shingles.groups(texts, _WORDS):
-        units = positions.cut([texts[index] for index in group], "word")
-        bounds = offsets_of(units.counts)
-        followed = np.zeros(len(units.starts), dtype=np.bool_)
-        followed[:-1] = units.stops[:-1] == units.starts[1:]
-        followed[bounds[1:][units.counts > 0] - 1] = False
-        ends = np.where(followed, np.append(units.ends[1:], 0), units.ends)
-        long = np.flatnonzero(ends - units.begins >= _SHORTEST)
-        begins, ends = units.begins[long], ends[long]
-        hashes = hasher.spans(units.folded, begins, ends - begins)
-        cuts = np.searchsorted(long, bounds).tolist()
-        for number, index in enumerate(group):
-            own, some = slice(*cuts[number : number + 2]), slice(*bounds[number : number + 2])
+        own = [texts[index] for index in group]
+        units, words = positions.cut(own, "word"), shingles.cut_words(own)
+        at, ends = _cut(words)
+        begins = words.begins[at]
+        hashes = hasher.spans(words.buffer, begins, ends - begins)
+        bounds = offsets_of(words.counts)
+        cuts = np.searchsorted(at, bounds)
+        for index, (first, end), (low, high) in zip(
+            group, pairwise(bounds.tolist()), pairwise(cuts.tolist()), strict=True
+        ):
+            some, all_words = slice(low, high), slice(first, end)
             found[index] = Terms(
-                long[own] - bounds[number],
-                hashes[own],
-                units.folded,
-                begins[own],
-                ends[own],
-                units.starts[some],
-                units.stops[some],
+                at[some] - first,
+                hashes[some],
+                words.buffer,
+                begins[some],
+                ends[some],
+                units.starts[all_words],
+                units.stops[all_words],
             )
     return [found[index] for index in range(len(texts))]
 
@@ -123,18 +122,23 @@ def indexed(texts: Sequence[str]) -> list[str]:
 def _indexed(texts: list[str]) -> list[str]:
     """The same for a group of texts."""
     words = shingles.cut_words(texts)
-    bounds = offsets_of(words.counts)
-    followed = np.zeros(len(words.begins), dtype=np.bool_)
-    followed[:-1] = words.ends[:-1] == words.begins[1:]
-    ends = np.where(followed, np.append(words.ends[1:], 0), words.ends)
-    long = np.flatnonzero(ends - words.begins >= _SHORTEST)
-    sizes = (ends - words.begins)[long] + 1
-    letters = np.frombuffer(words.buffer, dtype=np.uint8)[expand_ranges(words.begins[long], sizes)]
+    at, ends = _cut(words)
+    begins = words.begins[at]
+    sizes = ends - begins + 1
+    letters = np.frombuffer(words.buffer, dtype=np.uint8)[expand_ranges(begins, sizes)]
     offsets = offsets_of(sizes)
     letters[offsets[1:] - 1] = _BLANK
-    cuts = offsets[np.searchsorted(long, bounds)].tolist()
+    cuts = offsets[np.searchsorted(at, offsets_of(words.counts))].tolist()
     joined = letters.tobytes()
     return [joined[begin:end].decode() for begin, end in pairwise(cuts)]
+
+
+def _cut(words: shingles.Words) -> tuple[IntArray, IntArray]:
+    """The word at which each term begins, and the byte at which it ends: int64[t] both."""
+    followed = np.append(words.ends[:-1] == words.begins[1:], False)
+    ends = np.where(followed[: len(words.ends)], np.append(words.ends[1:], 0), words.ends)
+    at = np.flatnonzero(ends - words.begins >= _SHORTEST)
+    return at, ends[at]
 
 
 def term_hashes(terms: Sequence[str]) -> Hashes:

@@ -16,11 +16,12 @@ need fewer calls for the same text; but their arrays, several times as large, sh
 processor's cache. `scripts/bench kernels` measures a change.
 """
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, pairwise
-from typing import NamedTuple, TypeGuard, cast
+from typing import NamedTuple, TypeGuard, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +32,6 @@ from lshdb.shingling.hashing import (
     PADDING,
     Hashes,
     Offsets,
-    SpanHash,
     constants,
     distinct,
     reuse_freed_memory,
@@ -83,7 +83,7 @@ def is_large(content: Content, shingling: Shingling, block: int = 0) -> TypeGuar
 _OTHER_BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u1680\u2028\u2029"
 """White space that folding does not change."""
 _SEPARATOR = "\0"
-_START = np.zeros(1, dtype=np.int64)
+_Units = TypeVar("_Units", str, Hashes)
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
@@ -208,8 +208,7 @@ def _group(group: Sequence[Content], shingling: Shingling, seed: int) -> Shingle
         return _char_group(texts, shingling.size, seed)
     if shingling.kind == "code":
         found = cut_tokens([blanked(text) for text in texts])
-        starts = offsets_of(found.counts)[:-1]
-        return _char_windows(found.text, starts, found.counts, shingling.size, seed)
+        return _char_windows(found.text, found.counts, shingling.size, seed)
     return _word_windows(*_word_hashes(texts, seed), shingling.size, seed)
 
 
@@ -223,12 +222,32 @@ def pieces(text: str, shingling: Shingling, seed: int, block: int = 0) -> Iterat
 
 
 def _pieces(text: str, shingling: Shingling, seed: int, block: int) -> Iterator[Hashes]:
-    block = block or BLOCK[shingling.kind]
+    block, size = block or BLOCK[shingling.kind], shingling.size
     (text,) = shingling.read([text])
-    if shingling.kind != "word":
-        parts = token_pieces if shingling.kind == "code" else _collapsed_pieces
-        return _char_pieces(parts(text, block), shingling.size, seed)
-    return _word_pieces(text, shingling.size, seed, block)
+    if shingling.kind == "word":
+        words = (_word_hashes([piece], seed)[0] for piece in word_pieces(text, block))
+        return _of_parts(words, np.append, partial(_word_windows, size=size, seed=seed), size)
+    parts = token_pieces if shingling.kind == "code" else _collapsed_pieces
+    windows = partial(_char_windows, size=size, seed=seed)
+    return _of_parts(parts(text, block), operator.add, windows, size)
+
+
+def _of_parts(
+    parts: Iterable[_Units],
+    join: Callable[[_Units, _Units], _Units],
+    windows: Callable[[_Units, Offsets], Shingles],
+    size: int,
+) -> Iterator[Hashes]:
+    """The shingles of `size` units of a text that comes in parts, by what makes them of some."""
+    tail, is_short = None, True
+    for part in parts:
+        tail = part if tail is None else join(tail, part)
+        if len(tail) >= size:
+            is_short = False
+            yield windows(tail, np.array([len(tail)])).hashes
+            tail = tail[len(tail) - size + 1 :]
+    if tail is not None and is_short:
+        yield windows(tail, np.array([len(tail)])).hashes
 
 
 def _fold_group(texts: list[str]) -> list[str]:
@@ -258,104 +277,53 @@ def _counts(lengths: Offsets, size: int) -> Offsets:
 
 
 def _char_group(texts: list[str], size: int, seed: int) -> Shingles:
-    joined = "".join(texts)
-    if joined.isascii():
-        octets, starts, lengths = _collapse_ascii(joined, offsets_of(_lengths(texts)))
-        collapsed = octets.tobytes().decode("ascii")
-    else:
-        texts = [_collapsed(text) for text in _fold_group(texts)]
-        lengths = _lengths(texts)
-        starts = offsets_of(lengths)[:-1]
-        collapsed = "".join(texts)
-    return _char_windows(collapsed, starts, lengths, size, seed)
+    collapsed = _collapsed(_SEPARATOR.join(texts)).split(_SEPARATOR)
+    if len(collapsed) > len(texts):
+        collapsed = list(map(_collapsed, texts))
+    collapsed = [text.strip(" ") for text in collapsed]
+    return _char_windows("".join(collapsed), _lengths(collapsed), size, seed)
 
 
-def _char_windows(text: str, starts: Offsets, lengths: Offsets, size: int, seed: int) -> Shingles:
-    """Shingles of `size` characters of documents that begin at `starts` in a folded text."""
+def _char_windows(text: str, lengths: Offsets, size: int, seed: int) -> Shingles:
+    """Shingles of `size` characters of documents one after another in a folded text."""
     hasher = span_hash(seed, "char")
-    whole = np.where(lengths >= size, lengths - size + 1, 0)
+    counts = _counts(lengths, size)
+    starts, offsets = offsets_of(lengths)[:-1], offsets_of(counts)
     if text.isascii():
-        buffer = text.encode("ascii") + bytes(PADDING)
-        at = None
-        hashes = hasher.windows(buffer, starts, whole, size)
-    else:
-        buffer, at = utf8(text)
-        first = np.flatnonzero(selection(starts, whole, len(text)))
-        begin = at[first]
-        hashes = hasher.spans(buffer, begin, at[first + size] - begin)
-    short = np.flatnonzero((lengths > 0) & (lengths < size))
-    offsets = offsets_of(_counts(lengths, size))
-    if not len(short):
+        buffer = text.encode("ascii") + bytes(size + PADDING)
+        hashes = hasher.windows(buffer, starts, counts, size)
+        short = np.flatnonzero((lengths > 0) & (lengths < size))
+        hashes[offsets[short]] = hasher.spans(buffer, starts[short], lengths[short])
         return Shingles(hashes, offsets)
-    first, end = starts[short], starts[short] + lengths[short]
-    if at is not None:
-        first, end = at[first], at[end]
-    # Each is inserted before the shingles of the following texts.
-    before = offsets[short] - np.arange(len(short))
-    hashes = np.insert(hashes, before, hasher.spans(buffer, first, end - first))
-    return Shingles(hashes, offsets)
+    buffer, at = utf8(text)
+    first = np.flatnonzero(selection(starts, counts, len(text)))
+    last = np.minimum(first + size, np.repeat(starts + lengths, counts))
+    return Shingles(hasher.spans(buffer, at[first], at[last] - at[first]), offsets)
 
 
-def _collapsed(folded: str) -> str:
-    """A folded text in which each white-space run is one blank, without blanks at its ends."""
-    for blank in _OTHER_BLANKS:
-        if blank in folded:
+def _collapsed(text: str) -> str:
+    """The folded text in which each white-space run is one blank."""
+    if text.isascii():
+        folded = text.encode("ascii").translate(_CHAR_TABLE).decode("ascii")
+    else:
+        folded = fold(text)
+        for blank in _OTHER_BLANKS:
             folded = folded.replace(blank, " ")
-    # Splitting would take longer than the rest of shingling.
-    return " ".join(folded.split()) if "  " in folded else folded.strip(" ")
-
-
-def _collapse_ascii(text: str, bounds: Offsets) -> tuple[npt.NDArray[np.uint8], Offsets, Offsets]:
-    """Fold ASCII texts and turn each white-space run into one blank, none at a text's ends.
-
-    Returns the bytes of all texts, and each text's start and length in them.
-    """
-    octets = np.frombuffer(text.encode("ascii").translate(_CHAR_TABLE), dtype=np.uint8)
-    blank = octets == 32
-    after_blank = np.empty_like(blank)
-    after_blank[1:] = blank[:-1]
-    after_blank[bounds[:-1][bounds[:-1] < len(octets)]] = True
-    surplus = blank & after_blank
-    removed = np.flatnonzero(surplus)
-    if len(removed):
-        octets = octets[~surplus]
-        bounds = bounds - np.searchsorted(removed, bounds)
-    starts = bounds[:-1]
-    lengths = sizes_of(bounds)
-    filled = np.flatnonzero(lengths)
-    lengths[filled] -= octets[starts[filled] + lengths[filled] - 1] == 32
-    return octets, starts, lengths
+    while "  " in folded:  # splitting would take longer than the rest of shingling
+        folded = folded.replace("  ", " ")
+    return folded
 
 
 def _collapsed_pieces(text: str, block: int) -> Iterator[str]:
-    """The folded text with one blank for each white-space run, none at its ends, in pieces."""
-    begun = blank = False
+    """The same without blanks at the ends of the text, in pieces."""
+    begun, gap = False, ""
     for piece in cut_before(text, _CHAR_CUT, block):
-        if piece.isascii():
-            folded = piece
-            body = _collapse_ascii(piece, np.array([0, len(piece)]))[0].tobytes().decode("ascii")
-            body = body.rstrip(" ")
-        else:
-            folded = fold(piece)
-            body = _collapsed(folded)
-        if not body:
-            blank = True
-            continue
-        yield " " + body if begun and (blank or folded[0].isspace()) else body
-        begun, blank = True, folded[-1].isspace()
-
-
-def _char_pieces(parts: Iterable[str], size: int, seed: int) -> Iterator[Hashes]:
-    """The shingles of `size` characters of a text that comes in parts."""
-    tail, whole = "", True
-    for part in parts:
-        tail += part
-        if len(tail) >= size:
-            whole = False
-            yield _char_windows(tail, _START, np.array([len(tail)]), size, seed).hashes
-            tail = tail[len(tail) - size + 1 :]
-    if tail and whole:
-        yield _char_windows(tail, _START, np.array([len(tail)]), size, seed).hashes
+        folded = _collapsed(piece)
+        if begun and folded.startswith(" "):
+            gap = " "
+        if body := folded.strip(" "):
+            yield gap + body
+            begun, gap = True, " " * folded.endswith(" ")
 
 
 # word:w
@@ -431,63 +399,43 @@ def _word_windows(words: Hashes, lengths: Offsets, size: int, seed: int) -> Shin
     return Shingles(hashes, offsets)
 
 
-def word_pieces(text: str) -> Iterator[str]:
+def word_pieces(text: str, block: int = BLOCK["word"]) -> Iterator[str]:
     """A large text in pieces that are cut into words alone."""
-    return cut_before(text, _WORD_CUT, BLOCK["word"])
-
-
-def _word_pieces(text: str, size: int, seed: int, block: int) -> Iterator[Hashes]:
-    tail, whole = np.empty(0, dtype=np.uint64), True
-    for piece in cut_before(text, _WORD_CUT, block):
-        tail = np.concatenate([tail, _word_hashes([piece], seed)[0]])
-        if len(tail) >= size:
-            whole = False
-            yield _word_windows(tail, np.array([len(tail)]), size, seed).hashes
-            tail = tail[len(tail) - size + 1 :]
-    if len(tail) and whole:
-        yield _word_windows(tail, np.array([len(tail)]), size, seed).hashes
+    return cut_before(text, _WORD_CUT, block)
 
 
 # set
 
 
 def _set_group(group: Sequence[Content], seed: int) -> Shingles:
-    elements = list(chain.from_iterable(group))
+    elements = [*chain.from_iterable(group)]
     kinds = set(map(type, elements))
     if kinds <= {str}:
-        hashes = _string_hashes(elements, span_hash(seed, "string"))
-    elif kinds == {int}:
-        hashes = _integer_hashes(elements, seed)
+        hashes = _element_hashes(elements, "string", seed)
+    elif kinds == {int} and min(elements) in _INT64 and max(elements) in _INT64:
+        hashes = _element_hashes(elements, "integer", seed)
     else:
-        hashes = _mixed_hashes(elements, seed)
+        hashes = np.empty(len(elements), dtype=np.uint64)
+        labels = [*map(_label_of, elements)]
+        for label in set(labels):
+            own = [index for index, one in enumerate(labels) if one == label]
+            hashes[own] = _element_hashes([elements[index] for index in own], label, seed)
     return Shingles(hashes, offsets_of(_lengths(group)))
 
 
-def _integer_hashes(elements: list[Element], seed: int) -> Hashes:
-    try:
-        values = np.array(elements, dtype=np.int64)
-    except OverflowError:
-        return _mixed_hashes(elements, seed)
-    return span_hash(seed, "integer").integers(values)
+def _label_of(element: Element) -> str:
+    """The hash function of an element."""
+    if isinstance(element, str):
+        return "string"
+    return "integer" if element in _INT64 else "big integer"
 
 
-def _mixed_hashes(elements: list[Element], seed: int) -> Hashes:
-    """Hashes of strings and integers; integers beyond 64 bits are hashed as decimal digits."""
-    hashes = np.empty(len(elements), dtype=np.uint64)
-    small = [i for i, e in enumerate(elements) if isinstance(e, int) and e in _INT64]
-    values = np.array([elements[i] for i in small], dtype=np.int64)
-    hashes[small] = span_hash(seed, "integer").integers(values)
-    big = [i for i, e in enumerate(elements) if isinstance(e, int) and e not in _INT64]
-    digits = [str(elements[i]) for i in big]
-    hashes[big] = _string_hashes(digits, span_hash(seed, "big integer"))
-    text = [i for i, e in enumerate(elements) if isinstance(e, str)]
-    strings = [str(elements[i]) for i in text]
-    hashes[text] = _string_hashes(strings, span_hash(seed, "string"))
-    return hashes
-
-
-def _string_hashes(strings: Sequence[Element], hasher: SpanHash) -> Hashes:
-    encoded = [str(string).encode("utf-8", "surrogatepass") for string in strings]
+def _element_hashes(elements: list[Element], label: str, seed: int) -> Hashes:
+    """Hashes by one function; integers beyond 64 bits are hashed as decimal digits."""
+    hasher = span_hash(seed, label)
+    if label == "integer":
+        return hasher.integers(np.array(elements, dtype=np.int64))
+    encoded = [str(element).encode("utf-8", "surrogatepass") for element in elements]
     lengths = _lengths(encoded)
     return hasher.spans(b"".join(encoded) + bytes(PADDING), offsets_of(lengths)[:-1], lengths)
 
