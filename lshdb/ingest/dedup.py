@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import InputError, UsageError, warn_of_limit
+from lshdb.errors import UsageError, warn_of_limit
 from lshdb.ingest.batches import Item, Job, signed, without_number
 from lshdb.ingest.cutting import Cutting, covering, without
 from lshdb.ingest.parts import SignedPart
@@ -59,9 +59,6 @@ _ANY_SHARE = 1e-12
 """Less than the share of its words that a document of any length shares."""
 _USUAL_RUN = 8
 """Words of the passages of an index that is suggested."""
-
-
-CHANGED = "the input has changed while it was read"
 
 Screen = Callable[[Sequence[SignedPart]], tuple[Sequence[DroppedRow | None], int]]
 """Drops documents because of others than those of the file that they go to.
@@ -374,10 +371,7 @@ class Collection:
             if self.own:
                 keys = documents.keys if self.numbered else documents.batch.keys
                 known = self.store.known(keys)
-                stored = [known.get(key, _UNKNOWN) for key in keys]
-                if self.numbered and [one.digest for one in stored] != documents.digests:
-                    raise InputError(CHANGED)
-                own = [one.doc_id for one in stored]
+                own = [known.get(key, _UNKNOWN).doc_id for key in keys]
                 kept.part([*zip(keys, documents.digests, strict=True)])
             reasons = [kept.most_similar(row, own[row]) for row in rows]
             unsure = sum(kept.is_cut(row) for row in rows if reasons[row] is None)

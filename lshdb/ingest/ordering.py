@@ -10,7 +10,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 
 import numpy as np
 
@@ -18,16 +17,16 @@ from lshdb.errors import InputError, UsageError
 from lshdb.groups import regrouped
 from lshdb.ingest import containing
 from lshdb.ingest.add import added
-from lshdb.ingest.batches import Job, signed
+from lshdb.ingest.batches import Job
 from lshdb.ingest.cutting import Cutting
-from lshdb.ingest.dedup import CHANGED, Collection, Outcome, Places, Rule, Screen, decided
+from lshdb.ingest.dedup import Collection, Outcome, Places, Rule, Screen, decided
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.reference import directory_of, reference, temporary_store
 from lshdb.model import AddReport, DroppedRow
 from lshdb.options import DedupOptions, RuleOptions, WalkingOptions
 from lshdb.progress import Progress
 from lshdb.shingling.arrays import bounded
-from lshdb.shingling.content import from_stored
+from lshdb.shingling.content import encoded, from_stored
 from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.metadata import picked
 from lshdb.sources.paths import STDIN, expanded
@@ -36,6 +35,7 @@ from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
 from lshdb.store.waiting import Decision, WaitingDocuments
 
+_CHANGED = "the input has changed while it was read"
 _NO_REFERENCE = nullcontext()
 
 
@@ -130,7 +130,7 @@ def deduplicated_files(
     return deduplicated(
         Job(store, options.workers, options.on_failure, numbered=options.numbered),
         reader.batches(paths),
-        _read_again(reader, paths, only_rows=options.numbered and not rule.drop_all),
+        _read_again(reader, paths, only_rows=options.numbered),
         rule,
         reader.shown(options.progress, "dedup", paths),
         known,
@@ -181,20 +181,6 @@ def deduplicated(
         if not rule.options.read_twice:
             yield from written(items, screens(), "documents")
             return
-        if rule.drop_all and not rule.contained:
-            everything = Collection(store, Places(1), numbered=True, own=True)
-            count = 0
-            for report in added(replace(job, on_failure=None), items, everything.places):
-                count += report.documents
-                show(count, None, "rows read")
-                on_batch(report)
-            references.append(everything)
-            for outcome in written(again, screens(), "documents decided"):
-                count -= len(outcome.keys)
-                yield outcome
-            if count:
-                raise InputError(CHANGED)
-            return
         beside = directory_of(store)
         directory = stack.enter_context(temporary_directory(beside))
         spool = stack.enter_context(
@@ -219,10 +205,18 @@ def deduplicated(
                 show(int(np.count_nonzero(codes.dropped)), None, "documents dropped")
         else:
             by_number = Job(deciding, workers=job.workers, numbered=True)
+            if rule.drop_all:
+                everything = Collection(deciding, Places(1), numbered=True, own=True)
+                with closing(_in_order(spool, deciding, rule)) as ordered:
+                    for report in added(by_number, ordered, everything.places):
+                        on_batch(report)
+                references.append(everything)
             ordered = stack.enter_context(closing(_in_order(spool, deciding, rule)))
             done = 0
             for report, outcomes in decided(by_number, ordered, rule, screens()):
-                spool.drop(chain.from_iterable(map(_numbered, outcomes)))
+                for origin, dropped in ((one.origin, one.dropped) for one in outcomes):
+                    assert origin is not None
+                    spool.drop(zip(origin.numbers, dropped, strict=True))
                 if job.numbered:
                     on_batch(report)
                 done += report.documents
@@ -242,7 +236,7 @@ def deduplicated(
             job = replace(job, on_failure=None)
             yield from written(again, [_as_decided(decisions)], "documents written")
         if seen != count:
-            raise InputError(CHANGED)
+            raise InputError(_CHANGED)
 
 
 def _in_order(spool: WaitingDocuments, store: Store, rule: Rule) -> Generator[Batch]:
@@ -261,13 +255,6 @@ def _in_order(spool: WaitingDocuments, store: Store, rule: Rule) -> Generator[Ba
             )
 
 
-def _numbered(outcome: Outcome) -> Iterator[tuple[int, DroppedRow]]:
-    """The dropped rows of documents in order, with the numbers of these."""
-    assert outcome.origin is not None
-    both = zip(outcome.origin.numbers, outcome.dropped, strict=True)
-    return ((number, one) for number, one in both if one is not None)
-
-
 def _as_decided(decisions: Callable[[Batch], list[Decision]]) -> Screen:
     """Decisions about documents, in their order; InputError if the keys differ."""
 
@@ -276,7 +263,7 @@ def _as_decided(decisions: Callable[[Batch], list[Decision]]) -> Screen:
         for part in parts:
             found = _outcome(part.batch, decisions(part.batch))
             if found.keys != [*part.keys]:
-                raise InputError(CHANGED)
+                raise InputError(_CHANGED)
             dropped += found.dropped
         return dropped, 0
 
@@ -298,30 +285,25 @@ def _take_in(
     codes: containing.Codes | None,
 ) -> tuple[int, int]:
     """Write all documents to the temporary file; return the number of rows, and of empty ones."""
-    of_sets, shingling = job.store.settings.shingling.of_sets, job.store.settings.shingling
     count = empty = ranked = 0
-    with signed(job, items) as stream:
-        stream.sign = False
-        for part in chain.from_iterable(stream):
-            batch, forms = part.batch, part.stored
-            places = batch.indices or range(len(batch.keys))
-            numbers = [count + place for place in places]
-            if codes is not None:
-                sizes = codes.add(numbers, forms)
-                empty += sizes.count(0)
-            else:
-                sizes = [
-                    *map(len, (from_stored(one, shingling) for one in forms) if of_sets else forms)
-                ]
-            ranks = [*_ranks(options, batch, numbers, sizes)]
-            ranked += sum(rank is not None for _, rank in ranks)
-            columns = numbers, batch.keys, ranks, forms, batch.all_metadata(), batch.where()
-            waiting.add(
-                (number, key, *rank, form, metadata, *where)
-                for number, key, rank, form, metadata, where in zip(*columns, strict=True)
-            )
-            count += batch.count
-            progress(count, None, "rows read")
+    for batch in items:
+        for _, failure in batch.failures:
+            if job.on_failure is not None:
+                job.on_failure(failure)
+        forms, sizes = [*map(encoded, batch.contents)], [*map(len, batch.contents)]
+        numbers = [count + place for place in batch.indices or range(len(forms))]
+        if codes is not None:
+            sizes = codes.add(numbers, forms)
+            empty += sizes.count(0)
+        ranks = [*_ranks(options, batch, numbers, sizes)]
+        ranked += sum(rank is not None for _, rank in ranks)
+        columns = numbers, batch.keys, ranks, forms, batch.all_metadata(), batch.where()
+        waiting.add(
+            (number, key, *rank, form, metadata, *where)
+            for number, key, rank, form, metadata, where in zip(*columns, strict=True)
+        )
+        count += batch.count
+        progress(count, None, "rows read")
     if count and not ranked and options.ranked_by:
         raise UsageError(f"no row has a number or text in field {options.ranked_by[0]!r}")
     return count, empty

@@ -70,9 +70,10 @@ class WaitingDocuments:
             rows = self._connection.execute(sql.WAITING_DOCUMENTS, (dumps(list(numbers)),))
             yield from map(WaitingDocument._make, rows)
 
-    def drop(self, dropped: Iterable[tuple[int, DroppedRow]]) -> None:
-        """Record dropped documents, by number; of several reasons to drop one the first counts."""
-        self._write(sql.WAITING_DROP, ((number, dumps(astuple(one))) for number, one in dropped))
+    def drop(self, decided: Iterable[tuple[int, DroppedRow | None]]) -> None:
+        """Record why documents are dropped, by number; of several reasons the first counts."""
+        dropped = ((number, dumps(astuple(one))) for number, one in decided if one is not None)
+        self._write(sql.WAITING_DROP, dropped)
 
     def decisions(self, first: int, end: int) -> list[Decision]:
         """The decisions about the documents numbered from `first` to below `end`, in order."""
