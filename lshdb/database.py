@@ -272,6 +272,9 @@ class Database:
     def remove(self, options: RemoveOptions) -> int:
         """Remove documents, all in one transaction, or none if a key is missing: KeyNotFound.
 
+        With `decided` those that were decided to drop, if they have not changed since; see
+        `lshdb.remove_decided`, which returns their keys.
+
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
         ...     report = db.add("fox", "The fox and the grapes", {"year": 1912})
@@ -279,9 +282,9 @@ class Database:
         ...     db.remove(where="metadata ->> '$.year' < ?", parameters=[2000]), db.keys()
         (1, ['ant'])
         """
-        from lshdb.ingest.add import remove
+        from lshdb.ingest.add import removed
 
-        return remove(self.store, options)
+        return len(removed(self.store, options))
 
     # documents
 

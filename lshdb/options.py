@@ -565,18 +565,24 @@ class KeysOptions(ConditionOptions):
             raise UsageError("give one of prefix and where")
 
 
-class RemoveOptions(ConditionOptions):
+class RemovalOptions(ConditionOptions):
+    """Which documents are removed, besides those of some keys."""
+
+    decided: Annotated[bool, Option("Remove documents that were decided to drop.")] = False
+    dry_run: Annotated[bool, Option("Print the keys, but remove nothing.")] = False
+
+
+class RemoveOptions(RemovalOptions):
     """Options of `Database.remove`."""
 
     keys: Annotated[Iterable[str] | str | None, argument("A key, or several; or")] = field(
         default=None, kw_only=False
     )
-    dry_run: Annotated[bool, Option("Print the keys, but remove nothing.")] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (self.keys is None) == (self.where is None):
-            raise UsageError("give one of keys and where")
+        if (self.keys is not None) + (self.where is not None) + self.decided != 1:
+            raise UsageError("give one of keys, where and decided")
 
 
 class GroupingOptions(ConditionOptions):

@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, get_args
 
 from lshdb.cli import results, running
@@ -16,14 +16,14 @@ from lshdb.cli.options import (
     Who,
     key_argument,
 )
-from lshdb.database import Database
 from lshdb.errors import KeyNotFound, UsageError
 from lshdb.formatting import counted, listed, size
 from lshdb.groups import Option, regrouped
 from lshdb.ingest import deciding, sync
 from lshdb.ingest import trash as aside
+from lshdb.ingest.add import removed
 from lshdb.model import Decision, Verdict
-from lshdb.options import ClusteringOptions, ClustersOptions, ConditionOptions, RemoveOptions
+from lshdb.options import ClusteringOptions, ClustersOptions, RemovalOptions, RemoveOptions
 from lshdb.progress import silent
 from lshdb.search.decisions import Disagreement, agreements
 from lshdb.sources.paths import printable_path
@@ -190,14 +190,12 @@ def remove(
         key_argument(metavar="KEY...", help="Keys of documents.", show_default=False),
     ] = None,
     at: DatabaseFile,
-    condition: ConditionOptions,
+    asked: RemovalOptions,
     listed: Annotated[
         str | None,
         Option("Take the keys from FILE (or -), one a line.", metavar="FILE", flags=("--from",)),
     ] = None,
     null: Null = False,
-    decided: Annotated[bool, Option("Remove documents that were decided to drop.")] = False,
-    dry_run: Annotated[bool, Option("Print the keys, but remove nothing.")] = False,
     yes: Annotated[
         bool, Option("Never ask, even for many documents.", flags=("--yes", "-y"))
     ] = False,
@@ -212,49 +210,30 @@ def remove(
 
     Example: lshdb remove --where "metadata ->> '$.year' < ?" -p 2020 --dry-run
     """
-    ways = bool(keys), condition.where is not None, listed is not None, decided
+    ways = bool(keys), asked.where is not None, listed is not None, asked.decided
     if sum(ways) != 1:
         raise UsageError("give one of KEY..., --where SQL, --from FILE and --decided")
     if null and listed is None:
         raise UsageError("--null is for the keys of --from")
-    if not (dry_run or form.is_text):
+    if not (asked.dry_run or form.is_text):
         raise UsageError("formats are for the keys that --dry-run prints")
     if listed is not None:
         keys = [*map(printable_path, entries_of(listed, null=null))]
-    if dry_run:
+    if asked.dry_run:
         form.check(at.db)
-    with at.open("read" if dry_run else "write") as database:
-        if dry_run:
-            found = _found(database, keys, condition, decided)
+    request = regrouped(asked, RemoveOptions, keys=keys)
+    with at.open("read" if asked.dry_run else "write") as database:
+        if not (asked.dry_run or yes) and sys.stdin.isatty() and sys.stderr.isatty():
+            _ask(len(removed(database.store, replace(request, dry_run=True))), len(database))
+        found = removed(database.store, request)
+        if asked.dry_run:
             results.write_results({"key": str}, ((key,) for key in found), form, noun=("key",))
-            message(f"would remove {len(found):,}")
-            return
-        if not yes and sys.stdin.isatty() and sys.stderr.isatty():
-            _ask(len(_found(database, keys, condition, decided)), len(database))
-        if decided:
-            removed = len(deciding.remove_decided(database))
-        elif keys is None:
-            removed = database.remove(regrouped(condition, RemoveOptions))
-        else:
-            removed = database.remove(keys)
-        message(f"removed {removed:,}")
-        if decided and removed:
-            message(
-                "files stay on the disk, and sync leaves them out; to move them aside: lshdb trash "
-                f"-d {shlex.quote(str(at.db))}"
-            )
-
-
-def _found(
-    database: Database, keys: Sequence[str] | None, condition: ConditionOptions, decided: bool
-) -> list[str]:
-    """The keys of the documents that would be removed."""
-    if decided:
-        return deciding.remove_decided(database, dry_run=True)
-    if keys is None:
-        return database.keys(where=condition.where, parameters=condition.parameters)
-    database.remove(keys, dry_run=True)
-    return list(dict.fromkeys(keys))
+    message(f"{'would remove' if asked.dry_run else 'removed'} {len(found):,}")
+    if asked.decided and found and not asked.dry_run:
+        message(
+            "files stay on the disk, and sync leaves them out; to move them aside: lshdb trash "
+            f"-d {shlex.quote(str(at.db))}"
+        )
 
 
 def _ask(documents: int, stored: int) -> None:

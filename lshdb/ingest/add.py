@@ -10,13 +10,14 @@ the log into the file 7%, passing documents between processes 6%, parsing 5%, si
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from itertools import chain
+from itertools import chain, compress
 
 from lshdb.ingest import dedup, writing
 from lshdb.ingest.batches import Item, Job, number_of, signed
 from lshdb.model import AddReport, Failure
 from lshdb.options import AddFilesOptions, AddManyOptions, RemoveOptions, RuleOptions
 from lshdb.progress import Progress, shown, silent
+from lshdb.search.decisions import read_decisions
 from lshdb.shingling.arrays import chunks
 from lshdb.sources.readers import reader_of
 from lshdb.store import late
@@ -113,35 +114,41 @@ def add_files(store: Store, paths: Iterable[str], options: AddFilesOptions) -> A
         return add_documents(store, items, options, options.on_failure, progress=report)
 
 
-def remove(store: Store, options: RemoveOptions) -> int:
-    """Remove documents; see Database.remove."""
+def removed(store: Store, options: RemoveOptions) -> list[str]:
+    """Remove documents, see Database.remove; their keys."""
     keys = [options.keys] if isinstance(options.keys, str) else options.keys
     with store.reading() if options.dry_run else store.writing():
         # Other writers wait, so that exactly the documents that are read are removed.
-        doc_ids = _matching(store, options) if keys is None else _known(store, list(keys))
+        if options.decided:
+            made = read_decisions(store)
+            keys = sorted(
+                one.keys[0] for one in made if one.verdict == "drop" and one.state == "holds"
+            )
+        found = _matching(store, options) if keys is None else _known(store, list(keys))
         if not options.dry_run:
-            writing.delete(store, sorted(doc_ids))
-    return len(doc_ids)
+            writing.delete(store, sorted(found.values()))
+    return list(found)
 
 
-def _known(store: Store, keys: Sequence[str]) -> set[int]:
-    """The ids of the documents with these keys; KeyNotFound if one is missing."""
-    doc_ids: set[int] = set()
+def _known(store: Store, keys: Sequence[str]) -> dict[str, int]:
+    """The documents with these keys, and their ids; KeyNotFound if one is missing."""
+    found: dict[str, int] = {}
     for part in chunks(len(keys), store.limits.documents_read):
         some = keys[part]
         known = store.known(some)
         for key in some:
             if key not in known:
                 raise store.not_found(key)
-        doc_ids.update(document.doc_id for document in known.values())
-    return doc_ids
+            found[key] = known[key].doc_id
+    return found
 
 
-def _matching(store: Store, options: RemoveOptions) -> set[int]:
-    """The ids of the documents that match the condition."""
-    doc_ids: set[int] = set()
+def _matching(store: Store, options: RemoveOptions) -> dict[str, int]:
+    """The documents that match the condition, in the order of addition, and their ids."""
+    found: dict[str, int] = {}
     with store.beside(options.where or "", options.parameters) as (reader, keep):
         assert keep is not None
-        for some, _ in reader.all_keys():
-            doc_ids.update(some[keep(some)].tolist())
-    return doc_ids
+        for some, keys in reader.all_keys():
+            fits = keep(some)
+            found.update(zip(compress(keys, fits), some[fits].tolist(), strict=True))
+    return found

@@ -15,9 +15,10 @@ from typing import Any, BinaryIO, cast, get_args
 
 from lshdb.errors import InputError, KeyNotFound, UsageError
 from lshdb.groups import checked as checked_types
-from lshdb.ingest.writing import delete
+from lshdb.ingest.add import removed
 from lshdb.json_text import loads
 from lshdb.model import Decision, Failure, Verdict
+from lshdb.options import RemoveOptions
 from lshdb.search.decisions import read_decisions
 from lshdb.shingling.content import DIGEST_BYTES
 from lshdb.sources.readers import Reader
@@ -125,17 +126,7 @@ def remove_decided(database: Opened, *, dry_run: bool = False) -> list[str]:
     Returns:
         The keys of the documents, in the order of their bytes.
     """
-    store = database.store
-    with store.reading() if dry_run else store.writing():
-        keys = sorted(
-            one.keys[0]
-            for one in read_decisions(store)
-            if one.verdict == "drop" and one.state == "holds"
-        )
-        if not dry_run and keys:
-            doc_ids = sorted(known.doc_id for known in store.known(keys).values())
-            delete(store, doc_ids)
-    return keys
+    return removed(database.store, RemoveOptions(decided=True, dry_run=dry_run))
 
 
 def checked(one: Decision) -> Decision:

@@ -55,7 +55,6 @@ DOCUMENTS: Final = {"documents", "extract_timeout", "quotes", "convert"}
 DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
     # Of the library only, and of the command only; each has a reason.
     "add": (set(), {"key"}),  # of a text on standard input
-    "remove": (set(), {"decided"}),  # lshdb.remove_decided
     # Rows of a data frame have columns; files are read, and other files written.
     "dedup": (
         {"data", "key", "text", "set", "into", "base"},
