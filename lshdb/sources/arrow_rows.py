@@ -17,7 +17,7 @@ import pyarrow.parquet
 
 from lshdb.errors import InputError, UsageError
 from lshdb.sources import csv_rows, inputs, paths, sinks
-from lshdb.sources.batch import Batch, Origin, Record, TableSchema
+from lshdb.sources.batch import Batch, Origin, Record, Rows, TableSchema
 from lshdb.sources.compression import compression_of
 from lshdb.sources.records import Collector, RecordOptions, longer_than
 
@@ -326,11 +326,10 @@ def document_batches(
                     rows = ArrowRows(head, kept)
                     size += bytes_of(kept)
                 numbers = range(number + done, number + done + part.num_rows)
-                origin = Origin(name, numbers, rows, in_file=bool(unreadable))
-                documents = Collector(options, origin)
+                documents = Collector(options, Origin(name, numbers, in_file=bool(unreadable)))
                 if not options.only_rows:
                     _collect(part, documents, options)
-                yield documents.batch(size)
+                yield documents.batch(size, rows)
                 done += part.num_rows
             number += done
 
@@ -475,16 +474,15 @@ class ArrowSink(sinks.Sink):
     """Parquet with the schema, the metadata and the compression of its rows' file, or Arrow."""
 
     def __init__(self, target: sinks.Target, head: TableSchema | None) -> None:
-        super().__init__(target, head)
         self._format = target.format
         self._schema: pa.Schema | None = None
         self._writer: Any = None
         self._waiting: list[pa.RecordBatch] = []
         self._bytes = self._rows = 0
-        if head is not None:
-            self._begin(head)
+        super().__init__(target, head)
 
     def _begin(self, head: TableSchema) -> None:
+        super()._begin(head)
         schema = head.schema
         if schema is None:
             schema = pa.schema([(name, pa.string()) for name in head.columns])
@@ -505,21 +503,14 @@ class ArrowSink(sinks.Sink):
             ) from error
         self._schema = schema
 
-    def write(self, origin: Origin, indices: Sequence[int]) -> None:
-        """As Sink.write."""
-        rows = sinks.rows_of(origin)
-        if self._schema is None and rows.schema is not None:
-            self._begin(rows.schema)
-        assert self._schema is not None, "the columns of JSON come from all of its rows"
-        sinks.check_columns(origin.name, rows.schema, self._schema.names)
+    def _write(self, rows: Rows, indices: Sequence[int]) -> None:
         if isinstance(rows, ArrowRows):
             self._put(rows.taken(indices))
         else:
-            self.put(sinks.values(rows, indices, self._schema.names))
+            self._put_values(rows, indices)
 
     def put(self, rows: sinks.Values) -> None:
         """As Sink.put."""
-        assert self._schema is not None, "values have the columns of a head"
         self._put(row_batches(self._schema, rows))
 
     def _put(self, batches: Iterable[pa.RecordBatch]) -> None:

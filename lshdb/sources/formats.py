@@ -4,16 +4,17 @@ A class takes the name of its format, and has `read(Input)` for batches of docum
 `sink(Target, TableSchema)` for a writer.
 """
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib import import_module
 from tempfile import TemporaryFile
-from typing import Any, BinaryIO, Protocol, cast
+from typing import Any, Protocol, cast
 
 from lshdb.errors import InputError, LshdbError, UsageError
 from lshdb.sources import compression, inputs, json_rows, paths
-from lshdb.sources.batch import Batch, Origin, Record, TableSchema
-from lshdb.sources.records import RecordOptions
+from lshdb.sources.batch import Batch, Origin, TableSchema
 from lshdb.sources.sinks import Columns, Sink, Target, rows_of
 
 _FORMATS: Mapping[str, tuple[str, str, str]] = {
@@ -140,9 +141,7 @@ class _Spooled(Sink):
 
     def write(self, origin: Origin, indices: Sequence[int]) -> None:
         self._lines.write(origin, indices)
-        self._look_at(list(rows_of(origin).records(indices)))
-
-    def _look_at(self, rows: list[Record]) -> None:
+        rows = [*rows_of(origin).records(indices)]
         names = dict.fromkeys(name for row in rows for name in row)
         if not self._typed:
             self._types |= names
@@ -157,10 +156,10 @@ class _Spooled(Sink):
         head = TableSchema(tuple(self._types), schema)
         table = format_named(self._target.format).sink(self._target, head)
         self._spool.seek(0)
-        reading = RecordOptions(of_sets=False, whole=True, only_rows=True)
-        source = inputs.Input(cast(BinaryIO, self._spool), "lines", reading, lambda _: None)
-        for batch in json_rows.Json("jsonl").read(source):
-            assert batch.origin is not None
-            table.write(batch.origin, range(batch.count))
+        chunks = iter(partial(self._spool.read, _BLOCK), b"")
+        for block in json_rows.line_blocks(chunks, sys.maxsize):
+            rows = json_rows.rows_of(json_rows.lines_in(block or b""))
+            numbers = range(len(rows.texts))
+            table.write(Origin("lines", numbers, rows), numbers)
         table.finish()
         self._spool.close()

@@ -1,32 +1,30 @@
 """JSON lines and JSON arrays: read and written."""
 
+import io
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from json.encoder import encode_basestring_ascii
-from tempfile import TemporaryFile
-from typing import IO, cast
+from typing import cast
 
 from lshdb.errors import InputError
 from lshdb.json_text import encode, loads, repaired
+from lshdb.sources import sinks
 from lshdb.sources.batch import Batch, Origin, Record, TableSchema
 from lshdb.sources.inputs import Input
 from lshdb.sources.records import (
     BOM,
     Collector,
     RecordOptions,
+    TextRows,
     json_reason,
     kind_of,
     longer_than,
-    with_texts,
 )
-from lshdb.sources.sinks import Sink, Target, Values, rows_of
 
 LONG = 1 << 20
 """Bytes of a line that is a block by itself."""
-_LARGE = 16 << 20
-"""Bytes of a line that waits in a file: to write its document takes three times as much memory."""
 _OBJECTS = 200
 """Bytes of a document's objects besides its characters."""
 _IN_STRING = re.compile(rb'"|\\.', re.DOTALL)
@@ -38,59 +36,12 @@ _BETWEEN_STRINGS = re.compile(
 object without others in it."""
 _SIGNS = frozenset((b"[", b"]", b"{", b"}", b","))
 _NO_ARRAY = "not an array of objects: format jsonl reads lines of JSON, format text all as one text"
+_ANY = RecordOptions(of_sets=False)
 _NOT_PRINTED = re.compile("[^\\x00-\\x7e]+")
 
 
 class NotAnArray(InputError):
     """JSON of another kind, such as a program's settings; in a directory such files are skipped."""
-
-
-@dataclass(eq=False)
-class JsonRows:
-    """Lines of JSON as they were read.
-
-    Attributes:
-        data: whole lines, each with its newline, except perhaps the last.
-        count: how many.
-    """
-
-    data: bytes
-    count: int
-
-    schema: TableSchema | None = None
-
-    def __post_init__(self) -> None:
-        self._file: IO[bytes] | None = None
-        if len(self.data) >= _LARGE:
-            self._file = TemporaryFile(buffering=0)  # noqa: SIM115  # closed when it is freed
-            self._file.write(self.data)
-            self.data = b""
-
-    def lines(self, indices: Sequence[int]) -> list[bytes]:
-        """Some lines, ascending, byte for byte."""
-        if not indices:
-            return []
-        data = self.data
-        if self._file is not None:
-            self._file.seek(0)
-            data = self._file.read()
-        if self.count == 1:  # it may have a hundred megabytes
-            return [data]
-        lines = data.split(b"\n")
-        last = len(lines) - 1
-        return [lines[index] + b"\n" if index < last else lines[index] for index in indices]
-
-    def records(self, indices: Sequence[int]) -> Iterator[Record]:
-        """Some lines, ascending, by the names of their fields."""
-        options = RecordOptions(of_sets=False)
-        return (_record_of(line, options)[0] for line in self.lines(indices))
-
-    def with_texts(self, texts: Mapping[int, str], field: str) -> "JsonRows":
-        """The same with other texts in a field of some rows."""
-        return JsonRows(b"".join(with_texts(self, self.count, texts, field, json_of)), self.count)
-
-
-# reading
 
 
 @dataclass(eq=False)
@@ -120,9 +71,9 @@ class Json:
             yield batch
             del batch  # before another is read: a line may have a hundred megabytes
 
-    def sink(self, target: Target, head: TableSchema | None) -> Sink:
+    def sink(self, target: sinks.Target, head: TableSchema | None) -> sinks.Sink:
         """A writer of rows."""
-        return (_ArraySink if self.format == "json" else _LineSink)(target, head)
+        return (_ArraySink if self.format == "json" else _JsonSink)(target, head)
 
 
 def line_blocks(chunks: Iterable[bytes], largest: int) -> Iterator[bytes | None]:
@@ -131,50 +82,45 @@ def line_blocks(chunks: Iterable[bytes], largest: int) -> Iterator[bytes | None]
     A block is not held here while it is used.
     """
     # The beginning of a line: pieces of a long one would leave as much unusable.
-    block = bytearray()
-    skipping = False
+    block, skipping = bytearray(), False
     for chunk in chunks:
         while chunk:
             is_long = skipping or len(block) > LONG  # a block by itself, which is not copied
             end = (chunk.find(b"\n") if is_long else chunk.rfind(b"\n")) + 1
-            piece, chunk = (chunk[:end], chunk[end:]) if end else (chunk, b"")
-            if not skipping:
-                block += piece
-            if end and not skipping:
-                found: list[bytes | None]
-                found = [cast(bytes, block) if is_long else bytes(block)]
-                if is_long and len(block) > largest + 1:  # with its newline
-                    found = [None]
-                block = bytearray()
-                yield found.pop()
-            elif end:
-                skipping = False
-            elif len(block) > largest:
-                block, skipping = bytearray(), True
+            block += chunk[:end] if end else chunk
+            chunk = chunk[end:] if end else b""
+            if skipping:
+                block, skipping = bytearray(), not end
+            elif (is_long or not end) and len(block) > largest + bool(end):
+                block, skipping = bytearray(), not end
                 yield None
+            elif end:
+                found, block = [cast(bytes, block)], bytearray()
+                yield found.pop()
     if block:
         found = [cast(bytes, block)]
-        block = bytearray()
+        del block
         yield found.pop()
+
+
+def lines_in(block: bytes) -> list[bytes]:
+    """The lines of a block; a single one is not copied."""
+    is_one = block.find(b"\n") + 1 in (0, len(block))
+    return [block] if is_one else io.BytesIO(block).readlines()
 
 
 def _batch(found: list[bytes | None], number: int, source: Input, is_array: bool) -> Batch:
     """The documents of a block of lines, the first of which has this number; empties `found`."""
     data, options = found.pop(), source.options
-    largest, size = options.limits.largest_document, len(data or b"")
-    count = 1 if data is None else data.count(b"\n") + (not data.endswith(b"\n"))
-    rows = None
-    if source.options.whole and data is not None:
-        rows = JsonRows(data.replace(b"\r", b" ") if is_array else data, count)
-    documents = Collector(options, Origin(source.name, range(number, number + count), rows))
     if data is None:
-        documents.fail(0, longer_than(largest))
-    if data is None or source.options.only_rows:
-        return documents.batch(size)
-    # A single line is not copied.
-    lines = [data] if count == 1 else data.split(b"\n")
+        documents = Collector(options, Origin(source.name, [number]))
+        documents.fail(0, longer_than(options.limits.largest_document))
+        return documents.batch()
+    size, lines = len(data), lines_in(data)
     del data
-    for index, line in enumerate(lines):
+    numbers = range(number, number + len(lines))
+    documents = Collector(options, Origin(source.name, numbers))
+    for index, line in enumerate(() if options.only_rows else lines):
         if not line or line.isspace():
             continue
         if reason := options.too_long(line):
@@ -187,7 +133,15 @@ def _batch(found: list[bytes | None], number: int, source: Input, is_array: bool
                 documents.fail(index, str(error))
         else:
             documents.take(index, record, is_torn=is_torn)
-    return documents.batch(size * (2 if source.options.whole else 1) + _OBJECTS * count)
+    rows = None
+    if options.whole:
+        rows = rows_of([line.replace(b"\r", b" ") for line in lines] if is_array else lines)
+    return documents.batch(size * (1 + options.whole) + _OBJECTS * len(numbers), rows)
+
+
+def rows_of(lines: list[bytes]) -> TextRows:
+    """Lines of JSON as rows."""
+    return TextRows(lines, lambda line: _record_of(line, _ANY)[0], json_of)
 
 
 def _record_of(line: bytes, options: RecordOptions) -> tuple[Record, bool]:
@@ -282,16 +236,10 @@ def lines_of(origin: Origin, indices: Sequence[int]) -> list[bytes]:
 
     All have a newline, except perhaps the last.
     """
-    rows = rows_of(origin)
-    if isinstance(rows, JsonRows):
+    rows = sinks.rows_of(origin)
+    if isinstance(rows, TextRows) and rows.schema is None:
         return rows.lines(indices)
     return [json_of(record) + b"\n" for record in rows.records(indices)]
-
-
-def json_lines(columns: Iterable[str], rows: Values) -> Iterator[bytes]:
-    """Rows as JSON objects, each on a line."""
-    names = tuple(columns)
-    return (json_of(dict(zip(names, row, strict=True))) + b"\n" for row in rows)
 
 
 def in_ascii(data: bytes) -> bytes:
@@ -302,31 +250,20 @@ def in_ascii(data: bytes) -> bytes:
     return escapes.encode()
 
 
-class _LineSink(Sink):
-    _is_open_line = False
+class _JsonSink(sinks.LineSink):
+    def write(self, origin: Origin, indices: Sequence[int]) -> None:  # of any columns
+        self._put_lines(lines_of(origin, indices))
 
-    def write(self, origin: Origin, indices: Sequence[int]) -> None:
-        if lines := lines_of(origin, indices):
-            if self._is_open_line:
-                self._file.write(b"\n")
-            self._is_open_line = not lines[-1].endswith(b"\n")
-            self._file.write(lines[0] if len(lines) == 1 else b"".join(lines))
-
-    def put(self, rows: Values) -> None:
-        for line in json_lines(self._columns, rows):
-            self._file.write(in_ascii(line) if self._screen else line)
+    def put(self, rows: sinks.Values) -> None:
+        names = self._columns or ()
+        lines = (json_of(dict(zip(names, row, strict=True))) + b"\n" for row in rows)
+        self._put_lines(map(in_ascii, lines) if self._screen else lines)
 
 
-class _ArraySink(Sink):
+class _ArraySink(_JsonSink):
     _before = b"[\n"
 
-    def write(self, origin: Origin, indices: Sequence[int]) -> None:
-        self._put(lines_of(origin, indices))
-
-    def put(self, rows: Values) -> None:
-        self._put(json_lines(self._columns, rows))
-
-    def _put(self, lines: Iterable[bytes]) -> None:
+    def _put_lines(self, lines: Iterable[bytes]) -> None:
         for line in lines:
             self._file.write(self._before + line.strip().removeprefix(BOM))
             self._before = b",\n"

@@ -5,8 +5,10 @@ and metadata, whatever the record was read from (docs/inputs.md has them as a ta
 import json
 import operator
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from tempfile import TemporaryFile
+from typing import IO
 
 from lshdb.errors import ContentError, InputError, UsageError
 from lshdb.json_text import MAX_DEPTH, loads, repaired, without_surrogates
@@ -14,7 +16,7 @@ from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import Failure
 from lshdb.shingling.content import normalized
 from lshdb.shingling.shingling import Content, OfSets
-from lshdb.sources.batch import Batch, Origin, Record, Rows
+from lshdb.sources.batch import Batch, Origin, Record, Rows, TableSchema
 from lshdb.sources.metadata import Path, path_of, to_json, value_at
 from lshdb.sources.paths import escaped
 
@@ -22,6 +24,8 @@ BOM = b"\xef\xbb\xbf"
 
 _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_LARGE = 16 << 20
+"""Bytes of a line that waits in a file: to write its document takes three times as much memory."""
 _NAMES_SHOWN = 10
 _NAME_SHOWN = 40
 _MISSING = object()
@@ -300,13 +304,13 @@ class Collector:
         """Add a row that gives no document."""
         self._failures.append((index, Failure(self.origin.where(index), reason)))
 
-    def batch(self, size: int = 0) -> Batch:
-        """The batch of all rows, of about this many bytes."""
+    def batch(self, size: int = 0, rows: Rows | None = None) -> Batch:
+        """The batch of all rows, of about this many bytes; with the rows as they were read."""
         return Batch(
             self._keys,
             self._contents,
             self._metadata if any(self._metadata) else (),
-            self.origin,
+            replace(self.origin, rows=rows),
             self._indices,
             failures=self._failures,
             replaced=self._replaced,
@@ -352,19 +356,47 @@ def with_value(record: Record, name: str, value: str) -> Record:
     return record | {first: inner}
 
 
-def with_texts(
-    rows: Rows, count: int, texts: Mapping[int, str], field: str, line_of: Callable[[Record], bytes]
-) -> list[bytes]:
-    """All lines of rows, with other texts in a field of some.
+@dataclass(eq=False)
+class TextRows:
+    """Rows of JSON lines or CSV as they were read.
 
-    `line_of` writes one without its end.
+    Attributes:
+        texts: each with its newline, except perhaps the last one of a file.
+        record_of: reads one.
+        text_of: writes one, without a newline.
+        schema: the head of CSV.
     """
-    lines = rows.lines(range(count))
-    for (index, text), record in zip(texts.items(), rows.records([*texts]), strict=True):
-        old = lines[index]
-        end = old[len(old.rstrip(b"\r\n")) :]
-        lines[index] = line_of(with_value(record, field, text)) + end
-    return lines
+
+    texts: list[bytes]
+    record_of: Callable[[bytes], Record]
+    text_of: Callable[[Record], bytes]
+    schema: TableSchema | None = None
+
+    def __post_init__(self) -> None:
+        self._file: IO[bytes] | None = None
+        if len(self.texts) == 1 and len(self.texts[0]) >= _LARGE:
+            self._file = TemporaryFile(buffering=0)  # noqa: SIM115  # closed when it is freed
+            self._file.write(self.texts.pop())
+
+    def lines(self, indices: Sequence[int]) -> list[bytes]:
+        """Some rows, ascending, byte for byte."""
+        if self._file is None:
+            return [self.texts[index] for index in indices]
+        self._file.seek(0)
+        return [self._file.read() for _ in indices]
+
+    def records(self, indices: Sequence[int]) -> Iterator[Record]:
+        """Some rows, ascending, by the names of their fields."""
+        return map(self.record_of, self.lines(indices))
+
+    def with_texts(self, texts: Mapping[int, str], field: str) -> "TextRows":
+        """The same with other texts in a field of some rows."""
+        changed = [*self.texts] if self._file is None else self.lines([0])
+        for index, text in texts.items():
+            old = changed[index]
+            end = old[len(old.rstrip(b"\r\n")) :]
+            changed[index] = self.text_of(with_value(self.record_of(old), field, text)) + end
+        return replace(self, texts=changed)
 
 
 def longer_than(largest: int) -> str:
@@ -406,11 +438,12 @@ def set_of(content: object, name: str, of_sets: OfSets = True) -> Content:
     return content
 
 
-def json_reason(error: ValueError | RecursionError, start: int = 0) -> str:
-    """Why a text that begins at `start` is not JSON."""
+def json_reason(error: ValueError | RecursionError) -> str:
+    """Why a text, perhaps with the end of its line, is not JSON."""
     if isinstance(error, json.JSONDecodeError):
         reason = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
-        return f"{reason} at character {error.pos - start + 1}"
+        end = len(error.doc) - error.doc.endswith("\n")
+        return f"{reason} at character {min(error.pos, end) + 1}"
     if isinstance(error, RecursionError):
         return _TOO_DEEP
     return "a number with too many digits"

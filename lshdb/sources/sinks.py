@@ -44,15 +44,40 @@ class Sink:
     def __init__(self, target: Target, head: batch.TableSchema | None) -> None:
         self._file = target.file
         self._screen = target.screen
-        self._columns = head.columns if head else ()
+        self._columns: Sequence[str] | None = None
+        if head is not None:
+            self._begin(head)
+
+    def _begin(self, head: batch.TableSchema) -> None:
+        """Write the beginning of the format, for rows with these columns."""
+        self._columns = head.columns
 
     def write(self, origin: batch.Origin, indices: Sequence[int]) -> None:
-        """Write rows as they were read, by their indices, ascending."""
+        """Write rows as they were read, by their indices, ascending.
+
+        Raises:
+            InputError: a table has other columns than earlier rows.
+        """
+        rows = rows_of(origin)
+        if self._columns is None and rows.schema is not None:
+            self._begin(rows.schema)
+        if self._columns is not None:
+            check_columns(origin.name, rows.schema, self._columns)
+        self._write(rows, indices)
+
+    def _write(self, rows: batch.Rows, indices: Sequence[int]) -> None:
+        """The same, of rows with the columns of the head, if they have one."""
         raise NotImplementedError
 
     def put(self, rows: Values) -> None:
         """Write rows as they come, of a value for each column of the head."""
         raise NotImplementedError
+
+    def _put_values(self, rows: batch.Rows, indices: Sequence[int]) -> None:
+        """Write the values of rows of another format."""
+        assert self._columns is not None, "values have the columns of a head"
+        columns = self._columns
+        self.put([*map(record.get, columns)] for record in rows.records(indices))
 
     def flush(self) -> None:
         """Pass buffered output to the system."""
@@ -65,15 +90,24 @@ class Sink:
         """Write no more."""
 
 
+class LineSink(Sink):
+    """Rows on lines: one without its end, as the last of a file may be, gets it before the next."""
+
+    _newline = b"\n"
+    _is_ended = True
+
+    def _put_lines(self, lines: Iterable[bytes]) -> None:
+        for line in lines:
+            if not self._is_ended:
+                self._file.write(self._newline)
+            self._file.write(line)
+            self._is_ended = line.endswith(b"\n")
+
+
 def rows_of(origin: batch.Origin) -> batch.Rows:
     """The rows themselves, which the reader was asked for."""
     assert origin.rows is not None, "rows are wanted"
     return origin.rows
-
-
-def values(rows: batch.Rows, indices: Sequence[int], columns: Sequence[str]) -> Values:
-    """Some rows as values for these columns."""
-    return ([*map(record.get, columns)] for record in rows.records(indices))
 
 
 def check_columns(name: str, schema: batch.TableSchema | None, earlier: Sequence[str]) -> None:
