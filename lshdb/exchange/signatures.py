@@ -16,9 +16,9 @@ from lshdb.search.query import search
 from lshdb.shingling import arrays, content
 from lshdb.sketching import banding, minhash, signing
 from lshdb.sketching.settings import Settings
-from lshdb.sketching.signature_sets import SignatureSet, Sketching
+from lshdb.sketching.signature_sets import SignatureSet, Sketching, check_comparable
 from lshdb.sources.batch import Batch
-from lshdb.store.store import Opened, Store
+from lshdb.store.store import Opened
 
 _BATCH = 50_000
 """Documents written in one transaction."""
@@ -63,17 +63,7 @@ def signatures(database: Opened) -> SignatureSet:
     )
 
 
-def check_made_with(store: Store, made_with: Sketching) -> None:
-    """SettingsMismatch for signatures made differently from those of a database."""
-    own = Sketching.of(store.settings)
-    if own != made_with:
-        raise SettingsMismatch(
-            f"{store.path} has signatures of {own}, and these are of {made_with}: they cannot be "
-            "compared"
-        )
-
-
-def lanes(signatures: npt.ArrayLike, permutations: int) -> minhash.Signatures:
+def lanes(signatures: npt.ArrayLike, permutations: int) -> arrays.Lanes:
     """Signatures as uint32[n, permutations]; ContentError for another type or width."""
     matrix: npt.NDArray[Any] = np.asarray(signatures)
     if matrix.ndim != 2 or matrix.dtype.kind not in "iu":
@@ -140,7 +130,7 @@ def add_signatures(
             f"{store.path} keeps contents, and these are only signatures: add them to a database "
             "without contents (content=False, lshdb init --no-content)"
         )
-    check_made_with(store, made_with)
+    check_comparable(str(store.path), Sketching.of(store.settings), made_with)
     matrix = lanes(signatures, settings.permutations)
     own_keys = [batches.checked_key(key) for key in keys]
     sizes = _sizes(shingles, matrix, settings)
@@ -198,14 +188,14 @@ def query_signature(
     """
     store = database.store
     query = RankingOptions(top=top, threshold=threshold, exhaustive=exhaustive, estimate=True)
-    check_made_with(store, made_with)
+    check_comparable(str(store.path), Sketching.of(store.settings), made_with)
     row = lanes(np.asarray(signature)[np.newaxis], store.settings.permutations)[0]
     return matches_of(search(store, query, row), containment=False, fields=())
 
 
 def _sizes(
-    shingles: npt.ArrayLike | None, matrix: minhash.Signatures, settings: Settings
-) -> npt.NDArray[np.int64]:
+    shingles: npt.ArrayLike | None, matrix: arrays.Lanes, settings: Settings
+) -> arrays.IntArray:
     """How many shingles each document has, int64[n]; ContentError for impossible numbers."""
     empty = (matrix == minhash.EMPTY).all(axis=1)
     if settings.shingling.foreign:
@@ -229,7 +219,7 @@ def _sizes(
 def _check_lengths(
     count: int,
     keys: Sequence[str],
-    sizes: npt.NDArray[np.int64],
+    sizes: arrays.IntArray,
     digests: Sequence[bytes] | None,
 ) -> None:
     if {len(keys), len(sizes), len(keys if digests is None else digests)} != {count}:
@@ -242,7 +232,7 @@ def _check_lengths(
             raise ContentError(f"a digest is {content.DIGEST_BYTES} bytes")
 
 
-def _digests(matrix: minhash.Signatures) -> list[bytes]:
+def _digests(matrix: arrays.Lanes) -> list[bytes]:
     """A digest of signatures if there are no contents; no content has the same."""
     packed = np.ascontiguousarray(matrix, dtype="<u4").tobytes()
     width = matrix.shape[1] * 4

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lshdb.errors import Cut
-from lshdb.ingest.batches import joined
 from lshdb.ingest.parts import SignedPart, made_of
 from lshdb.ingest.writing import Writer, asked, outcomes, signatures_of
 from lshdb.model import Arrived, Outcome
@@ -41,7 +40,7 @@ def take(store: Store, arrivals: Sequence[Arrival]) -> list[tuple[Arrived, list[
     Returns:
         What became of each, and what limits cut of its matches.
     """
-    batch = joined([one.batch for one in arrivals])
+    batch = Batch.joined([one.batch for one in arrivals])
     forms, digests, signed = made_of(store.settings, (batch.contents, True))
     stored = forms or [str(text) for text in batch.contents]
     part = SignedPart(replace(batch, contents=()), stored, digests, signed)

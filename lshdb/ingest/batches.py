@@ -12,7 +12,6 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from typing import cast
 
 from lshdb.errors import ContentError, InputError
@@ -92,7 +91,7 @@ class Stream:
         """The batches; an error of the stream is raised after those before it."""
         limits, stored = self.job.store.limits, self.job.store.last_doc_id()
         earlier, now = deque[_Pending](), deque[_Pending]()
-        documents = size = before = 0
+        documents = size = 0
         begun, error = time.monotonic(), None
         parts = _parts(self.items, self.settings, limits)
         while True:
@@ -115,12 +114,8 @@ class Stream:
                 yield self._signed(earlier)
             if slow or not self.pool.count:
                 yield self._signed(now)
-            earlier, now, before = now, deque(), documents
+            earlier, now = now, deque()
             stored, documents, size, begun = stored + documents, 0, 0, time.monotonic()
-        # A small rest is written with the batch before it: alone it would touch as many pages.
-        if 2 * documents < before:
-            earlier += now
-            now.clear()
         for rest in filter(None, (earlier, now)):
             yield self._signed(rest)
         if error is not None:
@@ -187,7 +182,7 @@ def _parts(items: Iterable[Item], settings: Settings, limits: Limits) -> Iterato
         batch = item if isinstance(item, Batch) else batch_of(item, settings, limits)
         is_rows = batch.origin is not None or not batch.keys
         if some and (is_rows or time.monotonic() - begun > limits.batch_seconds):
-            yield joined(some)
+            yield Batch.joined(some)
             some, size = [], 0
         if is_rows:
             yield batch
@@ -198,23 +193,10 @@ def _parts(items: Iterable[Item], settings: Settings, limits: Limits) -> Iterato
         size += batch.size
         # At once, so that an error of the next document does not cost these.
         if size >= limits.batch_bytes // _PARTS or len(some) >= limits.batch_documents:
-            yield joined(some)
+            yield Batch.joined(some)
             some, size = [], 0
     if some:
-        yield joined(some)
-
-
-def joined(some: Sequence[Batch]) -> Batch:
-    """Documents that are from no rows, in one batch."""
-    metadata = [*chain.from_iterable(one.all_metadata() for one in some)]
-    return Batch(
-        [*chain.from_iterable(one.keys for one in some)],
-        [*chain.from_iterable(one.contents for one in some)],
-        metadata if any(metadata) else (),
-        states=[*chain.from_iterable(one.states for one in some)],
-        replaced=sum(one.replaced for one in some),
-        size=sum(one.size for one in some),
-    )
+        yield Batch.joined(some)
 
 
 def batch_of(item: object, settings: Settings, limits: Limits) -> Batch:

@@ -26,7 +26,6 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from lshdb.errors import UsageError, warn_of_limit
 from lshdb.ingest.batches import Item, Job, signed, without_number
@@ -39,7 +38,7 @@ from lshdb.search.limits import dedup_cut, reference_cut
 from lshdb.search.passages import Copied
 from lshdb.search.query import QueryBatch, contents_of, exact_of
 from lshdb.search.similarity import Estimates, Scorer, Signatures, check_numbers
-from lshdb.shingling.arrays import IntArray
+from lshdb.shingling.arrays import IntArray, Mask
 from lshdb.shingling.positions import cut as words_of
 from lshdb.sketching.banding import bucket_codes
 from lshdb.sketching.settings import Settings
@@ -126,7 +125,7 @@ class Rule:
         Raises:
             SettingsError: there are no passages of such documents.
         """
-        return replace(settings, passages=self.copied)
+        return replace(settings, passages=self.copied, reworded=False)
 
     def check(self, settings: Settings, name: str) -> None:
         """UsageError if a file of these settings, called `name`, lacks what the rule needs."""
@@ -198,14 +197,12 @@ def decided(
     Yields:
         The report of each batch when it is in the file, and the outcomes of its parts.
     """
-    store, settings = job.store, job.store.settings
-    if screens:
-        settings = replace(settings, content=True)  # compared there, even if not stored
+    store = job.store
     late.complete(store)  # what a killed addition left: buckets are asked for each batch
     places = Places(store.last_doc_id() + 1)
     deciding = _Deciding(Collection(store, places, job.numbered), rule)
     unsure = 0
-    with signed(job, items, settings) as stream:
+    with signed(job, items) as stream:
         for batch in stream:
             parts = [*batch]
             screened: list[DroppedRow | None] = [None] * sum(len(part.keys) for part in parts)
@@ -347,7 +344,7 @@ class Collection:
             (name, there), its = kept[one.doc_id]
             both = documents.keys[row], *documents.wheres[row], name, *there
             how = one.similarity, one.exact, one.identical
-            of_both = both_fields(fields, documents.metadata[row], its)
+            of_both = both_fields(fields, documents.all_metadata()[row], its)
             yield row, DroppedRow(*both, *how, *of_both, one.passage)
 
     def similar(
@@ -362,9 +359,9 @@ class Collection:
         """
         rule = replace(rule, threshold=rule.min_similarity(settings))
         with self.store.beside() as (reader, _):
-            alike = reader.settings
-            if not rule.copied:
-                alike = replace(alike, passages=settings.passages)
+            # Other tables of its index are not asked.
+            passages = (reader.settings if rule.copied else settings).passages
+            alike = replace(reader.settings, passages=passages, reworded=settings.reworded)
             documents = joined(parts, alike)
             rows = range(len(documents.keys))
             kept, own = Kept(reader, asked(documents), rule), [-1] * len(rows)
@@ -471,7 +468,7 @@ class Kept:
     documents: QueryBatch
     rule: Rule
     own: Sequence[int] | None = None
-    undecided: npt.NDArray[np.bool_] | None = None
+    undecided: Mask | None = None
 
     def __post_init__(self) -> None:
         store, documents, rule = self.store, self.documents, self.rule

@@ -12,6 +12,7 @@ from lshdb.options import QueryManyOptions
 from lshdb.search.limits import queries_cut
 from lshdb.search.query import answers, best
 from lshdb.shingling.content import cleaned
+from lshdb.sketching.settings import Settings
 from lshdb.store.store import Store
 
 
@@ -40,14 +41,18 @@ def answer_many(
     return _answered(stores, items, query, on_failure)
 
 
+def _asked(settings: Settings) -> Settings:
+    """The settings by which queries are signed: they need neither fingerprints nor rare words."""
+    return replace(settings, passages=0, reworded=False)
+
+
 def _answered(
     stores: Sequence[Store],
     items: Iterable[batches.Item],
     query: QueryManyOptions,
     on_failure: Callable[[Failure], None] | None,
 ) -> Generator[tuple[str, list[Match]]]:
-    # Queries need contents, and no fingerprints.
-    settings = replace(stores[0].settings, content=True, passages=0)
+    settings = _asked(stores[0].settings)
     cut = 0
     limits = stores[0].limits
     job = batches.Job(stores[0], query.workers, on_failure)
@@ -59,7 +64,7 @@ def _answered(
                 for store in stores if parts else ():
                     state = store.beside(query.where, query.parameters)
                     reader, keep = stack.enter_context(state)
-                    documents = writing.joined(parts, replace(reader.settings, passages=0))
+                    documents = writing.joined(parts, _asked(reader.settings))
                     given.append(answers(reader, query, writing.asked(documents), keep))
                 keys = chain.from_iterable(part.keys for part in parts)
                 for key, *answered in zip(keys, *given, strict=True) if given else ():

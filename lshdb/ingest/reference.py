@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from dataclasses import replace
 from pathlib import Path
 
-from lshdb.errors import InputError, SettingsMismatch
+from lshdb.errors import InputError
 from lshdb.ingest import add, batches, dedup
 from lshdb.limits import Limits
 from lshdb.model import AddReport
@@ -16,6 +16,7 @@ from lshdb.progress import Progress, silent
 from lshdb.shingling.arrays import chunks_of
 from lshdb.shingling.content import digest
 from lshdb.sketching.settings import Settings
+from lshdb.sketching.signature_sets import Sketching, check_comparable
 from lshdb.sources import batch, paths, readers
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
@@ -47,18 +48,6 @@ def ignores(known: dedup.Collection, key: str, stored: str, other: str) -> bool:
         one == own and its == other and doc_id
         for *one, its, _, doc_id in known.store.different_from([key])
     )
-
-
-def check(name: str, own: Settings, settings: Settings) -> None:
-    """SettingsMismatch if signatures of a file are made differently from those of a database."""
-    for what in ("shingling", "permutations", "sketch", "seed"):
-        here, there = getattr(settings, what), getattr(own, what)
-        if here != there:
-            called = "shingle" if what == "shingling" else what
-            how = f"{called} {there}, and the documents are compared by {here}"
-            if str(here) == str(there):
-                how = "other base texts than the documents are compared by"
-            raise SettingsMismatch(f"{name} has {how}: their signatures cannot be compared")
 
 
 def check_there(path: str) -> None:
@@ -125,7 +114,7 @@ def database(
     """A database as a reference, for documents that are signed by some settings."""
     with closing(Store.open(Path(name), "read", timeout, limits=limits)) as known:
         rule.check(known.settings, name)
-        check(name, known.settings, settings)
+        check_comparable(name, Sketching.of(known.settings), Sketching.of(settings))
         yield dedup.Collection(known)
 
 

@@ -1,11 +1,10 @@
 """Writing signed documents, within the caller's transaction."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, count
 
 import numpy as np
-import numpy.typing as npt
 
 from lshdb.ingest.parts import SignedPart
 from lshdb.model import AddReport, Outcome
@@ -115,9 +114,7 @@ class Writer:
             self.store.index.insert(FINGERPRINTS, winnowing.joined(self._fingerprints))
             self._fingerprints, self._held = [], 0
 
-    def _index(
-        self, ids: npt.NDArray[np.int64], signed: signing.Signed, old: Sequence[int]
-    ) -> None:
+    def _index(self, ids: arrays.IntArray, signed: signing.Signed, old: Sequence[int]) -> None:
         """Write the signatures of documents int64[n], and keep their band rows for `finish`.
 
         `old` are those that were stored before.
@@ -159,17 +156,9 @@ def signatures_of(part: SignedPart, places: Sequence[int], settings: Settings) -
 def joined(parts: Sequence[SignedPart], settings: Settings) -> SignedPart:
     """The documents of parts in one, signed by these settings."""
     every = chain.from_iterable
-    batches = [part.batch for part in parts]
-    batch = Batch(
-        [*every(one.keys for one in batches)],
-        metadata=[*every(one.all_metadata() for one in batches)],
-        failures=[*every(one.failures for one in batches)],
-        replaced=sum(one.replaced for one in batches),
-        wheres=[*every(one.where() for one in batches)],
-    )
     signed = [signatures_of(part, range(len(part.keys)), settings) for part in parts]
     return SignedPart(
-        batch,
+        replace(Batch.joined([part.batch for part in parts]), states=()),
         [*every(part.stored for part in parts)],
         [*every(part.digests for part in parts)],
         signing.Signed.joined(signed),

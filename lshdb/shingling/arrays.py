@@ -8,10 +8,14 @@ import numpy.typing as npt
 
 IntArray = npt.NDArray[np.int64]
 """Numbers of documents, counts, or places."""
+Mask = npt.NDArray[np.bool_]
+"""Which of some items are meant."""
+Lanes = npt.NDArray[np.uint32]
+"""The lanes of one signature [k] or of several [n, k]."""
 _T = TypeVar("_T")
 
 
-def offsets_of(sizes: IntArray | npt.NDArray[np.bool_]) -> IntArray:
+def offsets_of(sizes: IntArray | Mask) -> IntArray:
     """Where items of some sizes int64[n] begin, and where the last one ends: int64[n+1]."""
     offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
     sizes.cumsum(out=offsets[1:])

@@ -1,19 +1,17 @@
 """Banding: a signature is cut into bands of rows, and each band is hashed to a bucket key."""
 
 import numpy as np
-import numpy.typing as npt
 
+from lshdb.shingling.arrays import IntArray, Lanes
 from lshdb.shingling.hashing import constants
 from lshdb.sketching.constructions import Construction
 
-BucketKeys = npt.NDArray[np.int64]
+BucketKeys = IntArray
 
 _32 = np.uint64(32)
 
 
-def bucket_keys(
-    signatures: npt.NDArray[np.uint32], construction: Construction, seed: int
-) -> BucketKeys:
+def bucket_keys(signatures: Lanes, construction: Construction, seed: int) -> BucketKeys:
     """The bucket key of each band of each signature.
 
     Band i takes lanes i r to (i+1) r - 1. Its key is the mixed sum of the lanes, each times its own
@@ -47,6 +45,6 @@ def bucket_keys(
     return signed
 
 
-def bucket_codes(bands: int | npt.NDArray[np.int64], keys: BucketKeys) -> BucketKeys:
+def bucket_codes(bands: int | IntArray, keys: BucketKeys) -> BucketKeys:
     """One number for a band and a bucket key of 48 bits, in the order of both."""
     return (np.asarray(bands) << 48) + keys

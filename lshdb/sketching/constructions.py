@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from lshdb.errors import SettingsError
-from lshdb.shingling.arrays import IntArray
+from lshdb.shingling.arrays import IntArray, Mask
 
-Mask = npt.NDArray[np.bool_]
 MAX_LANES = 4096
 _LONGEST = 1000
 """Characters of a construction as text."""

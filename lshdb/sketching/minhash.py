@@ -20,13 +20,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.shingling.arrays import chunks, chunks_of, sizes_of
+from lshdb.shingling.arrays import IntArray, Lanes, chunks, chunks_of, sizes_of
 from lshdb.shingling.hashing import Hashes, Offsets, constants, distinct
 from lshdb.shingling.shingles import distinct_in_each, taken
 from lshdb.shingling.shingling import Shingles
 from lshdb.sketching.settings import SketchName
 
-Signatures = npt.NDArray[np.uint32]
+_ShortHashes = npt.NDArray[np.uint32]
 
 EMPTY = 0xFFFFFFFF
 """The value of every lane of a document without shingles."""
@@ -63,7 +63,7 @@ class FastSketch:
         )
         self._narrow = constants(self.seed, "fast multipliers", 2).astype(np.uint32)
 
-    def signatures(self, shingles: Shingles) -> Signatures:
+    def signatures(self, shingles: Shingles) -> Lanes:
         """The signatures of n documents, uint32[n, lanes]."""
         counts = sizes_of(shingles.offsets)
         table = np.full((len(counts), self.lanes), _NOTHING)
@@ -76,7 +76,7 @@ class FastSketch:
             table[unfilled] = rows
         return table.astype(np.uint32)
 
-    def of_pieces(self, pieces: Callable[[], Iterable[Hashes]]) -> tuple[Signatures, int]:
+    def of_pieces(self, pieces: Callable[[], Iterable[Hashes]]) -> tuple[Lanes, int]:
         """The signature uint32[lanes] of one document too large to hold, and its shingle count.
 
         `pieces` gives the document's hashes, uint64[any] at a time; it may be called twice.
@@ -112,9 +112,9 @@ class FastSketch:
         g >>= _32
         return g.view(np.int64)
 
-    def _round(self, y: npt.NDArray[np.uint32], i: npt.NDArray[np.int64]) -> Signatures:
+    def _round(self, y: _ShortHashes, i: IntArray) -> _ShortHashes:
         """g_i(x) for the rounds i of shape [r, 1] or [1], uint32[r, T] or uint32[T]."""
-        g: Signatures = y ^ self._rounds[i]
+        g: _ShortHashes = y ^ self._rounds[i]
         g *= self._narrow[0]
         g ^= g >> np.uint32(16)
         g *= self._narrow[1]
@@ -132,7 +132,7 @@ class FastSketch:
             begin, end = shingles.offsets[part.start], shingles.offsets[part.stop]
             self._fill(table[part], y[begin:end], counts[part])
 
-    def _fill(self, table: Hashes, y: npt.NDArray[np.uint32], counts: Offsets) -> None:
+    def _fill(self, table: Hashes, y: _ShortHashes, counts: Offsets) -> None:
         """Rounds 1 to 2k-1 for documents with y uint32[T] together, into uint64[n, k], in place.
 
         A cell filled here holds round << 32 | hash, so that the earliest round wins.
@@ -166,7 +166,7 @@ class FastSketch:
         own = table[rows]
         table[rows] = np.where(own == _NOTHING, later, own)
 
-    def _last_rounds(self, later: Hashes, y: npt.NDArray[np.uint32], counts: Offsets) -> None:
+    def _last_rounds(self, later: Hashes, y: _ShortHashes, counts: Offsets) -> None:
         """Rounds k to 2k-1: lane j, if still empty, takes the smallest g_(k+j), in place."""
         starts = np.cumsum(counts) - counts
         empty = later == _NOTHING
@@ -192,7 +192,7 @@ class MinHashSketch:
         self._terms = constants(self.seed, "minhash terms", self.lanes)
         self._multipliers = constants(self.seed, "minhash multipliers", 2)
 
-    def signatures(self, shingles: Shingles) -> Signatures:
+    def signatures(self, shingles: Shingles) -> Lanes:
         """The signatures of n documents, uint32[n, lanes]."""
         counts = np.diff(shingles.offsets)
         signatures = np.full((len(counts), self.lanes), EMPTY, dtype=np.uint32)
@@ -210,7 +210,7 @@ class MinHashSketch:
             signatures[filled[part]] = minimum >> _32
         return signatures
 
-    def of_pieces(self, pieces: Callable[[], Iterable[Hashes]]) -> tuple[Signatures, int]:
+    def of_pieces(self, pieces: Callable[[], Iterable[Hashes]]) -> tuple[Lanes, int]:
         """See FastSketch.of_pieces; `pieces` is called once."""
         signature = np.full(self.lanes, EMPTY, dtype=np.uint32)
         total = 0

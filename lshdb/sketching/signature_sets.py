@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.errors import SettingsMismatch
 from lshdb.shingling.content import digest
 from lshdb.shingling.shingling import Shingling
 from lshdb.sketching.settings import Settings, SketchName
@@ -58,6 +59,17 @@ class Sketching:
             return how
         base = f", base texts {self.base}" if self.base else ""
         return f"{how}, sketch {self.sketch}, seed {self.seed}{base}"
+
+
+def check_comparable(name: str, own: Sketching, other: Sketching) -> None:
+    """SettingsMismatch if a file has signatures that are made differently from others."""
+    for what in Sketching.__slots__:
+        there, here = getattr(own, what), getattr(other, what)
+        if there != here:
+            raise SettingsMismatch(
+                f"{name} has {what} {there or 'none'}, and the documents are compared by "
+                f"{here or 'none'}: their signatures cannot be compared"
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,8 +13,8 @@ from itertools import accumulate, chain
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 
+from lshdb.shingling.arrays import IntArray, Lanes
 from lshdb.shingling.rare_words import indexed
 from lshdb.shingling.shingles import groups, is_large, pieces, shingle_group
 from lshdb.shingling.shingling import Content
@@ -38,9 +38,9 @@ class Signed:
         terms: of each document, for the index of rare words; None if that is not wanted.
     """
 
-    signatures: npt.NDArray[np.uint32]
-    shingles: npt.NDArray[np.int64]
-    bucket_keys: npt.NDArray[np.int64]
+    signatures: Lanes
+    shingles: IntArray
+    bucket_keys: IntArray
     construction: constructions.Construction
     run: int = 0
     fingerprints: Fingerprints = NO_FINGERPRINTS
@@ -50,7 +50,7 @@ class Signed:
         """Whether this is all that an index of these settings takes."""
         return self.run == settings.passages and (self.terms is not None) == settings.reworded
 
-    def take(self, indices: npt.NDArray[np.int64]) -> Signed:
+    def take(self, indices: IntArray) -> Signed:
         """The documents at some places int64[m], each once."""
         return replace(
             self,

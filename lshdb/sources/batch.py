@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lshdb.model import Document, Failure
@@ -130,6 +131,22 @@ class Batch:
     def all_metadata(self) -> Sequence[str | None]:
         """The metadata of each document."""
         return self.metadata or [None] * len(self.keys)
+
+    @classmethod
+    def joined(cls, some: Sequence[Batch]) -> Batch:
+        """The documents of some batches, and what was counted of them, without their rows."""
+        every = chain.from_iterable
+        metadata = [*every(one.all_metadata() for one in some)]
+        return cls(
+            [*every(one.keys for one in some)],
+            [*every(one.contents for one in some)],
+            metadata if any(metadata) else (),
+            states=[*every(one.states for one in some)],
+            failures=[*every(one.failures for one in some)],
+            replaced=sum(one.replaced for one in some),
+            size=sum(one.size for one in some),
+            wheres=[*every(one.where() for one in some)],
+        )
 
     def items(self) -> Iterator[Document | Failure]:
         """The documents and failures, one by one, in the order of the rows."""

@@ -5,12 +5,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from lshdb.json_text import dumps
 from lshdb.limits import Limits
 from lshdb.shingling import rare_words
-from lshdb.shingling.arrays import IntArray, chunks, chunks_of, sizes_of
+from lshdb.shingling.arrays import IntArray, Lanes, chunks, chunks_of, sizes_of
 from lshdb.sketching import banding
 from lshdb.sketching.settings import Settings
 from lshdb.sketching.signing import Signed
@@ -73,7 +72,7 @@ RARE_WORDS = IndexTable("rare_words", 1, sql.RARE_WORDS, "", "", "", sql.CLEAR_R
 """Its rows are those of `term_rows`; they are written by `insert_terms`."""
 
 
-Signatures = tuple[IntArray, npt.NDArray[np.uint32]]
+Signatures = tuple[IntArray, Lanes]
 """Of some documents: their ids int64[n], and uint32[n, k]."""
 
 
@@ -89,7 +88,7 @@ def codes_of_keys(doc_ids: IntArray, keys: banding.BucketKeys) -> tuple[IntArray
 
 
 def band_codes(
-    doc_ids: IntArray, signatures: npt.NDArray[np.uint32], settings: Settings
+    doc_ids: IntArray, signatures: Lanes, settings: Settings
 ) -> tuple[IntArray, IntArray]:
     """The same for documents with signatures uint32[n, k]."""
     keys = banding.bucket_keys(signatures, settings.construction, settings.seed)
@@ -196,7 +195,7 @@ class Index:
         """Delete rows; those that are not there are no error."""
         self._connection.run_many(table.delete, rows)
 
-    def insert_signatures(self, doc_ids: IntArray, signatures: npt.NDArray[np.uint32]) -> None:
+    def insert_signatures(self, doc_ids: IntArray, signatures: Lanes) -> None:
         """Insert the signatures uint32[n, k] of documents int64[n]."""
         little = np.ascontiguousarray(signatures, dtype="<u4")
         width = signatures.shape[1] * 4
@@ -237,9 +236,7 @@ class Index:
         """Delete documents int64[n] from it; the terms must be those with which they came."""
         self._connection.run_many(sql.DELETE_TERMS, zip(doc_ids.tolist(), terms, strict=True))
 
-    def unindex(
-        self, doc_ids: IntArray, signatures: npt.NDArray[np.uint32], settings: Settings
-    ) -> None:
+    def unindex(self, doc_ids: IntArray, signatures: Lanes, settings: Settings) -> None:
         """Delete the signatures uint32[n, k] and band rows of documents int64[n]."""
         codes, members = band_codes(doc_ids, signatures, settings)
         order = np.lexsort((members, codes))  # pages are then visited in order, each once

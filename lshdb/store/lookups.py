@@ -21,7 +21,7 @@ from lshdb.json_text import dumps
 from lshdb.model import Bucket
 from lshdb.options import Parameters, SqlValue
 from lshdb.progress import Progress
-from lshdb.shingling.arrays import IntArray, chunks
+from lshdb.shingling.arrays import IntArray, Lanes, chunks
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST
 from lshdb.sketching.settings import Settings
 from lshdb.store import guard, index, readonly_sql, sqlite_errors
@@ -59,7 +59,7 @@ class DocumentRow:
     shingles: int
     metadata: str | None
     content: str | None
-    signature: npt.NDArray[np.uint32] | None
+    signature: Lanes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +159,8 @@ class StoreReader:
             connection.close()
 
     def members(
-        self, buckets: npt.NDArray[np.int64], first: int | None = None, max_rows: int | None = None
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        self, buckets: IntArray, first: int | None = None, max_rows: int | None = None
+    ) -> tuple[IntArray, IntArray]:
         """The documents in some buckets; see lshdb.search.buckets, which looks them up.
 
         In the order of the buckets, pages of the table are read in order.
@@ -187,8 +187,8 @@ class StoreReader:
         return places[:max_rows], doc_ids[:max_rows]
 
     def documents_of_fingerprints(
-        self, values: npt.NDArray[np.int64], max_rows: int
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        self, values: IntArray, max_rows: int
+    ) -> tuple[IntArray, IntArray]:
         """The first documents that have some fingerprints int64[n], at most `max_rows` of each.
 
         Returns:
@@ -300,12 +300,12 @@ class StoreReader:
                 "copy"
             )
 
-    def signatures(self, doc_ids: IntArray) -> tuple[IntArray, npt.NDArray[np.uint32]]:
+    def signatures(self, doc_ids: IntArray) -> index.Signatures:
         """The ids of those documents that have a signature, and the signatures uint32[n, k]."""
         rows = self._rows(sql.SIGNATURES, dumps(doc_ids.tolist()))
         return self._signature_matrix(rows)
 
-    def signatures_of(self, doc_ids: IntArray) -> npt.NDArray[np.uint32]:
+    def signatures_of(self, doc_ids: IntArray) -> Lanes:
         """The signatures uint32[n, k] of these documents, in this order; all must have one."""
         return self._signature_matrix(list(self._rows_of(sql.SIGNATURES, doc_ids)))[1]
 
@@ -386,7 +386,7 @@ class StoreReader:
 
     def all_signatures(
         self, max_rows: int | None = None, after: int = 0
-    ) -> Iterator[tuple[IntArray, npt.NDArray[np.uint32]]]:
+    ) -> Iterator[index.Signatures]:
         """All signatures by doc_id, some thousands or `max_rows` a time: int64[n], uint32[n, k].
 
         Only those of the documents after the one with the id `after`.
@@ -403,7 +403,7 @@ class StoreReader:
         """How many documents wait for some of their band rows."""
         return self._number(sql.COUNT_UNINDEXED)
 
-    def unindexed_signatures(self) -> Iterator[tuple[IntArray, npt.NDArray[np.uint32]]]:
+    def unindexed_signatures(self) -> Iterator[index.Signatures]:
         """The signatures of the documents that wait for band rows, as `all_signatures`."""
         indexed = self.indexed()
         for doc_ids, signatures in self.all_signatures(after=self.indexed_to or 0):
@@ -538,9 +538,7 @@ class StoreReader:
         """
         return readonly_sql.run_readonly(self._connection, statement, parameters, seconds)
 
-    def _signature_matrix(
-        self, rows: list[tuple[SqlValue, ...]]
-    ) -> tuple[IntArray, npt.NDArray[np.uint32]]:
+    def _signature_matrix(self, rows: list[tuple[SqlValue, ...]]) -> index.Signatures:
         lanes = self.settings.permutations
         doc_ids = integers(row[:1] for row in rows)
         packed = self._packed((row[1] for row in rows), lanes * 4, "signature")

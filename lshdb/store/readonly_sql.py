@@ -13,12 +13,11 @@ from pathlib import Path
 from time import monotonic
 
 import numpy as np
-import numpy.typing as npt
 
 from lshdb.errors import QueryError
 from lshdb.json_text import dumps
 from lshdb.options import Parameters, SqlValue
-from lshdb.shingling.arrays import IntArray, chunks
+from lshdb.shingling.arrays import IntArray, Mask, chunks
 from lshdb.store import functions, guard, sqlite_errors
 from lshdb.store.connection import connect, file_size
 from lshdb.store.rows import integers
@@ -233,7 +232,7 @@ _ALONE = """
     EXPLAIN SELECT CASE WHEN
 {expression}
     THEN 1 END FROM documents"""
-Keep = Callable[[IntArray], npt.NDArray[np.bool_]]
+Keep = Callable[[IntArray], Mask]
 """Which of some documents int64[n] are wanted, bool[n]."""
 _AT_ONCE = 10_000
 _DOCUMENT = "doc_id, key, shingles, digest, metadata and content"
@@ -263,13 +262,13 @@ def condition(connection: guard.Connection, expression: str, parameters: Paramet
         with user_errors(connection.path, "where", f"; the columns are {_DOCUMENT}"):
             return connection.execute(statement, parameters).fetchall()
 
-    def matching(doc_ids: IntArray) -> npt.NDArray[np.bool_]:
+    def matching(doc_ids: IntArray) -> Mask:
         nonlocal candidates
         true = [np.empty(0, dtype=np.int64)]
         for part in chunks(len(doc_ids), _AT_ONCE):
             candidates = dumps(doc_ids[part].tolist())
             true.append(integers(found(statement)))
-        matches: npt.NDArray[np.bool_] = np.isin(doc_ids, np.concatenate(true))
+        matches: Mask = np.isin(doc_ids, np.concatenate(true))
         return matches
 
     found(statement)

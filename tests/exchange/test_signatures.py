@@ -151,8 +151,14 @@ OTHERS = [
 @pytest.mark.parametrize("made_with", OTHERS, ids=str)
 def test_signatures_made_otherwise_are_refused(made_with: Sketching, path: Path) -> None:
     lanes = np.zeros((1, made_with.permutations), dtype=np.uint32)
+    own = {"shingle": "word:3", "permutations": 128, "sketch": "fast", "seed": 1}
+    differs = next(
+        f"lsh.db has {name} {value}, and the documents are compared by {getattr(made_with, name)}: "
+        for name, value in own.items()
+        if getattr(made_with, name) != value
+    )
     with lshdb.open(path, content=False) as db:
-        with pytest.raises(lshdb.SettingsMismatch, match=r"of shingle word:3, 128 lanes, sketch f"):
+        with pytest.raises(lshdb.SettingsMismatch, match=differs):
             lshdb.add_signatures(db, ["a"], lanes, made_with, shingles=[1])
         assert len(db) == 0
 
