@@ -929,7 +929,7 @@ class TuneOptions(Options):
         float | None, Option("Share of pairs to find. [default: its own, or 0.99]", above=0, max=1)
     ] = None
     permutations: Annotated[
-        int | None, Option("Lanes of a signature. [default: its own, or 128]")
+        int | None, Option("Lanes of a signature. [default: its own, or 128]", min=16, max=4096)
     ] = None
     documents: Annotated[
         int | None, Option("Size of the collection to predict for. [default: its own]", min=0)
@@ -938,13 +938,6 @@ class TuneOptions(Options):
         None
     )
     seed: SampleSeed = 1
-    distribution: Annotated[
-        Any,
-        argument(
-            "Of the similarities of the collection (see lshdb.tuning.sampling).",
-            ("a distribution", lambda value: hasattr(value, "for_power")),
-        ),
-    ] = None
 
 
 class MeasureOptions(Options):

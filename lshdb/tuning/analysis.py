@@ -18,7 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import UsageError
 from lshdb.sketching.constructions import Construction
 
 Shares = npt.NDArray[np.float64]
@@ -26,44 +25,42 @@ Shares = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Distribution:
-    """How similar the pairs of documents of a collection are, as a histogram.
+    """How similar the pairs of documents of a collection are, estimated from their signatures.
 
     Attributes:
-        similarities: float64[m], Jaccard similarities in [0, 1].
-        weights: float64[m], the share of all pairs that has each; if they sum to less than 1, the
-            rest has similarity 0.
-        lanes: of the signatures that they are estimated from; None if they are exact.
+        weights: float64[k + 1], the share of all pairs of whose k lanes 0 to k agree; if they sum
+            to less than 1, the rest has similarity 0.
     """
 
-    similarities: Shares
     weights: Shares
-    lanes: int | None = None
 
-    def __post_init__(self) -> None:
-        if self.similarities.shape != self.weights.shape or self.similarities.ndim != 1:
-            raise UsageError("a distribution needs as many weights as similarities")
-        if len(self.weights) and (self.weights.min() < 0 or self.weights.sum() > 1 + 1e-6):
-            raise UsageError("the weights of a distribution are not shares of all pairs")
+    @property
+    def lanes(self) -> int:
+        """The number of lanes."""
+        return len(self.weights) - 1
+
+    @property
+    def similarities(self) -> Shares:
+        """The estimates float64[k + 1]."""
+        found: Shares = np.arange(self.lanes + 1) / self.lanes
+        return found
 
     def for_power(self, exponent: int) -> Shares:
-        """The similarities float64[m] whose power has the right mean over all pairs.
+        """The similarities float64[k + 1] whose power has the right mean over all pairs.
 
         The powers of estimates are too large on average: for 128 lanes and pairs at 0.1, twice too
         large at the power of 6, and most candidates may be such pairs. If a of k lanes agree, m
         random lanes all agree with probability C(a, m) / C(k, m); its root is used as the
         similarity.
 
-        >>> estimated = Distribution(np.array([0.05, 0.5, 1.0]), np.zeros(3), lanes=128)
-        >>> estimated.for_power(6).round(3).tolist()
-        [0.024, 0.49, 1.0]
+        >>> Distribution(np.zeros(5)).for_power(2).round(3).tolist()
+        [0.0, 0.0, 0.408, 0.707, 1.0]
         """
-        if self.lanes is None or exponent < 2:
-            return self.similarities
         exponent = min(exponent, self.lanes)
-        agree = np.rint(self.similarities * self.lanes).astype(np.int64)
+        agree = np.arange(self.lanes + 1)
         log = _log_factorials(self.lanes)
         rest = np.maximum(agree - exponent, 0)
-        power = log[agree] - log[rest] - log[self.lanes] + log[self.lanes - exponent]
+        power = log - log[rest] - log[-1] + log[-1 - exponent]
         roots: Shares = np.where(agree < exponent, 0.0, np.exp(power / exponent))
         return roots
 

@@ -13,7 +13,6 @@ from lshdb.errors import UsageError
 from lshdb.groups import takes_only
 from lshdb.options import TuneOptions
 from lshdb.sketching.constructions import MAX_LANES, Construction, candidate_probability
-from lshdb.sketching.settings import MIN_LANES
 from lshdb.store.store import Store
 from lshdb.tuning import resolve, sampling
 from lshdb.tuning.analysis import Distribution, candidates_per_query, curve, rows_per_query
@@ -35,9 +34,9 @@ class Tuned:
         recall: the share of pairs at the threshold that are candidates.
         curve: the same at the similarities 0.1 to 0.9.
         bytes: of the signature and the band rows of a document in the file.
-        candidates: expected candidates of a query; None without a distribution.
+        candidates: expected candidates of a query; None without a database.
         work: rows that a query is expected to read: a bucket per band, their rows, candidates;
-            None without a distribution.
+            None without a database.
         chosen: whether it is the best.
         named: whether the caller named it.
     """
@@ -58,9 +57,9 @@ def tune(options: TuneOptions) -> list[Tuned]:
 
     They are bands of rows, and cascades of three and four levels, within the number of lanes, that
     reach the recall at the threshold; no other one has both fewer false candidates and fewer
-    bands. With a distribution, the best is the one whose queries read the fewest rows. Without,
-    it is the one that `lshdb.open` chooses, and the others follow by the mean of their curves below
-    the threshold.
+    bands. For a database (`Database.tune`) the best is the one whose queries read the fewest rows.
+    Here it is the one that `lshdb.open` chooses, and the others follow by the mean of their curves
+    below the threshold.
 
     Raises:
         UsageError: numbers out of range, or a construction of more lanes than `permutations`.
@@ -69,15 +68,38 @@ def tune(options: TuneOptions) -> list[Tuned]:
     >>> tune(threshold=0.8, recall=0.99)[0].construction
     Construction(rows=6, bands=16)
     """
-    threshold, recall = options.threshold or resolve.THRESHOLD, options.recall or resolve.RECALL
-    permutations, distribution = options.permutations, options.distribution
-    documents, construction = options.documents or 0, options.construction
-    named = None if construction is None else Construction.parse(construction)
-    lanes = permutations
-    if lanes is None:
-        lanes = max(resolve.PERMUTATIONS, 0 if named is None else named.lanes)
-    if not MIN_LANES <= lanes <= MAX_LANES:
-        raise UsageError(f"{lanes} permutations are not {MIN_LANES} to {MAX_LANES}")
+    return ranked(options, resolve.THRESHOLD, resolve.RECALL, resolve.PERMUTATIONS)
+
+
+def tune_stored(store: Store, options: TuneOptions) -> list[Tuned]:
+    """The constructions worth having for a file; see Database.tune."""
+    with store.reading():
+        own = store.settings
+    count, distribution = sampling.distribution_of(store, options.seed)
+    documents = count if options.documents is None else options.documents
+    usual = own.threshold, own.recall, own.permutations
+    return ranked(options, *usual, distribution, documents)
+
+
+def ranked(
+    options: TuneOptions,
+    threshold: float,
+    recall: float,
+    lanes: int,
+    distribution: Distribution | None = None,
+    documents: int = 0,
+) -> list[Tuned]:
+    """The constructions worth having; see `tune`.
+
+    Args:
+        options: what the user gives.
+        threshold, recall, lanes: what else is meant.
+        distribution: of the similarities of a collection.
+        documents: its size.
+    """
+    threshold, recall = options.threshold or threshold, options.recall or recall
+    named = None if options.construction is None else Construction.parse(options.construction)
+    lanes = options.permutations or max(lanes, 0 if named is None else named.lanes)
     if named is not None and named.lanes > lanes:
         raise UsageError(f"{named} takes {named.lanes} lanes, and there are {lanes} permutations")
     usual = resolve.choose_construction(threshold, recall, lanes)
@@ -96,33 +118,13 @@ def tune(options: TuneOptions) -> list[Tuned]:
     if distribution is not None:
         kept.sort(key=lambda tuned: tuned.work or 0)
         best = kept[0]
-    ranked = [best, *(tuned for tuned in kept if tuned is not best)]
-    if named is not None and all(tuned.construction != named for tuned in ranked):
-        ranked.append(describe(named, threshold, lanes, distribution, documents))
+    others = [tuned for tuned in kept if tuned is not best]
+    if named is not None and named not in (tuned.construction for tuned in kept):
+        others.append(describe(named, threshold, lanes, distribution, documents))
     return [
-        replace(tuned, chosen=tuned is best, named=tuned.construction == named) for tuned in ranked
+        replace(tuned, chosen=tuned is best, named=tuned.construction == named)
+        for tuned in (best, *others)
     ]
-
-
-def tune_stored(store: Store, options: TuneOptions) -> list[Tuned]:
-    """The constructions worth having for a file; see Database.tune."""
-    with store.reading():
-        own = store.settings
-    construction, permutations = options.construction, options.permutations
-    if permutations is None:
-        lanes = 0 if construction is None else Construction.parse(construction).lanes
-        permutations = max(own.permutations, lanes)
-    count, distribution = sampling.distribution_of(store, options.seed)
-    return tune(
-        replace(
-            options,
-            threshold=options.threshold or own.threshold,
-            recall=options.recall or own.recall,
-            permutations=permutations,
-            documents=count if options.documents is None else options.documents,
-            distribution=distribution,
-        )
-    )
 
 
 def describe(
@@ -132,7 +134,7 @@ def describe(
     distribution: Distribution | None = None,
     documents: int = 0,
 ) -> Tuned:
-    """The predictions for one construction; for the arguments see `tune`."""
+    """The predictions for one construction; for the arguments see `ranked`."""
     candidates = work = None
     if distribution is not None:
         candidates = candidates_per_query(distribution, documents, construction)
@@ -150,7 +152,6 @@ def describe(
 
 def _all(threshold: float, recall: float, lanes: int) -> Iterator[Construction]:
     """Constructions that reach the recall, each with the last level that fits it best."""
-    yield resolve.choose_construction(threshold, recall, lanes)
     # The sizes of the levels below; an AND of 1 makes a cascade that starts with OR.
     first, inner = range(1, _LARGEST_INNER + 1), range(2, _LARGEST_INNER + 1)
     below = chain(product(range(1, lanes + 1)), product(first, inner), product(first, inner, inner))

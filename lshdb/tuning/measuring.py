@@ -248,9 +248,7 @@ class _Counts:
         sample, construction = len(self.queries), settings.construction
         agree = self._agree.copy()
         agree[-1] -= sample  # each query with itself
-        weights = agree / max(1, agree.sum())
-        lanes = settings.permutations
-        distribution = analysis.Distribution(np.arange(lanes + 1) / lanes, weights, lanes)
+        distribution = analysis.Distribution(agree / max(1, agree.sum()))
         expected = analysis.candidates_per_query(distribution, max(0, documents - 1), construction)
         precision = expected_precision = None
         if self._candidates:

@@ -40,7 +40,7 @@ def distribution_of(store: Store, seed: int) -> tuple[int, Distribution]:
         documents = count - empty
         doc_ids, signatures = sample_documents(store, rng, _DOCUMENTS, documents)
         if len(doc_ids) < 2:
-            return documents, Distribution(grid, np.zeros(lanes + 1), lanes)
+            return documents, Distribution(np.zeros(lanes + 1))
         indices = rng.permutation(len(doc_ids))[:_QUERIES]
         agree = np.bincount(agreeing(signatures[indices], signatures).ravel(), minlength=lanes + 1)
         agree[-1] -= len(indices)  # each query with itself
@@ -49,7 +49,7 @@ def distribution_of(store: Store, seed: int) -> tuple[int, Distribution]:
         tail = grid >= curve_threshold(plain)
         mates = _neighbours(store, doc_ids[indices], signatures[indices])
         weights[tail] = mates[tail] / curve(grid[tail], plain) / max(1, documents - 1)
-    return documents, Distribution(grid, weights / max(1, weights.sum()), lanes)
+    return documents, Distribution(weights / max(1, weights.sum()))
 
 
 def _neighbours(store: Store, doc_ids: Ids, signatures: Signatures) -> npt.NDArray[np.float64]:

@@ -19,10 +19,11 @@ from oracles import jaccard
 import lshdb
 from lshdb import Limits, LimitWarning
 from lshdb.errors import SettingsError, UsageError
+from lshdb.options import TuneOptions
 from lshdb.sketching.constructions import Construction, candidate_probability
 from lshdb.tuning import analysis
 from lshdb.tuning.analysis import Distribution
-from lshdb.tuning.choices import BAND_BYTES, describe, tune
+from lshdb.tuning.choices import BAND_BYTES, describe, ranked, tune
 from lshdb.tuning.resolve import choose_construction
 from lshdb.tuning.sampling import distribution_of
 
@@ -38,9 +39,12 @@ def test_what_is_forecast_is_the_sum_over_points(construction: Construction) -> 
     similarities = np.linspace(0, 1, 41)
     expected = [candidate_probability(s, construction) for s in similarities.tolist()]
     np.testing.assert_allclose(analysis.curve(similarities, construction), expected, rtol=1e-12)
-    weights = np.linspace(0, 0.04, 41)
-    found = analysis.candidates_per_query(Distribution(similarities, weights), 1_000, construction)
-    assert found == pytest.approx(1_000 * sum(weights * expected))
+    weights = np.linspace(0, 1 / 128, 129)
+    distribution = Distribution(weights)
+    points = distribution.for_power(construction.rows * construction.min_bands)
+    probabilities = [candidate_probability(s, construction) for s in points.tolist()]
+    found = analysis.candidates_per_query(distribution, 1_000, construction)
+    assert found == pytest.approx(1_000 * sum(weights * probabilities))
 
 
 @given(st.integers(1, 60), st.integers(1, 60))
@@ -57,12 +61,6 @@ def test_the_threshold_of_a_curve_is_where_it_is_one_half(rows: int, bands: int)
     assert candidate_probability(own, CASCADE) == pytest.approx(0.5, abs=1e-9)
 
 
-@pytest.mark.parametrize("weights", [[0.5], [0.9, 0.2], [-0.1, 0.2]])
-def test_weights_that_are_no_shares_are_refused(weights: list[float]) -> None:
-    with pytest.raises(UsageError, match="distribution"):
-        Distribution(np.array([0.1, 0.2]), np.array(weights))
-
-
 @pytest.mark.parametrize(("similarity", "rows"), [(0.1, 6), (0.5, 6), (0.9, 30), (1.0, 128)])
 def test_the_mean_power_of_estimates_is_that_of_the_similarity(
     similarity: float, rows: int
@@ -73,12 +71,11 @@ def test_the_mean_power_of_estimates_is_that_of_the_similarity(
         math.comb(lanes, a) * similarity**a * (1 - similarity) ** (lanes - a)
         for a in range(lanes + 1)
     ]
-    grid = np.arange(lanes + 1) / lanes
-    estimated = Distribution(grid, np.array(weights), lanes)
+    estimated = Distribution(np.array(weights))
     construction = Construction(rows, 1)
     for found in (analysis.rows_per_query, analysis.candidates_per_query):
         assert found(estimated, 1, construction) == pytest.approx(similarity**rows, rel=1e-9)
-    naive = analysis.candidates_per_query(Distribution(grid, np.array(weights)), 1, construction)
+    naive = float((estimated.weights * estimated.similarities**rows).sum())
     assert similarity == 1 or naive > 1.02 * similarity**rows
     assert similarity != 0.1 or naive > 2 * similarity**rows
 
@@ -110,10 +107,11 @@ def test_constructions_reach_the_recall_and_none_is_worse_in_all(
 
 
 def test_with_a_distribution_the_best_reads_the_fewest_rows() -> None:
-    bulk = Distribution(np.array([0.1, 0.85]), np.array([1 - 1e-6, 1e-6]))
+    bulk = Distribution(np.zeros(257))
+    bulk.weights[[26, 218]] = 1 - 1e-6, 1e-6
     few, many = (
-        tune(threshold=0.8, recall=0.99, permutations=256, distribution=bulk, documents=n)[0]
-        for n in (100, 100_000_000)
+        ranked(TuneOptions(), 0.8, 0.99, 256, bulk, documents)[0]
+        for documents in (100, 100_000_000)
     )
     assert many.construction.bands > few.construction.bands, "bands are worth it for many"
     for construction in (few.construction, many.construction, Construction(1, 256)):
@@ -143,7 +141,7 @@ def test_a_named_construction_is_judged_beside_the_others(text: str) -> None:
     [
         ({"threshold": 0.01}, "cannot be reached"),
         *(({name: 1.1}, "is not above 0") for name in ("threshold", "recall")),
-        *(({"permutations": lanes}, "are not") for lanes in (15, 4097)),
+        *(({"permutations": lanes}, "is not from 16 to 4,096") for lanes in (15, 4097)),
         ({"construction": "and 4, or 64", "permutations": 128}, "256 lanes, and there are 128"),
         ({"seed": -1}, "seed -1"),
     ],
