@@ -132,7 +132,7 @@ def dedup(
     rules = regrouped(asked, WalkingOptions)
     skipped_files = SkippedFiles()
     skipped_files.on_skip = documents.report_skip if list_skipped else None
-    outputs: str | list[str] = STDOUT if output is None else output
+    directory: str | None = None
     if of_files:
         if output is not None or STDOUT in paths:
             raise UsageError("texts are compared as files and not written: no -o, no input -")
@@ -144,16 +144,18 @@ def dedup(
         if cuts is not None and len(tables) > 1:
             raise UsageError("--cuts lists the cuts of one table: give one at a time")
         if output is not None and _is_directory(output, paths):
-            outputs = kept_rows.targets(tables, output)
+            directory = output
         paths = [table.path for table in tables]
-    if dropped == STDOUT and (of_files or outputs == STDOUT):
+    outputs = {output or STDOUT: paths}
+    if directory is not None:
+        outputs = kept_rows.targets(tables, directory)
+    if dropped == STDOUT and (of_files or STDOUT in outputs):
         raise UsageError("--dropped cannot be standard output, too: name a file")
     if cuts == STDOUT or (asked.cut is not None and of_files):
         raise UsageError("--cut is for tables, and --cuts names a file")
-    written_to = [outputs] if isinstance(outputs, str) else outputs
     check_distinct(
         [*paths, *filter(None, [against])],
-        [*written_to, *map(str, filter(None, [dropped, cuts, db]))],
+        [*outputs, *map(str, filter(None, [dropped, cuts, db]))],
     )
     threshold, known = settings.threshold, None
     if against is not None and is_database(against):
@@ -199,11 +201,11 @@ def dedup(
         if of_files:
             reader.skipped_files = skipped_files
         # Temporary files may take as much room as the input: beside the output there is enough.
-        beside = None if os.environ.get("TMPDIR") else directory_beside(written_to[0])
+        beside = None if os.environ.get("TMPDIR") else directory_beside(next(iter(outputs)))
         kept = removed = listed = None
         if not of_files:
             kept = kept_rows.KeptRows(
-                paths, outputs, reader, beside, keep=db is not None, warn=warn_of_rest
+                outputs, reader, beside, keep=db is not None, warn=warn_of_rest
             )
         its = replace(reader, naming=REFERENCE_NAMING, **reference_fields.given(asked))
         its.skipped_files.on_skip = skipped_files.on_skip
@@ -233,6 +235,9 @@ def dedup(
         if dropped is not None:
             removed = stack.enter_context(_dropped_sink(dropped, columns))
         if kept is not None:
+            if directory is not None:
+                for path in outputs:
+                    os.makedirs(os.path.dirname(path), exist_ok=True)
             stack.enter_context(kept)
         if cuts is not None and kept is not None:
             # What a database has already is needed to restore the rows that stay.
@@ -284,7 +289,7 @@ def dedup(
     counts |= {"failed": failures.count, "replaced": reader.replaced}
     skipped = skipped_files.counts()
     if as_json:
-        to_stderr = of_files or STDOUT in (outputs, dropped)
+        to_stderr = of_files or STDOUT in (*outputs, dropped)
         (messages.warn if to_stderr else print)(dumps({**counts, "skipped_files": skipped}))
     else:
         before = f" ({counts['stored']:,} stored before)" if counts["stored"] else ""

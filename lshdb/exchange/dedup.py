@@ -24,14 +24,15 @@ from lshdb.ingest import ordering, reference
 from lshdb.ingest.batches import Job
 from lshdb.ingest.dedup import Collection, Outcome, Rule
 from lshdb.model import DecidedRow, Failure
-from lshdb.options import TIMEOUT, DataOptions
+from lshdb.options import TIMEOUT, DataOptions, WalkingOptions
 from lshdb.progress import silent
 from lshdb.shingling import arrays
 from lshdb.sketching.settings import Settings
 from lshdb.sources import formats, json_rows, readers, sinks
 from lshdb.sources.batch import Batch, Origin
-from lshdb.sources.paths import expanded, is_database, printable_path
+from lshdb.sources.paths import expanded, is_database
 from lshdb.sources.records import Collector
+from lshdb.sources.walking import SkippedFiles
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import check_against, resolve
 
@@ -68,7 +69,7 @@ class _Files:
         """Write them to another file."""
         if os.path.exists(path) and any(os.path.samefile(path, one) for one in self.paths):
             raise UsageError(f"{path} is one of the files that are read: save to another one")
-        with kept_rows.KeptRows(self.paths, path, self.reader) as rows:
+        with kept_rows.KeptRows({path: self.paths}, self.reader) as rows:
             for origin, indices in self.selected(mask):
                 rows.write(origin, indices)
 
@@ -205,7 +206,8 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
 
     Args:
         data: a table of pyarrow, pandas, Polars or DuckDB; a Hugging Face Dataset; dicts in a list
-            or another iterable; the name of a file of rows or a pattern, or a list of them.
+            or another iterable; the name of a file of rows, a directory of them or a pattern, or a
+            list of these.
 
     Raises:
         UsageError: data of another kind, or wrong arguments.
@@ -399,23 +401,16 @@ def _of_files(given: Sequence[Any], reader: readers.Reader) -> _Source:
     for path in given:
         if not isinstance(path, str | os.PathLike):
             raise UsageError(f"among names of files there is {path!r:.100}")
-    paths = list(expanded(map(os.fspath, given)))
-    if not any(map(os.path.exists, paths)):
-        raise InputError(
-            f"{os.fspath(given[0])!r:.100}: no such file; strings are names of files, and texts "
-            'go in dicts: [{"text": text} for text in texts]'
-        )
-    for path in paths:
-        if not os.path.isfile(path):
-            what = "no such file"
-            if os.path.exists(path):
-                what = "not a file: name the files of a directory, as in dir/*.jsonl"
-            raise InputError(f"{printable_path(path)}: {what}")
-        if is_database(path):
-            raise UsageError(
-                f"{printable_path(path)} is a database: lshdb.dedup reads tables, and "
-                "Database.dedup_files compares rows with what a database has"
+    names = list(expanded(map(os.fspath, given)))
+    for name in names:
+        if not os.path.exists(name):
+            raise InputError(
+                f"{name!r:.100}: no such file; strings are names of files, and texts go in dicts: "
+                '[{"text": text} for text in texts]'
             )
+    rules = WalkingOptions(ignore=False)
+    paths = [one.path for one in kept_rows.find_tables(names, rules, SkippedFiles())]
+    for path in paths:
         reader.head(path)
     files = _Files(paths, reader)
     return _Source(lambda: replace(reader).batches(paths), lambda mask: [*files.each(mask)], files)

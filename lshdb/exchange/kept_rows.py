@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Self
 from lshdb.errors import InputError, UsageError
 from lshdb.options import WalkingOptions
 from lshdb.sources import formats, outputs, readers, sinks, walking
-from lshdb.sources.batch import Origin
+from lshdb.sources.batch import Origin, TableSchema
 from lshdb.sources.paths import format_of, is_database, printable_path
 
 
@@ -65,28 +65,26 @@ def check_readable(path: str) -> None:
     """Raise an error for a missing file or a database, before anything is written."""
     if path == outputs.STDOUT:
         return
-    if not os.path.isfile(path):
-        os.stat(path)
-    elif is_database(path):
+    if not os.path.exists(path):
+        raise InputError(f"{printable_path(path)}: no such file or directory")
+    if os.path.isfile(path) and is_database(path):
         raise UsageError(
             f"{printable_path(path)} is a database: dedup reads tables and texts; -d names a "
-            "database to compare with"
+            "database to compare with, and Database.dedup_files compares with an open one"
         )
 
 
-def targets(tables: Sequence[Table], directory: str) -> list[str]:
-    """The output files in a directory, one per table; UsageError if two have the same name."""
-    seen: dict[str, str] = {}
+def targets(tables: Sequence[Table], directory: str) -> dict[str, list[str]]:
+    """The output files in a directory, each with its table; UsageError if two have one name."""
+    found: dict[str, list[str]] = {}
     for table in tables:
         if table.path == outputs.STDOUT:
             raise UsageError(f"standard input has no name for a file in {directory}")
-        if table.name in seen:
-            raise UsageError(
-                f"{seen[table.name]} and {table.path} would both go to "
-                f"{os.path.join(directory, table.name)}"
-            )
-        seen[table.name] = table.path
-    return [os.path.join(directory, table.name) for table in tables]
+        output = os.path.join(directory, table.name)
+        if output in found:
+            raise UsageError(f"{found[output][0]} and {table.path} would both go to {output}")
+        found[output] = [table.path]
+    return found
 
 
 def checked_format(path: str, default: str) -> str:
@@ -104,8 +102,7 @@ class KeptRows:
     The files get their names at the end, if nothing failed.
 
     Attributes:
-        paths: the tables that the rows are from.
-        output: the file for all rows, or one for each table.
+        tables: by each output file the tables whose rows it gets.
         reader: of the tables.
         beside: the directory of a temporary file; None for the system's.
         keep, warn: as for Output.
@@ -114,24 +111,22 @@ class KeptRows:
         UsageError, InputError: these rows cannot go there.
     """
 
-    paths: Sequence[str]
-    output: str | Sequence[str]
+    tables: Mapping[str, Sequence[str]]
     reader: readers.Reader
     beside: Path | None = None
     keep: bool = False
     warn: Callable[[str], None] = lambda _: None
 
     def __post_init__(self) -> None:
-        self._is_one = isinstance(self.output, str)
-        self._outputs = [self.output] if isinstance(self.output, str) else self.output
-        self._numbers = {printable_path(path): i for i, path in enumerate(self.paths)}
-        self._formats = [
-            checked_format(output, self.reader.format_of(path))
-            for output, path in zip(self._outputs, self.paths, strict=False)
-        ]
-        # Also reads the heads for a directory: a wrong table is refused before anything is written.
-        format = self._formats[0] if self._is_one else "jsonl"
-        self._head = self.reader.common_head(self.paths, format)
+        self._numbers: dict[str, int] = {}
+        self._targets: list[tuple[str, str, TableSchema | None, bool]] = []
+        # A wrong table is refused before anything is written.
+        for number, (output, paths) in enumerate(self.tables.items()):
+            self._numbers |= dict.fromkeys(map(printable_path, paths), number)
+            came = self.reader.format_of(paths[0])
+            format = checked_format(output, came)
+            head = self.reader.common_head(paths, format)
+            self._targets.append((output, format, head, formats.KIND[came] == "json"))
         self._writers = self._opened()
 
     def __enter__(self) -> Self:
@@ -141,12 +136,13 @@ class KeptRows:
     @property
     def same_format(self) -> bool:
         """Whether rows go out as they came, in lines or rows of CSV."""
-        came = {*map(self.reader.format_of, self.paths)}
-        return len(came) == 1 and came == {*self._formats} <= {"jsonl", "csv", "tsv"}
+        came = {self.reader.format_of(path) for paths in self.tables.values() for path in paths}
+        gone = {format for _, format, *_ in self._targets}
+        return len(came) == 1 and came == gone <= {"jsonl", "csv", "tsv"}
 
     def write(self, origin: Origin, indices: Sequence[int]) -> None:
         """Write some rows of a table."""
-        while not self._is_one and self._now < self._numbers[origin.name]:
+        while self._now < self._numbers[origin.name]:
             self._now, (self._output, self._rows) = self._now + 1, next(self._writers)
         self._rows.write(origin, indices)
         self._output.filled |= bool(indices)
@@ -158,15 +154,9 @@ class KeptRows:
     def _opened(self) -> Generator[tuple[outputs.Output, sinks.Sink]]:
         """Each output in turn, also those without rows; the next ends the one before."""
         with ExitStack() as files:
-            for path, source, format in zip(self._outputs, self.paths, self._formats, strict=False):
-                head = self._head
-                if not self._is_one:
-                    if os.path.isfile(source):
-                        head = self.reader.head(source)
-                    os.makedirs(os.path.dirname(path), exist_ok=True)
+            for path, format, head, of_lines in self._targets:
                 output = files.enter_context(outputs.Output(path, self.keep, self.warn))
                 target = sinks.Target(output, format, beside=self.beside)
-                of_lines = formats.KIND[self.reader.format_of(source)] == "json"
                 # What a database already has stays, with its end.
                 with formats.sink(target, head, of_lines=of_lines, keep=self.keep) as rows:
                     yield output, rows

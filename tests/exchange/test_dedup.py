@@ -154,6 +154,8 @@ def test_files_are_read_again_for_what_is_kept(tmp_path: Path, keep: Any) -> Non
     kept, gone = decided(0.8, keep)
     assert ids(result.kept) == kept
     assert [row["n"] for row in result.iter_kept()] == kept
+    of_directory = lshdb.dedup(tmp_path, keep=keep, recall=0.9999)
+    assert of_directory.kept == result.kept, "a directory is its tables"
     for row, (i, j, _) in zip(result.dropped, gone, strict=True):
         for number, side in ((i, ""), (j, "kept_")):
             index = (number, "a") if number < 20 else (number - 20, "b")
@@ -209,9 +211,9 @@ ONE = {"id": [1], "text": ["a"]}
         (pa.table(ONE), {"text": "body"}, r"no field 'body': .* \(the columns are id, text\)"),
         (pd.DataFrame(ONE), {"text": "body"}, r"no field 'body': name it with text= .*columns"),
         ("none.jsonl", {}, "no such file"),
-        (Path(), {}, "not a file: name the files of a directory"),
+        (Path(), {}, "no table in it"),
         (["a.jsonl", 3], {}, "among names of files there is 3"),
-        (Path("x.db"), {}, "is a database: lshdb"),
+        (Path("x.db"), {}, "is a database: dedup"),
         (ROWS, {"keep": "best"}, "keep 'best'"),
         (ROWS, {"threshold": 2}, "threshold"),
     ],
