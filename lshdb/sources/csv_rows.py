@@ -70,7 +70,7 @@ class Csv:
                 numbers.append(number)
                 if options.whole:
                     texts.append(bytes(lines.record))
-                if len(lines.record) > json_rows.LONG:  # frees its buffer, of eight bytes a character
+                if len(lines.record) > json_rows.LONG:  # frees its buffer of eight times as much
                     reader = csv.reader(lines, strict=True, delimiter=schema.delimiter)
                 if isinstance(row, str):
                     documents.fail(index, row)

@@ -2,8 +2,8 @@
 
 This file is also a program of its own (see `extracting`, which starts it): it reads files of
 strangers, so it imports neither numpy nor the rest of lshdb, and may be killed at any time. It
-reads jobs from standard input and writes what it finds to standard output, each a JSON object
-after its length, four bytes, big-endian.
+reads jobs from standard input and writes what it finds to standard output, each a JSON object on a
+line.
 
 A format is a function of some lines over a library that is imported when such a file comes. It
 yields a document's pages (chapters, slides, sheets; or one text), and adds to its metadata. What
@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import struct
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from zipfile import ZipFile
 
 Metadata = dict[str, Any]
-LENGTH = struct.Struct(">I")
 
 _MEMORY = 2 << 30
 """Bytes of memory of this process, where the system can limit them."""
@@ -422,12 +420,11 @@ def main() -> None:
     os.dup2(2, 1)  # what libraries print is no answer
 
     def send(answer: Metadata) -> None:
-        data = json.dumps(answer).encode()
-        out.write(LENGTH.pack(len(data)) + data)
+        out.write(json.dumps(answer).encode() + b"\n")
         out.flush()
 
-    while head := jobs.read(LENGTH.size):
-        job = json.loads(jobs.read(LENGTH.unpack(head)[0]))
+    for line in jobs:
+        job = json.loads(line)
         if hasattr(signal, "alarm"):  # the parent may have been killed meanwhile
             signal.alarm(int(job["seconds"]) + 5)
         last: Metadata = {"end": True}

@@ -22,7 +22,7 @@ from lshdb.errors import InputError, UsageError
 from lshdb.options import DocumentOptions
 from lshdb.sources import document_formats
 from lshdb.sources.compression import compression_of
-from lshdb.sources.document_formats import FORMATS, KINDS, LENGTH, is_mailbox, normalized
+from lshdb.sources.document_formats import FORMATS, KINDS, is_mailbox, normalized
 
 INSTALL = "pip install 'lshdb[documents]'"
 _STARTS = {
@@ -134,10 +134,9 @@ class Extractor:
         job |= {"seconds": seconds, "largest": self.largest}
         names = Counter[str]()
         try:
-            data = json.dumps(job).encode()
             assert process.stdin is not None
             with suppress(OSError):  # if it died before, it gives no answer
-                process.stdin.write(LENGTH.pack(len(data)) + data)
+                process.stdin.write(json.dumps(job).encode() + b"\n")
                 process.stdin.flush()
             while "end" not in (answer := _answer(process, seconds, self.largest)):
                 name, about = None, answer["metadata"]
@@ -213,10 +212,8 @@ def _answer(process: subprocess.Popen[bytes], seconds: float, largest: int) -> d
     assert process.stdout is not None
     late = threading.Timer(seconds, process.kill)
     late.start()
-    head = process.stdout.read(LENGTH.size)
-    size = LENGTH.unpack(head)[0] if len(head) == LENGTH.size else 0
     # A character is at most an escaped pair of surrogates.
-    data = process.stdout.read(size) if size <= 12 * largest + _HEAD else b""
+    data = process.stdout.readline(12 * largest + _HEAD)
     is_late = late.finished.is_set()
     late.cancel()
     with suppress(ValueError):

@@ -140,8 +140,7 @@ def test_memory_ends_at_a_limit(tmp_path: Path) -> None:
     options = {"kind": "docx", "quotes": True, "seconds": 60, "largest": 1 << 30}
     jobs = b""
     for path in (large, small):
-        job = json.dumps({"path": str(path), **options}).encode()
-        jobs += document_formats.LENGTH.pack(len(job)) + job
+        jobs += json.dumps({"path": str(path), **options}).encode() + b"\n"
     # The shell's limit is lower than the process's own, which cannot raise it.
     program = f'ulimit -v 250000; exec "{sys.executable}" -P "{document_formats.__file__}"'
     done = subprocess.run(["sh", "-c", program], input=jobs, capture_output=True, check=True)
