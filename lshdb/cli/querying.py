@@ -383,23 +383,19 @@ def _minimum(database: Database, threshold: float | None) -> float:
     return minimum
 
 
+_Compared = Annotated[
+    str,
+    typer.Argument(
+        autocompletion=parameters.completed_keys,
+        help="The key of a stored document, a file, or - for standard input.",
+    ),
+]
+
+
 def compare(
-    a: Annotated[
-        str,
-        typer.Argument(
-            metavar="A",
-            autocompletion=parameters.completed_keys,
-            help="The key of a stored document, a file, or -.",
-        ),
-    ],
-    b: Annotated[
-        str,
-        typer.Argument(
-            metavar="B",
-            autocompletion=parameters.completed_keys,
-            help="The same; - is standard input.",
-        ),
-    ],
+    *,
+    a: _Compared,
+    b: _Compared,
     at: DatabaseFile,
     reading: EncodingOption,
     form: Form,
@@ -441,18 +437,30 @@ def compare(
 
 
 def _print_shared(compared: Comparison, form: Form) -> None:
-    """Print the passages or elements and the buckets that two documents share."""
+    """Print the passages or elements and the buckets that two documents share.
+
+    On a terminal these are tables of some of them, in a pipe lines that begin with what they are.
+    """
     text = _text(compared.a_content)
     passages = [
         (*astuple(p)[:4], shortened(text[p.a_start : p.a_end], _LONGEST), p.a_line, p.b_line)
         for p in compared.passages or ()
     ]
     names = ["a_start", "a_end", "b_start", "b_end", "text", "a_line", "b_line"]
-    _print("passage", names, passages, form)
     elements = [(element,) for element in compared.shared_elements or ()]
-    _print("element", ["shared elements"], elements, form)
-    buckets = [astuple(bucket) for bucket in compared.shared_buckets]
-    _print("bucket", ["band_no", "bucket_key"], buckets, form)
+    drawn = results.on_terminal()
+    for what, columns, rows in (
+        ("passage", names, passages),
+        ("element", ["shared elements"], elements),
+        ("bucket", ["band_no", "bucket_key"], [*map(astuple, compared.shared_buckets)]),
+    ):
+        some = rows[:_ROWS_SHOWN] if drawn else rows
+        if some:
+            kinds = {"": str, **dict.fromkeys(columns, object)}
+            named = ((what, *row) for row in some)
+            results.write_results(kinds, named, form, shown=columns if drawn else ())
+        if more := len(rows) - len(some):
+            messages.message(f"{more:,} more {what}s that both share; --json has all")
 
 
 def _draw(database: Database, compared: Comparison) -> None:
@@ -514,18 +522,6 @@ def _facts(compared: Comparison) -> dict[str, object]:
         "candidate_probability": number(compared.candidate_probability),
         "left_out": ", ".join(compared.base) or None,
     }
-
-
-def _print(what: str, names: Sequence[str], rows: Sequence[Sequence[Any]], form: Form) -> None:
-    """Print a table of some rows on a terminal, in a pipe lines that begin with what they are."""
-    if not rows:
-        return
-    shown = rows[:_ROWS_SHOWN] if results.on_terminal() else rows
-    columns = {"": str, **dict.fromkeys(names, object)}
-    named = ((what, *row) for row in shown)
-    results.write_results(columns, named, form, shown=names if results.on_terminal() else ())
-    if len(rows) > len(shown):
-        messages.message(f"{len(rows) - len(shown):,} more {what}s that both share; --json has all")
 
 
 def _text(content: object) -> str:
