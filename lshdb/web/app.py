@@ -118,12 +118,7 @@ def pages(
             *(Route(f"/openapi{suffix}", describe) for suffix in ("", ".json")),
             Mount("/", StaticFiles(directory=STATIC)),
         ],
-        exception_handlers={
-            lshdb.LshdbError: problem,
-            HTTPException: problem,
-            ClientDisconnect: problem,
-            RecursionError: problem,
-        },
+        exception_handlers=dict.fromkeys([HTTPException, *_STATUS], problem),
     )
     policy = "content-security-policy"
     scripts = {} if review is None else {policy: f"{guarding.RULES[policy]}; script-src 'self'"}
@@ -185,12 +180,8 @@ def _problem(error: Exception, method: str) -> tuple[int, str]:
             405: f"{method} is not for this address",
         }
         return error.status_code, known.get(error.status_code, error.detail)
-    if isinstance(error, ClientDisconnect):
-        return 400, "the request ended before its body"
-    for kinds, status in _STATUS.items():
-        if isinstance(error, kinds):
-            return status, str(error)
-    return 500, str(error)
+    status = next(_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS)
+    return status, str(error) or "the request ended before its body"
 
 
 async def _body(request: Request) -> bytes:
@@ -206,10 +197,17 @@ async def _body(request: Request) -> bytes:
     return bytes(body)
 
 
-_STATUS: Mapping[type[Exception] | tuple[type[Exception], ...], int] = {
-    reviewing.Forbidden: 403,
-    (lshdb.KeyNotFound, lshdb.NotADatabase): 404,
-    (lshdb.UsageError, lshdb.ContentError, lshdb.InputError, lshdb.QueryError): 400,
+_STATUS: Mapping[type, int] = {
+    ClientDisconnect: 400,
     RecursionError: 400,  # JSON of metadata as deep as it may be
+    lshdb.LshdbError: 500,
+    lshdb.UsageError: 400,
+    lshdb.ContentError: 400,
+    lshdb.InputError: 400,
+    lshdb.QueryError: 400,
+    reviewing.Forbidden: 403,
+    lshdb.KeyNotFound: 404,
+    lshdb.NotADatabase: 404,
     lshdb.Busy: 503,
 }
+"""The statuses of errors; of a kind that is not here, that of the nearest kind above it."""
