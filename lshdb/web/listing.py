@@ -27,7 +27,7 @@ from lshdb.search.pairs import all_clusters, pair_blocks
 from lshdb.sources.metadata import from_json
 from lshdb.store.store import Store
 from lshdb.tuning.sampling import distribution_of
-from lshdb.web.drawing import columns
+from lshdb.web.drawing import columns, sizes
 
 MAX_PAIRS = 1_000_000
 """Pairs to examine, in the order of addition."""
@@ -99,14 +99,15 @@ class Survey(Generic[Item]):
         facets: by field.
         totals: how many there are.
         threshold: the similarity from which documents are similar.
-        histogram: how many pairs have which similarity, as of drawing.columns.
+        picture: how many clusters have which size, as of drawing.sizes; how many pairs have which
+            similarity, as of drawing.columns.
     """
 
     items: list[Item]
     facets: Facets
     totals: Totals
     threshold: float
-    histogram: Sequence[dict[str, Any]] = ()
+    picture: Sequence[Any]
 
 
 def keys_of(item: Cluster | Pair) -> tuple[str, ...]:
@@ -122,7 +123,7 @@ def survey_clusters(store: Store, request: ClustersOptions, progress: Progress) 
     facets, size = _documents(store, items, gone, progress)
     members = sum(len(one.members) for one in items)
     totals = Totals(len(items), members, redundant=len(gone), redundant_bytes=size)
-    return Survey(items, facets, totals, threshold)
+    return Survey(items, facets, totals, threshold, sizes(len(one.members) for one in items))
 
 
 def survey_pairs(store: Store, request: JoinOptions, progress: Progress) -> Survey[Pair]:
@@ -144,8 +145,8 @@ def survey_pairs(store: Store, request: JoinOptions, progress: Progress) -> Surv
     totals = Totals(len(items), 2 * len(items), found, found >= MAX_PAIRS)
     threshold = request.threshold or store.settings.threshold
     documents, sampled = (0, None) if request.where else distribution_of(store, _SEED)
-    histogram = columns(counts.tolist(), sampled, documents, threshold)
-    return Survey(items, facets, totals, threshold, histogram)
+    picture = columns(counts.tolist(), sampled, documents, threshold)
+    return Survey(items, facets, totals, threshold, picture)
 
 
 def _documents(
@@ -186,7 +187,7 @@ def _value(value: Any) -> str | None:
 
 def sorts(survey: Survey[Any]) -> dict[str, str]:
     """The orders of a list and how pages call them; the first is the usual one."""
-    of_clusters = () if not survey.histogram else ("size", "first")
+    of_clusters = ("size", "first") if survey.totals.redundant is None else ()
     return {name: label for name, (label, _) in ORDERS.items() if name not in of_clusters}
 
 

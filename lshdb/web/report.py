@@ -102,6 +102,7 @@ def report(
         digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
         return rendering.rendered(
             "report",
+            links=None,
             review=None,
             title=title,
             submissions=bool(folders.files),
@@ -141,18 +142,15 @@ def _figures(
     store, settings = folders.store, folders.store.settings
     of_folders: dict[str, Any] = {"where": None, "parameters": ()} if folders.files else {}
     request = regrouped(asked, ClustersOptions, group_by=None, **of_folders)
-    minimum = request.threshold or settings.threshold
     kind = PairsOptions if settings.passages else JoinOptions
     survey = listing.survey_clusters(store, request, progress)
+    of_pairs = regrouped(request, kind, threshold=lowest or survey.threshold)
     return {
         "info": Database(store).info(),
-        "found": listing.survey_pairs(
-            store, regrouped(request, kind, threshold=lowest or minimum), progress
-        ),
+        "found": listing.survey_pairs(store, of_pairs, progress),
         "survey": survey,
-        "threshold": minimum,
-        "curve": drawing.s_curve(settings.construction, minimum),
-        "sizes": drawing.sizes(len(one.members) for one in survey.items),
+        "threshold": survey.threshold,
+        "curve": drawing.s_curve(settings.construction, survey.threshold),
     }
 
 

@@ -253,26 +253,17 @@ def overview(visit: Visit) -> Page:
         "name": visit.name,
         "settings": settings_record(settings),
         "curve": drawing.s_curve(settings.construction, settings.threshold),
+        "clusters": None,
+        "pairs": None,
     }
-    for name, part in (("clusters", _all_clusters), ("pairs", _all_pairs)):
-        try:
-            data[name] = part(visit)
-        except Waiting:
-            data[name] = None
+    with suppress(Waiting):
+        listed = _listing(visit, "clusters", Filters())
+        largest = [listed.described(one, _PREVIEW) for one in listed.items[:_LARGEST]]
+        data["clusters"] = listed.counts | {"largest": largest, "sizes": listed.survey.picture}
+    with suppress(Waiting):
+        listed = _listing(visit, "pairs", Filters())
+        data["pairs"] = listed.counts | {"similarities": listed.survey.picture}
     return Page("overview", visit.name, data)
-
-
-def _all_clusters(visit: Visit) -> dict[str, Any]:
-    listed = _listing(visit, "clusters", Filters())
-    return listed.counts | {
-        "largest": [listed.described(one, _PREVIEW) for one in listed.items[:_LARGEST]],
-        "sizes": drawing.sizes(len(one.members) for one in listed.survey.items),
-    }
-
-
-def _all_pairs(visit: Visit) -> dict[str, Any]:
-    listed = _listing(visit, "pairs", Filters())
-    return listed.counts | {"similarities": listed.survey.histogram}
 
 
 # documents

@@ -11,18 +11,16 @@ import lshdb
 
 STATIC = Path(lshdb.__file__).parent / "web" / "static"
 CSS = re.sub(r"/\*.*?\*/", "", (STATIC / "lshdb.css").read_text("utf-8"), flags=re.DOTALL)
-GROUNDS = "ground raised kept note a-ground b-ground"
+GROUNDS = "ground raised note a-ground b-ground"
 CONTRASTS = [
     # A text and its background.
-    (4.5, "text link", GROUNDS),
-    (4.5, "quiet", "ground raised kept"),
-    (4.5, "keep drop different", "ground kept"),
-    (4.5, "ground", "a b accent"),
+    (4.5, "text accent", GROUNDS),
+    (4.5, "quiet", "ground raised a-ground b-ground"),
+    (4.5, "keep drop different", "ground raised b-ground"),
+    (4.5, "ground", "a accent"),
     # The bar beside a line that differs, words that were found, notes, frames of the focus.
-    (3, "a quiet", "ground a-ground"),
-    (3, "b quiet", "ground b-ground"),
-    (3, "mark-edge accent", "ground kept"),
-    (3, "note-edge", "ground"),
+    (3, "a", "ground a-ground"),
+    (3, "mark accent", "ground raised b-ground"),
 ]
 
 
