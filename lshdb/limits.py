@@ -123,7 +123,7 @@ class Limits:
     join_read: int = 1_000_000
     """Shingles in the documents that a join reads at once: 8 MB of hashes."""
     join_signatures: int = 64_000_000
-    """Bytes of signatures that a join keeps."""
+    """Bytes of signatures that a join reads at once."""
     clusters: Limit = Limit(whole=2_000, first=64, others=512)
     """A bucket of 2,000 has two million pairs, which take a tenth of a second to bound by parities.
     In larger ones, the first 64 find large families, and 512 neighbours those added together; the
