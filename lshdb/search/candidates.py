@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from lshdb.limits import DEFAULTS, Limit
 from lshdb.search.similarity import Exact
-from lshdb.shingling.arrays import IntArray, chunks, expand_ranges, offsets_of, runs
+from lshdb.shingling.arrays import IntArray, chunks, expand_ranges, offsets_of
+from lshdb.shingling.hashing import Hashes
 from lshdb.shingling.shingling import Shingles
 
 Mask = npt.NDArray[np.bool_]
@@ -68,6 +69,18 @@ class SharedBuckets:
         for part in chunks(len(flat), _AT_ONCE):
             members[part] = np.searchsorted(documents, flat[part])
         return documents, cls(members, _offsets(np.concatenate(sizes)))
+
+    @classmethod
+    def of(cls, hashes: Hashes, holders: npt.NDArray[np.int32]) -> SharedBuckets:
+        """A bucket for each hash that at least two documents hold, uint64[n] and int32[n]."""
+        order = np.lexsort((holders, hashes))
+        hashes, holders = hashes[order], holders[order]
+        new = np.ones((2, len(order)), dtype=np.bool_)
+        new[:, 1:] = hashes[1:] != hashes[:-1], holders[1:] != holders[:-1]
+        once = new.any(axis=0)
+        begins = np.flatnonzero(new[0][once])
+        found = cls(holders[once], np.append(begins, once.sum()))
+        return found.of_rows(np.ones(len(found.members), dtype=np.bool_))
 
     @property
     def sizes(self) -> npt.NDArray[np.int64]:
@@ -295,7 +308,7 @@ def prefix_filtered(
         rows += len(hashes[-1])
         if rows > exact.limits.rare_rows:
             return None
-    rare_buckets = _buckets(np.concatenate(hashes), np.concatenate(holders))
+    rare_buckets = SharedBuckets.of(np.concatenate(hashes), np.concatenate(holders))
     if _pairs(rare_buckets.sizes) > _pairs(buckets.sizes[hot]):
         return None
     return buckets.of_rows(~of_hot | frequent[buckets.members]).joined(rare_buckets)
@@ -317,15 +330,3 @@ def _count(read: Iterable[tuple[IntArray, Shingles]]) -> tuple[npt.NDArray[np.ui
 
 def _slots(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
     return (hashes >> np.uint64(64 - _SLOT_BITS)).view(np.int64)
-
-
-def _buckets(hashes: npt.NDArray[np.uint64], holders: npt.NDArray[np.int32]) -> SharedBuckets:
-    """A bucket for each hash that at least two documents hold."""
-    order = np.lexsort((holders, hashes))
-    hashes, holders = hashes[order], holders[order]
-    number = np.zeros(len(hashes), dtype=np.int64)
-    np.cumsum(hashes[1:] != hashes[:-1], out=number[1:])
-    begins, _ = runs(number)
-    return SharedBuckets(holders, np.append(begins, len(holders))).of_rows(
-        np.ones(len(holders), dtype=np.bool_)
-    )

@@ -12,17 +12,17 @@ from tempfile import TemporaryFile
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from lshdb.errors import Cut, limits_noted, warn_of_limit
 from lshdb.model import CommonPassage, PassagePair
 from lshdb.options import PassagePairsOptions
 from lshdb.progress import shown
 from lshdb.search import passage_runs, passage_windows, passages, rarity
+from lshdb.search.candidates import SharedBuckets
 from lshdb.search.reworded import reworded_pairs
 from lshdb.shingling import winnowing
-from lshdb.shingling.arrays import IntArray, bounded, chunks_of, expand_ranges, offsets_of
-from lshdb.shingling.hashing import distinct, secret_seed
+from lshdb.shingling.arrays import IntArray, bounded, chunks_of
+from lshdb.shingling.hashing import distinct
 from lshdb.store.lookups import MANY, StoreReader
 from lshdb.store.partial_files import temporary_file_errors
 from lshdb.store.store import Store
@@ -35,10 +35,8 @@ _BLOCK = 1 << 12
 """Maximum pairs that are compared together."""
 _32 = 32
 _LOW = (1 << _32) - 1
-_CELLS = 1 << 10
-"""Stretches of hashes: the windows of one are read together."""
-_CELL = np.uint64(64 - 10)
-"""Bits of a hash after its cell."""
+_CELLS = np.arange(1 << 10, dtype=np.uint64) << np.uint64(54)
+"""Where stretches of hashes begin: the windows of one are read together."""
 _KEY = np.dtype([("hash", "u8"), ("document", "i4")])
 """A window, and the number of its document."""
 _NONE = np.empty(0, dtype=np.int64)
@@ -100,7 +98,7 @@ class _Windows:
     """The windows of all documents that lead to pairs, in a temporary file.
 
     Attributes:
-        sizes: int64[cells], how many each cell has.
+        documents: how many there are.
     """
 
     def __init__(self) -> None:
@@ -108,30 +106,30 @@ class _Windows:
         with temporary_file_errors():
             self._file = TemporaryFile()  # noqa: SIM115
         self.close = self._file.close
-        self.sizes = np.zeros(_CELLS, dtype=np.int64)
-        # For each batch of documents where its rows begin, and int32[cells+1], how many come
-        # before each cell.
-        self._batches: list[tuple[int, npt.NDArray[np.int32]]] = []
+        # For each batch of documents, where the rows of each cell begin in the file, and end.
+        self._bounds = [np.zeros(len(_CELLS) + 1, dtype=np.int64)]
         self.documents = 0
 
     def append(self, keys: passage_windows.Windows, documents: int) -> None:
         """Add the windows of the next documents, as KEY has them, by hash."""
         keys["document"] += self.documents
         self.documents += documents
-        sizes = np.bincount((keys["hash"] >> _CELL).astype(np.int64), minlength=_CELLS)
-        self.sizes += sizes
+        cells = np.append(keys["hash"].searchsorted(_CELLS), len(keys))
+        self._bounds.append(self._bounds[-1][-1] + cells)
         with temporary_file_errors():
-            self._batches.append((self._file.tell(), offsets_of(sizes).astype(np.int32)))
             self._file.write(keys.data)
 
-    def of_cells(self, cells: slice) -> passage_windows.Windows:
-        """The windows of some cells, by document."""
-        parts = []
-        for begin, before in self._batches:
-            first, last = before[[cells.start, cells.stop]].tolist()
-            self._file.seek(begin + first * _KEY.itemsize)
-            parts.append(self._file.read((last - first) * _KEY.itemsize))
-        return np.frombuffer(b"".join(parts), dtype=_KEY)
+    def buckets(self, maximum: int) -> Iterator[SharedBuckets]:
+        """The documents that share a window, of about `maximum` windows at a time."""
+        sizes = np.diff(self._bounds).sum(axis=0)
+        for cells in chunks_of(sizes, maximum):
+            parts = []
+            for bounds in self._bounds:
+                first, last = bounds[[cells.start, cells.stop]].tolist()
+                self._file.seek(first * _KEY.itemsize)
+                parts.append(self._file.read((last - first) * _KEY.itemsize))
+            keys = np.frombuffer(b"".join(parts), dtype=_KEY)
+            yield SharedBuckets.of(keys["hash"], keys["document"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,31 +155,9 @@ def _candidates(windows: _Windows, maximum: int) -> IntArray:
         int64[p], the numbers a and b of both, a in the high 32 bits; ascending.
     """
     pairs, waiting = _NONE, [_NONE]
-    # The windows of a run are in the same documents, a list that counts once: the sums of random
-    # numbers of 126 bits, one for each document, are the same for no other list.
-    draw = np.random.default_rng(secret_seed())
-    marks = draw.integers(0, 1 << 63, (2, windows.documents))
-    for part in chunks_of(windows.sizes, maximum):
-        keys = windows.of_cells(part)
-        keys = keys.take(np.argsort(keys["hash"], kind="stable"))
-        new = np.diff(keys["hash"], prepend=~keys["hash"][:1]) != 0
-        once = new | (np.diff(keys["document"], prepend=-1) != 0)
-        document, new = keys["document"][once].astype(np.int64), new[once]
-        begins = np.flatnonzero(new)
-        if not len(begins):
-            continue
-        counts = np.diff(begins, append=len(document))
-        sums = [np.add.reduceat(mark[document], begins) for mark in marks]
-        order = np.lexsort(sums)
-        other = np.ones(len(order), dtype=np.bool_)
-        other[1:] = np.any([np.diff(one[order]) != 0 for one in sums], axis=0)
-        lists = order[other & (counts[order] > 1)]
-        document = document[expand_ranges(begins[lists], counts[lists])]
-        index = np.arange(len(document))
-        later = np.repeat(np.cumsum(counts[lists]), counts[lists]) - index - 1
-        for some in chunks_of(later, _PAIRS):
-            others = document[expand_ranges(index[some] + 1, later[some])]
-            waiting.append(np.repeat(document[some] << _32, later[some]) | others)
+    for shared in windows.buckets(maximum):
+        for a, b in shared.pairs(windows.documents):
+            waiting.append(a << _32 | b)
             # Let it grow with what is known, or all is sorted over and over.
             if sum(map(len, waiting)) > max(_PAIRS, len(pairs) // 2):
                 pairs, waiting = distinct(np.concatenate([pairs, *waiting])), []
