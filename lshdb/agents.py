@@ -18,6 +18,7 @@ from pydantic import Field
 
 from lshdb.database import Database
 from lshdb.errors import LshdbError
+from lshdb.exchange.results import comparison_record
 from lshdb.formatting import counted, number, shortened
 from lshdb.model import Document, DroppedRow
 from lshdb.sketching.settings import settings_record
@@ -98,11 +99,8 @@ def server(database: Database, version: str, read_only: bool) -> MCPServer:
     @tool()
     def compare_documents(a: str, b: str) -> Result:
         """Compare two stored documents, by their keys: similarity, and what both have."""
-        compared = asdict(database.compare(a, b))
-        content = compared.pop("a_content")
-        for one in compared["passages"] or () if isinstance(content, str) else ():
-            one["text"] = content[one["a_start"] : one["a_end"]]
-        del compared["b_content"], compared["shared_buckets"]
+        compared = comparison_record(database.compare(a, b))
+        del compared["shared_buckets"]
         return f"similarity {number(compared['similarity'])}", compared
 
     @tool()

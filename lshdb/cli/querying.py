@@ -4,7 +4,7 @@ import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from itertools import islice
 from typing import Annotated, Any
 
@@ -20,6 +20,7 @@ from lshdb.exchange.results import (
     PAIR_TOTALS,
     PASSAGE,
     SOURCE,
+    comparison_record,
     dropped_members,
     match_columns,
     match_row,
@@ -429,7 +430,8 @@ def compare(
         compared = database.compare(
             _document(database, a, reading), _document(database, b, reading)
         )
-        results.write_record(_record(compared), form, _facts(compared))
+        record = comparison_record(compared) | {"agreeing_bands": len(compared.shared_buckets)}
+        results.write_record(record, form, _facts(compared))
         if form.is_text:
             _print_shared(compared, form)
             if results.on_terminal():
@@ -441,7 +443,7 @@ def _print_shared(compared: Comparison, form: Form) -> None:
 
     On a terminal these are tables of some of them, in a pipe lines that begin with what they are.
     """
-    text = _text(compared.a_content)
+    text = str(compared.a_content)
     passages = [
         (*astuple(p)[:4], shortened(text[p.a_start : p.a_end], _LONGEST), p.a_line, p.b_line)
         for p in compared.passages or ()
@@ -490,16 +492,6 @@ def _document(database: Database, name: str, reading: EncodingOption) -> str | D
     return Document(key, documents.content_of_file(database, name, reading))
 
 
-def _record(compared: Comparison) -> dict[str, Any]:
-    """All but the contents, with the texts of passages."""
-    text = _text(compared.a_content)
-    record = asdict(compared)
-    del record["a_content"], record["b_content"]
-    for passage in record["passages"] or ():
-        passage["text"] = text[passage["a_start"] : passage["a_end"]]
-    return record | {"agreeing_bands": len(compared.shared_buckets)}
-
-
 def _facts(compared: Comparison) -> dict[str, object]:
     """The values printed for any two documents, the most important first."""
     unknown = "not known: contents are not kept"
@@ -522,10 +514,6 @@ def _facts(compared: Comparison) -> dict[str, object]:
         "candidate_probability": number(compared.candidate_probability),
         "left_out": ", ".join(compared.base) or None,
     }
-
-
-def _text(content: object) -> str:
-    return content if isinstance(content, str) else ""
 
 
 def passages(

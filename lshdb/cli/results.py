@@ -24,9 +24,9 @@ from typing import Any
 from orjson import Fragment
 
 from lshdb.cli import files, messages, options
-from lshdb.exchange.results import columns_of
-from lshdb.formatting import counted, number, shortened, worded
-from lshdb.json_text import dumps, encode
+from lshdb.exchange.results import columns_of, plain
+from lshdb.formatting import counted, number, shortened
+from lshdb.json_text import encode
 from lshdb.sources import formats
 from lshdb.sources.json_rows import in_ascii
 from lshdb.sources.paths import escaped
@@ -299,22 +299,3 @@ def _cell(cell: object) -> tuple[str, bool]:
     text = escaped(plain(cell))
     is_text = isinstance(cell, str | tuple)
     return shortened(text, _LONGEST_CELL) if is_text else text, not is_text
-
-
-def plain(cell: Any) -> str:
-    """A value as the sqlite3 shell prints it in its list mode; a BLOB in hexadecimal."""
-    if isinstance(cell, bytes):
-        return f"x'{cell.hex()}'"
-    if isinstance(cell, tuple):
-        return ", ".join(map(str, cell))
-    if isinstance(cell, list | dict):
-        return dumps(cell)
-    if isinstance(cell, float):
-        if math.isinf(cell):
-            return "Inf" if cell > 0 else "-Inf"
-        text = format(cell or 0.0, ".15g")  # the shell shows -0.0 as 0.0
-        mantissa, e, exponent = text.partition("e")
-        if mantissa.lstrip("-").isdigit():
-            mantissa += ".0"
-        return mantissa + e + exponent
-    return worded(cell)

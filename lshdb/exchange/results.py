@@ -7,10 +7,11 @@ only for a table.
 
 from __future__ import annotations
 
+import math
 from collections import namedtuple
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from functools import partial
 from itertools import islice
 from operator import attrgetter
@@ -24,11 +25,12 @@ from typing import (
 
 from lshdb.errors import LshdbError, UsageError
 from lshdb.exchange.templates import html_table
-from lshdb.formatting import listed
+from lshdb.formatting import listed, worded
 from lshdb.json_text import dumps
 from lshdb.model import (
     Cluster,
     CommonPassage,
+    Comparison,
     CopiedPassage,
     DroppedRow,
     Match,
@@ -438,6 +440,16 @@ def roles(cluster: Cluster, threshold: float) -> list[str]:
     return [decided or role for decided, role in zip(cluster.decided, found, strict=True)]
 
 
+def comparison_record(compared: Comparison) -> dict[str, Any]:
+    """The fields of a comparison by their names: without the contents, but with shared passages."""
+    record = asdict(compared)
+    text = record.pop("a_content")
+    del record["b_content"]
+    for passage in record["passages"] or () if isinstance(text, str) else ():
+        passage["text"] = text[passage["a_start"] : passage["a_end"]]
+    return record
+
+
 class SqlRows(Tabular, Iterator[Any]):
     """The rows of a SELECT as named tuples: an iterator, and a table of the remaining rows.
 
@@ -487,7 +499,26 @@ def _distinct(names: Sequence[str]) -> list[str]:
     return distinct
 
 
-# tables
+# values and tables
+
+
+def plain(cell: Any) -> str:
+    """A value as the sqlite3 shell prints it in its list mode; a BLOB in hexadecimal."""
+    if isinstance(cell, bytes):
+        return f"x'{cell.hex()}'"
+    if isinstance(cell, tuple):
+        return ", ".join(map(str, cell))
+    if isinstance(cell, list | dict):
+        return dumps(cell)
+    if isinstance(cell, float):
+        if math.isinf(cell):
+            return "Inf" if cell > 0 else "-Inf"
+        text = format(cell or 0.0, ".15g")  # the shell shows -0.0 as 0.0
+        mantissa, e, exponent = text.partition("e")
+        if mantissa.lstrip("-").isdigit():
+            mantissa += ".0"
+        return mantissa + e + exponent
+    return worded(cell)
 
 
 def table_of(columns: Columns | list[str], rows: Iterable[Sequence[Any]]) -> pa.Table:

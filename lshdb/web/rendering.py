@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from lshdb.exchange.results import plain
 from lshdb.exchange.templates import environment, visible
 from lshdb.exchange.templates import rendered as rendered  # with the filters below
 from lshdb.formatting import shortened
@@ -70,13 +71,12 @@ def html(page: Page, links: Links, **common: object) -> str:
 
 
 def cell(value: object) -> str:
-    """A value of a table in SQL, cut if it is long.
+    """A value of a table in SQL, as `lshdb sql` shows it, cut if it is long.
 
     >>> cell(bytes([0, 255])), cell(1.5)
     ("x'00ff'", '1.5')
     """
-    text = f"x'{value.hex()}'" if isinstance(value, bytes) else str(value)
-    return visible(shortened(text, _EXCERPT))
+    return visible(shortened(plain(value), _EXCERPT))
 
 
 def sentence(text: str) -> str:

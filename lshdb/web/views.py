@@ -22,6 +22,7 @@ import numpy as np
 import lshdb
 from lshdb.database import Database
 from lshdb.errors import limits_noted
+from lshdb.exchange.results import plain
 from lshdb.groups import Option, Options, without_none
 from lshdb.ingest.deciding import remove_decided
 from lshdb.json_text import dumps, encode
@@ -659,7 +660,7 @@ def sql(visit: Visit) -> Page:
         with closing(found) as rows:  # type: ignore[type-var]  # a generator
             size = 0
             for row in rows:
-                data["rows"].append(row)
+                data["rows"].append([plain(one) if isinstance(one, bytes) else one for one in row])
                 size += sum(len(cell) for cell in row if isinstance(cell, str | bytes))
                 if size > _SQL_CHARACTERS or len(data["rows"]) == _SQL_ROWS:
                     data["cut"] = next(rows, None) is not None

@@ -698,7 +698,9 @@ def test_sql_is_that_of_the_command(directory: Path, site: Site) -> None:
     assert page.texts("textarea") == [f"\n{statement}"]
     as_json = json.loads(site.get("sql.json", sql=statement).text)
     assert as_json["columns"] == columns
-    assert as_json["rows"] == [[key, count, None, "AP8="] for key, count, *_ in rows]
+    assert as_json["rows"] == [[key, count, None, "x'00ff'"] for key, count, *_ in rows]
+    sums = site.get("sql", sql="select 0.1 + 0.2, 1e20").page.texts("td")
+    assert sums == ["0.3", "1.0e+20"], "as the sqlite3 shell"
     tables = {href for href in page.values("href") if href.startswith("/sql?")}
     assert len(tables) == 10
     for link in tables:
