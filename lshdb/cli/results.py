@@ -40,10 +40,8 @@ _SHORT = 12
 """Width of a text that never moves to another line."""
 _GAP = 2
 """Width between two columns."""
-_PART = re.compile(r"[^\s/]*[\s/]*")
-"""A word, or a part of a path, with what is behind it."""
 _WORD = re.compile(r"[^\W_]*[\W_]*")
-"""A part of a part that is too long."""
+"""A word of a text or of a path, with what is behind it."""
 
 
 def fields_of(columns: Columns) -> list[str]:
@@ -269,15 +267,15 @@ def _draw(names: Sequence[str], rows: Iterable[Sequence[Any]], headed: bool) -> 
     short = [at for at in range(len(heads)) if at not in long]
     free = console.width - sum(widths[at] for at in short) - _GAP * (len(short) + 1)
     drawn = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_header=headed)
-    for head in [
-        *(heads[at] for at in short),
-        *([" / ".join(heads[at] for at in long)][: len(long)]),
-    ]:
+    for head in [heads[at] for at in short]:
         drawn.add_column(Text(head))
+    if long:
+        drawn.add_column(Text(" / ".join(heads[at] for at in long)))
     for row in cells:
         line = [Text(text, justify="right" if is_number else None) for text, is_number in row]
         below = "\n".join(_wrapped(row[at][0], free) for at in long)
-        drawn.add_row(*(line[at] for at in short), *[Text(below, overflow="fold")][: len(long)])
+        last = [Text(below, overflow="fold")] if long else []
+        drawn.add_row(*(line[at] for at in short), *last)
     console.print(drawn)
 
 
@@ -286,11 +284,10 @@ def _wrapped(text: str, width: int) -> str:
     from rich.cells import cell_len
 
     lines = [""]
-    for part in _PART.findall(text):
-        for word in [part] if cell_len(part.rstrip()) <= width else _WORD.findall(part):
-            if cell_len(lines[-1] + word.rstrip()) > width and lines[-1]:
-                lines.append("")
-            lines[-1] += word
+    for word in _WORD.findall(text):
+        if cell_len(lines[-1] + word.rstrip()) > width and lines[-1]:
+            lines.append("")
+        lines[-1] += word
     return "\n".join(lines)
 
 
