@@ -185,49 +185,8 @@ def _value(value: Any) -> str | None:
     return text if len(text) <= _LONGEST_VALUE else None
 
 
-def sorts(survey: Survey[Any]) -> dict[str, str]:
-    """The orders of a list and how pages call them; the first is the usual one."""
-    of_clusters = ("size", "first") if survey.totals.redundant is None else ()
-    return {name: label for name, (label, _) in ORDERS.items() if name not in of_clusters}
-
-
 def _lowest(one: Cluster | Pair) -> float:
     return one.lowest if isinstance(one, Cluster) else one.similarity
-
-
-def learned(items: Sequence[Cluster | Pair], verdicts: Verdicts) -> dict[str, Any] | None:
-    """Where a reviewer's duplicates begin, from LEARNED answers on; None before.
-
-    An answer is a pair, or a member of a cluster with the kept one, that is decided: a document of
-    it is dropped, or both stay. `similarity` is the lowest t that maximizes the number of answers
-    that it explains, duplicates from t on and others below it.
-
-    Returns:
-        None also if no answer says duplicate; otherwise similarity, and of all `answers` at it or
-        above, how many were `duplicates`.
-    """
-    known = verdicts.decided()
-    answers = [
-        (score, "drop" in (verdicts.of_key.get(a), verdicts.of_key.get(b)))
-        for one in items
-        if not known.isdisjoint(keys_of(one))
-        for a, b, score in (
-            [(one.a, one.b, one.similarity)]
-            if isinstance(one, Pair)
-            else zip(repeat(one.keep), one.members, one.similarities)
-        )
-        if a != b and verdicts.settled((a, b))
-    ]
-    if len(answers) < LEARNED:
-        return None
-    scores, gone = np.array(sorted(answers, reverse=True)).T
-    ends = np.flatnonzero(np.diff(scores, append=-1))[::-1]  # the lowest similarity first
-    explained = np.cumsum(2 * gone - 1)[ends]
-    count = int(ends[explained.argmax()]) + 1
-    if explained.max() < 0:
-        return None
-    at = float(scores[count - 1])
-    return {"similarity": at, "duplicates": int(gone[:count].sum()), "answers": count}
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +199,7 @@ class Neighbours:
         number: its number, from 1; None if it is not in the list.
         skipped: how many undecided ones are before it.
         previous, following: what names the items before and after it; None for none.
-        learned: where the reviewer's duplicates begin, as `learned` says.
+        learned: where the reviewer's duplicates begin, as of Listing.
     """
 
     count: int
@@ -287,10 +246,9 @@ class Listing:
     def order(self) -> list[int]:
         """The indices of the items that match the filters, in order, decided or not."""
         survey, asked = self.survey, self.asked
-        names = sorts(survey)
-        sort = asked.sort or next(iter(names))
-        if sort not in names:
-            raise UsageError(f"sort {sort!r:.50} is not {', '.join(names)}")
+        sort = asked.sort or next(iter(self.sorts))
+        if sort not in self.sorts:
+            raise UsageError(f"sort {sort!r:.50} is not {', '.join(self.sorts)}")
         highest = 1.0 if asked.max_similarity is None else asked.max_similarity
         part = asked.part.strip().casefold()
         valued = set(survey.facets.get(asked.field, {}).get(asked.value, ()))
@@ -330,8 +288,54 @@ class Listing:
 
     @property
     def learned(self) -> dict[str, Any] | None:
-        """Where the reviewer's duplicates begin, as `learned` says."""
-        return learned(self.survey.items, self.verdicts)
+        """Where a reviewer's duplicates begin, from LEARNED answers on; None before.
+
+        An answer is a pair, or a member of a cluster with the kept one, that is decided: a document
+        of it is dropped, or both stay. `similarity` is the lowest t that maximizes the number of
+        answers that it explains, duplicates from t on and others below it.
+
+        Returns:
+            None also if no answer says duplicate; otherwise similarity, and of all `answers` at it
+            or above, how many were `duplicates`.
+        """
+        verdicts = self.verdicts
+        known = verdicts.decided()
+        answers = [
+            (score, "drop" in (verdicts.of_key.get(a), verdicts.of_key.get(b)))
+            for one in self.survey.items
+            if not known.isdisjoint(keys_of(one))
+            for a, b, score in (
+                [(one.a, one.b, one.similarity)]
+                if isinstance(one, Pair)
+                else zip(repeat(one.keep), one.members, one.similarities)
+            )
+            if a != b and verdicts.settled((a, b))
+        ]
+        if len(answers) < LEARNED:
+            return None
+        scores, gone = np.array(sorted(answers, reverse=True)).T
+        ends = np.flatnonzero(np.diff(scores, append=-1))[::-1]  # the lowest similarity first
+        explained = np.cumsum(2 * gone - 1)[ends]
+        count = int(ends[explained.argmax()]) + 1
+        if explained.max() < 0:
+            return None
+        at = float(scores[count - 1])
+        return {"similarity": at, "duplicates": int(gone[:count].sum()), "answers": count}
+
+    @property
+    def sorts(self) -> dict[str, str]:
+        """The orders of the list and how pages call them; the first is the usual one."""
+        of_clusters = ("size", "first") if self.survey.totals.redundant is None else ()
+        return {name: label for name, (label, _) in ORDERS.items() if name not in of_clusters}
+
+    @property
+    def facets(self) -> dict[str, list[tuple[str, int]]]:
+        """The fields of metadata with several values: these, and how many documents have each."""
+        return {
+            name: sorted(((text, len(found[text])) for text in found), key=lambda each: -each[1])
+            for name, found in self.survey.facets.items()
+            if len(found) > 1
+        }
 
     def _wanted(self, order: Iterable[int]) -> list[int]:
         asked = self.asked.decided
@@ -350,13 +354,14 @@ class Listing:
             return None if at is None else items[at], near
         own = order.index(at)
         before, after = self._wanted(order[:own]), self._wanted(order[own + 1 :])
-        around = [*after, *before] if self.asked.decided == "no" else None
+        if self.asked.decided == "no":
+            before = after = [*after, *before]
         return items[at], replace(
             near,
             number=own + 1,
             skipped=len(set(order[:own]) - self.decided),
-            previous=_name((around or before)[-1:], items),
-            following=_name((around or after)[:1], items),
+            previous=_name(items[before[-1]]) if before else None,
+            following=_name(items[after[0]]) if after else None,
         )
 
     def described(self, one: Cluster | Pair, count: int | None = None) -> dict[str, Any]:
@@ -400,23 +405,11 @@ class Listing:
         }
 
 
-def _name(some: Sequence[int], items: Sequence[Cluster | Pair]) -> dict[str, str] | None:
+def _name(one: Cluster | Pair) -> dict[str, str]:
     """What names an item in an address."""
-    for at in some:
-        one = items[at]
-        if isinstance(one, Cluster):
-            return {"key": one.keep}
-        return {"a": one.a, "b": one.b, "listed": "yes"}
-    return None
-
-
-def facets(survey: Survey[Any]) -> dict[str, list[tuple[str, int]]]:
-    """The fields of metadata with more than one value: these, and how many documents have each."""
-    return {
-        name: sorted(((text, len(found[text])) for text in found), key=lambda each: -each[1])
-        for name, found in survey.facets.items()
-        if len(found) > 1
-    }
+    if isinstance(one, Cluster):
+        return {"key": one.keep}
+    return {"a": one.a, "b": one.b, "listed": "yes"}
 
 
 def common_path(keys: list[str] | tuple[str, ...]) -> str:

@@ -179,15 +179,17 @@ class Review:
         for one in clusters:
             if len(documents) + 1 >= MAX_MEMBERS:
                 break
-            some = [key for key, same in zip(one.members, one.identical, strict=True) if same]
-            some = [key for key in some if not verdicts.of_member(key, one.keep)]
-            if verdicts.of_key.get(one.keep) == "drop" or set(some) <= {one.keep}:
+            some = [
+                key
+                for key, same in zip(one.members, one.identical, strict=True)
+                if same and key != one.keep and not verdicts.of_member(key, one.keep)
+            ]
+            if not some or verdicts.of_key.get(one.keep) == "drop":
                 continue
-            digests = dict(as_stored(database, [one.keep, *some]))
-            first = digests.pop(one.keep, None)
-            same = [(key, digest) for key, digest in digests.items() if digest == first]
-            if first and same and len(documents) + len(same) < MAX_MEMBERS:
-                documents += [(one.keep, first), *same]
+            stored = as_stored(database, [one.keep, *some])
+            same = [each for each in stored[1:] if stored[0] == (one.keep, each[1])]
+            if same and len(documents) + len(same) < MAX_MEMBERS:
+                documents += [stored[0], *same]
                 copies += len(same)
         return documents, copies
 

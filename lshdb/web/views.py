@@ -434,12 +434,12 @@ def _list(visit: Visit, kind: str, size: int) -> Page:
         return Page("", "", download=texts)
     some, paging = _some(visit, numbered, size)
     data = listed.counts | {
-        "facets": listing.facets(survey),
+        "facets": listed.facets,
         "learned": listed.learned,
         "paging": paging,
         kind: [shown(*each, _PREVIEW) for each in some],
     }
-    view: dict[str, Any] = {"sorts": listing.sorts(survey)}
+    view: dict[str, Any] = {"sorts": listed.sorts}
     if kind == "clusters" and visit.review is not None:
         documents, copies = visit.review.copies(visit.database, survey.items)
         view |= {"documents": dumps(documents), "copies": copies}
@@ -470,20 +470,18 @@ def cluster(visit: Visit) -> Page:
         )
     one = listed.described(found)
     members = one["members"]
-    one["members"], paging = _some(visit, members, _LINES)
-    known = visit.database.store.known([member["key"] for member in one["members"]])
-    sizes = visit.database.store.byte_lengths(
-        np.array([one.doc_id for one in known.values()], np.int64)
-    )
+    some, paging = _some(visit, members, _LINES)
+    store = visit.database.store
+    known = store.known([member["key"] for member in some])
+    sizes = store.byte_lengths(np.array([each.doc_id for each in known.values()], np.int64))
     size_of = dict(zip(known, sizes.tolist(), strict=True))
-    for member in one["members"]:
-        member["bytes"] = size_of.get(member["key"], 0)
+    one["members"] = [member | {"bytes": size_of.get(member["key"], 0)} for member in some]
     named = [member["key"] for member in members[: reviewing.MAX_MEMBERS]]
     view = {"near": near, **_form(visit, named)}
     one["connections"] = None
     if 2 < len(found.members) <= _CONNECTED:
         request = PairsOptions(threshold=listed.survey.threshold, ignore_decisions=True)
-        pairs = pairs_within(visit.database.store, found.members, request)
+        pairs = pairs_within(store, found.members, request)
         edges = [(pair.similarity, pair.a, pair.b) for pair in pairs]
         if edges := [edge for edge in edges if not listed.verdicts.apart(*edge[1:])]:
             one["connections"] = drawing.connections(found.members, edges)
