@@ -41,7 +41,7 @@ def init(*, at: DatabaseFile, settings: SettingsOptions, base: BasePaths = None)
     if base:
         texts = documents.base_texts(base, resolve(settings).shingling)
         settings = replace(settings, base=texts)
-    existed = at.db.exists() and at.db.stat().st_size > 0
+    existed = at.is_filled
     with at.open(settings=settings) as database:
         made = database.settings
         done = "exists already" if existed else "made"

@@ -162,7 +162,7 @@ def dedup(
         with lshdb.open(against, mode="read", timeout=timeout) as other:
             known = other.settings
     at = DatabaseFile(db=db or DATABASE, timeout=timeout)
-    if db is not None and db.exists() and db.stat().st_size > 0:
+    if db is not None and at.is_filled:
         settings = replace(settings, threshold=None)
         with at.open(settings=settings) as database:
             made = database.settings

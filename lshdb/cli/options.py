@@ -149,6 +149,11 @@ class DatabaseFile(Options):
         )
 
     @property
+    def is_filled(self) -> bool:
+        """Whether the file holds a database: an empty file is none yet."""
+        return self.db.exists() and self.db.stat().st_size > 0
+
+    @property
     def is_there(self) -> bool:
         """Whether the user named a database, or the default one exists."""
         return self.db != parameters.DATABASE or self.db.exists()

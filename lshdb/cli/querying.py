@@ -206,11 +206,9 @@ def _is_one(database: Database, files: Sequence[str], format: str) -> bool:
     if len(files) != 1:
         return not files
     (file,) = files
-    if file == STDOUT:
-        return not documents.is_table(file, format)
     if os.path.isdir(file) or (glob.has_magic(file) and not os.path.lexists(file)):
         return False
-    if not os.path.exists(file):
+    if file != STDOUT and not os.path.exists(file):
         raise InputError(f"{file}: no such file; a text itself goes with --text, a key with --key")
     # A set is a JSON array.
     is_set = database.settings.shingling.of_sets and format == "auto" and format_of(file) == "json"
