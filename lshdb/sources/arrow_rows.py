@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 from typing import Any
 
 import pyarrow as pa
@@ -51,8 +51,8 @@ class ArrowRows:
     batch: pa.RecordBatch | None = None
 
     def records(self, indices: Sequence[int]) -> Iterator[Record]:
-        """Some rows, ascending, as Python's values."""
-        return chain.from_iterable(map(records, self.taken(indices)))
+        """Some rows, ascending, as Python's values; what is not UTF-8 as lone surrogates."""
+        return chain.from_iterable(_records(_plain_batch(one))[0] for one in self.taken(indices))
 
     def lines(self, indices: Sequence[int]) -> list[bytes]:
         """There are none."""
@@ -82,10 +82,8 @@ class ArrowRows:
             return [batch]
         try:
             return [batch.take(pa.array(indices, pa.int64()))]
-        except pa.ArrowNotImplementedError:  # it cannot take single rows of this type: runs of rows
-            ends = [i for i, (a, b) in enumerate(pairwise(indices), 1) if b != a + 1]
-            runs = pairwise([0, *ends, len(indices)])
-            return [batch.slice(indices[low], high - low) for low, high in runs]
+        except pa.ArrowNotImplementedError:  # it cannot take rows of this type
+            return [batch.slice(index, 1) for index in indices]
 
 
 @dataclass(eq=False)
@@ -339,24 +337,14 @@ def _collect(part: pa.RecordBatch, documents: Collector, options: RecordOptions)
     if part.num_rows == 1 and part.nbytes > options.limits.largest_row:
         documents.fail(0, longer_than(options.limits.largest_row))
         return
-    columns, is_torn = _columns(part)
+    found, is_torn = _records(part)
     take = documents.take_torn if is_torn else documents.take
-    names = part.schema.names
-    for index, values in enumerate(zip(*columns, strict=True)):
-        take(index, dict(zip(names, values, strict=True)))
+    for index, record in enumerate(found):
+        take(index, record)
 
 
-def records(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
-    """The rows of a batch as Python's values; bytes that are not UTF-8 become lone surrogates."""
-    plain = pa.RecordBatch.from_arrays([_plain(one) for one in batch.columns], batch.schema.names)
-    columns, _ = _columns(plain)
-    names = plain.schema.names
-    for values in zip(*columns, strict=True):
-        yield dict(zip(names, values, strict=True))
-
-
-def _columns(batch: pa.RecordBatch) -> tuple[list[list[Any]], bool]:
-    """The columns as Python's values, and whether some are not UTF-8 (see `_value`)."""
+def _records(batch: pa.RecordBatch) -> tuple[Iterator[Record], bool]:
+    """The rows as Python's values, and whether some are not UTF-8 (see `_value`)."""
     columns, invalid_utf8 = [], False
     for column in batch.columns:
         try:
@@ -364,7 +352,8 @@ def _columns(batch: pa.RecordBatch) -> tuple[list[list[Any]], bool]:
         except (ValueError, OverflowError):
             columns.append([_value(scalar) for scalar in column])
             invalid_utf8 = True
-    return columns, invalid_utf8
+    names = batch.schema.names
+    return (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)), invalid_utf8
 
 
 def _validate(column: pa.Array) -> None:
@@ -407,9 +396,7 @@ def _with_values(kind: pa.DataType, changed: Callable[[pa.DataType], pa.DataType
 def _cut(batch: pa.RecordBatch, largest: int) -> Iterator[pa.RecordBatch]:
     """A batch in pieces about as long as a block; rows alone if some may be too long."""
     for start in range(0, batch.num_rows, _MAX_ROWS):
-        some = batch.slice(start, _MAX_ROWS)
-        columns = [_plain(column) for column in some.columns]
-        some = pa.RecordBatch.from_arrays(columns, names=some.schema.names)
+        some = _plain_batch(batch.slice(start, _MAX_ROWS))
         max_rows = (
             1 if some.nbytes > largest else max(1, some.num_rows * _BLOCK // (some.nbytes + 1))
         )
@@ -419,7 +406,12 @@ def _cut(batch: pa.RecordBatch, largest: int) -> Iterator[pa.RecordBatch]:
 
 def bytes_of(batch: pa.RecordBatch) -> int:
     """The bytes of a batch's values: `nbytes` counts all that views share with other rows."""
-    return sum(_plain(column).nbytes for column in batch.columns)
+    return int(_plain_batch(batch).nbytes)
+
+
+def _plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with columns as `_plain` gives them."""
+    return pa.RecordBatch.from_arrays(list(map(_plain, batch.columns)), batch.schema.names)
 
 
 def _plain(column: pa.Array) -> pa.Array:
@@ -603,12 +595,9 @@ def _decoded(field: pa.Field) -> pa.Field:
 
 def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The batch with the types of a schema, and the columns in its order."""
-    if batch.schema.equals(schema):
-        return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
     try:
-        columns = [batch.column(field.name).cast(field.type) for field in schema]
-        return pa.RecordBatch.from_arrays(columns, schema=schema)
-    except (pa.ArrowException, KeyError) as error:
+        return batch.select(schema.names).cast(schema)
+    except (pa.ArrowException, KeyError, ValueError) as error:
         raise InputError(f"rows of other types than earlier rows: {_first_line(error)}") from error
 
 

@@ -23,6 +23,7 @@ from lshdb.options import DocumentOptions
 from lshdb.sources import document_formats
 from lshdb.sources.compression import compression_of
 from lshdb.sources.document_formats import FORMATS, KINDS, is_mailbox, normalized
+from lshdb.sources.inputs import Skipped
 
 INSTALL = "pip install 'lshdb[documents]'"
 _STARTS = {
@@ -38,10 +39,6 @@ PROBE = 1024
 _MAILDIR = ("cur", "new")
 _HEAD = 10_000_000
 """Bytes of an answer besides its text."""
-
-
-class Missing(InputError):
-    """A document that is left out: its library is not installed, or documents are not wanted."""
 
 
 @dataclass(slots=True)
@@ -99,7 +96,7 @@ class Extractor:
         """The kind of a file's document, by suffix or first bytes; None for a text.
 
         Raises:
-            Missing: its library is not installed, or documents are not wanted.
+            Skipped: its library is not installed, or documents are not wanted.
         """
         suffix = os.path.splitext(path)[1].lower()
         if suffix in self._commands:
@@ -117,7 +114,7 @@ class Extractor:
         if form.is_text or kind == "zip":
             return None
         install = f"needs {INSTALL}" if self.options.documents else "documents are not wanted"
-        raise Missing(f"{form.name}: {install}")
+        raise Skipped("documents", f"{form.name}: {install}")
 
     def documents(self, path: str, kind: str) -> Iterator[Extracted]:
         """The documents in a file.

@@ -22,8 +22,16 @@ _BINARY = "a binary file (it has NUL bytes)"
 _BINARY_PROBE = 8192
 
 
-class BinaryInput(InputError):
-    """Bytes that are not a text; in a directory such files are skipped."""
+class Skipped(InputError):
+    """What is skipped in a directory, and a failure where it is named.
+
+    Attributes:
+        kind: the reason, as lshdb.sources.walking counts it.
+    """
+
+    def __init__(self, kind: str, why: str) -> None:
+        super().__init__(why)
+        self.kind = kind
 
 
 @dataclass(slots=True)
@@ -61,10 +69,10 @@ class Input:
         """All of the file as one text; InputError if it is binary or too large."""
         data = self.file.read(_BINARY_PROBE)
         if (kind := paths.binary_kind(data)) is not None:
-            raise BinaryInput(f"a binary file ({kind})")
+            raise Skipped("binary", f"a binary file ({kind})")
         encoding = self._encoding_of(data)
         if encoding is None and b"\0" in data:
-            raise BinaryInput(_BINARY)
+            raise Skipped("binary", _BINARY)
         largest = self.options.limits.largest_document
         if len(data) == _BINARY_PROBE:  # behind its end, a terminal would wait for more
             data += self.file.read(largest + 1 - len(data))
@@ -72,7 +80,7 @@ class Input:
         if encoding is not None:
             data = b"".join(self._to_utf8((data,), encoding))
             if b"\0" in data[:_BINARY_PROBE]:
-                raise BinaryInput(_BINARY)
+                raise Skipped("binary", _BINARY)
         if len(data) > self.options.limits.largest_text and not data.isascii():
             largest = self.options.limits.largest_text
         if len(data) > largest:

@@ -12,7 +12,7 @@ from lshdb.errors import InputError
 from lshdb.json_text import encode, loads, repaired
 from lshdb.sources import sinks
 from lshdb.sources.batch import Batch, Origin, Record, TableSchema
-from lshdb.sources.inputs import Input
+from lshdb.sources.inputs import Input, Skipped
 from lshdb.sources.records import (
     BOM,
     Collector,
@@ -38,10 +38,6 @@ _SIGNS = frozenset((b"[", b"]", b"{", b"}", b","))
 _NO_ARRAY = "not an array of objects: format jsonl reads lines of JSON, format text all as one text"
 _ANY = RecordOptions(of_sets=False)
 _NOT_PRINTED = re.compile("[^\\x00-\\x7e]+")
-
-
-class NotAnArray(InputError):
-    """JSON of another kind, such as a program's settings; in a directory such files are skipped."""
 
 
 @dataclass(eq=False)
@@ -187,7 +183,7 @@ def _element_lines(text: Iterator[bytes]) -> Iterator[bytes]:
     chunks = (chunk.removeprefix(BOM).lstrip() for chunk in text)
     start = next(filter(None, chunks), b"")
     if not start.startswith(b"["):
-        raise NotAnArray(_NO_ARRAY)
+        raise Skipped("tables", _NO_ARRAY)
     number, depth, last, in_string, rest = 1, 1, b"[", False, b""
     for chunk in chain((start[1:],), text):
         data, at = bytearray(rest + chunk.replace(b"\n", b"\r")), 0

@@ -20,7 +20,7 @@ from lshdb.shingling.shingling import Content, Shingling
 from lshdb.sources import extracting, formats, inputs, json_rows, records, sinks, walking
 from lshdb.sources.archives import Archives, archive_of
 from lshdb.sources.batch import Batch, TableSchema, failed
-from lshdb.sources.extracting import Extractor, Missing
+from lshdb.sources.extracting import Extractor
 from lshdb.sources.paths import (
     STDIN,
     ZIP,
@@ -174,16 +174,13 @@ class Reader(records.RecordOptions):
                     yield batch
                     del batch  # before another is read: a line may have a hundred megabytes
         except (InputError, OSError) as error:
-            if key is not None and isinstance(error, Missing):
-                self.skipped_files.add("documents", path, str(error))
-            elif key is not None and isinstance(error, inputs.BinaryInput):
-                self.skipped_files.add("binary", path, str(error))
-            elif (
+            # Where the format of tables is asked for, JSON of another kind is a failure.
+            if (
                 key is not None
-                and isinstance(error, json_rows.NotAnArray)
-                and self.format == "auto"
+                and isinstance(error, inputs.Skipped)
+                and (error.kind != "tables" or self.format == "auto")
             ):
-                self.skipped_files.add("tables", path, str(error))
+                self.skipped_files.add(error.kind, path, str(error))
             else:
                 yield failed(printable_path(path), reason(error))
 
@@ -196,7 +193,7 @@ class Reader(records.RecordOptions):
 
     def _opened(self, path: str) -> AbstractContextManager[BinaryIO]:
         if path != STDIN and guard.is_open(path):
-            raise inputs.BinaryInput("the database itself")
+            raise inputs.Skipped("binary", "the database itself")
         if member := self.packed.find(path):
             return self.packed.opened(member)
         return opened(path, self.stdin)
@@ -285,7 +282,8 @@ class Reader(records.RecordOptions):
                     yield Batch([own], [found.text], [metadata], states=states, size=size)
         except InputError as error:
             if kind == "zip":
-                raise inputs.BinaryInput(f"a binary file ({binary_kind(ZIP)})") from error
+                why = f"a binary file ({binary_kind(ZIP)})"
+                raise inputs.Skipped("binary", why) from error
             raise
         self.bytes_read += source.size
 
