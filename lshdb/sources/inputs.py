@@ -18,7 +18,6 @@ _ENCODINGS = {
 }
 """Byte order marks, and their encodings."""
 _LONGEST_BOM = 4
-_BINARY = "a binary file (it has NUL bytes)"
 _BINARY_PROBE = 8192
 
 
@@ -67,22 +66,17 @@ class Input:
 
     def one_text(self) -> str:
         """All of the file as one text; InputError if it is binary or too large."""
-        data = self.file.read(_BINARY_PROBE)
-        if (kind := paths.binary_kind(data)) is not None:
-            raise Skipped("binary", f"a binary file ({kind})")
-        encoding = self._encoding_of(data)
-        if encoding is None and b"\0" in data:
-            raise Skipped("binary", _BINARY)
-        largest = self.options.limits.largest_document
-        if len(data) == _BINARY_PROBE:  # behind its end, a terminal would wait for more
-            data += self.file.read(largest + 1 - len(data))
-        self.on_read(len(data))
-        if encoding is not None:
-            data = b"".join(self._to_utf8((data,), encoding))
-            if b"\0" in data[:_BINARY_PROBE]:
-                raise Skipped("binary", _BINARY)
-        if len(data) > self.options.limits.largest_text and not data.isascii():
-            largest = self.options.limits.largest_text
+        limits = self.options.limits
+        data = bytearray()
+        for chunk in self.text:
+            data += chunk
+            start = bytes(data[:_BINARY_PROBE])
+            kind = paths.binary_kind(start) or ("it has NUL bytes" if b"\0" in start else None)
+            if kind is not None:
+                raise Skipped("binary", f"a binary file ({kind})")
+            if len(data) > limits.largest_document:
+                break
+        largest = limits.largest_document if data.isascii() else limits.largest_text
         if len(data) > largest:
             raise InputError(f"larger than {largest:,} bytes, the limit: split it")
         text, is_torn = self.options.decoded(data)

@@ -136,15 +136,14 @@ class RecordOptions:
             raise InputError(f"{kind_of(value)}: {wanted}")
         return set_of(value, "the set", self.of_sets)
 
-    def decoded(self, data: bytes) -> tuple[str, bool]:
+    def decoded(self, data: bytes | bytearray) -> tuple[str, bool]:
         """The text of UTF-8 bytes, without a byte order mark; and whether some are replaced."""
-        data = data.removeprefix(BOM)
         try:
-            return data.decode(), False
+            return data.decode().removeprefix("\ufeff"), False
         except UnicodeDecodeError as error:
             if self.strict:
                 raise InputError(f"not UTF-8 at byte {error.start + 1}") from error
-            return data.decode("utf-8", "replace"), True
+            return data.decode("utf-8", "replace").removeprefix("\ufeff"), True
 
     def check_columns(self, names: Sequence[str]) -> None:
         """InputError if a file lacks columns of documents.
@@ -231,10 +230,7 @@ class RecordOptions:
     def _other_fields(self, record: Record) -> Record | None:
         """The fields of a record to keep besides its key and content."""
         own = (self.key_field, self.content_field)
-        # Most records have nothing else: this avoids checking each field.
-        if not self.metadata or (
-            len(record) == 2 and own[0] in record and own[1] in record and own[0] != own[1]
-        ):
+        if not self.metadata:
             return None
         if own[0] not in record or own[1] not in record:
             for name in own:

@@ -152,7 +152,7 @@ def test_what_is_not_utf8_is_replaced_and_counted_or_refused(command: Command) -
     )
     strict = failures(command, "--strict", "latin.txt", "-", stdin=lines)
     assert strict == [
-        "latin.txt: not UTF-8 at byte 11",
+        "latin.txt: not UTF-8 at byte 14",
         "-:1: not UTF-8 at byte 20",
         "-:2: a lone surrogate, which is not Unicode text",
         "-:4: a lone surrogate, which is not Unicode text",
