@@ -19,7 +19,7 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -39,7 +39,9 @@ from command_server import unprivileged as unprivileged
 
 import lshdb
 from lshdb.ingest.workers import Workers
-from lshdb.shingling.shingling import Content, Shingles
+from lshdb.shingling import shingles
+from lshdb.shingling.arrays import offsets_of
+from lshdb.shingling.shingling import Content, Shingles, Shingling
 
 ROOT = Path(__file__).resolve().parent.parent
 """The directory of the project."""
@@ -132,6 +134,26 @@ def pairs_of_hashes(seed: int, pairs: int, shared: int, union: int) -> tuple[Shi
     middle = shared + (union - shared) // 2
     others = np.concatenate([hashes[:, :shared], hashes[:, middle:]], axis=1)
     return _shingles(hashes[:, :middle]), _shingles(others)
+
+
+def shingle(
+    contents: Sequence[Content], shingling: Shingling, seed: int, block: int = 0
+) -> Shingles:
+    """The shingle hashes of each document, repeated, in its order; with a block, texts are cut."""
+    none = np.empty(0, dtype=np.uint64)
+    found: dict[int, npt.NDArray[np.uint64]] = {}
+    for group in shingles.groups(contents, shingling, block):
+        first = contents[group[0]]
+        if shingles.is_large(first, shingling, block):
+            found[group[0]] = np.concatenate(
+                [none, *shingles.pieces(first, shingling, seed, block)]
+            )
+        else:
+            some = shingles.shingle_group([contents[i] for i in group], shingling, seed)
+            found.update(zip(group, np.split(some.hashes, some.offsets[1:-1]), strict=True))
+    hashes = [found[index] for index in range(len(contents))]
+    sizes = np.array([*map(len, hashes)], dtype=np.int64)
+    return Shingles(np.concatenate([none, *hashes]), offsets_of(sizes))
 
 
 def _shingles(hashes: npt.NDArray[np.uint64]) -> Shingles:

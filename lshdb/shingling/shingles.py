@@ -58,14 +58,10 @@ def groups(
     reuse_freed_memory()
     count, block = len(contents), block or BLOCK[shingling.kind]
     lengths = _lengths(contents)
-    texts = () if shingling.of_sets else cast(Sequence[str], contents)
-    if count == 1 or (0 < lengths.sum() + count <= block and all(map(str.isascii, texts))):
-        yield [*range(count)]  # a query, or few documents: the arrays below would take longer
-        return
     ascii, large = np.ones(count, np.bool_), np.zeros(count, np.bool_)
     if not shingling.of_sets:
         # For all at once, as a Python step for each would take a tenth of the time of signing.
-        ascii = np.fromiter(map(str.isascii, texts), np.bool_, count)
+        ascii = np.fromiter(map(str.isascii, cast(Sequence[str], contents)), np.bool_, count)
         large = lengths > block
     for index in np.flatnonzero(large).tolist():
         yield [index]
@@ -108,64 +104,33 @@ _CHAR_CUT = "[\\x00-\\x7f\u3400-\u4dbf\u4e00-\u9fff]"
 _WORD_CUT = "[\\x09-\\x0d\\x20\u3400-\u4dbf\u4e00-\u9fff]"
 
 
-def shingle(
+def distinct_shingles(
     contents: Sequence[Content], shingling: Shingling, seed: int, block: int = 0
 ) -> Shingles:
-    """The shingle hashes of a batch of documents.
+    """The distinct shingle hashes of a batch of n documents, each document's sorted.
 
     Args:
         contents: n texts, or for `set` shingling n collections of strings and integers.
         shingling: the kind and length of the shingles.
         seed: the seed of the hashes.
         block: characters or elements in a block; 0 for BLOCK.
-
-    Returns:
-        Shingles: hashes uint64[T] in the order of the documents, offsets int64[n+1].
     """
-    none = np.empty(0, dtype=np.uint64)
-    return _by_groups(
-        contents,
-        shingling,
-        seed,
-        block,
-        lambda group: group,
-        lambda some: np.concatenate([none, *some]),
-    )
-
-
-def distinct_shingles(
-    contents: Sequence[Content], shingling: Shingling, seed: int, block: int = 0
-) -> Shingles:
-    """The distinct shingle hashes of a batch of n documents, each document's sorted."""
-    return _by_groups(contents, shingling, seed, block, distinct_in_each, _distinct_of_pieces)
-
-
-def _by_groups(
-    contents: Sequence[Content],
-    shingling: Shingling,
-    seed: int,
-    block: int,
-    of_group: Callable[[Shingles], Shingles],
-    of_pieces: Callable[[Iterable[Hashes]], Hashes],
-) -> Shingles:
-    """The results for all groups of a batch, or the pieces of a large document, in its order."""
-    if not len(contents):
-        return Shingles(np.empty(0, dtype=np.uint64), np.zeros(1, dtype=np.int64))
-    parts: list[Shingles] = []
+    hashes: list[Hashes] = [np.empty(0, dtype=np.uint64)]
+    sizes: list[Offsets] = [np.empty(0, dtype=np.int64)]
     order: list[int] = []
     for group in groups(contents, shingling, block):
         first = contents[group[0]]
         if is_large(first, shingling, block):
-            own = of_pieces(pieces(first, shingling, seed, block))
-            parts.append(Shingles(own, np.array([0, len(own)])))
+            own = _distinct_of_pieces(pieces(first, shingling, seed, block))
+            found = Shingles(own, np.array([0, len(own)]))
         else:
-            parts.append(of_group(shingle_group([contents[i] for i in group], shingling, seed)))
+            some = shingle_group([contents[i] for i in group], shingling, seed)
+            found = distinct_in_each(some)
+        hashes.append(found.hashes)
+        sizes.append(sizes_of(found.offsets))
         order += group
-    if len(parts) == 1:
-        return parts[0]
-    sizes = np.concatenate([sizes_of(part.offsets) for part in parts])
-    joined = Shingles(np.concatenate([part.hashes for part in parts]), offsets_of(sizes))
-    return joined if order == list(range(len(order))) else taken(joined, np.argsort(order))
+    joined = Shingles(np.concatenate(hashes), offsets_of(np.concatenate(sizes)))
+    return joined if order == [*range(len(order))] else taken(joined, np.argsort(order))
 
 
 def taken(shingles: Shingles, indices: npt.NDArray[np.int64]) -> Shingles:
@@ -447,9 +412,6 @@ def distinct_in_each(shingles: Shingles) -> Shingles:
     sort of all (by document and hash) is no faster for documents of 5 shingles, and takes four
     times as long for those of 30 and more.
     """
-    if len(shingles) == 1:  # a query: the arrays below would take longer than the sorting
-        own = distinct(shingles.hashes)
-        return Shingles(own, np.array([0, len(own)]))
     hashes = shingles.hashes.copy()
     for start, end in pairwise(shingles.offsets.tolist()):
         hashes[start:end].sort()

@@ -14,10 +14,10 @@ from importlib import resources
 import numpy as np
 import numpy.typing as npt
 import pytest
+from helpers import shingle
 
 from lshdb.shingling.folding import fold
 from lshdb.shingling.hashing import PADDING, span_hash
-from lshdb.shingling.shingles import shingle
 from lshdb.shingling.shingling import Content, Shingles, Shingling
 from lshdb.sketching.minhash import make_sketch
 from lshdb.sketching.settings import SketchName

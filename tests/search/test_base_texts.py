@@ -11,12 +11,11 @@ from typing import Any
 import inspection
 import oracles
 import pytest
-from helpers import Command, database_of
+from helpers import Command, database_of, shingle
 
 import lshdb
 from lshdb.errors import SettingsError, SettingsMismatch
 from lshdb.shingling.positions import shingle_texts
-from lshdb.shingling.shingles import shingle
 from lshdb.shingling.shingling import Shingling
 
 RUN, LOW = 6, 0.3

@@ -8,12 +8,12 @@ from typing import Literal
 
 import numpy as np
 import oracles
+from helpers import shingle
 from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles import ASCII_NASTY, NASTY, collapsed, fold
 
 from lshdb.shingling.positions import Units, cut, line_numbers, never_combines
-from lshdb.shingling.shingles import shingle
 from lshdb.shingling.shingling import Shingling
 
 SEED = 1

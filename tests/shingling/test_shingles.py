@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 import oracles
 import pytest
+from helpers import shingle
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.positions import shingle_texts
-from lshdb.shingling.shingles import BLOCK, distinct_shingles, shingle, shingle_group
+from lshdb.shingling.shingles import BLOCK, distinct_shingles, shingle_group
 from lshdb.shingling.shingling import Content, Element, Shingles, Shingling
 
 TEXTS = st.one_of(

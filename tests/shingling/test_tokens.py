@@ -6,11 +6,11 @@ import re
 
 import oracles
 import pytest
+from helpers import shingle
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lshdb.shingling.positions import cut
-from lshdb.shingling.shingles import shingle
 from lshdb.shingling.shingling import Shingling
 
 PROGRAMS = st.text(st.sampled_from("ab1._ \n\t\\'\"`#/*-[]{;%<!>(\1\2\0\xe9\u4e2d"), max_size=40)

@@ -27,7 +27,7 @@ import numpy as np
 
 import lshdb
 from lshdb.shingling.positions import cut
-from lshdb.shingling.shingles import distinct_shingles, shingle
+from lshdb.shingling.shingles import distinct_shingles
 from lshdb.shingling.shingling import Shingling
 
 FUNCTIONS = 50_000
@@ -102,7 +102,7 @@ def disguises(sources: dict[str, str]) -> None:
     """Print what is found of disguised and of reordered modules, and what is cut in a second."""
     texts = list(sources.values())
     began = time.process_time()
-    shingle(texts, Shingling.parse("code:6"), 1)
+    distinct_shingles(texts, Shingling.parse("code:6"), 1)
     seconds = time.process_time() - began
     print(f"{sum(map(len, texts)) / seconds / 1e6:.0f} MB/s of {len(texts)} modules")
     large = {key: text for key, text in sources.items() if len(text) > 1000}
