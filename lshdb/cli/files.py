@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from lshdb.cli import running
 from lshdb.cli.messages import warn
 from lshdb.errors import UsageError
 from lshdb.sources.outputs import Output
@@ -21,7 +22,9 @@ def warn_of_rest(text: str) -> None:
 
 
 def output_to(path: str) -> Output:
-    """A file to be written, see Output."""
+    """A file to be written, see Output; from now on Ctrl-C leaves no half of it."""
+    if path != STDOUT:
+        running.clear_away_on_interrupt()
     return Output(path, warn=warn_of_rest)
 
 

@@ -139,10 +139,7 @@ def sql(
         )
     statement, parameters = with_values(statement, [*map(str, parameters or ())], "the SQL")
     with at.reading(form) as database:
-        running.end_on_interrupt()  # whatever the form: the time goes into the first row
         rows = database.sql(statement, parameters)
-        if form.output is not None:
-            running.clear_away_on_interrupt()
         # Closed before the database: the last handle to close removes the log.
         with closing(rows):
             columns = dict.fromkeys(rows.columns, object)

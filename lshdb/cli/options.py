@@ -161,11 +161,11 @@ class DatabaseFile(Options):
     def reading(self, form: Form | None = None, *, temporary: bool = False) -> Database:
         """Open the database to read it, and give results in this form.
 
-        Ctrl-C then ends the process at once, unless there is a file to clean up, which may be a
-        temporary one.
+        Ctrl-C then ends the process at once, until there is a file to clean up: that of the
+        results, or a temporary one.
         """
         if form is not None:
             form.check(self.db)
-            if form.output is None and not temporary:
+            if not temporary:
                 running.end_on_interrupt()
         return self.open("read")
