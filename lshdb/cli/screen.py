@@ -171,8 +171,7 @@ def _pressed() -> Iterator[str]:
 
 def terminal() -> Console:
     """Standard output, without escape sequences if the user wants none."""
-    plain = os.environ.get("NO_COLOR") or not sys.stdout.isatty()
-    colours = None if plain else "auto"
+    colours = None if os.environ.get("NO_COLOR") else "auto"
     return Console(color_system=colours, highlight=False, markup=False, emoji=False)  # type: ignore[arg-type]
 
 
