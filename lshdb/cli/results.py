@@ -37,7 +37,7 @@ _TABLE_ROWS = 1_000
 _LONGEST_CELL = 100
 """Characters of a text that a table shows, half of them from its end."""
 _SHORT = 12
-"""Width of a text that never moves to another line."""
+"""Width of a value that never moves to another line."""
 _GAP = 2
 """Width between two columns."""
 _WORD = re.compile(r"[^\W_]*[\W_]*")
@@ -246,7 +246,7 @@ def print_names(names: Iterable[str], *, null: bool) -> None:
 def _draw(names: Sequence[str], rows: Iterable[Sequence[Any]], headed: bool) -> None:
     """Print a table that fits the screen.
 
-    If it would be too wide, the long texts of a row are below each other, in one column. There a
+    If it would be too wide, the long values of a row are below each other, in one column. There a
     text goes on in the next line between two words.
     """
     from rich.box import SIMPLE_HEAD
@@ -262,8 +262,7 @@ def _draw(names: Sequence[str], rows: Iterable[Sequence[Any]], headed: bool) -> 
     widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
     long: list[int] = []
     if sum(widths) + _GAP * len(widths) > console.width:
-        numbers = {at for row in cells for at, (_, is_number) in enumerate(row) if is_number}
-        long = [at for at, width in enumerate(widths) if width > _SHORT and at not in numbers]
+        long = [at for at, width in enumerate(widths) if width > _SHORT]
     short = [at for at in range(len(heads)) if at not in long]
     free = console.width - sum(widths[at] for at in short) - _GAP * (len(short) + 1)
     drawn = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_header=headed)
