@@ -133,7 +133,11 @@ def test_what_is_to_be_dropped_is_removed_and_stays_so(db: lshdb.Database) -> No
     assert db.keys() == ["b", "c", "alone"]
     assert [one.state for one in db.decisions()] == ["missing", "overruled", "missing", "holds"]
     db.add("a", [*range(8)])
+    assert db.remove(decided=True, dry_run=True) == 1
     assert lshdb.remove_decided(db) == ["a"]
+    assert db.remove(decided=True) == 0
+    with pytest.raises(lshdb.UsageError, match="give one of keys, where and decided"):
+        db.remove(["b"], decided=True)
 
 
 def test_decisions_survive_reindex_backup_and_repair(db: lshdb.Database, tmp_path: Path) -> None:
