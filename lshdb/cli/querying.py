@@ -572,7 +572,8 @@ def passages(
     with at.reading(form, temporary=asked.group_by is not None) as database:
         texts = tuple(str(documents.content_of_file(database, name)) for name in base or ())
         asked = replace(asked, base=texts, progress=messages.shows_progress())
-        shown: tuple[str, ...] = ("passage_words", "line", "stored_line", "text")
+        lead = [*filter(None, [asked.sort]), *(["score", "kind"] if asked.reworded else [])]
+        place = ("passage_words", "line", "stored_line", "text")
         noun = "passage"
         rows: Iterable[Sequence[Any]]
         noted: list[tuple[str, CommonPassage]] = []
@@ -582,10 +583,10 @@ def passages(
             if each or asked.reworded:
                 columns, rows = pairs.columns, islice(pairs.rows(), asked.top)
                 of = ("a", "b") if asked.group_by is None else ("file", "stored_file")
-                shown = ("words", *of, *shown)
+                shown = [*lead, "words", *of, *place]
             else:
                 columns, rows, noun = PAIR_TOTALS, pairs.totals(), "pair"
-                shown = ("a_coverage", "b_coverage", "words", "a", "b")
+                shown = [*lead, "a_coverage", "b_coverage", "words", "a", "b"]
             none = "no passage that two documents share"
         else:
             columns = {"query": str, **SOURCE, **PASSAGE}
@@ -593,14 +594,9 @@ def passages(
             own = None if file in (None, STDOUT) or several else key_of(str(file))
             queries = _queries(database, file, key, fields, failures)
             rows = _rows(database, queries, asked, own, noted)
-            shown = (*(["query"] if several else []), "coverage", "key", *shown)
-            if asked.reworded:
-                shown = tuple(name for name in shown if name != "coverage")
+            before = ["query"] if several else []
+            shown = [*before, *lead, *([] if asked.reworded else ["coverage"]), "key", *place]
             none = "no passage of a stored document"
-        if asked.reworded:
-            shown = "score", "kind", *shown
-        if asked.sort and shown[0] != "query":
-            shown = (asked.sort, *shown)
         count = results.write_results(columns, rows, form, shown=shown, noun=(noun,), none=none)
         if noted:
             _note_common(noted, unit_of(database.settings), asked.common)

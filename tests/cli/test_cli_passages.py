@@ -49,6 +49,8 @@ def test_rows_of_a_table_are_texts(filled: Command) -> None:
         ["test.jsonl:3", "siege"],
     ]
     assert found.err.startswith("8: shorter than 6 words")
+    found = filled("passages", "test.jsonl", "--sort", "weighted", "--heading")
+    assert found.lines[0].split("\t")[:4] == ["query", "weighted", "coverage", "key"]
 
 
 def test_fail_if_found_sets_the_exit_status(filled: Command) -> None:
