@@ -10,10 +10,12 @@ the log into the file 7%, passing documents between processes 6%, parsing 5%, si
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from functools import partial
 from itertools import chain, compress
 
 from lshdb.ingest import dedup, writing
 from lshdb.ingest.batches import Item, Job, number_of, signed
+from lshdb.ingest.parts import SignedPart
 from lshdb.model import AddReport, Failure
 from lshdb.options import AddFilesOptions, AddManyOptions, RemoveOptions, RuleOptions
 from lshdb.progress import Progress, shown, silent
@@ -64,6 +66,26 @@ def added(
     late.complete(store, progress)
 
 
+def _together(job: Job, items: Iterable[Item]) -> Iterator[AddReport]:
+    """Add a document, with those that other threads add to the file at the same time.
+
+    Where 32 threads do so, and the disk takes 5 ms, that is five times as fast.
+    """
+    late.complete(job.store)
+    with signed(job, items) as stream:
+        parts = [part for batch in stream for part in batch]
+    for part in parts:
+        yield job.store.together(part, partial(_written, job.store))
+
+
+def _written(store: Store, parts: Iterable[SignedPart]) -> list[AddReport]:
+    """Write some parts, within a transaction."""
+    writer = writing.Writer(store)
+    reports = [writer.write(part) for part in parts]
+    writer.finish()
+    return reports
+
+
 def add_documents(
     store: Store,
     items: Iterable[Item],
@@ -76,11 +98,12 @@ def add_documents(
     total = AddReport()
     count = len(items) if isinstance(items, Sized) else None
     job = Job(store, options.workers, on_failure, late=options.index == "auto")
-    reports = (
-        _selected(job, items, options)
-        if options.on_similar == "skip"
-        else added(job, items, progress=progress)
-    )
+    if options.on_similar == "skip":
+        reports = _selected(job, items, options)
+    elif count == 1:
+        reports = _together(job, items)
+    else:
+        reports = added(job, items, progress=progress)
     for report in reports:
         total += report
         progress(total.documents + total.failed, count, "documents")

@@ -52,8 +52,12 @@ class Writer:
         self._fingerprints: list[IndexRows] = []
         self._held = 0
 
-    def write(self, part: SignedPart) -> None:
-        """Write documents and signatures; their band rows are written with those of other parts."""
+    def write(self, part: SignedPart) -> AddReport:
+        """Write documents and signatures; their band rows are written with those of other parts.
+
+        Returns:
+            The counts of this part.
+        """
         store = self.store
         part_keys = list(part.keys)
         latest = {key: place for place, key in enumerate(part_keys)}
@@ -95,11 +99,13 @@ class Writer:
         self.signed += len(places)
         empty = len(places) - int(np.count_nonzero(signed.shingles))
         added, updated, unchanged = map(became.count, _COUNTED)
-        self.report += AddReport(
+        report = AddReport(
             added, updated, unchanged, len(part.batch.failures), empty, part.batch.replaced
         )
+        self.report += report
         if part.batch.states and not part.numbered:
             store.set_files(part.batch.states)
+        return report
 
     def finish(self) -> None:
         """Write the band rows and fingerprints."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
-from lshdb.errors import DamagedFile, StoreError
+from lshdb.errors import DamagedFile, LshdbError, StoreError
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.options import Mode, SqlValue
 from lshdb.sketching.settings import Settings
@@ -17,6 +17,9 @@ from lshdb.store import statements as sql
 from lshdb.store.connection import connect, create_tables, is_new
 from lshdb.store.rows import FileState, write_settings
 from lshdb.store.transactions import Kind, Transaction, empty_log
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 _MAX_IDS = 1 << 62
 """No file ever has this many documents."""
@@ -127,6 +130,28 @@ class Store(lookups.StoreReader):
     def writing(self) -> Transaction:
         """A transaction that is written whole or not at all."""
         return self._transaction("write")
+
+    def together(self, offer: T, write: Callable[[Iterator[T]], Sequence[R]]) -> R:
+        """Write something, with what other threads have to write to the same file.
+
+        Args:
+            offer: what is written; any thread may do so.
+            write: writes each of some offers, and returns their results in order.
+        """
+        turn = None
+        try:
+            with Transaction(self._connection, "write", self._read_settings, offer) as turn:
+                assert turn is not None  # this is no part of another transaction
+                if turn.result is None:
+                    turn.results = write(turn.offers())
+        except LshdbError:
+            if turn is None or not turn.along:
+                raise
+            # Another's may be at fault, and nothing is written: now each writes its own.
+            with self.writing():
+                return write(iter([offer]))[0]
+        result: R = turn.result
+        return result
 
     def rebuilding(self) -> Transaction:
         """A transaction that rebuilds the index, which is not searched before the end."""

@@ -24,6 +24,9 @@ _LONG = 0.25
 class Transaction:
     """All or nothing: commits at the end, rolls back on any error, even one of COMMIT itself.
 
+    A write transaction may offer what it is to write to other writers of this process: `with` then
+    gives its turn, and if that has a result, nothing is left to do.
+
     A read transaction sees one state of the file, whatever others write meanwhile. Within a write
     transaction of the same connection (a stream of documents that queries the database it goes to)
     it is part of that. While the index is rebuilt nothing may read it: kind `rebuild`.
@@ -36,12 +39,13 @@ class Transaction:
     _connection: Connection
     _kind: Kind
     _begun: Callable[[], object] | None = None
+    _offer: object = None
 
     def __post_init__(self) -> None:
         self._outermost = self._waited = False
         self._since = 0.0
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Turn | None:
         connection = self._connection
         connection.check_owner()
         if connection.in_transaction:
@@ -49,13 +53,17 @@ class Transaction:
                 raise UsageError("the database is being reindexed: finish that first")
             if self._kind != "read":
                 raise UsageError("the database is being written to: finish that first")
-            return
+            return None
         try:
             with translated_errors(connection.path):
                 if self._kind == "read":
                     connection.execute("BEGIN")
                 else:
-                    self._waited = begin_writing(connection)
+                    self._waited = begin_writing(connection, self._offer)
+                turn = connection.turn
+                if turn is not None and turn.result is not None:
+                    connection.end()
+                    return turn
                 self._outermost = True
                 self._since = time.monotonic()
                 connection.rebuilding = self._kind == "rebuild"
@@ -64,6 +72,7 @@ class Transaction:
         except BaseException:
             connection.end()
             raise
+        return turn
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if not self._outermost:
@@ -73,6 +82,8 @@ class Transaction:
             if kind is None:
                 with translated_errors(connection.path):
                     connection.execute("COMMIT")
+                if connection.turn is not None:
+                    connection.turn.settle()
         finally:
             try:
                 connection.end()
@@ -91,14 +102,15 @@ class Transaction:
             time.sleep(min(took, PAUSE))
 
 
-def begin_writing(connection: Connection) -> bool:
+def begin_writing(connection: Connection, offer: object = None) -> bool:
     """Begin a write transaction when no other one is active, so that each writer gets its turn.
 
     SQLite's own waiting checks ten times a second whether the file is free. Between the batches of
     another writer it is free for some milliseconds: with several writers of large batches one may
     wait for minutes. Here a writer checks every few milliseconds, and one that had to wait, or has
     written for long, leaves the others as much time after its own transaction. A single writer
-    pays almost nothing. Writers of the same process form a queue, and do not check at all.
+    pays almost nothing. Writers of the same process form a queue, and do not check at all; once
+    another of them has written what this one offers, nothing is begun.
 
     Returns:
         Whether it had to wait for another process.
@@ -107,8 +119,10 @@ def begin_writing(connection: Connection) -> bool:
         sqlite3.OperationalError: SQLITE_BUSY, after the connection's timeout.
     """
     end = time.monotonic() + connection.timeout
-    connection.turn = turn = Turn(connection.identity)
+    connection.turn = turn = Turn(connection.identity, offer)
     turn.wait(connection.timeout)  # if it is not reached in time, SQLite reports the file as locked
+    if turn.result is not None:
+        return False
     with connection.waiting(0.0):
         return run_when_free(connection, "BEGIN IMMEDIATE", end)
 

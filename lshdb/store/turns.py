@@ -2,20 +2,25 @@
 
 SQLite has no queue: a writer that finds the file locked tries again after a while, and 32 threads
 that do so write a third as many documents a second as one. Here each waits for the one before it,
-and only the first tries to lock the file. `scripts/bench service` shows what that saves.
+and only the first tries to lock the file. What the others have to write they may offer to the
+first, which writes it in its own transaction: they wait for the disk once. `scripts/bench service`
+shows what that saves.
 """
 
 import os
 import threading
 import time
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
+from typing import Any
 
 _queues: dict[Hashable, "deque[Turn]"] = {}
 _LOST = 1.0
 """Seconds after which one that waits looks whether it is the first: an interrupt may have come
 between another's leaving and its waking the next."""
+_ALONG = 127
+"""Maximum number of offers that one takes besides its own: those that wait behind it wait."""
 
 
 class Turn:
@@ -26,23 +31,58 @@ class Turn:
 
     Args:
         file: what the writers of one file have in common.
+        offer: what is to be written; None if only its own thread can write it.
+
+    Attributes:
+        along: the others whose offers it has taken.
+        results: what writing the offers gave, in order.
+        result: of its own offer, once that is committed, by this thread or another.
     """
 
-    def __init__(self, file: Hashable) -> None:
+    def __init__(self, file: Hashable, offer: object = None) -> None:
         self._queue = _queues.setdefault(file, deque())
         self._reached = threading.Lock()
         self._reached.acquire()
+        self._offer = offer
+        self._taken = threading.Lock()
+        self.along: list[Turn] = []
+        self.result: Any = None
+        self.results: Sequence[Any] = ()
 
     def wait(self, seconds: float) -> bool:
-        """Enter the queue, and wait until it is the first; False if that takes longer."""
+        """Enter the queue, and wait until it is the first or has its result.
+
+        Returns:
+            False if that takes longer than `seconds`, and nobody has taken the offer.
+        """
         end = time.monotonic() + seconds
         self._queue.append(self)
-        while self._queue[0] is not self:
+        # Another may take it out of the queue at any moment: then it has a result.
+        while self.result is None and tuple(self._queue)[:1] != (self,):
             left = end - time.monotonic()
-            if left <= 0:
+            if left <= 0 and self._taken.acquire(blocking=False):
                 return False
-            self._reached.acquire(timeout=min(left, _LOST))
+            self._reached.acquire(timeout=min(left, _LOST) if left > 0 else _LOST)
         return True
+
+    def offers(self) -> Iterator[Any]:
+        """What this one offers, then what others do, also those that come meanwhile."""
+        yield self._offer
+        while len(self.along) < _ALONG:
+            others = (one for one in tuple(self._queue) if one is not self and one._offer)
+            other = next((one for one in others if one._taken.acquire(blocking=False)), None)
+            if other is None:
+                return
+            self.along.append(other)
+            yield other._offer
+
+    def settle(self) -> None:
+        """Give each its result, once they are committed; those without one write themselves."""
+        for one, result in zip((self, *self.along), self.results, strict=False):
+            one.result = result
+            one.end()
+            with suppress(RuntimeError):
+                one._reached.release()
 
     def end(self) -> None:
         """Leave the queue, from any place in it, and wake the first; safe to call twice."""

@@ -6,9 +6,11 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Barrier
 
 import inspection
 import pytest
@@ -17,6 +19,7 @@ from measure.torture import handles, soak
 
 import lshdb
 from lshdb.errors import UsageError
+from lshdb.model import AddReport
 
 DOCUMENTS = [(f"d{i}", f"the fox and the grapes {i // 2}") for i in range(40)]
 
@@ -279,3 +282,81 @@ def test_a_walk_over_the_own_database_leaves_its_locks(path: Path) -> None:
         db.add("after", "text")
     with lshdb.open(path) as db:
         assert {"new", "after"} <= set(db.keys())
+
+
+# threads that add at the same time
+
+ADDING = 12
+
+
+def commits(path: Path) -> int:
+    """How many transactions the log beside a file has, by the frames that end one."""
+    log = Path(f"{path}-wal").read_bytes()
+    size = 24 + int.from_bytes(log[8:12])
+    return sum(any(log[at + 4 : at + 8]) for at in range(32, len(log), size))
+
+
+@contextmanager
+def threads_that_wait(path: Path, keys: Iterable[str]) -> Iterator[list[Future[AddReport]]]:
+    """The results of threads that each add a document, and do so once the body has ended."""
+
+    def add(key: str) -> AddReport:
+        with lshdb.open(path, timeout=60) as db:
+            ready.wait()
+            return db.add(key, f"the fox and the grapes of {key}")
+
+    some = list(keys)
+    ready = Barrier(len(some) + 1)
+    with (
+        ThreadPoolExecutor(len(some)) as pool,
+        lshdb.open(path) as first,
+        first.store.writing(),
+    ):
+        results = [pool.submit(add, key) for key in some]
+        ready.wait()
+        time.sleep(0.3)  # they sign, and enter the queue
+        yield results
+
+
+def test_threads_that_wait_to_add_are_written_along(path: Path) -> None:
+    fill(path)
+    with inspection.sqlite(path) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM documents").fetchone()  # the log stays
+        before = commits(path)
+        with threads_that_wait(path, map(str, range(ADDING))) as results:
+            pass
+        assert [one.result() for one in results] == [AddReport(added=1)] * ADDING
+        # Nothing is said of how many come too late for the first transaction.
+        assert 0 < commits(path) - before < ADDING / 2
+    with lshdb.open(path) as db:
+        assert len(db) == len(DOCUMENTS) + ADDING
+        assert len(db.query("the fox and the grapes of 3", threshold=1)) == 1
+    assert lshdb.check(path).ok
+
+
+def test_one_that_cannot_be_written_does_no_harm_to_those_along_with_it(path: Path) -> None:
+    fill(path)
+    with inspection.sqlite(path) as other:
+        other.execute("UPDATE signatures SET signature = x'00' WHERE doc_id = 8")
+    with threads_that_wait(path, ["a", "d7", "b", "c"]) as results:
+        pass
+    first, bad, *others = results
+    assert isinstance(bad.exception(), lshdb.DamagedFile)
+    assert [one.result() for one in (first, *others)] == [AddReport(added=1)] * 3
+    with lshdb.open(path) as db:
+        assert {"a", "b", "c"} < set(db.keys())
+
+
+def test_one_that_has_waited_too_long_is_not_written_along(path: Path) -> None:
+    fill(path)
+
+    def add(db: lshdb.Database) -> str:
+        return "added" if db.add("late", "a late text").added else ""
+
+    with lshdb.open(path) as first:
+        with first.store.writing(), ThreadPoolExecutor(1) as pool:
+            one = pool.submit(lambda: add(lshdb.open(path, timeout=0.2)))
+            assert isinstance(one.exception(), lshdb.Busy)
+        first.add("next", "another text")
+        assert "late" not in first
