@@ -133,11 +133,14 @@ class Connection(sqlite3.Connection):
         return super().executemany(*arguments)
 
     def rows(self, statement: str, *parameters: SqlValue) -> list[tuple[Any, ...]]:
-        """All rows of a result; errors as for `each`."""
-        return list(self.each(statement, *parameters))
+        """All rows of a result; SQLite's errors as lshdb's."""
+        with translated_errors(self.path):
+            rows = self.execute(statement, parameters).fetchall()
+        self.check_unchanged()
+        return rows
 
     def each(self, statement: str, *parameters: SqlValue) -> Iterator[tuple[Any, ...]]:
-        """The rows of a result, read lazily one by one; SQLite's errors as lshdb's."""
+        """The rows of a result, read lazily one by one; errors as for `rows`."""
         with translated_errors(self.path):
             yield from self.execute(statement, parameters)
         self.check_unchanged()
@@ -145,7 +148,7 @@ class Connection(sqlite3.Connection):
     def parts(
         self, statement: str, *parameters: SqlValue, size: int
     ) -> Iterator[list[tuple[Any, ...]]]:
-        """The rows of a result, up to `size` at a time, read lazily; errors as for `each`."""
+        """The rows of a result, up to `size` at a time, read lazily; errors as for `rows`."""
         with translated_errors(self.path):
             cursor = self.execute(statement, parameters)
             while rows := cursor.fetchmany(size):
@@ -155,7 +158,10 @@ class Connection(sqlite3.Connection):
 
     def integers(self, statement: str, *parameters: SqlValue) -> IntArray:
         """The values of a result, row by row, int64[any], without a list of all its rows."""
-        return integers(self.each(statement, *parameters))
+        with translated_errors(self.path):
+            found = integers(self.execute(statement, parameters))
+        self.check_unchanged()
+        return found
 
     def run_many(self, statement: str, rows: Iterable[Sequence[SqlValue | bytearray]]) -> None:
         """Run a statement that writes, for each row of values."""
