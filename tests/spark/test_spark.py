@@ -66,6 +66,10 @@ CONF = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "2",
+    # Of a list of rows; a repartition would shuffle them again for every result.
+    "spark.default.parallelism": "3",
+    # Plans are printed for each stage, for pages that are not shown.
+    "spark.sql.ui.explainMode": "simple",
     # The driver would take small tables, to send them to all.
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.driver.memory": "1g",
@@ -83,6 +87,7 @@ STRANGE = {
     "long s": "ﬁne STRASSE ſtraße, 日本語の文章, naïve cafe\u0301 and so on",
     "short s": "fine strasse strasse 日本語の文章 naïve café and so on",
 }
+FORGED = dict(zip(("forged a", "forged b"), FORGED_TEXTS, strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +113,8 @@ def rows(df: DataFrame) -> list[tuple[Any, ...]]:
 
 
 def frame(spark: SparkSession, documents: Sequence[tuple[Any, ...]], schema: str) -> DataFrame:
-    return spark.createDataFrame(list(documents), schema).repartition(3)
+    """Rows in three partitions, in no order."""
+    return spark.createDataFrame(random.Random(0).sample(documents, len(documents)), schema)
 
 
 def of_file(path: Path, **settings: Any) -> tuple[lshdb.Settings, dict[str, list[Any]]]:
@@ -182,6 +188,14 @@ def test_sets_are_found_as_in_a_file(spark: SparkSession, path: Path) -> None:
     assert stored(signed) == sorted(expected["signatures"])
 
 
+def test_documents_made_to_have_the_hashes_of_others_are_not_similar(spark: SparkSession) -> None:
+    """As dropped rows and passages below."""
+    df = frame(spark, [*FORGED.items(), ("c", FORGED_TEXTS[0])], "id string, text string")
+    settings = lshdb.spark.make_settings()
+    assert lshdb.spark.pairs(df, settings, estimate=True).count() == 3
+    assert [row[:2] for row in rows(lshdb.spark.pairs(df, settings))] == [("c", "forged a")]
+
+
 # hot buckets
 
 
@@ -236,12 +250,12 @@ def test_clusters_are_the_connected_components(spark: SparkSession) -> None:
 
 
 def dropped_of(
-    documents: Mapping[str, Any], keep: Keep, **settings: Any
+    documents: Mapping[str, Any], keep: Keep, **given: Any
 ) -> dict[str, tuple[str, float]]:
     """What one machine drops of documents in the order of their keys: for which, how similar."""
-    name = "set" if settings.get("shingle") == "set" else "text"
-    given = [{"id": key, name: content} for key, content in sorted(documents.items())]
-    found = lshdb.dedup(given, keep=keep, workers=0, **settings)
+    name = "set" if given.get("shingle") == "set" else "text"
+    rows = [{"id": key, name: content} for key, content in sorted(documents.items())]
+    found = lshdb.dedup(rows, keep=keep, workers=0, **given)
     return {one.key: (one.kept, one.similarity) for one in found.dropped}
 
 
@@ -264,13 +278,12 @@ def test_chains_are_decided_as_on_one_machine(spark: SparkSession) -> None:
     assert (found.counts["bad_keys"], found.counts["bad_documents"]) == (0, 1)
 
 
-@pytest.mark.parametrize("keep", ["first", "longest"])
-def test_rows_that_copy_are_dropped_as_on_one_machine(spark: SparkSession, keep: Keep) -> None:
+def test_rows_that_copy_are_dropped_as_on_one_machine(spark: SparkSession) -> None:
     """All columns are the same; also because of a reference, which comes first."""
     texts = text_families(4, families=30, copies=3, words=60, most_edits=14)
     tests = {key: text for key, text in texts.items() if key.startswith("1")}
     texts = {f"own {key}": text for key, text in texts.items()} | {"short": "the fox"}
-    dropped = dropped_as_on_one_machine(spark, texts, tests, rule="copied:9", keep=keep)
+    dropped = dropped_as_on_one_machine(spark, texts, tests, rule="copied:9", keep="longest")
     assert 50 < len(dropped) < len(texts) - 10
 
 
@@ -446,19 +459,32 @@ def test_the_command_drops_near_duplicates(
     texts = text_families(10, families=8, copies=3, words=8_000, most_edits=500)
     assert sum(map(len, texts.values())) > 3 * TAKEN << 10
     texts["empty"] = ""
+    texts |= FORGED
     (tmp_path / "in").mkdir()
     lines = [json.dumps({"id": key, "text": text, "n": 1}) for key, text in texts.items()]
     (tmp_path / "in" / "a.jsonl").write_text("\n".join([*lines, '{"text": "no key"}']))
     lshdb.open(tmp_path / "own.db", threshold=0.6).close()
-    gone = dropped_of(texts, "first", threshold=0.6).keys()
+    # A reference, whose columns have other names.
+    seen = texts["3/base"]
+    pq.write_table(pa.table({"uid": ["x"], "body": [seen]}), tmp_path / "seen.parquet")
+    against = [{"id": "x", "text": seen}]
+    dropped = dropped_of(texts, "first", threshold=0.6, against=against)
+    assert {"x"} < {kept for kept, _ in dropped.values()}
     source, kept_in, gone_in = (str(tmp_path / name) for name in ("in", "out", "gone"))
     arguments = ["--settings-from", str(tmp_path / "own.db"), "--dropped", gone_in, "--json"]
+    arguments += ["--against", str(tmp_path / "seen.parquet")]
+    assert ran("spark-dedup", source, kept_in, *arguments) == 2
+    error = capsys.readouterr().err
+    assert "column 'id' is missing" in error
+    assert "--against-key-field and --against-text-field name its columns" in error
+    assert not (tmp_path / "out").exists()
+    arguments += ["--against-key-field", "uid", "--against-text-field", "body"]
     assert ran("spark-dedup", source, kept_in, *arguments) == 0
     printed = capsys.readouterr()
-    kept = len(texts) + 1 - len(gone)
+    kept = len(texts) + 1 - len(dropped)
     assert json.loads(printed.out) == {
         "kept": kept,
-        "dropped": len(gone),
+        "dropped": len(dropped),
         "bad_keys": 1,
         "bad_documents": 0,
         "empty": 1,
@@ -467,7 +493,10 @@ def test_the_command_drops_near_duplicates(
     }
     assert "lshdb: rows without a usable key, not compared: 1" in printed.err
     written = lines_of(tmp_path / "out")
-    assert {one.get("id") for one in written} == {*texts, None} - gone
+    assert {one.get("id") for one in written} == {*texts, None} - dropped.keys()
+    gone = {one["key"]: (one["kept"], one["similarity"]) for one in lines_of(tmp_path / "gone")}
+    assert gone == dropped
+    assert not FORGED.keys() & gone.keys()
     assert all(one.get("text") == texts.get(one.get("id", ""), "no key") for one in written)
     assert ran("spark-dedup", source, kept_in, "--conf", "spark.app.name=x") == 2
     assert f"{kept_in} already exists" in capsys.readouterr().err
@@ -534,29 +563,10 @@ def test_rows_of_the_reference_that_cannot_be_compared_are_refused(spark: SparkS
     settings = lshdb.spark.make_settings()
     schema = "id string, text string"
     documents = frame(spark, [("a", "the fox and the grapes")], schema)
-    for row in ((None, "some text of no key"), ("b", None)):
+    for row, rule in (((None, "some text of no key"), "contained"), (("b", None), "similar")):
         reference = frame(spark, [("a", "the fox and the grapes"), row], schema)
         with pytest.raises(lshdb.InputError, match="rows of the reference have no usable key"):
-            lshdb.spark.dedup(documents, settings, against=reference)
-
-
-@pytest.mark.usefixtures("spark")
-def test_a_reference_of_the_command_may_name_its_columns_otherwise(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = "the fox and the grapes"
-    pq.write_table(pa.table({"id": ["a", "b"], "text": [text, "other"]}), tmp_path / "in.parquet")
-    pq.write_table(pa.table({"uid": ["x"], "body": [text]}), tmp_path / "seen.parquet")
-    source, seen, out = (str(tmp_path / name) for name in ("in.parquet", "seen.parquet", "out"))
-    arguments = ["spark-dedup", source, out, "--against", seen]
-    assert ran(*arguments) == 2
-    error = capsys.readouterr().err
-    assert "column 'id' is missing" in error
-    assert "--against-key-field and --against-text-field name its columns" in error
-    assert not (tmp_path / "out").exists()
-    names = ["--against-key-field", "uid", "--against-text-field", "body"]
-    assert ran(*arguments, *names) == 0
-    assert pq.read_table(out).to_pylist() == [{"id": "b", "text": "other"}]
+            lshdb.spark.dedup(documents, settings, against=reference, rule=rule)
 
 
 @pytest.mark.parametrize(
@@ -619,13 +629,17 @@ def test_passages_are_those_of_a_file(
         own = [f"own{number}x{n}" for n in range(10)]
         head = header if number % 2 else "İstanbul ﬁne\n"
         texts[f"k{number:03}"] = " ".join([head, *own, *pool[first : first + length], task, "end."])
+    texts |= FORGED
     df = frame(spark, [*texts.items(), ("none", None)], "id string, text string")
     with database_of(tmp_path / "lsh.db", texts, passages=6) as db:
         settings = db.settings
         stored = db.sql(
             "SELECT key, fingerprint, position FROM fingerprints JOIN documents USING (doc_id)"
         )
-        assert rows(lshdb.spark.fingerprints(df, settings)) == sorted(map(tuple, stored))
+        prints = sorted(map(tuple, stored))
+        assert rows(lshdb.spark.fingerprints(df, settings)) == prints
+        a, b = ({fingerprint for key, fingerprint, _ in prints if key == one} for one in FORGED)
+        assert a & b
         asked: dict[str, Any] = {"common": 59, "gap": 3, "min_words": 8}
         no_header = [*db.passage_pairs(**asked)]
         for side in ("left", "right"):  # these share more passages than are listed
@@ -668,17 +682,6 @@ def passages_of(pairs: Iterable[lshdb.PassagePair]) -> Iterator[tuple[Any, ...]]
     for pair in pairs:
         totals = (pair.a, pair.b, pair.words, pair.a_coverage, pair.b_coverage)
         yield from ((*totals, *astuple(passage)) for passage in pair.passages)
-
-
-def test_documents_made_to_have_the_hashes_of_others_are_not_similar(spark: SparkSession) -> None:
-    a, b = FORGED_TEXTS
-    df = frame(spark, [("a", a), ("b", b), ("c", a)], "id string, text string")
-    settings = lshdb.spark.make_settings(passages=3)
-    assert lshdb.spark.pairs(df, settings, estimate=True).count() == 3
-    assert [(row.a, row.b) for row in lshdb.spark.pairs(df, settings).collect()] == [("a", "c")]
-    found = lshdb.spark.passage_pairs(df, settings).collect()
-    assert [(row.a, row.b) for row in found] == [("a", "c")]
-    assert [row.key for row in lshdb.spark.dedup(df, settings).dropped.collect()] == ["c"]
 
 
 def test_what_has_no_passages_is_refused(spark: SparkSession) -> None:

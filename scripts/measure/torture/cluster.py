@@ -23,6 +23,7 @@ import time
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Final
 
@@ -75,8 +76,12 @@ def package(path: Path) -> Path:
     """Write the archive that executors get: lshdb, with all that it reads."""
     with zipfile.ZipFile(path, "w") as packed:
         for one in PACKAGE.rglob("*"):
+            name = one.relative_to(PACKAGE.parent)
             if one.suffix in (".py", ".sql", ".bin"):
-                packed.write(one, one.relative_to(PACKAGE.parent))
+                packed.write(one, name)
+            compiled = Path(cache_from_source(one))
+            if one.suffix == ".py" and compiled.exists():  # else each Python would compile it
+                packed.write(compiled, name.with_suffix(".pyc"))
     return path
 
 
