@@ -72,6 +72,7 @@ SMALLEST = """() => Math.min(...[...document.querySelectorAll("main *")].filter(
   const size = parseFloat(getComputedStyle(element).fontSize);
   return element.ownerSVGElement ? size * element.getScreenCTM().a : size;
 }))"""
+UNFOLD = "document.querySelectorAll('details').forEach(details => details.open = true)"
 
 
 def chromium() -> str | None:
@@ -190,14 +191,20 @@ def test_every_page_is_legible(browser: Browser, sites: dict[str, Site]) -> None
     with browser.new_context() as context:
         tab = Watched(context, sites["texts"])
 
-        def check() -> None:
-            """Light and wide as it comes; dark, on a phone, with all that can be unfolded."""
+        ruled = set()
+
+        def check(page: str) -> None:
+            """Light and wide as it comes; dark, on a phone, with all that can be unfolded.
+
+            The rules of axe are about elements, which a template has: once for each.
+            """
             tab.page.emulate_media(color_scheme="light")
             tab.check(WIDE, rules=False)
             tab.page.emulate_media(color_scheme="dark")
-            for details in tab.page.locator("details").all():
-                details.locator("summary").click()
-            tab.check(NARROW)
+            tab.page.evaluate(UNFOLD)
+            template = (page, tab.site is sites["sets"])
+            tab.check(NARROW, rules=template not in ruled)
+            ruled.add(template)
 
         tab.go("")
         backs = []
@@ -216,7 +223,7 @@ def test_every_page_is_legible(browser: Browser, sites: dict[str, Site]) -> None
             for page in pages:
                 tab.go(page)
                 assert "lshdb" in tab.page.title()
-                check()
+                check(page)
         for name, page, query in (
             ("texts", "document", {"key": "fox"}),
             ("texts", "document", {"key": HOSTILE}),
@@ -235,14 +242,14 @@ def test_every_page_is_legible(browser: Browser, sites: dict[str, Site]) -> None
         ):
             tab.site = sites[name]
             tab.go(page, **query)
-            check()
+            check(page)
         # The browser itself writes to its console that an address was not found.
         tab.site = sites["texts"]
         tab.go("document", key="nothing")
         assert tab.heading() == "Not found"
         assert [message for message in tab.wrong if "404" not in message] == []
         tab.wrong.clear()
-        check()
+        check("not found")
 
 
 def test_the_keyboard_is_enough(browser: Browser, sites: dict[str, Site]) -> None:
