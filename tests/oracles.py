@@ -82,6 +82,7 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
+@cache
 def is_ideograph(character: str) -> bool:
     """Whether the character is one word."""
     return any(first <= ord(character) <= last for first, last in IDEOGRAPHS_AND_KANA)

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -261,11 +262,15 @@ def added_one_by_one(*, kept: bool) -> tuple[AddReport, dict[str, list[inspectio
         return report, inspection.contents(path)
 
 
-@pytest.mark.parametrize("kept", [True, False])
-@pytest.mark.parametrize("bytes_at_once", [ONE_EACH, 1 << 30])
 @pytest.mark.parametrize(
-    ("size", "workers"),
-    [(1, 0), (2, 0), (5, 0), (10_000, 0), (10_000, None), (2, 3)],
+    ("size", "workers", "bytes_at_once", "kept"),
+    [
+        *product((1, 2, 5, 10_000), (0,), (ONE_EACH, 1 << 30), (True, False)),
+        (10_000, None, ONE_EACH, True),
+        (10_000, None, 1 << 30, False),
+        (2, 3, 1 << 30, True),
+        (2, 3, ONE_EACH, False),
+    ],
 )
 def test_any_size_of_batch_and_number_of_workers_gives_the_same_file(
     path: Path, size: int, workers: int | None, bytes_at_once: int, kept: bool

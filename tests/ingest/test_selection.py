@@ -26,11 +26,11 @@ Documents = list[tuple[str, Content]]
 SkippedRows = list[tuple[str, str, float, bool]]
 
 
-@pytest.fixture(params=[(4_000, 1_000, 250_000), (7, 3, 4)])
-def cut(request: pytest.FixtureRequest) -> Limits:
-    """Batches, parts and blocks of several sizes: what is decided is the same."""
-    batch, block, pairs = request.param
-    return Limits(batch_documents=batch, dedup_documents=block, dedup_pairs=pairs)
+CUTS = [
+    Limits(batch_documents=batch, dedup_documents=block, dedup_pairs=pairs)
+    for batch, block, pairs in ((4_000, 1_000, 250_000), (7, 3, 4))
+]
+"""Batches, parts and blocks of several sizes: what is decided is the same."""
 
 
 def one_by_one(db: lshdb.Database, documents: Documents) -> tuple[SkippedRows, dict[str, int]]:
@@ -81,17 +81,17 @@ def shuffled(documents: dict[str, Any], seed: int, keys: int | None = None) -> D
 
 def same(tmp_path: Path, documents: Documents, **options: Any) -> SkippedRows:
     """Assert that the oracle and the bulk do and report the same; what they skipped."""
-    with (
-        lshdb.open(tmp_path / "one.db", **options) as one,
-        lshdb.open(tmp_path / "bulk.db", **options) as bulk,
-    ):
+    with lshdb.open(tmp_path / "one.db", **options) as one:
         expected = one_by_one(one, documents)
-        assert selected(bulk, documents) == expected
-        assert inspection.contents(one.path) == inspection.contents(bulk.path)
-        assert list(bulk.pairs()) == []
-        # Whatever comes again is similar to what is there, or is it.
-        assert selected(bulk, documents)[1]["added"] == 0
-    inspection.check(tmp_path / "bulk.db")
+    contents = inspection.contents(one.path)
+    for number, cut in enumerate(CUTS):
+        with lshdb.open(tmp_path / f"bulk{number}.db", limits=cut, **options) as bulk:
+            assert selected(bulk, documents) == expected
+            assert inspection.contents(bulk.path) == contents
+            assert list(bulk.pairs()) == []
+            # Whatever comes again is similar to what is there, or is it.
+            assert selected(bulk, documents)[1]["added"] == 0
+        inspection.check(bulk.path)
     return expected[0]
 
 
@@ -111,13 +111,13 @@ CASCADE = {"shingle": "set", "threshold": 0.3, "construction": "and 2, or 4, and
     ids=["texts", "signatures", "sets", "few keys", "cascade", "cascade of signatures"],
 )
 def test_documents_given_again_or_empty_are_decided_on_as_one_by_one(
-    tmp_path: Path, documents: Documents, options: dict[str, Any], cut: Limits
+    tmp_path: Path, documents: Documents, options: dict[str, Any]
 ) -> None:
     empty: list[Content] = [[], []] if "shingle" in options else ["", "..."]
     documents = [*documents, ("again", documents[3][1]), ("e1", empty[0]), ("e2", empty[1])]
     kept = options.get("content", True)
     documents += random.Random(3).sample(documents, 40) if kept else []
-    skipped = same(tmp_path, documents, limits=cut, **options)
+    skipped = same(tmp_path, documents, **options)
     assert len(skipped) > 8
     assert {exact for *_, exact in skipped} == {kept}
 
@@ -165,6 +165,7 @@ def under_one_header(count: int, seed: int = 1) -> dict[str, list[int]]:
     return sets
 
 
+@pytest.mark.parametrize("cut", CUTS)
 def test_of_a_large_bucket_the_first_kept_are_compared(tmp_path: Path, cut: Limits) -> None:
     """The oracle keeps a list for each bucket, of as many as there may be."""
     limits = replace(cut, dedup_listed=6)
@@ -216,10 +217,10 @@ def test_new_metadata_of_the_same_text_replaces_the_old(path: Path) -> None:
 
 
 def test_an_old_version_with_the_same_shingles_is_no_reason_to_leave_its_document_out(
-    tmp_path: Path, cut: Limits
+    tmp_path: Path,
 ) -> None:
     """Though a copy of the new version was just left out for it."""
     documents: Documents = [("a", "One two three."), ("b", "one two three"), ("a", "one two three")]
     documents += [("c", "One two three."), ("c", "one two three"), ("b", "one two three")]
-    skipped = same(tmp_path, documents, limits=cut)
+    skipped = same(tmp_path, documents)
     assert [(key, kept) for key, kept, *_ in skipped] == [(key, "a") for key in "bccb"]

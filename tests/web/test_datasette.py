@@ -44,7 +44,8 @@ def all_of_them(directory: Path) -> Iterator[Site]:
 
 @pytest.mark.parametrize("name", ["foreign", "_memory", "_internal", "none", "~3Cb~3E"])
 def test_pages_of_other_databases_are_not_there(all_of_them: Site, name: str) -> None:
-    for page in ("", "/clusters", "/document?key=fox"):
+    # Datasette takes a fifth of a second for its own page of what is not there.
+    for page in ("", "/clusters", "/document?key=fox") if name == "foreign" else ("/clusters",):
         answer = all_of_them.ask(f"/-/lshdb/{name}{page}")
         # Datasette shows _internal to its root user alone.
         assert answer.status == (403 if name == "_internal" else 404)
@@ -132,6 +133,12 @@ def test_pages_know_the_base_url(directory: Path) -> None:
         assert follow(site, answer).status == 200
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "LOCALHOST:80", "[::1]", "[::1]:80"])
+def test_this_machine_has_several_names(all_of_them: Site, host: str) -> None:
+    for path in ("/-/lshdb/texts/document?key=fox", "/texts", "/bare/signatures"):
+        assert all_of_them.ask(path, headers={"Host": host}).status == 200, path
+
+
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:80", ""])
 def test_datasette_shows_lshdbs_files_under_names_of_this_machine_only(
     all_of_them: Site, host: str
@@ -148,8 +155,6 @@ def test_datasette_shows_lshdbs_files_under_names_of_this_machine_only(
         "/bare/signatures",
     ):
         assert all_of_them.ask(path, headers=foreign).status == 403, path
-        for own in ("127.0.0.1", "LOCALHOST:80", "[::1]", "[::1]:80"):
-            assert all_of_them.ask(path, headers={"Host": own}).status != 403, path
     for path in (
         "/",
         "/-/databases.json",
