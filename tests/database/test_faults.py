@@ -158,7 +158,17 @@ def test_reads_and_writes_that_fail_are_reported_and_lose_nothing(
         for suffix in ("-wal", "-shm"):
             path.with_name(f"lsh.db{suffix}").unlink(missing_ok=True)
         path.write_bytes(pristine)
-        options = ["-f", "-e", f"trace={call}", "-P", str(path), "-P", f"{path}-wal", *inject]
+        options = [
+            "-f",
+            "--seccomp-bpf",
+            "-e",
+            f"trace={call}",
+            "-P",
+            str(path),
+            "-P",
+            f"{path}-wal",
+            *inject,
+        ]
         traced = ["strace", *options, "-o", str(trace), *reindex]
         return subprocess.run(traced, capture_output=True, text=True, check=False)
 

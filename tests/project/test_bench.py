@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import measure
@@ -18,7 +19,7 @@ import pytest
 from helpers import Command
 from measure.bench import command, contamination, dedup_peers, pages, scale
 from measure.common import commands
-from measure.harness import engines, figures, lab, report, tasks
+from measure.harness import corpora, engines, figures, lab, report, tasks
 
 SCRIPTS = Path(measure.__file__).resolve().parents[1]
 RESULTS = SCRIPTS / "measure" / "bench" / "results"
@@ -42,8 +43,10 @@ def run_here(started: Sequence[str | Path], **_: object) -> commands.Measured:
 def test_a_benchmark_writes_its_figures(
     benchmark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (commands, lab):
+    for module in (commands, contamination, lab):
         monkeypatch.setattr(module, "measure", run_here)
+    # Pieces of programs are of these, not of tens of thousands of installed modules.
+    monkeypatch.setattr(corpora, "sysconfig", SimpleNamespace(get_path=lambda _: SCRIPTS))
     out = tmp_path / "out.json"
     options = ["--quick", "--shingle", "word:3", "--documents", "40", "--json", str(out)]
     # Peers are other projects' affair, except that those installed take the same documents.
