@@ -104,8 +104,12 @@ def test_every_format_gives_the_same_database(tmp_path: Path) -> None:
     for name, made in FORMATS.items():
         (tmp_path / name).write_bytes(made(ROWS))
         path = tmp_path / f"{name}.db"
+        # Worker processes read blocks of these again; others they would read in the same way.
+        workers = None if name in ("x.jsonl", "x.csv", "x.pq") else 0
         with lshdb.open(path, threshold=0.5, limits=small) as db:
-            report = db.add_files([str(tmp_path / name)], on_failure=failures.append)
+            report = db.add_files(
+                [str(tmp_path / name)], on_failure=failures.append, workers=workers
+            )
             assert (report.added, failures) == (len(ROWS), [])
             found[name] = list(db.pairs()), inspection.contents(path)
     assert found["x.jsonl"][0]
