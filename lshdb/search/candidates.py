@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -51,24 +50,28 @@ class SharedBuckets:
     def collect(
         cls, rows: Iterable[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]
     ) -> tuple[npt.NDArray[np.int64], SharedBuckets]:
-        """Collect the rows of buckets, some at a time: bucket sizes int64[n], doc_ids int64[n].
+        """Collect the rows of buckets, some at a time: buckets int64[n], doc_ids int64[n].
 
-        Every row has the size of its bucket, and a bucket's doc_ids ascend.
+        The rows of a bucket are adjacent, and its doc_ids ascend.
 
         Returns:
             The doc_ids int64[m] of the m documents, ascending, and the buckets.
         """
-        sizes, ids = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-        for some_sizes, some_ids in rows:
-            sizes.append(some_sizes.astype(np.int32))
-            ids.append(some_ids.copy())  # a slice would keep the whole array in memory
+        new, ids = [np.empty(0, dtype=np.bool_)], [np.empty(0, dtype=np.int64)]
+        last = None
+        for buckets, some_ids in rows:
+            if len(buckets):
+                new.append(np.append(buckets[0] != last, buckets[1:] != buckets[:-1]))
+                ids.append(some_ids.copy())  # a slice would keep the whole array in memory
+                last = buckets[-1]
         flat = np.concatenate(ids)
         ids.clear()
         documents = np.unique(flat)
         members = np.empty(len(flat), dtype=np.int32)
         for part in chunks(len(flat), _AT_ONCE):
             members[part] = np.searchsorted(documents, flat[part])
-        return documents, cls(members, _offsets(np.concatenate(sizes)))
+        begins = np.flatnonzero(np.concatenate(new))
+        return documents, cls(members, np.append(begins, len(flat)))
 
     @classmethod
     def of(cls, hashes: Hashes, holders: npt.NDArray[np.int32]) -> SharedBuckets:
@@ -225,17 +228,6 @@ class SharedBuckets:
             several = (one + limit.others + 1 < last_change) | (own[one] != own[-1:])
             cut += bool((several & free[one]).any())
         return cut
-
-
-def _offsets(sizes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """Where buckets begin and end, from the size of its bucket in each row."""
-    row = np.arange(len(sizes))
-    changed = np.ones(len(sizes), dtype=np.bool_)
-    changed[1:] = sizes[1:] != sizes[:-1]
-    # Among buckets of one size, each begins that many rows after the one before.
-    since = row - np.maximum.accumulate(np.where(changed, row, 0))
-    begins = np.flatnonzero(since % np.maximum(sizes, 1) == 0)
-    return np.append(begins, len(sizes))
 
 
 def _distinct(keys: npt.NDArray[np.int64], min_count: int) -> npt.NDArray[np.int64]:

@@ -7,7 +7,7 @@ folded units of both texts are equal. So no hash decides which runs are shown.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
@@ -126,8 +126,8 @@ def shared_passages(pairs: Pairs, criteria: Criteria) -> Iterator[Shared]:
     for (number, covered, share, b_share, longest_run), count in zip(totals, counts, strict=True):
         text, other = texts.contents[pairs.a[number]], texts.contents[pairs.b[number]]
         passages = tuple(
-            replace(
-                CopiedPassage(*[*span, *score, text[span[0] : span[1]]]),
+            CopiedPassage(
+                *[*span, *score, text[span[0] : span[1]]],
                 page=page_at(text, span[0]),
                 stored_page=page_at(other, span[4]),
             )

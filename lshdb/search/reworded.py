@@ -404,11 +404,11 @@ def _trimmed(
     words = int(np.ptp(_dense(text.terms.units[own]))) + 1
     passage = text.content[spans[0] : spans[1]]
     values: list[Any] = [*spans, words, score, passage, "reworded", score]
-    page, stored_page = (
-        positions.page_at(text.content, spans[0]),
-        positions.page_at(other, spans[4]),
+    return CopiedPassage(
+        *values,
+        page=positions.page_at(text.content, spans[0]),
+        stored_page=positions.page_at(other, spans[4]),
     )
-    return replace(CopiedPassage(*values), page=page, stored_page=stored_page)
 
 
 def _dense(units: IntArray) -> IntArray:

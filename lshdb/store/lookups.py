@@ -315,7 +315,8 @@ class StoreReader:
         Buckets come one after another, the documents of each in the order of addition.
 
         Yields:
-            int64[n], how many documents the bucket of each row has, and int64[n], their doc_ids.
+            int64[n], the bucket of each row, as banding.bucket_codes gives them, and int64[n], the
+            doc_ids.
         """
         if self.indexed_to is not None:
             yield from self._shared_with_unindexed()
@@ -333,7 +334,7 @@ class StoreReader:
         for _, codes, doc_ids in index.sorted_bands(signatures, self.settings, self.limits):
             _, inverse, sizes = np.unique(codes, return_inverse=True, return_counts=True)
             shared = sizes[inverse] > 1
-            yield sizes[inverse][shared], doc_ids[shared]
+            yield codes[shared], doc_ids[shared]
 
     def _unindexed_members(self, buckets: IntArray) -> tuple[IntArray, IntArray]:
         """The rows of `members` that are not in the table yet, in any order.
