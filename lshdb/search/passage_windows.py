@@ -42,8 +42,6 @@ _COMMON_NAMED = 5
 """The longest of all common runs, which are named to the user."""
 _COMMON_SEARCHED = 100
 """Documents in which these are looked for."""
-_SLOTS = 4
-"""Bits more than the number of values needs: at most one in 16 others is taken for one of them."""
 
 _NO_WINDOWS = np.empty(0, dtype=np.uint64)
 Mask = npt.NDArray[np.bool_]
@@ -255,20 +253,8 @@ def common_passages(
 
 
 def is_in(hashes: npt.NDArray[Any], ordered: npt.NDArray[Any]) -> Mask:
-    """Which of the hashes are among sorted ones of the same type, 8 bytes each: bool[n]."""
-    found = np.zeros(len(hashes), dtype=np.bool_)
-    if len(ordered):
-        some = possibly_in(hashes, ordered)
-        wanted = hashes[some]
-        found[some] = ordered.take(np.searchsorted(ordered, wanted), mode="clip") == wanted
+    """Which of the hashes are among sorted ones of the same type: bool[n]."""
+    if not len(ordered):
+        return np.zeros(len(hashes), dtype=np.bool_)
+    found: Mask = ordered.take(np.searchsorted(ordered, hashes), mode="clip") == hashes
     return found
-
-
-def possibly_in(hashes: npt.NDArray[Any], ordered: npt.NDArray[Any]) -> IntArray:
-    """The indices of the hashes that are among sorted ones, and of a few others: int64[any].
-
-    One look at a sparse table is enough for most.
-    """
-    slots = np.zeros(1 << (len(ordered).bit_length() + _SLOTS), dtype=np.bool_)
-    slots[ordered.view(np.int64) & (len(slots) - 1)] = True
-    return np.flatnonzero(slots[hashes.view(np.int64) & (len(slots) - 1)])
