@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -126,14 +126,25 @@ def shared_passages(pairs: Pairs, criteria: Criteria) -> Iterator[Shared]:
     for (number, covered, share, b_share, longest_run), count in zip(totals, counts, strict=True):
         text, other = texts.contents[pairs.a[number]], texts.contents[pairs.b[number]]
         passages = tuple(
-            CopiedPassage(
-                *[*span, *score, text[span[0] : span[1]]],
-                page=page_at(text, span[0]),
-                stored_page=page_at(other, span[4]),
-            )
-            for span, score in islice(values, count)
+            passage_at(text, other, span, *score) for span, score in islice(values, count)
         )
         yield Shared(number, covered, share, b_share, longest_run, passages)
+
+
+def passage_at(
+    text: str,
+    other: str,
+    spans: Sequence[int],
+    words: int,
+    similarity: float,
+    kind: str = "copied",
+    score: float | None = None,
+) -> CopiedPassage:
+    """The passage of two texts at some places: first character, last + 1 and lines in both."""
+    pages = page_at(text, spans[0]), page_at(other, spans[4])
+    passage = text[spans[0] : spans[1]]
+    values: list[Any] = [*spans, words, similarity, passage, kind, score, None, None, *pages]
+    return CopiedPassage(*values)
 
 
 def _spans(

@@ -37,7 +37,7 @@ from lshdb.search.similarity import (
     similarities,
     similarity_at,
 )
-from lshdb.shingling.arrays import IntArray, chunks
+from lshdb.shingling.arrays import IntArray, chunks, first_of_each
 from lshdb.shingling.content import cleaned, digest, encoded
 from lshdb.shingling.winnowing import fingerprints
 from lshdb.sketching import banding, constructions, minhash, signing
@@ -124,7 +124,7 @@ class _Pairs(NamedTuple):
         if not self.rest.any():
             return self
         kept, rest = ~self.rest, np.flatnonzero(self.rest)
-        kept[rest[_first_of_each(self.one[rest], limit, -values[rest])]] = True
+        kept[rest[first_of_each(self.one[rest], limit, -values[rest])]] = True
         return self.chosen(kept)
 
     def ranked(self, containment: bool, top: int | None, minimum: float) -> _Pairs:
@@ -134,16 +134,7 @@ class _Pairs(NamedTuple):
             first, second = self.containments, self.similarities
         (enough,) = (first >= minimum).nonzero()
         keys = self.other[enough], -second[enough], -first[enough]
-        return self.chosen(enough[_first_of_each(self.one[enough], top, *keys)])
-
-
-def _first_of_each(queries: IntArray, limit: int | None, *keys: IntArray | Shares) -> IntArray:
-    """The indices of pairs by query, then by keys, the last one first: at most `limit` of each."""
-    order = np.lexsort((*keys, queries))
-    if limit is not None:
-        ordered = queries[order]
-        order = order[np.arange(len(order)) - ordered.searchsorted(ordered) < limit]
-    return order
+        return self.chosen(enough[first_of_each(self.one[enough], top, *keys)])
 
 
 def search(
@@ -429,7 +420,7 @@ def _verified(
         found = exact.compared(some.one, some.other + len(batch), needed(some) * (1 - 1e-9))
         scores[now], shares[now] = found
         if top is not None and len(waiting):
-            order = _first_of_each(pairs.one, top, -decisive)
+            order = first_of_each(pairs.one, top, -decisive)
             own = pairs.one[order]
             last = order[np.arange(len(own)) - own.searchsorted(own) == top - 1]
             level[pairs.one[last]] = np.maximum(level[pairs.one[last]], decisive[last])

@@ -28,7 +28,14 @@ from lshdb.options import PassagePairsOptions, PassagesOptions
 from lshdb.progress import Progress
 from lshdb.search import passage_runs, passage_windows, similarity
 from lshdb.shingling import positions, rare_words
-from lshdb.shingling.arrays import IntArray, chunks_of, expand_ranges, offsets_of, sizes_of
+from lshdb.shingling.arrays import (
+    IntArray,
+    chunks_of,
+    expand_ranges,
+    first_of_each,
+    offsets_of,
+    sizes_of,
+)
 from lshdb.shingling.hashing import Hashes, distinct, secret_seed
 from lshdb.shingling.rare_words import STEP, WINDOW, Terms
 from lshdb.shingling.shingling import Shingling
@@ -200,7 +207,7 @@ def _candidates(text: _Text, rarity: Rarity, doc_id: int, after: int) -> IntArra
     """
     known = np.array([one not in rarity.absent for one in text.hashes.tolist()], dtype=np.bool_)
     leading = np.flatnonzero((known & (text.weights >= rarity.leading))[text.term])
-    rare = leading[_first_of_each(text.windows[leading], text.weights[text.term[leading]], _RARE)]
+    rare = leading[first_of_each(text.windows[leading], _RARE, -text.weights[text.term[leading]])]
     leads, number = np.unique(text.term[rare], return_inverse=True)
     names = text.terms.names(text.first[leads])
     place, doc_ids = rarity.reader.documents_of_terms(names, after)
@@ -214,15 +221,8 @@ def _candidates(text: _Text, rarity: Rarity, doc_id: int, after: int) -> IntArra
     pairs, number = np.unique(pair, return_inverse=True)
     sums = _sums(number, np.repeat(text.weights[text.term[rare]], sizes), len(pairs)).round(_DIGITS)
     window, document = np.divmod(pairs, max(len(found), 1))
-    best: IntArray = found[distinct(document[_first_of_each(window, sums, _BEST)])]
+    best: IntArray = found[distinct(document[first_of_each(window, _BEST, -sums)])]
     return best
-
-
-def _first_of_each(group: IntArray, value: _Floats, count: int) -> IntArray:
-    """The indices of the items int64[n] with the highest values of each group, int64[any]."""
-    order: IntArray = np.lexsort((-value, group))
-    ordered = group[order]
-    return order[np.arange(len(order)) - np.searchsorted(ordered, ordered) < count]
 
 
 def _passages(matches: npt.NDArray[Any]) -> list[list[float]]:
@@ -402,13 +402,7 @@ def _trimmed(
         lines = positions.line_numbers([content], np.zeros(1, dtype=np.int64), start, end)
         spans += [int(one[0]) for one in (start, end, *lines)]
     words = int(np.ptp(_dense(text.terms.units[own]))) + 1
-    passage = text.content[spans[0] : spans[1]]
-    values: list[Any] = [*spans, words, score, passage, "reworded", score]
-    return CopiedPassage(
-        *values,
-        page=positions.page_at(text.content, spans[0]),
-        stored_page=positions.page_at(other, spans[4]),
-    )
+    return passage_runs.passage_at(text.content, other, spans, words, score, "reworded", score)
 
 
 def _dense(units: IntArray) -> IntArray:

@@ -61,6 +61,17 @@ def runs(numbers: IntArray) -> tuple[IntArray, IntArray]:
     return begins, np.append(begins, len(numbers))[1:]
 
 
+def first_of_each(
+    groups: IntArray, limit: int | None, *keys: IntArray | npt.NDArray[np.float64]
+) -> IntArray:
+    """The indices of items by group, then by keys, the last one first: at most `limit` of each."""
+    order = np.lexsort((*keys, groups))
+    if limit is not None:
+        ordered = groups[order]
+        order = order[np.arange(len(order)) - ordered.searchsorted(ordered) < limit]
+    return order
+
+
 def sums(true: npt.NDArray[np.bool_], offsets: IntArray) -> IntArray:
     """How many of bool[any] are true from each offset to the next, int64[n+1] -> int64[n]."""
     return sizes_of(offsets_of(true)[offsets])
