@@ -75,7 +75,7 @@ def _find(store: StoreReader, query: PassagesOptions, text: str, own_id: int) ->
             passage_runs.Pairs(texts, np.zeros_like(numbers), numbers + 1), criteria
         )
         found += ((ids[one.pair], int(texts.units[one.pair + 1]), one) for one in shown)
-    found.sort(key=_rank)
+    found.sort(key=lambda each: (-each[2].words, -each[2].longest, each[1], each[0]))
     if not query.sort and query.min_weighted is None:
         found = found[: query.top]
     doc_ids = np.array([doc_id for doc_id, _, _ in found], dtype=np.int64)
@@ -95,18 +95,11 @@ def _weighted(
     store: StoreReader, text: str, doc_ids: IntArray, base: Sequence[str]
 ) -> Iterable[tuple[float, float]]:
     """How similar documents int64[n] are to a text, weighted by rarity."""
-    ascending = np.sort(doc_ids)
-    contents = lambda numbers: [text, *store.contents(ascending[numbers[1:] - 1])]  # noqa: E731
-    sizes = np.append(len(text), store.sizes(ascending)[0])
-    other = 1 + np.searchsorted(ascending, doc_ids)
+    contents = lambda numbers: [text, *store.contents(doc_ids[numbers[1:] - 1])]  # noqa: E731
+    sizes = np.append(len(text), store.sizes(doc_ids)[0])
+    other = np.arange(1, len(sizes))
     one = np.zeros_like(other)
     return zip(*rarity.weigh(store, contents, sizes, one, other, base), strict=True)
-
-
-def _rank(found: tuple[int, int, passage_runs.Shared]) -> tuple[int, ...]:
-    """The sort key, lowest first: by units covered, then by the longest run."""
-    doc_id, units, one = found
-    return -one.words, -one.longest, units, doc_id
 
 
 def unit_of(settings: Settings) -> str:

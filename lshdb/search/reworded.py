@@ -248,18 +248,6 @@ def _near(one: Sequence[float], other: Sequence[float]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """What a text shares with a document; the attributes are those of Source and PassagePair."""
-
-    doc_id: int
-    score: float
-    words: int
-    coverage: float
-    stored_coverage: float
-    passages: tuple[CopiedPassage, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Search:
     """A search for reworded copies in a file, and which are wanted."""
 
@@ -292,14 +280,14 @@ class Search:
             passage_runs.Criteria(run, run, query.gap, reader.limits.passages),
         )
 
-    def of_text(self, content: str, terms: Terms, doc_id: int, after: int = 0) -> Iterator[_Found]:
+    def of_text(self, content: str, terms: Terms, doc_id: int, after: int = 0) -> Iterator[Source]:
         """What a text shares with documents other than `doc_id`, whose ids are above `after`."""
         text = _Text.of(content, terms, self.rarity)
         candidates = _candidates(text, self.rarity, doc_id, after)
-        ids = iter(candidates.tolist())
+        keys = iter(self.reader.keys_of(candidates))
         for contents in similarity.batches_of_text(self.reader, candidates):
             others = rare_words.terms_of(contents)
-            own = [*islice(ids, len(others))]
+            own = [*islice(keys, len(others))]
             sizes = np.array([one.windows * len(text.totals) for one in others])
             for part in chunks_of(sizes, _AT_ONCE):
                 for index, a, b, both in _possible(text, others[part], self.min_score):
@@ -313,18 +301,18 @@ class Search:
         text: _Text,
         other: str,
         terms: Terms,
-        doc_id: int,
+        key: str,
         a: IntArray,
         b: IntArray,
         both: _Floats,
-    ) -> _Found | None:
+    ) -> Source | None:
         """What a text shares with a document; None if none of their windows is similar enough.
 
         Args:
             text: the text.
             other: the document's content.
             terms: of it.
-            doc_id: of it.
+            key: of it.
             a: int64[m], windows of the text that may be similar to one of the document.
             b: int64[m], those of the document.
             both: float64[m], the weight of what both windows have.
@@ -352,12 +340,11 @@ class Search:
         covered = _marked(text.terms, passages, "start", "end")
         its_covered = _marked(terms, passages, "stored_start", "stored_end")
         passages.sort(key=lambda one: (one.start, -one.end))
-        return _Found(
-            doc_id,
-            max(one.similarity for one in reworded),
-            int(covered.sum()),
+        return Source(
+            key,
             float(covered.mean()),
             float(its_covered.mean()),
+            int(covered.sum()),
             tuple(passages[: self.reader.limits.passages]),
         )
 
@@ -435,14 +422,13 @@ def find_reworded(store: StoreReader, query: PassagesOptions, text: str, doc_id:
     (terms,) = rare_words.terms_of([text])
     words = len(terms.starts) if len(terms.hashes) >= _MIN_SHARED else 0
     found = [*search.of_text(text, terms, doc_id)] if words else []
-    found.sort(key=lambda one: (-one.score, -one.words, one.doc_id))
-    found = found[: query.top]
-    keys = store.keys_of(np.array([one.doc_id for one in found], dtype=np.int64))
-    sources = (
-        Source(key, one.coverage, one.stored_coverage, one.words, one.passages)
-        for key, one in zip(keys, found, strict=True)
-    )
-    return Passages(words, _MIN_SHARED, "word", tuple(sources), ())
+    found.sort(key=lambda one: (-_score(one), -one.words))
+    return Passages(words, _MIN_SHARED, "word", tuple(found[: query.top]), ())
+
+
+def _score(found: Source | PassagePair) -> float:
+    """The highest score of the passages that a text shares with a document."""
+    return max(one.score or 0 for one in found.passages)
 
 
 def reworded_pairs(
@@ -453,16 +439,11 @@ def reworded_pairs(
     With `top`, those of the highest scores, best first. In memory are the weights of all terms, and
     some thousands of documents.
     """
-    search = Search.of(reader, query)
-    pairs = _pairs(search, progress)
-    if query.top is not None:
-        pairs = iter(nlargest(query.top, pairs, key=lambda one: one[0]))
-    for _, pair in pairs:
-        yield pair
+    pairs = _pairs(Search.of(reader, query), progress)
+    yield from pairs if query.top is None else nlargest(query.top, pairs, key=_score)
 
 
-def _pairs(search: Search, progress: Progress) -> Iterator[tuple[float, PassagePair]]:
-    """The pairs, each with its score."""
+def _pairs(search: Search, progress: Progress) -> Iterator[PassagePair]:
     reader = search.reader
     done, (total, _) = 0, reader.count()
     for doc_ids, keys in reader.all_keys():
@@ -470,10 +451,8 @@ def _pairs(search: Search, progress: Progress) -> Iterator[tuple[float, PassageP
         for texts in similarity.batches_of_text(reader, doc_ids):
             for text, terms in zip(texts, rare_words.terms_of(texts), strict=True):
                 doc_id, key = next(waiting)
-                found = [*search.of_text(text, terms, doc_id, doc_id)]
-                others = reader.keys_of(np.array([one.doc_id for one in found], dtype=np.int64))
-                for one, other in zip(found, others, strict=True):
-                    totals = one.words, one.coverage, one.stored_coverage
-                    yield one.score, PassagePair(key, other, *totals, one.passages)
+                for one in search.of_text(text, terms, doc_id, doc_id):
+                    shares = one.coverage, one.stored_coverage
+                    yield PassagePair(key, one.key, one.words, *shares, one.passages)
                 done += 1
                 progress(done, total, "documents")
