@@ -18,7 +18,7 @@ import numpy as np
 
 from lshdb.shingling import positions, shingles
 from lshdb.shingling.arrays import IntArray, expand_ranges, offsets_of
-from lshdb.shingling.hashing import PADDING, Hashes, secret_seed, span_hash
+from lshdb.shingling.hashing import Hashes, secret_seed, span_hash
 from lshdb.shingling.shingling import Shingling
 
 WINDOW = 50
@@ -143,7 +143,4 @@ def _cut(words: shingles.Words) -> tuple[IntArray, IntArray]:
 
 def term_hashes(terms: Sequence[str]) -> Hashes:
     """Hashes of n terms, uint64[n], under the secret seed of the process."""
-    octets = [term.encode(errors="surrogateescape") for term in terms]  # a file may be damaged
-    offsets = offsets_of(np.fromiter(map(len, octets), dtype=np.int64, count=len(octets)))
-    joined = b"".join([*octets, bytes(PADDING)])
-    return span_hash(secret_seed(), "terms").spans(joined, offsets[:-1], np.diff(offsets))
+    return shingles.element_hashes(terms, "terms", secret_seed())

@@ -376,15 +376,15 @@ def _set_group(group: Sequence[Content], seed: int) -> Shingles:
     elements = [*chain.from_iterable(group)]
     kinds = set(map(type, elements))
     if kinds <= {str}:
-        hashes = _element_hashes(elements, "string", seed)
+        hashes = element_hashes(elements, "string", seed)
     elif kinds == {int} and min(elements) in _INT64 and max(elements) in _INT64:
-        hashes = _element_hashes(elements, "integer", seed)
+        hashes = element_hashes(elements, "integer", seed)
     else:
         hashes = np.empty(len(elements), dtype=np.uint64)
         labels = [*map(_label_of, elements)]
         for label in set(labels):
             own = [index for index, one in enumerate(labels) if one == label]
-            hashes[own] = _element_hashes([elements[index] for index in own], label, seed)
+            hashes[own] = element_hashes([elements[index] for index in own], label, seed)
     return Shingles(hashes, offsets_of(_lengths(group)))
 
 
@@ -395,8 +395,8 @@ def _label_of(element: Element) -> str:
     return "integer" if element in _INT64 else "big integer"
 
 
-def _element_hashes(elements: list[Element], label: str, seed: int) -> Hashes:
-    """Hashes by one function; integers beyond 64 bits are hashed as decimal digits."""
+def element_hashes(elements: Sequence[Element], label: str, seed: int) -> Hashes:
+    """Hashes uint64[n] by one function; integers beyond 64 bits are hashed as decimal digits."""
     hasher = span_hash(seed, label)
     if label == "integer":
         return hasher.integers(np.array(elements, dtype=np.int64))

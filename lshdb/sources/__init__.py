@@ -18,7 +18,7 @@ where and why, and the rows as they were read. And the way back: rows to files.
     csv_rows, arrow_rows    CSV and TSV; Parquet, Arrow and other libraries' tables
     sinks         what the writers of all formats share
     outputs       files that take their names when they are complete
-    records       one record to a document: all rules for keys, contents and metadata
+    records       one record to a document: all rules for keys, contents and metadata; rows of text
     metadata      the other fields of a record, as JSON
 
 Doors: archives, arrow_rows, batch, compression, document_formats, extracting, formats, git,

@@ -216,17 +216,13 @@ def table_batches(table: object, options: RecordOptions) -> Iterator[pa.RecordBa
         InputError: it lacks a column that is wanted, even if it has no rows.
         pyarrow.ArrowException: it cannot be read.
     """
-    tables: Iterable[object] = [table]
-    if not _is_table(table):
-        if hasattr(table, "with_format") and hasattr(table, "iter"):
-            # Iterating over a dataset makes Python objects, row by row.
-            table = table.with_format("arrow").iter(batch_size=_MAX_ROWS)
-        if not isinstance(table, Iterable) or isinstance(table, str | bytes | Mapping):
-            raise _no_table(table)
-        tables = table
+    tables: Any = [table]
+    if hasattr(table, "with_format") and hasattr(table, "iter"):
+        # Iterating over a dataset makes Python objects, row by row.
+        tables = table.with_format("arrow").iter(batch_size=_MAX_ROWS)
+    elif isinstance(table, Iterable) and not isinstance(table, str | bytes | Mapping):
+        tables = [table] if _is_table(table) else table
     for one in tables:
-        if not _is_table(one):
-            raise _no_table(one)
         reader = table_reader(one)
         wanted_columns(reader.schema, options)
         yield from reader
@@ -236,15 +232,14 @@ def _is_table(table: object) -> bool:
     return hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__")
 
 
-def _no_table(table: object) -> UsageError:
-    return UsageError(
-        f"{type(table).__name__} is not a table: give something with the Arrow C stream interface, "
-        "such as a pyarrow Table or RecordBatchReader, or a pandas or Polars DataFrame"
-    )
-
-
 def table_reader(table: object) -> pa.RecordBatchReader:
-    """A reader of a table with the Arrow C stream or array interface."""
+    """A reader of a table with the Arrow C stream or array interface; UsageError if it has none."""
+    if not _is_table(table):
+        raise UsageError(
+            f"{type(table).__name__} is not a table: give something with the Arrow C stream "
+            "interface, such as a pyarrow Table or RecordBatchReader, or a pandas or Polars "
+            "DataFrame"
+        )
     # pyarrow's own tables do not go through C: before 25 that fails with views that a cast made.
     if isinstance(table, pa.Table):
         return table.to_reader()
@@ -253,7 +248,7 @@ def table_reader(table: object) -> pa.RecordBatchReader:
     try:
         if hasattr(table, "__arrow_c_stream__"):
             return pa.RecordBatchReader.from_stream(table)
-        batch = table if isinstance(table, pa.RecordBatch) else pa.record_batch(table)
+        batch = pa.record_batch(table)
     except UnicodeEncodeError as error:  # pandas makes Arrow's strings of Python's
         raise InputError(
             f"the table has {error.object[:50]!r}: a lone surrogate is not Unicode text"
