@@ -144,6 +144,8 @@ def taken(shingles: Shingles, indices: npt.NDArray[np.int64]) -> Shingles:
 def base_hashes(shingling: Shingling, seed: int) -> Hashes:
     """The shingle hashes of the base texts, sorted: they do not count."""
     texts = [text for _, text in shingling.base]
+    if not texts:  # also of signatures that were made elsewhere
+        return np.empty(0, dtype=np.uint64)
     return distinct(distinct_shingles(texts, replace(shingling, base=()), seed).hashes)
 
 
