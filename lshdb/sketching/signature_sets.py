@@ -66,10 +66,10 @@ def check_comparable(name: str, own: Sketching, other: Sketching) -> None:
     for what in Sketching.__slots__:
         there, here = getattr(own, what), getattr(other, what)
         if there != here:
-            raise SettingsMismatch(
-                f"{name} has {what} {there or 'none'}, and the documents are compared by "
-                f"{here or 'none'}: their signatures cannot be compared"
-            )
+            how = f"{what} {there or 'none'}, and the documents are compared by {here or 'none'}"
+            if what == "base":  # by its digest, which says nothing to people
+                how = "other base texts than the documents are compared by"
+            raise SettingsMismatch(f"{name} has {how}: their signatures cannot be compared")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
