@@ -12,7 +12,6 @@ module again, which fails for a script without a main guard; they import modules
 directory, which may be a stranger's; and they outlive a killed parent.
 """
 
-import gc
 import os
 import pickle
 import subprocess
@@ -38,21 +37,15 @@ _AHEAD = 4
 _ATTEMPTS = 3
 """Failed processes of one thread after which it starts no more."""
 _HOME = str(Path(__file__).resolve().parents[2])
-_PIPE_BYTES = 1 << 20
-"""Size of the pipes to a process, where the system allows it: fewer turns for the same bytes."""
 _PROGRAM = """
-import gc, sys
-gc.disable()
+import sys
 sys.path.insert(0, sys.argv[1])
 import lshdb
 del sys.path[0]
 from lshdb.ingest.workers import main
 main()
 """
-"""Imports this copy of lshdb, and nothing from the current directory (-P).
-
-There are no cycles to collect meanwhile.
-"""
+"""Imports this copy of lshdb, and nothing from the current directory (-P)."""
 
 
 def default_workers() -> int:
@@ -166,7 +159,6 @@ class Workers(Generic[T, R]):
             # numpy's BLAS, which lshdb does not use, would keep a thread spinning.
             # Arrow's own allocators keep some 30 MB more and save no time here.
             env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system"},
-            pipesize=_PIPE_BYTES,
             # Ctrl-C goes to all processes of a terminal's group; this one ends with its pipe.
             process_group=0 if os.name == "posix" else None,
         )
@@ -213,23 +205,18 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _send(pipe: IO[bytes], message: object) -> None:
-    """Write a message as the pickle of a bytes object, which is read as a whole.
-
-    Otherwise both processes wait for this one's lock at each frame of a pickle, of 64 KB.
-    """
-    pickle.dump(pickle.dumps(message, 5), pipe, 5)
+    """Write a message."""
+    pickle.dump(message, pipe, 5)
     pipe.flush()
 
 
 def _received(pipe: IO[bytes]) -> Any:
     """The next message; EOFError if there is none."""
-    return pickle.loads(pickle.load(pipe))
+    return pickle.load(pipe)
 
 
 def main() -> None:
     """Serve the process that started this one until its pipe ends."""
-    gc.freeze()  # what is imported stays, and need not be searched for cycles
-    gc.enable()
     requests, replies = sys.stdin.buffer, sys.stdout.buffer
     run = _received(requests)
     with suppress(EOFError):

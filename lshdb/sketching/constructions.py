@@ -130,17 +130,14 @@ def evaluate(collided: Mask, construction: Construction) -> Mask:
     Returns:
         bool[c].
     """
-    count = len(collided)
-    if not construction.higher:
-        one: Mask = np.logical_or.reduce(collided, axis=1)
-        return one
     # Pairs along the last axis, so that each step of a reduction is one long run of memory.
     true = np.ascontiguousarray(collided.T)
-    for kind, size in construction.higher:
-        groups = true.reshape(len(true) // size, size, count)
+    for kind, size in construction.levels:
+        groups = true.reshape(len(true) // size, size, len(collided))
         reduce = np.logical_and.reduce if kind == "and" else np.logical_or.reduce
         true = reduce(groups, axis=1)
-    return true.reshape(count)
+    candidates: Mask = true[0]
+    return candidates
 
 
 def candidates_among(band_nos: IntArray, doc_ids: IntArray, construction: Construction) -> IntArray:
