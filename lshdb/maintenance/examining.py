@@ -84,20 +84,17 @@ class Comparison:
         self.sums = np.zeros(index.SLOTS, dtype=np.int64)
         self._hash = span_hash(secret_seed(), "rows").integers
 
-    def expect(self, rows: IndexRows) -> None:
-        """Add rows that the table should have."""
-        self.expected += self._add(rows, 1)
-
-    def find(self, rows: IndexRows) -> None:
-        """Add rows that it has."""
-        self.found += self._add(rows, -1)
-
-    def _add(self, rows: IndexRows, sign: int) -> int:
+    def add(self, rows: IndexRows, *, expected: bool) -> None:
+        """Add rows that the table should have, or has."""
         hashes = np.zeros(rows.shape[1], dtype=np.int64)
         for column in rows:
             hashes = self._hash(hashes ^ column).view(np.int64)
-        np.add.at(self.sums, rows[self.table.document] & (index.SLOTS - 1), sign * hashes)
-        return len(hashes)
+        if expected:
+            self.expected += len(hashes)
+        else:
+            self.found += len(hashes)
+            hashes = -hashes
+        np.add.at(self.sums, rows[self.table.document] & (index.SLOTS - 1), hashes)
 
 
 @dataclass(eq=False)
@@ -211,7 +208,7 @@ class Examination:
                 if _is_derivable(kinds):
                     self.derivable.add(one.doc_id % index.SLOTS)
             for table, compared in self.tables.items():
-                compared.expect(batch.rows(table))
+                compared.add(batch.rows(table), expected=True)
             self.documents += len(faults)
             self.progress(self.documents, total, "documents")
 
@@ -223,7 +220,7 @@ class Examination:
                 continue
             try:
                 for rows in reader.terms() if table is RARE_WORDS else reader.rows(table):
-                    compared.find(rows)
+                    compared.add(rows, expected=False)
                     self.progress(compared.found, compared.expected, f"rows of {table.name}")
             except DamagedFile:
                 if table is not RARE_WORDS:  # whose damage SQLite repairs by making it again
