@@ -23,7 +23,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Generic, Self, TypeVar, cast
+from typing import IO, Generic, Self, TypeVar, cast
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -88,13 +88,13 @@ class Workers(Generic[T, R]):
 
     def __exit__(self, *_: object) -> None:
         self._closed = True
-        if self._threads is not None:
-            self._threads.shutdown(wait=False, cancel_futures=True)
-            for process in self._processes:
-                process.kill()  # its thread may be waiting for it
-            self._threads.shutdown()
         for process in self._processes:
-            _end(process)
+            process.kill()  # its thread may be waiting for it
+        if self._threads is not None:
+            self._threads.shutdown(cancel_futures=True)
+        for process in self._processes:
+            with suppress(OSError), process:  # nobody reads what is left in its pipes
+                process.kill()
 
     def submit(self, item: T) -> Future[tuple[R] | None]:
         """Submit an item; without workers it is done at once."""
@@ -137,7 +137,7 @@ class Workers(Generic[T, R]):
             if process is None:
                 process = self._own.process = self._started()
             _send(cast("IO[bytes]", process.stdin), item)
-            reply: tuple[R] | None = _received(cast("IO[bytes]", process.stdout))
+            reply: tuple[R] | None = pickle.load(cast("IO[bytes]", process.stdout))
         except Exception:
             # Usually it has ended; if not, its next output is unknown. The item is done here,
             # which then raises its error once.
@@ -194,34 +194,19 @@ def _can_start() -> bool:
     return name.startswith(("python", "pypy")) and not getattr(sys, "frozen", False)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and wait for its end."""
-    process.kill()
-    process.wait()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with suppress(OSError):  # nobody reads the rest
-                pipe.close()
-
-
 def _send(pipe: IO[bytes], message: object) -> None:
     """Write a message."""
     pickle.dump(message, pipe, 5)
     pipe.flush()
 
 
-def _received(pipe: IO[bytes]) -> Any:
-    """The next message; EOFError if there is none."""
-    return pickle.load(pipe)
-
-
 def main() -> None:
     """Serve the process that started this one until its pipe ends."""
     requests, replies = sys.stdin.buffer, sys.stdout.buffer
-    run = _received(requests)
+    run = pickle.load(requests)
     with suppress(EOFError):
         while True:
-            item, reply = _received(requests), None
+            item, reply = pickle.load(requests), None
             # In any case the parent does the item, and raises the error.
             with suppress(Exception):
                 reply = (run(item),)

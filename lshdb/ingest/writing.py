@@ -154,8 +154,6 @@ def signatures_of(part: SignedPart, places: Sequence[int], settings: Settings) -
         return signing.sign(
             [content.from_stored(part.stored[i], settings.shingling) for i in places], settings
         )
-    if len(places) == len(part.keys):
-        return part.signed.banded(settings)
     return part.signed.take(np.array(places, dtype=np.int64)).banded(settings)
 
 
