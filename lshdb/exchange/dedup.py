@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 import numpy as np
-import numpy.typing as npt
 
 from lshdb.errors import InputError, UsageError
 from lshdb.exchange import kept_rows
@@ -36,7 +35,6 @@ from lshdb.sources.walking import SkippedFiles
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import check_against, resolve
 
-Mask = npt.NDArray[np.bool_]
 Rows = TypeVar("Rows")
 _P = ParamSpec("_P")
 _Paths = str | os.PathLike[str] | list[str] | tuple[str, ...]
@@ -52,7 +50,7 @@ class _Files:
     paths: Sequence[str]
     reader: readers.Reader
 
-    def selected(self, mask: Mask) -> Iterator[tuple[Origin, list[int]]]:
+    def selected(self, mask: arrays.Mask) -> Iterator[tuple[Origin, list[int]]]:
         """The rows that a mask selects, of each batch."""
         first = 0
         for batch in replace(self.reader, only_rows=True).batches(self.paths):
@@ -60,12 +58,12 @@ class _Files:
                 yield batch.origin, np.flatnonzero(mask[first : first + batch.count]).tolist()
                 first += batch.count
 
-    def each(self, mask: Mask) -> Iterator[dict[str, Any]]:
+    def each(self, mask: arrays.Mask) -> Iterator[dict[str, Any]]:
         """The same as dicts."""
         for origin, indices in self.selected(mask):
             yield from sinks.rows_of(origin).records(indices)
 
-    def save(self, path: str, mask: Mask) -> None:
+    def save(self, path: str, mask: arrays.Mask) -> None:
         """Write them to another file."""
         if os.path.exists(path) and any(os.path.samefile(path, one) for one in self.paths):
             raise UsageError(f"{path} is one of the files that are read: save to another one")
@@ -85,7 +83,7 @@ class _Source:
     """
 
     batches: Callable[[], Iterator[Batch]]
-    take: Callable[[Mask], Any]
+    take: Callable[[arrays.Mask], Any]
     files: _Files | None = None
 
 
@@ -101,7 +99,7 @@ class Deduplicated(Generic[Rows]):
     """
 
     threshold: float
-    mask: Mask
+    mask: arrays.Mask
     failed: int
     dropped: Dropped
     _source: _Source = field(compare=False)
@@ -369,7 +367,7 @@ def _source_of(rows: Any, reading: readers.Reader) -> _Source:
     )
 
 
-def _of_table(read: Any, reading: readers.Reader, take: Callable[[Mask], Any]) -> _Source:
+def _of_table(read: Any, reading: readers.Reader, take: Callable[[arrays.Mask], Any]) -> _Source:
     """The source of a table that Arrow reads."""
     formats.arrow()
     from lshdb.sources.arrow_rows import document_batches, table_batches

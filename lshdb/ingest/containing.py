@@ -18,7 +18,15 @@ import numpy.typing as npt
 from lshdb.ingest.dedup import Collection, both_fields
 from lshdb.ingest.reference import documents, ignores
 from lshdb.model import DroppedRow
-from lshdb.shingling.arrays import IntArray, bounded, chunks_of, expand_ranges, sizes_of
+from lshdb.shingling.arrays import (
+    NO_NUMBERS,
+    IntArray,
+    bounded,
+    chunks_of,
+    expand_ranges,
+    int_array,
+    sizes_of,
+)
 from lshdb.shingling.content import from_stored
 from lshdb.shingling.hashing import Hashes, secret_seed
 from lshdb.shingling.shingles import distinct_shingles
@@ -84,14 +92,14 @@ class Codes:
         sets = self.shingles(stored)
         sizes = sizes_of(sets.offsets)
         filled = np.flatnonzero(sizes)
-        its = np.array(numbers, dtype=np.int64)[filled], sizes[filled].astype(np.int32)
+        its = int_array(numbers)[filled], sizes[filled].astype(np.int32)
         self._parts.append((sets.hashes[rarest(sets, self._counts)], *its))
         found: list[int] = sizes.tolist()
         return found
 
     def finish(self, count: int) -> None:
         """Sort what is remembered of documents 0 to `count` - 1, before the first `contained`."""
-        none = np.empty(0, dtype=np.int64)
+        none = NO_NUMBERS
         parts = [*self._parts, (none.view(np.uint64), none, none.astype(np.int32))]
         codes, numbers, sizes = map(np.concatenate, zip(*parts, strict=True))
         order = np.argsort(codes)

@@ -37,8 +37,8 @@ from lshdb.options import RowsOptions, RuleOptions
 from lshdb.search.limits import dedup_cut, reference_cut
 from lshdb.search.passages import Copied
 from lshdb.search.query import QueryBatch, contents_of, exact_of
-from lshdb.search.similarity import Estimates, Scorer, Signatures, check_numbers
-from lshdb.shingling.arrays import IntArray, Mask
+from lshdb.search.similarity import Estimates, Scorer, check_numbers
+from lshdb.shingling.arrays import IntArray, Lanes, Mask, int_array
 from lshdb.shingling.positions import cut as words_of
 from lshdb.sketching.banding import bucket_codes
 from lshdb.sketching.settings import Settings
@@ -336,7 +336,7 @@ class Collection:
             found: the reasons, with indices.
             fields: of metadata, which dropped rows have.
         """
-        doc_ids = np.unique(np.array([one.doc_id for _, one in found], dtype=np.int64))
+        doc_ids = np.unique(int_array(one.doc_id for _, one in found))
         stored = reader.metadata_of(doc_ids) if fields else repeat(None)
         columns = zip(doc_ids.tolist(), reader.keys_of(doc_ids), stored, strict=False)
         kept = {doc_id: (self.named(doc_id, key), its) for doc_id, key, its in columns}
@@ -641,7 +641,7 @@ class Kept:
     def _compare(self, wanted: dict[int, set[int]]) -> None:
         """Find the documents among others that are similar to given ones."""
         counts = [len(others) for others in wanted.values()]
-        one = np.repeat(np.array([*wanted], dtype=np.int64), counts)
+        one = np.repeat(int_array(wanted), counts)
         other = np.fromiter(chain.from_iterable(wanted.values()), np.int64, sum(counts))
         scores = self._scorer.scores(one, self._canonical[other], self._min_similarity)
         similar = np.flatnonzero(scores >= self._min_similarity)
@@ -658,7 +658,7 @@ class Kept:
 
 def _signatures_of(
     store: StoreReader, documents: QueryBatch, doc_ids: IntArray
-) -> Callable[[IntArray], Signatures]:
+) -> Callable[[IntArray], Lanes]:
     """What gives the signatures of n documents, and then of stored ones, by their numbers.
 
     A function, not a method of `Kept`: its scorer holds it, and a circle of references would
@@ -666,7 +666,7 @@ def _signatures_of(
     """
     given = documents.signed.signatures
 
-    def signatures(numbers: IntArray) -> Signatures:
+    def signatures(numbers: IntArray) -> Lanes:
         own, stored = numbers[numbers < len(given)], numbers[numbers >= len(given)] - len(given)
         return np.concatenate([given[own], store.signatures_of(doc_ids[stored])])
 

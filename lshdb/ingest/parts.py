@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-import numpy as np
-
+from lshdb.shingling.arrays import int_array
 from lshdb.shingling.content import digest, encoded
 from lshdb.shingling.shingling import Content
 from lshdb.sketching.settings import Settings
@@ -50,7 +49,7 @@ class SignedPart:
 
         keys, wheres = some(self.batch.keys), some(self.batch.wheres)
         batch = replace(self.batch, keys=keys, metadata=some(metadata), wheres=wheres)
-        lanes = self.signed.take(np.array(indices, dtype=np.int64))
+        lanes = self.signed.take(int_array(indices))
         of_each = some(self.stored), some(self.digests)
         return SignedPart(batch, *of_each, lanes, some(self.numbered))
 

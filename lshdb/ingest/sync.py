@@ -16,8 +16,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-import numpy as np
-
 from lshdb.errors import InputError, UsageError
 from lshdb.groups import checked
 from lshdb.ingest.add import add_documents
@@ -26,7 +24,7 @@ from lshdb.model import AddReport, Failure, SyncChange, SyncReport
 from lshdb.options import AddManyOptions, SyncOptions, WalkingOptions
 from lshdb.progress import shown
 from lshdb.search.decisions import dropped_contents
-from lshdb.shingling.arrays import chunks
+from lshdb.shingling.arrays import chunks, int_array
 from lshdb.shingling.content import digest, encoded
 from lshdb.sources.archives import archive_of
 from lshdb.sources.batch import Batch
@@ -317,7 +315,7 @@ def _digests(store: Store, documents: Sequence[StoredFile]) -> list[bytes]:
     """The digests of stored documents, empty if one does not exist any more."""
     with store.reading():
         there = [one.doc_id for one in store.files_of([one.doc_id for one in documents])]
-        _, found = store.sizes(np.array(there, dtype=np.int64))
+        _, found = store.sizes(int_array(there))
     known = dict(zip(there, map(bytes, found), strict=True))
     return [known.get(one.doc_id, b"") for one in documents]
 

@@ -94,7 +94,7 @@ class Writer:
         )
         store.update([row for row in rows if row[1] in known])
         store.insert([row for row in rows if row[1] not in known])
-        self._index(np.array(doc_ids, dtype=np.int64), signed, old)
+        self._index(arrays.int_array(doc_ids), signed, old)
         self._updated.update(old)
         self.signed += len(places)
         empty = len(places) - int(np.count_nonzero(signed.shingles))
@@ -154,7 +154,7 @@ def signatures_of(part: SignedPart, places: Sequence[int], settings: Settings) -
         return signing.sign(
             [content.from_stored(part.stored[i], settings.shingling) for i in places], settings
         )
-    return part.signed.take(np.array(places, dtype=np.int64)).banded(settings)
+    return part.signed.take(arrays.int_array(places)).banded(settings)
 
 
 def joined(parts: Sequence[SignedPart], settings: Settings) -> SignedPart:
@@ -198,7 +198,7 @@ def unindex(store: Store, doc_ids: Sequence[int]) -> None:
         return
     store.forget_files(doc_ids)
     store.note_indexed(doc_ids)
-    ids = np.array(doc_ids, dtype=np.int64)
+    ids = arrays.int_array(doc_ids)
     with_signature, signatures = store.signatures(ids)
     settings = store.settings
     store.index.unindex(with_signature, signatures, settings)

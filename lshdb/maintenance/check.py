@@ -20,6 +20,7 @@ from lshdb.maintenance import findings, reindex
 from lshdb.maintenance.examining import Examination, batches
 from lshdb.options import CheckOptions
 from lshdb.progress import Progress, shown
+from lshdb.shingling.arrays import int_array
 from lshdb.shingling.content import encoded
 from lshdb.sketching.signing import sign
 from lshdb.store import late, schema
@@ -119,7 +120,7 @@ def _repair_documents(file: Connection, found: Examination, progress: Progress) 
         contents = [batch.contents[at] for at in right]
         doc_ids = [batch.documents[at].doc_id for at in right]
         file.run_many(sql.UPDATE_CONTENT, zip(doc_ids, map(encoded, contents), strict=True))
-        index.sign_again(np.array(doc_ids, dtype=np.int64), sign(contents, settings))
+        index.sign_again(int_array(doc_ids), sign(contents, settings))
         done["documents-derived"] += len(right)
         progress(done["documents-derived"], None, "documents")
     return done

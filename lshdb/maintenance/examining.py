@@ -290,7 +290,7 @@ class CheckedBatch:
         }
         packed = np.frombuffer(b"".join(some.values()), dtype="<u4")
         matrix = packed.reshape(len(some), self.settings.permutations)
-        return np.array([*some], dtype=np.int64), matrix.astype(np.uint32, copy=False)
+        return arrays.int_array(some), matrix.astype(np.uint32, copy=False)
 
     def texts(self) -> tuple[arrays.IntArray, list[str]]:
         """The ids of documents that have a shingle, as far as is known, and their texts."""
@@ -299,7 +299,7 @@ class CheckedBatch:
             for at, content in self.contents.items()
             if self.documents[at].shingles > 0 or self.documents[at].signature is not None
         }
-        return np.array([*filled], dtype=np.int64), cast(list[str], [*filled.values()])
+        return arrays.int_array(filled), cast(list[str], [*filled.values()])
 
     def rows(self, table: IndexTable) -> IndexRows:
         """The rows of a table that follow from these documents, and should be there by now."""

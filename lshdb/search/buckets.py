@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from lshdb.shingling.arrays import IntArray, expand_ranges, sizes_of
+from lshdb.shingling.arrays import IntArray, Lanes, expand_ranges, sizes_of
 from lshdb.sketching import banding, constructions
 from lshdb.store.lookups import StoreReader
 
@@ -32,7 +31,7 @@ class Members(NamedTuple):
         return expand_ranges(np.zeros_like(sizes), sizes)
 
 
-def buckets_of(store: StoreReader, signature: npt.NDArray[np.uint32]) -> banding.BucketKeys:
+def buckets_of(store: StoreReader, signature: Lanes) -> banding.BucketKeys:
     """The bucket keys int64[b] of a signature uint32[k]."""
     settings = store.settings
     keys: banding.BucketKeys = banding.bucket_keys(
@@ -72,7 +71,7 @@ def members_up_to(
     return Members(sizes.reshape(keys.shape), doc_ids)
 
 
-def candidate_ids(store: StoreReader, signature: npt.NDArray[np.uint32]) -> IntArray:
+def candidate_ids(store: StoreReader, signature: Lanes) -> IntArray:
     """Documents that share a bucket with a signature, or enough of them: int64[c], ascending."""
     found = members(store, buckets_of(store, signature)[np.newaxis])
     _, bands = found.origins()

@@ -17,11 +17,9 @@ import numpy.typing as npt
 
 from lshdb.limits import DEFAULTS, Limit
 from lshdb.search.similarity import Exact
-from lshdb.shingling.arrays import IntArray, chunks, expand_ranges, offsets_of
+from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, chunks, expand_ranges, offsets_of
 from lshdb.shingling.hashing import Hashes
 from lshdb.shingling.shingling import Shingles
-
-Mask = npt.NDArray[np.bool_]
 
 _AT_ONCE = 1 << 20
 """Members numbered at once."""
@@ -44,12 +42,10 @@ class SharedBuckets:
     """
 
     members: npt.NDArray[np.int32]
-    offsets: npt.NDArray[np.int64]
+    offsets: IntArray
 
     @classmethod
-    def collect(
-        cls, rows: Iterable[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]
-    ) -> tuple[npt.NDArray[np.int64], SharedBuckets]:
+    def collect(cls, rows: Iterable[tuple[IntArray, IntArray]]) -> tuple[IntArray, SharedBuckets]:
         """Collect the rows of buckets, some at a time: buckets int64[n], doc_ids int64[n].
 
         The rows of a bucket are adjacent, and its doc_ids ascend.
@@ -57,7 +53,7 @@ class SharedBuckets:
         Returns:
             The doc_ids int64[m] of the m documents, ascending, and the buckets.
         """
-        new, ids = [np.empty(0, dtype=np.bool_)], [np.empty(0, dtype=np.int64)]
+        new, ids = [np.empty(0, dtype=np.bool_)], [NO_NUMBERS]
         last = None
         for buckets, some_ids in rows:
             if len(buckets):
@@ -86,7 +82,7 @@ class SharedBuckets:
         return found.of_rows(np.ones(len(found.members), dtype=np.bool_))
 
     @property
-    def sizes(self) -> npt.NDArray[np.int64]:
+    def sizes(self) -> IntArray:
         """How many members each bucket has, int64[B]."""
         return np.diff(self.offsets)
 
@@ -182,7 +178,7 @@ class SharedBuckets:
             a, size = end, min(2 * size, chunk)
 
     def _pairs_of_some(
-        self, rows: IntArray, later: npt.NDArray[np.int64], waiting: Mask | None, shared: int
+        self, rows: IntArray, later: IntArray, waiting: Mask | None, shared: int
     ) -> tuple[IntArray, IntArray]:
         """The pairs of the members at some rows with a number of members after each."""
         keys = np.repeat(self.members[rows].astype(np.int64) << _32, later)
@@ -230,7 +226,7 @@ class SharedBuckets:
         return cut
 
 
-def _distinct(keys: npt.NDArray[np.int64], min_count: int) -> npt.NDArray[np.int64]:
+def _distinct(keys: IntArray, min_count: int) -> IntArray:
     """The distinct keys that occur at least `min_count` times, sorted."""
     keys = np.sort(keys)
     new = np.ones(len(keys), dtype=np.bool_)
@@ -306,7 +302,7 @@ def prefix_filtered(
     return buckets.of_rows(~of_hot | frequent[buckets.members]).joined(rare_buckets)
 
 
-def _pairs(sizes: npt.NDArray[np.int64]) -> int:
+def _pairs(sizes: IntArray) -> int:
     return int((sizes * (sizes - 1) // 2).sum())
 
 
@@ -320,5 +316,5 @@ def _count(read: Iterable[tuple[IntArray, Shingles]]) -> tuple[npt.NDArray[np.ui
     return counts, min(sizes)
 
 
-def _slots(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+def _slots(hashes: npt.NDArray[np.uint64]) -> IntArray:
     return (hashes >> np.uint64(64 - _SLOT_BITS)).view(np.int64)

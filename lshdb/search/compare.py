@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from lshdb.errors import UsageError, warn_of_limit
 from lshdb.model import Comparison, Document, Passage, SharedBucket
@@ -11,6 +10,7 @@ from lshdb.search import differences, limits, passage_runs, passage_windows, que
 from lshdb.search.buckets import buckets_of
 from lshdb.search.similarity import standard_error
 from lshdb.shingling import hashing, shingles
+from lshdb.shingling.arrays import NO_NUMBERS, Lanes
 from lshdb.shingling.content import cleaned, digest, encoded, from_stored
 from lshdb.shingling.shingling import Element
 from lshdb.sketching import constructions, signing
@@ -26,7 +26,7 @@ class _Side:
     key: str
     digest: bytes
     content: _Content | None
-    signature: npt.NDArray[np.uint32] | None
+    signature: Lanes | None
 
 
 def compare(store: Store, a: str | Document, b: str | Document) -> Comparison:
@@ -109,7 +109,7 @@ def _passages(store: Store, a: _Content | None, b: _Content | None) -> tuple[Pas
     settings, max_length = store.settings, store.limits.text_characters
     if (longest := max(len(a), len(b))) > max_length:
         warn_of_limit(limits.text_cut(longest - max_length, max_length))
-    every = passage_windows.Counting.of(settings, np.empty(0, dtype=np.int64))
+    every = passage_windows.Counting.of(settings, NO_NUMBERS)
     size = settings.shingling.size
     # Cut between words: a part of a word would be another word.
     cut = [

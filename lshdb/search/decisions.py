@@ -6,10 +6,9 @@ from itertools import combinations, groupby
 from typing import Generic, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from lshdb.model import Decision, DecisionState, Verdict
-from lshdb.shingling.arrays import IntArray
+from lshdb.shingling.arrays import IntArray, Mask, int_array
 from lshdb.store.lookups import DecisionRow, StoreReader
 
 _VERDICTS: Sequence[Verdict] = ("keep", "drop", "different")
@@ -201,13 +200,13 @@ class Decided(_InForce[int]):
         numbers = np.searchsorted(doc_ids, rows[:, 2]).tolist()
         verdicts = (_VERDICTS[code] for code in rows[:, 1].tolist())
         super().__init__(zip(rows[:, 0].tolist(), verdicts, numbers, strict=True))
-        self.different = np.array(sorted(self._groups), dtype=np.int64)
+        self.different = int_array(sorted(self._groups))
         self._grouped = np.zeros(len(doc_ids), dtype=np.bool_)
         self._grouped[self.different] = True
 
-    def pairs_apart(self, one: IntArray, other: IntArray) -> npt.NDArray[np.bool_]:
+    def pairs_apart(self, one: IntArray, other: IntArray) -> Mask:
         """Whether the pairs int64[c] are marked different, bool[c]."""
-        found: npt.NDArray[np.bool_] = self._grouped[one] & self._grouped[other]
+        found: Mask = self._grouped[one] & self._grouped[other]
         (some,) = found.nonzero()
         found[some] = [*map(self.apart, one[some].tolist(), other[some].tolist())]
         return found

@@ -14,10 +14,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations, product
 
-import numpy as np
-
 from lshdb.options import ClustersOptions
 from lshdb.search.pairs import all_clusters
+from lshdb.shingling.arrays import int_array
 from lshdb.sources.extracting import file_of_message
 from lshdb.store.store import Store
 
@@ -77,7 +76,7 @@ def folder_pairs(store: Store, request: ClustersOptions) -> list[FolderPair]:
     folders_of: defaultdict[int, set[str]] = defaultdict(set)
     with store.beside(request.where, request.parameters) as (reader, keep):
         files = reader.files_below("")
-        doc_ids = np.array(sorted(one.doc_id for one in files), dtype=np.int64)
+        doc_ids = int_array(sorted(one.doc_id for one in files))
         if keep is not None:
             doc_ids = doc_ids[keep(doc_ids)]
         digests, lengths = reader.sizes(doc_ids)[1].tolist(), reader.byte_lengths(doc_ids).tolist()

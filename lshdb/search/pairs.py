@@ -19,7 +19,7 @@ from lshdb.search.buckets import candidate_ids
 from lshdb.search.candidates import SharedBuckets, prefix_filtered
 from lshdb.search.limits import clusters_cut
 from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids, check_numbers
-from lshdb.shingling.arrays import IntArray, chunks, chunks_of, runs
+from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, chunks, chunks_of, int_array, runs
 from lshdb.sources.metadata import picked
 from lshdb.store import lookups, readonly_sql
 from lshdb.store.store import Store
@@ -129,9 +129,9 @@ class _Join:
             one, other, scores = one[shared], other[shared], scores[shared]
         return one, other, scores
 
-    def identical(self, one: IntArray, other: IntArray) -> npt.NDArray[np.bool_]:
+    def identical(self, one: IntArray, other: IntArray) -> Mask:
         """Whether pairs int64[c] have the same content, bool[c]; unknown for foreign signatures."""
-        same: npt.NDArray[np.bool_] = self.same[one] == self.same[other]
+        same: Mask = self.same[one] == self.same[other]
         return same & (not self.settings.shingling.foreign)
 
     def rows(
@@ -205,7 +205,7 @@ def _blocks(store: Store, request: JoinOptions, progress: Progress) -> Iterator[
         if isinstance(request, PairsOptions):
             rarity.check_weighted(request, reader.settings)
         own = None if request.key is None else query.row_of_key(reader, request.key)
-        only = None if own is None else np.empty(0, dtype=np.int64)
+        only = None if own is None else NO_NUMBERS
         if own is not None and own.signature is not None:
             only = candidate_ids(reader, own.signature)
         join = _Join(reader, request, condition, only, progress)
@@ -224,7 +224,7 @@ def pairs_within(store: Store, keys: Sequence[str], request: PairsOptions) -> li
     with store.beside() as (reader, _):
         rows = filter(None, map(reader.document, keys))
         signed = sorted(row.doc_id for row in rows if row.signature is not None)
-        doc_ids = np.array(signed, dtype=np.int64)
+        doc_ids = int_array(signed)
         join = _Join(reader, request, None, doc_ids)
         one, other, scores = join.similar(*np.triu_indices(len(join), 1), join.threshold)
         shared = join.estimates.share_bucket(one, other)
@@ -258,7 +258,7 @@ def _best(join: _Join, candidates: Iterator[tuple[IntArray, IntArray]], top: int
     Only these and a chunk of candidates are in memory. All later pairs must have the similarity of
     the last of them: most are ruled out before they are compared.
     """
-    a = b = np.zeros(0, dtype=np.int64)
+    a = b = NO_NUMBERS
     scores, min_similarity = np.zeros(0), join.threshold
     for one, other in candidates:
         more = join.similar(one, other, min_similarity)
@@ -384,9 +384,7 @@ def _stars(join: _Join, order: IntArray) -> tuple[IntArray, npt.NDArray[np.float
     return order[taker[own]], scores[own]
 
 
-def _warn(
-    buckets: SharedBuckets, limit: Limit, labels: IntArray, asking: npt.NDArray[np.bool_]
-) -> None:
+def _warn(buckets: SharedBuckets, limit: Limit, labels: IntArray, asking: Mask) -> None:
     if cut := buckets.cut_by(limit, labels, asking):
         warn_of_limit(clusters_cut(cut, limit))
 
@@ -414,7 +412,7 @@ class Components:
     def __post_init__(self) -> None:
         self.labels = np.arange(self.count)
 
-    def join(self, one: npt.NDArray[np.int64], other: npt.NDArray[np.int64]) -> None:
+    def join(self, one: IntArray, other: IntArray) -> None:
         """Join the components of one[i] and other[i], int64[c], for each i."""
         root = self.labels
         while True:
@@ -429,10 +427,10 @@ class Components:
 
 
 def take_greedily(
-    one: npt.NDArray[np.int64],
-    other: npt.NDArray[np.int64],
+    one: IntArray,
+    other: IntArray,
     similarity: npt.NDArray[np.float64],
-    taken: npt.NDArray[np.int64],
+    taken: IntArray,
     similarities: npt.NDArray[np.float64],
 ) -> None:
     """Let documents take those that are similar to them, unless they were taken themselves.

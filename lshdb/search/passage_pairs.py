@@ -21,7 +21,7 @@ from lshdb.search import passage_runs, passage_windows, passages, rarity
 from lshdb.search.candidates import SharedBuckets
 from lshdb.search.reworded import reworded_pairs
 from lshdb.shingling import winnowing
-from lshdb.shingling.arrays import IntArray, bounded, chunks_of
+from lshdb.shingling.arrays import NO_NUMBERS, IntArray, bounded, chunks_of, int_array
 from lshdb.shingling.hashing import distinct
 from lshdb.store.lookups import MANY, StoreReader
 from lshdb.store.partial_files import temporary_file_errors
@@ -39,7 +39,6 @@ _CELLS = np.arange(1 << 10, dtype=np.uint64) << np.uint64(54)
 """Where stretches of hashes begin: the windows of one are read together."""
 _KEY = np.dtype([("hash", "u8"), ("document", "i4")])
 """A window, and the number of its document."""
-_NONE = np.empty(0, dtype=np.int64)
 
 Run = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 """Runs a function for items, and gives the results in their order. See lshdb.ingest.workers."""
@@ -154,7 +153,7 @@ def _candidates(windows: _Windows, maximum: int) -> IntArray:
     Returns:
         int64[p], the numbers a and b of both, a in the high 32 bits; ascending.
     """
-    pairs, waiting = _NONE, [_NONE]
+    pairs, waiting = NO_NUMBERS, [NO_NUMBERS]
     for shared in windows.buckets(maximum):
         for a, b in shared.pairs(windows.documents):
             waiting.append(a << _32 | b)
@@ -206,7 +205,7 @@ class _Comparing:
         pairs = passage_runs.Pairs(self.counting.windows_of(texts), a, b)
         with limits_noted() as cuts:
             shared = [*passage_runs.shared_passages(pairs, self.criteria)]
-        some = np.array([one.pair for one in shared], dtype=np.int64)
+        some = int_array(one.pair for one in shared)
         prints = winnowing.fingerprints(
             texts, self.counting.shingling, self.criteria.run, self.counting.seed
         )

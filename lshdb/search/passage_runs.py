@@ -17,7 +17,7 @@ import numpy.typing as npt
 from lshdb.errors import warn_of_limit
 from lshdb.model import CopiedPassage
 from lshdb.search import limits, passage_windows
-from lshdb.shingling.arrays import IntArray, chunks_of, expand_ranges, offsets_of, runs
+from lshdb.shingling.arrays import IntArray, Mask, chunks_of, expand_ranges, offsets_of, runs
 from lshdb.shingling.hashing import constants, distinct, secret_seed
 from lshdb.shingling.passages import longest_runs
 from lshdb.shingling.positions import page_at
@@ -78,7 +78,7 @@ class Runs(NamedTuple):
     b: IntArray
     length: IntArray
 
-    def some(self, chosen: passage_windows.Mask | IntArray) -> Runs:
+    def some(self, chosen: Mask | IntArray) -> Runs:
         """Some of the runs."""
         return Runs(*(column[chosen] for column in self))
 
@@ -176,7 +176,7 @@ def shared_runs(pairs: Pairs, criteria: Criteria) -> Runs:
     return found.some(_equal(pairs.texts, found))
 
 
-def _equal(texts: passage_windows.Texts, found: Runs) -> passage_windows.Mask:
+def _equal(texts: passage_windows.Texts, found: Runs) -> Mask:
     """Which runs are of the same units in both texts, bool[r]."""
     bounds = []
     for first in (found.a, found.b):

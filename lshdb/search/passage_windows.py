@@ -26,7 +26,7 @@ from lshdb.errors import UsageError
 from lshdb.model import CommonPassage
 from lshdb.search import similarity
 from lshdb.shingling import positions, shingles
-from lshdb.shingling.arrays import IntArray, expand_ranges, offsets_of
+from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, expand_ranges, offsets_of
 from lshdb.shingling.hashing import Hashes, secret_seed, selection
 from lshdb.shingling.shingling import Shingling
 from lshdb.shingling.tokens import FILES
@@ -44,7 +44,6 @@ _COMMON_SEARCHED = 100
 """Documents in which these are looked for."""
 
 _NO_WINDOWS = np.empty(0, dtype=np.uint64)
-Mask = npt.NDArray[np.bool_]
 
 WINDOW = np.dtype(
     [
@@ -112,7 +111,7 @@ class Counting:
         """The windows of texts that count, and may be shared."""
         units = np.zeros(len(texts), dtype=np.int64)
         found, folded, order = [np.empty(0, dtype=WINDOW)], [b""], []
-        counts = [np.empty(0, dtype=np.int64)]
+        counts = [NO_NUMBERS]
         for group in shingles.groups(texts, self.shingling):
             rows, its_counts, units[group], octets = self._windows(
                 [texts[number] for number in group], sum(map(len, folded))
@@ -189,7 +188,7 @@ class Counting:
 @lru_cache(maxsize=8)
 def _base_windows(shingling: Shingling, run: int, secret: int) -> Hashes:
     """The windows of the base texts, each once and sorted."""
-    own = Counting(replace(shingling, base=()), run, 0, secret, np.empty(0, dtype=np.int64))
+    own = Counting(replace(shingling, base=()), run, 0, secret, NO_NUMBERS)
     texts = [text for _, text in shingling.base]
     return np.unique(own.windows_of(texts).windows["hash"]) if texts else _NO_WINDOWS
 

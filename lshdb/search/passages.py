@@ -18,7 +18,7 @@ from lshdb.search import passage_runs, passage_windows, rarity, similarity
 from lshdb.search.query import row_of_key
 from lshdb.search.reworded import find_reworded
 from lshdb.shingling import content, winnowing
-from lshdb.shingling.arrays import IntArray, bounded
+from lshdb.shingling.arrays import NO_NUMBERS, IntArray, bounded, int_array
 from lshdb.sketching.settings import Settings
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
@@ -78,7 +78,7 @@ def _find(store: StoreReader, query: PassagesOptions, text: str, own_id: int) ->
     found.sort(key=lambda each: (-each[2].words, -each[2].longest, each[1], each[0]))
     if not query.sort and query.min_weighted is None:
         found = found[: query.top]
-    doc_ids = np.array([doc_id for doc_id, _, _ in found], dtype=np.int64)
+    doc_ids = int_array(doc_id for doc_id, _, _ in found)
     weighted = _weighted(store, text, doc_ids, query.base)
     sources = (
         Source(key, one.coverage, one.b_coverage, one.words, one.passages, *shares)
@@ -136,7 +136,7 @@ class Copied:
         """
         found = np.zeros(len(one))
         settings = replace(self.settings, passages=self.min_words)
-        counting = passage_windows.Counting.of(settings, np.empty(0, dtype=np.int64))
+        counting = passage_windows.Counting.of(settings, NO_NUMBERS)
         run, limits = self.min_words, self.limits
         criteria = passage_runs.Criteria(run, run, 0, limits.passages)
         sizes = self.lengths[one] + self.lengths[other]

@@ -17,7 +17,6 @@ from itertools import islice, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from lshdb.errors import Cut, UsageError, warn_of_limit
 from lshdb.model import Match
@@ -28,7 +27,6 @@ from lshdb.search.rarity import check_weighted, ranked, weigh
 from lshdb.search.similarity import (
     Exact,
     Shares,
-    Signatures,
     canonical_ids,
     check_numbers,
     containment_at,
@@ -37,7 +35,7 @@ from lshdb.search.similarity import (
     similarities,
     similarity_at,
 )
-from lshdb.shingling.arrays import IntArray, chunks, first_of_each
+from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Lanes, Mask, chunks, first_of_each
 from lshdb.shingling.content import cleaned, digest, encoded
 from lshdb.shingling.winnowing import fingerprints
 from lshdb.sketching import banding, constructions, minhash, signing
@@ -45,9 +43,6 @@ from lshdb.sources.metadata import picked
 from lshdb.store.lookups import DocumentRow, StoreReader
 from lshdb.store.readonly_sql import Keep
 from lshdb.store.store import Store
-
-Mask = npt.NDArray[np.bool_]
-"""Returns which of some documents, int64[n], may be candidates, bool[n]."""
 
 _MAX_TOP = 1 << 31
 """More matches than any file has."""
@@ -137,9 +132,7 @@ class _Pairs(NamedTuple):
         return self.chosen(enough[first_of_each(self.one[enough], top, *keys)])
 
 
-def search(
-    store: Store, query: RankingOptions, signature: npt.NDArray[np.uint32] | None = None
-) -> list[Match]:
+def search(store: Store, query: RankingOptions, signature: Lanes | None = None) -> list[Match]:
     """The matches of a query, or of a signature uint32[k] in place of its document, best first."""
     if query.where is None:
         with store.reading():
@@ -149,7 +142,7 @@ def search(
 
 
 def _answer(
-    store: StoreReader, query: RankingOptions, keep: Keep | None, signature: Signatures | None
+    store: StoreReader, query: RankingOptions, keep: Keep | None, signature: Lanes | None
 ) -> list[Match]:
     if query.containment and store.settings.shingling.foreign:
         raise UsageError("containment needs contents; this database has only signatures")
@@ -178,7 +171,7 @@ def _rank(match: Match) -> tuple[float, float]:
     return -match.containment, -match.similarity
 
 
-def _asked(store: StoreReader, query: RankingOptions, signature: Signatures | None) -> QueryBatch:
+def _asked(store: StoreReader, query: RankingOptions, signature: Lanes | None) -> QueryBatch:
     """The document of a query, as a batch of one."""
     settings = store.settings
     shingles, stored, doc_id = 1, list[str](), -1
@@ -314,7 +307,7 @@ def _allowed(doc_ids: IntArray, batch: QueryBatch, keep: Keep | None) -> Mask:
 
 def _all_documents(store: StoreReader, query: RankingOptions, batch: QueryBatch) -> IntArray:
     """All documents whose estimates do not rule them out, where sizes do not count."""
-    found = [np.empty(0, dtype=np.int64)]
+    found = [NO_NUMBERS]
     if batch.signed.shingles[0]:
         for doc_ids, signatures in store.all_signatures():
             if not query.containment:

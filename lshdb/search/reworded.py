@@ -29,7 +29,9 @@ from lshdb.progress import Progress
 from lshdb.search import passage_runs, passage_windows, similarity
 from lshdb.shingling import positions, rare_words
 from lshdb.shingling.arrays import (
+    NO_NUMBERS,
     IntArray,
+    Mask,
     chunks_of,
     expand_ranges,
     first_of_each,
@@ -180,7 +182,7 @@ def _possible(
     term, windows = _in_windows(others, text.hashes)
     begins = offsets_of(np.array([one.windows for one in others]))
     sizes = sizes_of(text.offsets)[term]
-    pairs, both, shared = np.empty(0, dtype=np.int64), np.empty(0), np.empty(0)
+    pairs, both, shared = NO_NUMBERS, np.empty(0), np.empty(0)
     for part in chunks_of(sizes, _AT_ONCE):
         # Each window of a term in the one text with each in the others.
         some, size = term[part], sizes[part]
@@ -268,7 +270,7 @@ class Search:
             )
         run = settings.passages if settings.shingling.kind == "word" else 0
         run = query.min_words or run or RUN
-        none = np.empty(0, dtype=np.int64)
+        none = NO_NUMBERS
         base = [*(text for _, text in settings.shingling.base), *query.base]
         words = Shingling("word", 1).without(base)
         counting = passage_windows.Counting(words, run, settings.seed, secret_seed(), none)
@@ -355,9 +357,7 @@ def _overlap(one: CopiedPassage, other: CopiedPassage) -> bool:
     return here and one.stored_start < other.stored_end and other.stored_start < one.stored_end
 
 
-def _marked(
-    terms: Terms, passages: Iterable[CopiedPassage], start: str, end: str
-) -> npt.NDArray[np.bool_]:
+def _marked(terms: Terms, passages: Iterable[CopiedPassage], start: str, end: str) -> Mask:
     """Which words of a text are in passages, bool[u]."""
     marks = np.zeros(len(terms.starts), dtype=np.bool_)
     for one in passages:

@@ -23,6 +23,8 @@ import numpy.typing as npt
 from lshdb.errors import DamagedFile, UsageError
 from lshdb.shingling.arrays import (
     IntArray,
+    Lanes,
+    Mask,
     bounded,
     chunks,
     chunks_of,
@@ -42,7 +44,6 @@ from lshdb.store.lookups import StoreReader
 
 _WITH_DIGITS = re.compile(r"\w*\d\w*")
 Shares = npt.NDArray[np.float64]
-Signatures = npt.NDArray[np.uint32]
 Parities = npt.NDArray[np.uint64]
 
 MARGIN = 5.0
@@ -101,7 +102,7 @@ def containment_at(similarities: Shares, one: int | IntArray, others: IntArray) 
     return found
 
 
-def estimates(one: Signatures, other: Signatures) -> Shares:
+def estimates(one: Lanes, other: Lanes) -> Shares:
     """Estimated similarities of signatures uint32[n, k], or one uint32[k], to others: float64[n].
 
     The share of lanes that agree, an unbiased estimate.
@@ -141,9 +142,7 @@ def intersections(one: Hashes, others: Shingles) -> IntArray:
     return sums(one.take(index, mode="clip") == others.hashes, others.offsets)
 
 
-def similarities(
-    store: StoreReader, stored: str, doc_ids: IntArray
-) -> tuple[Shares, npt.NDArray[np.bool_]]:
+def similarities(store: StoreReader, stored: str, doc_ids: IntArray) -> tuple[Shares, Mask]:
     """How similar a document, in its stored form, is to stored ones.
 
     Returns:
@@ -448,7 +447,7 @@ class Estimates:
         store: the database, whose settings and limits count.
     """
 
-    signatures: Callable[[IntArray], Signatures]
+    signatures: Callable[[IntArray], Lanes]
     same: IntArray
     store: StoreReader
 
@@ -459,7 +458,7 @@ class Estimates:
             found[part] = estimates(a, b)
         return found
 
-    def share_bucket(self, one: IntArray, other: IntArray) -> npt.NDArray[np.bool_]:
+    def share_bucket(self, one: IntArray, other: IntArray) -> Mask:
         """Whether pairs int64[c] share a bucket, or enough of them for a cascade, bool[c]."""
         found = np.ones(len(one), dtype=np.bool_)
         construction = self.store.settings.construction
@@ -471,7 +470,7 @@ class Estimates:
 
     def _signatures_of(
         self, one: IntArray, other: IntArray
-    ) -> Iterator[tuple[IntArray, Signatures, Signatures]]:
+    ) -> Iterator[tuple[IntArray, Lanes, Lanes]]:
         """The signatures uint32[p, k] of pairs at indices int64[p], except equal ones."""
         different = np.flatnonzero(self.same[one] != self.same[other])
         lanes = self.store.settings.permutations

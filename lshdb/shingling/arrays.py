@@ -1,6 +1,6 @@
 """Arrays that hold the values of many items one after another: where items begin, and parts."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import TypeVar
 
 import numpy as np
@@ -12,7 +12,19 @@ Mask = npt.NDArray[np.bool_]
 """Which of some items are meant."""
 Lanes = npt.NDArray[np.uint32]
 """The lanes of one signature [k] or of several [n, k]."""
+NO_NUMBERS: IntArray = np.empty(0, dtype=np.int64)
+"""None, such as to begin a list of arrays that are joined later."""
 _T = TypeVar("_T")
+
+
+def int_array(values: Iterable[int]) -> IntArray:
+    """Numbers as an array int64[n]."""
+    return np.fromiter(values, np.int64)
+
+
+def lengths_of(items: Iterable[Sized]) -> IntArray:
+    """The length of each item, int64[n]."""
+    return np.fromiter(map(len, items), np.int64)
 
 
 def offsets_of(sizes: IntArray | Mask) -> IntArray:

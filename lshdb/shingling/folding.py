@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.shingling.arrays import IntArray, Mask
+
 WORD = 1
 """Class bit: part of a word (letters, numbers, combining marks, underscore)."""
 IDEOGRAPH = 2
@@ -52,7 +54,7 @@ def code_points(text: str) -> npt.NDArray[np.uint32]:
 
 def word_bounds(
     codes: npt.NDArray[np.uint32],
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[IntArray, IntArray]:
     """Where words begin and end in a folded text of code points, int64[words] both.
 
     An ideograph is one word.
@@ -101,7 +103,7 @@ def _nfkc(text: str, characters: npt.NDArray[np.uint32], classes: npt.NDArray[np
     return unicodedata.normalize("NFKC", text)
 
 
-def _fold_around(text: str, unassigned: npt.NDArray[np.bool_]) -> str:
+def _fold_around(text: str, unassigned: Mask) -> str:
     """Fold the parts of a text between characters that Unicode 14.0 had not assigned."""
     edges = np.flatnonzero(unassigned[1:] != unassigned[:-1]) + 1
     bounds = [0, *edges.tolist(), len(text)]

@@ -73,7 +73,7 @@ def _cut_words(texts: list[str]) -> Units:
     if not joined.isascii():
         from_start, to_end = _origins(joined)
         starts, stops = from_start[starts], to_end[stops - 1]
-    lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+    lengths = arrays.lengths_of(texts)
     before = np.repeat(arrays.offsets_of(lengths + 1)[:-1], words.counts)
     indices = ends - sizes, ends, starts - before, stops - before
     return Units(letters.tobytes(), *indices, words.counts)
@@ -125,7 +125,7 @@ def line_numbers(
         int64[m] both.
     """
     feeds = np.flatnonzero(folding.code_points(end.join(["", *texts])) == ord(end))
-    lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+    lengths = arrays.lengths_of(texts)
     begins = arrays.offsets_of(lengths + 1)
     before, begins = np.searchsorted(feeds, begins)[documents], begins[documents]
     # Text i begins one character behind begins[i], where the line feed before it is.

@@ -17,16 +17,25 @@ processor's cache. `scripts/bench kernels` measures a change.
 """
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import chain, pairwise
 from typing import NamedTuple, TypeGuard, TypeVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
-from lshdb.shingling.arrays import chunks_of, expand_ranges, offsets_of, sizes_of, sums
+from lshdb.shingling.arrays import (
+    NO_NUMBERS,
+    IntArray,
+    Mask,
+    chunks_of,
+    expand_ranges,
+    lengths_of,
+    offsets_of,
+    sizes_of,
+    sums,
+)
 from lshdb.shingling.folding import code_points, fold, word_bounds
 from lshdb.shingling.hashing import (
     PADDING,
@@ -57,7 +66,7 @@ def groups(
     """
     reuse_freed_memory()
     count, block = len(contents), block or BLOCK[shingling.kind]
-    lengths = _lengths(contents)
+    lengths = lengths_of(contents)
     ascii, large = np.ones(count, np.bool_), np.zeros(count, np.bool_)
     if not shingling.of_sets:
         # For all at once, as a Python step for each would take a tenth of the time of signing.
@@ -116,7 +125,7 @@ def distinct_shingles(
         block: characters or elements in a block; 0 for BLOCK.
     """
     hashes: list[Hashes] = [np.empty(0, dtype=np.uint64)]
-    sizes: list[Offsets] = [np.empty(0, dtype=np.int64)]
+    sizes: list[Offsets] = [NO_NUMBERS]
     order: list[int] = []
     for group in groups(contents, shingling, block):
         first = contents[group[0]]
@@ -133,7 +142,7 @@ def distinct_shingles(
     return joined if order == [*range(len(order))] else taken(joined, np.argsort(order))
 
 
-def taken(shingles: Shingles, indices: npt.NDArray[np.int64]) -> Shingles:
+def taken(shingles: Shingles, indices: IntArray) -> Shingles:
     """The shingles of the documents at some places int64[n], in this order."""
     sizes = sizes_of(shingles.offsets)[indices]
     hashes = shingles.hashes[expand_ranges(shingles.offsets[indices], sizes)]
@@ -149,12 +158,12 @@ def base_hashes(shingling: Shingling, seed: int) -> Hashes:
     return distinct(distinct_shingles(texts, replace(shingling, base=()), seed).hashes)
 
 
-def _counting(hashes: Hashes, shingling: Shingling, seed: int) -> npt.NDArray[np.bool_]:
+def _counting(hashes: Hashes, shingling: Shingling, seed: int) -> Mask:
     """Which hashes are of no base text, bool[n]."""
     base = base_hashes(shingling, seed)
     if not len(base):
         return np.ones(len(hashes), dtype=np.bool_)
-    found: npt.NDArray[np.bool_] = base.take(np.searchsorted(base, hashes), mode="clip") != hashes
+    found: Mask = base.take(np.searchsorted(base, hashes), mode="clip") != hashes
     return found
 
 
@@ -223,10 +232,6 @@ def _fold_group(texts: list[str]) -> list[str]:
     return folded if len(folded) == len(texts) else [fold(text) for text in texts]
 
 
-def _lengths(items: Sequence[Sized]) -> Offsets:
-    return np.fromiter(map(len, items), dtype=np.int64, count=len(items))
-
-
 def utf8(text: str) -> tuple[bytes, Offsets]:
     """A text's UTF-8 followed by PADDING, and the byte of each code point (and of the end)."""
     encoded = text.encode("utf-8", "surrogatepass") + b"a" + bytes(PADDING)
@@ -248,7 +253,7 @@ def _char_group(texts: list[str], size: int, seed: int) -> Shingles:
     if len(collapsed) > len(texts):
         collapsed = list(map(_collapsed, texts))
     collapsed = [text.strip(" ") for text in collapsed]
-    return _char_windows("".join(collapsed), _lengths(collapsed), size, seed)
+    return _char_windows("".join(collapsed), lengths_of(collapsed), size, seed)
 
 
 def _char_windows(text: str, lengths: Offsets, size: int, seed: int) -> Shingles:
@@ -330,7 +335,7 @@ def cut_words(texts: list[str]) -> Words:
         buffer, at = utf8(joined)
         first, last = word_bounds(code_points(joined))
         begins, ends = at[first], at[last]
-    counts = sizes_of(np.searchsorted(first, offsets_of(_lengths(texts) + 1)))
+    counts = sizes_of(np.searchsorted(first, offsets_of(lengths_of(texts) + 1)))
     return Words(buffer, begins, ends, first, last, counts)
 
 
@@ -387,7 +392,7 @@ def _set_group(group: Sequence[Content], seed: int) -> Shingles:
         for label in set(labels):
             own = [index for index, one in enumerate(labels) if one == label]
             hashes[own] = element_hashes([elements[index] for index in own], label, seed)
-    return Shingles(hashes, offsets_of(_lengths(group)))
+    return Shingles(hashes, offsets_of(lengths_of(group)))
 
 
 def _label_of(element: Element) -> str:
@@ -403,7 +408,7 @@ def element_hashes(elements: Sequence[Element], label: str, seed: int) -> Hashes
     if label == "integer":
         return hasher.integers(np.array(elements, dtype=np.int64))
     encoded = [str(element).encode("utf-8", "surrogatepass") for element in elements]
-    lengths = _lengths(encoded)
+    lengths = lengths_of(encoded)
     return hasher.spans(b"".join(encoded) + bytes(PADDING), offsets_of(lengths)[:-1], lengths)
 
 

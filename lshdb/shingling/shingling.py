@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import SettingsError
+from lshdb.shingling.arrays import IntArray
 
 Element = str | int
 """An element of a set document. 1 and "1" are two elements."""
@@ -114,7 +115,7 @@ class Shingles:
     """
 
     hashes: npt.NDArray[np.uint64]
-    offsets: npt.NDArray[np.int64]
+    offsets: IntArray
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.shingling.arrays import expand_ranges, offsets_of, sizes_of
+from lshdb.shingling.arrays import expand_ranges, lengths_of, offsets_of, sizes_of
 from lshdb.shingling.folding import code_points
 from lshdb.shingling.hashing import Offsets
 
@@ -160,7 +160,7 @@ def cut_tokens(texts: list[str]) -> Tokens:
     tokens = part[begins]
     prefix = (tokens[1:] == _STRING) & (ends[:-1] == begins[1:]) & (ends - begins <= 2)[:-1]
     tokens[:-1][prefix & (tokens[:-1] == _WORD)] = _STRING
-    lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+    lengths = lengths_of(texts)
     offsets = offsets_of(lengths + 1) + 1
     first = begins.searchsorted(offsets)
     new = np.ones(len(tokens) + 1, dtype=np.bool_)

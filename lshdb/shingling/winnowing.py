@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from lshdb.shingling.arrays import NO_NUMBERS, IntArray
 from lshdb.shingling.hashing import Hashes, Offsets, selection, span_hash
 from lshdb.shingling.positions import Units
 from lshdb.shingling.shingles import base_hashes, groups, is_large, pieces, shingle_group, word_sums
@@ -39,14 +39,14 @@ class Fingerprints:
         positions: int64[f], the unit at which the shingle begins, from 0.
     """
 
-    values: npt.NDArray[np.int64]
-    documents: npt.NDArray[np.int64]
-    positions: npt.NDArray[np.int64]
+    values: IntArray
+    documents: IntArray
+    positions: IntArray
 
     def __len__(self) -> int:
         return len(self.values)
 
-    def take(self, indices: npt.NDArray[np.int64], documents: int) -> Fingerprints:
+    def take(self, indices: IntArray, documents: int) -> Fingerprints:
         """Those of the documents at some places int64[m] of n, numbered in that order."""
         now = np.full(documents, -1)
         now[indices] = np.arange(len(indices))
@@ -54,16 +54,15 @@ class Fingerprints:
         kept = own >= 0
         return Fingerprints(self.values[kept], own[kept], self.positions[kept])
 
-    def rows(self, doc_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def rows(self, doc_ids: IntArray) -> IntArray:
         """The columns of the table of fingerprints, int64[3, f]; the n documents have these ids."""
         return np.stack([self.values, doc_ids[self.documents], self.positions])
 
 
-_NONE = np.empty(0, dtype=np.int64)
-NO_FINGERPRINTS = Fingerprints(_NONE, _NONE, _NONE)
+NO_FINGERPRINTS = Fingerprints(NO_NUMBERS, NO_NUMBERS, NO_NUMBERS)
 
 
-def joined(parts: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+def joined(parts: Sequence[IntArray]) -> IntArray:
     """The rows int64[3, f] of several batches, in the order of their values."""
     rows = np.concatenate(parts, axis=1)
     # A stable sort is twice as fast here: it merges the sorted parts.
@@ -94,8 +93,8 @@ def fingerprints(
     short = replace(shingling, size=fingerprint_size(run), base=())
     window = run - short.size + 1
     values: list[Hashes] = [np.empty(0, dtype=np.uint64)]
-    documents: list[Offsets] = [np.empty(0, dtype=np.int64)]
-    positions: list[Offsets] = [np.empty(0, dtype=np.int64)]
+    documents: list[Offsets] = [NO_NUMBERS]
+    positions: list[Offsets] = [NO_NUMBERS]
     for group in groups(contents, short):
         first = contents[group[0]]
         if isinstance(first, str) and is_large(first, short):
@@ -116,7 +115,7 @@ def fingerprints(
     )
 
 
-def base_fingerprints(shingling: Shingling, run: int, seed: int) -> npt.NDArray[np.int64]:
+def base_fingerprints(shingling: Shingling, run: int, seed: int) -> IntArray:
     """What may be a fingerprint of the base texts, int64[any], sorted."""
     short = replace(shingling, size=fingerprint_size(run))
     return (base_hashes(short, seed) >> _DROPPED).view(np.int64)
@@ -150,7 +149,7 @@ def windows(units: Units, kind: str, size: int, seed: int) -> Hashes:
     return hasher.spans(units.folded, begins, ends[last] - begins)
 
 
-def fingerprints_at(units: Units, kind: str, run: int, seed: int) -> npt.NDArray[np.int64]:
+def fingerprints_at(units: Units, kind: str, run: int, seed: int) -> IntArray:
     """The fingerprints of the runs of `run` units that begin at each of n units, int64[n].
 
     As for `windows`, those of the last units have any value.

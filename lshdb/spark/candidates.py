@@ -6,13 +6,13 @@ one document, which are most.
 """
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
 from lshdb.options import BucketOptions
+from lshdb.shingling.arrays import Mask
 from lshdb.sketching.constructions import Construction, evaluate
 from lshdb.sketching.settings import Settings
 from lshdb.spark.counts import Counts
@@ -98,7 +98,7 @@ def _listed(bands: DataFrame, limit: int | None) -> DataFrame:
     return pairs.selectExpr("a", "own AS b", "band_no", cut)
 
 
-def _true(band_nos: pa.ListArray, construction: Construction) -> npt.NDArray[np.bool_]:
+def _true(band_nos: pa.ListArray, construction: Construction) -> Mask:
     """Which pairs are candidates of a cascade, bool[n], by the bands in which each collides."""
     sizes = pc.list_value_length(band_nos).to_numpy()
     collided = np.zeros((len(band_nos), construction.bands), dtype=np.bool_)

@@ -143,7 +143,7 @@ def copied(fingerprints: DataFrame, documents: DataFrame, options: SparkPairsOpt
         texts = [str(content) for content in contents]
         its = passages.Copied(
             lambda numbers: [texts[number] for number in numbers.tolist()],
-            np.array([*map(len, texts)]),
+            arrays.lengths_of(texts),
             settings,
             DEFAULTS,
             settings.passages,
@@ -181,7 +181,7 @@ def _counting(
     )
     values = [row[0] for row in sample.select("fingerprint").distinct().collect()]
     # All tasks hash windows under the secret seed of this process.
-    counting = passage_windows.Counting.of(settings, np.sort(np.array(values, dtype=np.int64)))
+    counting = passage_windows.Counting.of(settings, np.sort(arrays.int_array(values)))
     if not values:
         return counting
     keys = sample.select("key").distinct()

@@ -9,7 +9,7 @@ import numpy as np
 from lshdb.json_text import dumps
 from lshdb.limits import Limits
 from lshdb.shingling import rare_words
-from lshdb.shingling.arrays import IntArray, Lanes, chunks, chunks_of, sizes_of
+from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Lanes, chunks, chunks_of, sizes_of
 from lshdb.sketching import banding
 from lshdb.sketching.settings import Settings
 from lshdb.sketching.signing import Signed
@@ -141,7 +141,7 @@ def sorted_bands(
             file.write(np.stack((codes[order], own[order]), axis=1).tobytes())
         sizes = sum(map(sizes_of, blocks), np.zeros(len(edges) - 1, dtype=np.int64))
         for part in chunks_of(sizes, limits.reindex_rows):
-            found = [np.empty(0, dtype=np.int64)]
+            found = [NO_NUMBERS]
             for begins in blocks:
                 first, end = begins[[part.start, part.stop]].tolist()
                 file.seek(16 * first)

@@ -17,7 +17,7 @@ import numpy as np
 from lshdb.errors import QueryError
 from lshdb.json_text import dumps
 from lshdb.options import Parameters, SqlValue
-from lshdb.shingling.arrays import IntArray, Mask, chunks
+from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, chunks
 from lshdb.store import functions, guard, sqlite_errors
 from lshdb.store.connection import connect, file_size
 from lshdb.store.rows import integers
@@ -264,7 +264,7 @@ def condition(connection: guard.Connection, expression: str, parameters: Paramet
 
     def matching(doc_ids: IntArray) -> Mask:
         nonlocal candidates
-        true = [np.empty(0, dtype=np.int64)]
+        true = [NO_NUMBERS]
         for part in chunks(len(doc_ids), _AT_ONCE):
             candidates = dumps(doc_ids[part].tolist())
             true.append(integers(found(statement)))

@@ -70,7 +70,7 @@ def integers(rows: Iterable[tuple[SqlValue, ...]]) -> arrays.IntArray:
         values = array("q", cast(Iterable[int], chain.from_iterable(rows)))
     except TypeError as error:
         raise DamagedFile(f"expected integers in the file: {error}; restore a copy") from error
-    return np.frombuffer(values, dtype=np.int64) if values else np.empty(0, dtype=np.int64)
+    return np.frombuffer(values, dtype=np.int64) if values else arrays.NO_NUMBERS
 
 
 def _other(expected: Any, value: SqlValue) -> DamagedFile:

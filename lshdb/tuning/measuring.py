@@ -14,13 +14,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from lshdb.groups import takes
 from lshdb.options import MeasureOptions
 from lshdb.progress import shown
 from lshdb.search import buckets, similarity
-from lshdb.shingling.arrays import bounded
+from lshdb.shingling.arrays import IntArray, Lanes, bounded
 from lshdb.sketching.constructions import Construction
 from lshdb.store.store import Opened, Store
 from lshdb.tuning import analysis, sampling
@@ -35,9 +34,6 @@ _PER_QUERY = 10_000
 """What each query counts beside its candidates: 1,000 queries at once leave room for a table."""
 _SIGMAS = 1.959964
 """Standard deviations that hold 95% of a normal distribution."""
-
-Ids = npt.NDArray[np.int64]
-Signatures = npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +156,8 @@ def wilson(found: float, pairs: float) -> tuple[float, float]:
 
 
 def _candidates(
-    store: Store, signatures: Signatures, doc_ids: Ids
-) -> Iterator[tuple[slice, list[Ids]]]:
+    store: Store, signatures: Lanes, doc_ids: IntArray
+) -> Iterator[tuple[slice, list[IntArray]]]:
     """The candidates of some queries at a time, doc_ids int64[c] of each, without itself."""
     each = (buckets.candidate_ids(store, signature) for signature in signatures)
     others = (own[own != doc_id] for own, doc_id in zip(each, doc_ids, strict=True))
@@ -177,7 +173,7 @@ class _Counts:
 
     store: Store
     threshold: float
-    queries: Ids
+    queries: IntArray
 
     def __post_init__(self) -> None:
         settings = self.store.settings
@@ -196,10 +192,10 @@ class _Counts:
     def compare(
         self,
         part: slice,
-        signatures: Signatures,
-        candidates: list[Ids],
-        doc_ids: Ids,
-        others: Signatures,
+        signatures: Lanes,
+        candidates: list[IntArray],
+        doc_ids: IntArray,
+        others: Lanes,
     ) -> None:
         """Compare q queries uint32[q, k] with documents uint32[n, k]."""
         queries = self.queries[part]

@@ -5,6 +5,7 @@ import numpy.typing as npt
 
 from lshdb.errors import warn_of_limit
 from lshdb.search import buckets, limits
+from lshdb.shingling.arrays import IntArray, Lanes
 from lshdb.sketching.constructions import Construction
 from lshdb.store.store import Store
 from lshdb.tuning.analysis import Distribution, curve, curve_threshold
@@ -15,9 +16,6 @@ _QUERIES = 400
 """Documents that are compared with these, and whose buckets are read."""
 _SPARE = 10
 """Extra documents for which ids are drawn, so that there are rarely too few."""
-
-Ids = npt.NDArray[np.int64]
-Signatures = npt.NDArray[np.uint32]
 
 
 def distribution_of(store: Store, seed: int) -> tuple[int, Distribution]:
@@ -52,7 +50,7 @@ def distribution_of(store: Store, seed: int) -> tuple[int, Distribution]:
     return documents, Distribution(weights / max(1, weights.sum()))
 
 
-def _neighbours(store: Store, doc_ids: Ids, signatures: Signatures) -> npt.NDArray[np.float64]:
+def _neighbours(store: Store, doc_ids: IntArray, signatures: Lanes) -> npt.NDArray[np.float64]:
     """How many others of each similarity share a bucket with a document, float64[k+1]."""
     lanes, maximum = signatures.shape[1], store.limits.sample_rows
     mates = np.zeros(lanes + 1)
@@ -72,10 +70,10 @@ def _neighbours(store: Store, doc_ids: Ids, signatures: Signatures) -> npt.NDArr
 
 def sample_documents(
     store: Store, rng: np.random.Generator, count: int, documents: int
-) -> tuple[Ids, Signatures]:
+) -> tuple[IntArray, Lanes]:
     """A random sample of the documents that have shingles: ids int64[n], uint32[n, k].
 
-    Ids ascend. There are `count`, or all if there are fewer.
+    The ids ascend. There are `count`, or all if there are fewer.
     """
     last = store.last_doc_id()
     # Drawn ids may be of documents that were removed or have no shingle: draw for twice as many
@@ -87,9 +85,7 @@ def sample_documents(
     return doc_ids[chosen], signatures[chosen]
 
 
-def agreeing(
-    queries: Signatures, others: Signatures
-) -> npt.NDArray[np.uint8] | npt.NDArray[np.uint16]:
+def agreeing(queries: Lanes, others: Lanes) -> npt.NDArray[np.uint8] | npt.NDArray[np.uint16]:
     """How many lanes agree, of queries uint32[q, k] and documents uint32[n, k]: [q, n].
 
     Lane by lane, over all pairs, so that each step is one long run of memory.

@@ -24,6 +24,7 @@ from lshdb.options import ClustersOptions, JoinOptions, KeepOption, Threshold
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
 from lshdb.search.pairs import all_clusters, pair_blocks
+from lshdb.shingling.arrays import int_array
 from lshdb.sources.metadata import from_json
 from lshdb.store.store import Store
 from lshdb.tuning.sampling import distribution_of
@@ -162,7 +163,7 @@ def _documents(
         some = members[start : start + _AT_ONCE]
         known = store.known([key for key, _ in some])
         ids = [known[key].doc_id for key, _ in some if key in gone and key in known]
-        size += int(store.byte_lengths(np.array(ids, dtype=np.int64)).sum())
+        size += int(store.byte_lengths(int_array(ids)).sum())
         for key, at in some:
             fields = from_json(known[key].metadata) if key in known else None
             for name, value in (fields or {}).items():

@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 from urllib.parse import parse_qsl, unquote, urlencode
 
-import numpy as np
-
 import lshdb
 from lshdb.database import Database
 from lshdb.errors import limits_noted
@@ -33,6 +31,7 @@ from lshdb.search.decisions import Verdicts
 from lshdb.search.decisions import agreements as agreements_of
 from lshdb.search.differences import shown_rows
 from lshdb.search.pairs import pairs_within
+from lshdb.shingling.arrays import int_array
 from lshdb.shingling.shingling import Content
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.sketching.settings import settings_record
@@ -473,7 +472,7 @@ def cluster(visit: Visit) -> Page:
     some, paging = _some(visit, members, _LINES)
     store = visit.database.store
     known = store.known([member["key"] for member in some])
-    sizes = store.byte_lengths(np.array([each.doc_id for each in known.values()], np.int64))
+    sizes = store.byte_lengths(int_array(each.doc_id for each in known.values()))
     size_of = dict(zip(known, sizes.tolist(), strict=True))
     one["members"] = [member | {"bytes": size_of.get(member["key"], 0)} for member in some]
     named = [member["key"] for member in members[: reviewing.MAX_MEMBERS]]
