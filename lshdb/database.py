@@ -74,7 +74,8 @@ class Database:
 
     @property
     def store(self) -> Store:
-        """The file, for functions of lshdb that take a database."""
+        """The file, for functions of lshdb that take a database; UsageError if it is closed."""
+        self._store.check_open()
         return self._store
 
     def __enter__(self) -> Self:
@@ -85,18 +86,18 @@ class Database:
 
     def close(self) -> None:
         """Close the file; safe to call twice."""
-        self.store.close()
+        self._store.close()
 
     def __repr__(self) -> str:
-        settings = self.store.settings  # as last read: a repr reads no file, and never fails
+        settings = self._store.settings  # as last read: a repr reads no file, and never fails
         index = f"{settings.shingling}, threshold {settings.threshold:g}, {settings.construction}"
-        closed = ", closed" if self.store.closed else ""
+        closed = ", closed" if self._store.closed else ""
         return f"<lshdb.Database {str(self.path)!r}: {index}{closed}>"
 
     @property
     def path(self) -> Path:
         """The file."""
-        return self.store.path
+        return self._store.path
 
     @property
     def settings(self) -> Settings:
@@ -199,7 +200,6 @@ class Database:
         """
         from lshdb.ingest.sync import sync
 
-        self.store.check_open()
         return sync(self.store, directories, options)
 
     @takes_with(AddTableOptions)
@@ -394,7 +394,6 @@ class Database:
         from lshdb.exchange.results import answers_of
         from lshdb.ingest.queries import answer_many
 
-        self.store.check_open()
         total = len(documents) if isinstance(documents, Collection) else None
         return answers_of(answer_many([self.store], documents, options), options, total)
 
@@ -447,7 +446,6 @@ class Database:
         """
         from lshdb.exchange.results import passage_results
 
-        self.store.check_open()
         return passage_results(self.store, options)
 
     @checked
@@ -499,7 +497,6 @@ class Database:
         """
         from lshdb.exchange.results import pair_results
 
-        self.store.check_open()
         return pair_results(self.store, options)
 
     @takes(PairsOptions)
@@ -556,7 +553,6 @@ class Database:
         """
         from lshdb.exchange.results import cluster_results
 
-        self.store.check_open()
         return cluster_results(self.store, options)
 
     # deciding
@@ -648,7 +644,6 @@ class Database:
         ...     [row.key for row in db.sql("SELECT * FROM documents WHERE shingles > ?", [2])]
         ['fox']
         """
-        self.store.check_open()
         from lshdb.exchange.results import SqlRows
 
         return SqlRows(partial(self.store.sql, statement, parameters))
@@ -716,5 +711,4 @@ class Database:
         """
         from lshdb.store.backup import back_up
 
-        self.store.check_open()
         back_up(self.path, Path(path), self.store.timeout, options)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import namedtuple
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import asdict, dataclass, fields
 from functools import partial
 from itertools import islice
@@ -219,8 +219,7 @@ def answers_of(
     columns = with_fields(match_columns(containment=options.containment), options.fields)
     count = 0
     with shown(options.progress, "query") as show, closing(answers):  # type: ignore[type-var]
-        for key, found in answers:
-            count += 1
+        for count, (key, found) in enumerate(answers, 1):
             if not count % _COUNTED:
                 show(count, total, "queries")
             yield key, Matches(found, columns)
@@ -255,18 +254,14 @@ class Results(Tabular, Iterator[T], Generic[T]):
     _shown: tuple[Sequence[str], Callable[[T], Sequence[Any]]] | None = None
 
     def __post_init__(self) -> None:
-        self._found: Iterator[T] | None = None
+        self._found = _begun(self._find)
 
     def __next__(self) -> T:
-        if self._found is None:
-            self._found = self._find()
         return next(self._found)
 
     def close(self) -> None:
         """End the iteration, and close its connection."""
-        found, self._found = self._found, iter(())
-        if found is not None:
-            _close(found)
+        self._found.close()
 
     def rows(self) -> Iterator[Sequence[Any]]:
         """The rows of the table, as they are found: a value per column."""
@@ -282,9 +277,9 @@ class Results(Tabular, Iterator[T], Generic[T]):
         return _first_rows(names, self._find, values)
 
 
-def _close(found: Iterator[object]) -> None:
-    with suppress(AttributeError):
-        found.close()  # type: ignore[attr-defined]
+def _begun(find: Callable[[], Iterator[T]]) -> Generator[T]:
+    """What a search finds, which begins with the first of it and may be closed."""
+    yield from find()
 
 
 def _first_rows(
@@ -294,11 +289,8 @@ def _first_rows(
 ) -> str | None:
     """The first rows for a notebook; None if they cannot be read, so that it shows the repr."""
     try:
-        found = find()
-        try:
+        with closing(_begun(find)) as found:
             rows = [values(one) for one in islice(found, _SHOWN + 1)]
-        finally:
-            _close(found)
     except LshdbError:
         return None
     return html_table(names, rows[:_SHOWN], len(rows) if len(rows) <= _SHOWN else None)
@@ -462,7 +454,8 @@ class SqlRows(Tabular, Iterator[Any]):
     def __init__(self, run: Callable[[], tuple[list[str], Iterator[tuple[SqlValue, ...]]]]) -> None:
         """Run the statement; a notebook runs it again."""
         self._run = run
-        names, self._rows = run()
+        names, rows = run()
+        self._rows = _begun(lambda: rows)
         self.columns: list[str] = _distinct(names)
         self._named = cast(Any, namedtuple("Row", names, rename=True))._make
 
@@ -471,7 +464,7 @@ class SqlRows(Tabular, Iterator[Any]):
 
     def close(self) -> None:
         """End the iteration, and close its connection."""
-        _close(self._rows)
+        self._rows.close()
 
     def rows(self) -> Iterator[tuple[SqlValue, ...]]:
         """The remaining rows, as plain tuples."""
@@ -554,9 +547,7 @@ def table_of(columns: Columns | list[str], rows: Iterable[Sequence[Any]]) -> pa.
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
             column = pa.array(list(map(_as_text, values)), pa.string())
         arrays[name] = column.cast(pa.string()) if pa.types.is_null(column.type) else column
-    # Columns of known types are never null.
-    nullable = [pa.field(name, arrays[name].type) for name in others]
-    return pa.table(arrays, schema=pa.schema([*schema, *nullable]))
+    return pa.table(arrays)
 
 
 def _as_text(value: object) -> str | None:

@@ -532,7 +532,7 @@ class ArrowSink(sinks.Sink):
             self._writer.is_open = False
 
 
-def schema_of(columns: sinks.Columns, *, nullable: bool = False) -> pa.Schema:
+def schema_of(columns: sinks.Columns) -> pa.Schema:
     """Arrow columns for names and Python's types; those of any values are text."""
     kinds = {
         str: pa.string(),
@@ -543,7 +543,7 @@ def schema_of(columns: sinks.Columns, *, nullable: bool = False) -> pa.Schema:
         list: pa.string(),
         object: pa.string(),
     }
-    return pa.schema([pa.field(name, kinds[kind], nullable) for name, kind in columns.items()])
+    return pa.schema([(name, kinds[kind]) for name, kind in columns.items()])
 
 
 def row_batches(schema: pa.Schema, rows: sinks.Values) -> Iterator[pa.RecordBatch]:

@@ -93,7 +93,7 @@ def table_schema_of(columns: Columns, format: str, *, has_heading: bool = True) 
     if KIND[format] == "columns":
         from lshdb.sources.arrow_rows import schema_of
 
-        schema = schema_of(columns, nullable=True)
+        schema = schema_of(columns)
     return TableSchema(tuple(columns), schema, has_heading=has_heading)
 
 
