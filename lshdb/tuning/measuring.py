@@ -73,7 +73,7 @@ class Measured:
         recall: of all similar pairs with a document of the sample.
         parts: the same for four ranges of similarity, from the threshold on.
         candidates: mean number per query, without itself.
-        candidates_formula: the prediction of lshdb.tuning.analysis for the sample's similarities.
+        candidates_formula: the prediction that `tune` makes.
         precision: the share of candidates that are similar, before they are verified; None
             without candidates.
         precision_formula: the predicted share.
@@ -99,6 +99,9 @@ def measure(database: Opened, options: MeasureOptions) -> Measured:
     Raises:
         UsageError: numbers out of range.
 
+    Warns:
+        LimitWarning: buckets were too large to be read whole for the formula.
+
     >>> import lshdb
     >>> with lshdb.open("fables.db", threshold=0.5) as db:
     ...     report = db.add("fox", "The fox and the grapes")
@@ -111,8 +114,7 @@ def measure(database: Opened, options: MeasureOptions) -> Measured:
     with shown(options.progress, "comparing") as progress, store.reading():
         threshold = options.threshold or store.settings.threshold
         sample, seed = options.sample, options.seed
-        count, empty = store.count()
-        documents = count - empty
+        documents, distribution = sampling.distribution_of(store, seed)
         if sample is None:
             sample = _affordable(store, documents, seed)
         doc_ids, signatures = sampling.sample_documents(
@@ -127,7 +129,7 @@ def measure(database: Opened, options: MeasureOptions) -> Measured:
                 counts.compare(part, signatures[part], found, some_ids, some)
                 done += len(some_ids) * len(found)
                 progress(done, documents * len(doc_ids), "comparisons")
-        return counts.result(documents)
+        return counts.result(distribution, documents)
 
 
 def _affordable(store: Store, documents: int, seed: int) -> int:
@@ -178,7 +180,6 @@ class _Counts:
     def __post_init__(self) -> None:
         settings = self.store.settings
         self._bounds = np.linspace(self.threshold, 1, PARTS + 1)
-        self._agree = np.zeros(settings.permutations + 1, dtype=np.int64)
         minimum = float(similarity.min_estimate(self.threshold, settings.permutations))
         if not settings.content:
             minimum = self.threshold
@@ -200,7 +201,6 @@ class _Counts:
         """Compare q queries uint32[q, k] with documents uint32[n, k]."""
         queries = self.queries[part]
         agree = sampling.agreeing(signatures, others)
-        self._agree += np.bincount(agree.ravel(), minlength=len(self._agree))
         is_candidate = np.zeros(agree.shape, dtype=np.bool_)
         for index, found in enumerate(candidates):
             begin, end = np.searchsorted(found, [doc_ids[0], doc_ids[-1] + 1])
@@ -238,13 +238,10 @@ class _Counts:
         np.add.at(self._found, (range_no, query[once]), found[once])
         self._expected += np.bincount(range_no, weights=p[once], minlength=PARTS)
 
-    def result(self, documents: int) -> Measured:
+    def result(self, distribution: analysis.Distribution, documents: int) -> Measured:
         """The result of all counts."""
         settings = self.store.settings
         sample, construction = len(self.queries), settings.construction
-        agree = self._agree.copy()
-        agree[-1] -= sample  # each query with itself
-        distribution = analysis.Distribution(agree / max(1, agree.sum()))
         expected = analysis.candidates_per_query(distribution, max(0, documents - 1), construction)
         precision = expected_precision = None
         if self._candidates:
