@@ -47,7 +47,8 @@ class Option:
     """What is known of an option besides its name, type and default.
 
     Attributes:
-        help: one line, for people who type it and for people who call it.
+        help: one line, for people who type it and for people who call it. Help pages add the
+            default, unless it says something of a default.
         min: the smallest value.
         above: values are greater than this.
         max: the largest value.
@@ -55,7 +56,6 @@ class Option:
         flags: how the command line writes it; --NAME if empty, or --no-NAME where the default is
             True.
         parse: makes the value of a text from the command line, or raises ValueError.
-        shown: whether help pages add the default, which is not in `help`.
         variable: the environment variable that also gives it to a command.
         of_command: whether commands have it; else it is for Python only.
         kind: of its values, if its type is only known to type checkers.
@@ -68,7 +68,6 @@ class Option:
     metavar: str | None = None
     flags: tuple[str, ...] = ()
     parse: Callable[[str], Any] | None = None
-    shown: bool = True
     variable: str | None = None
     of_command: bool = True
     kind: Kind | None = None

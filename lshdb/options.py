@@ -10,7 +10,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from lshdb.errors import SettingsError, UsageError
-from lshdb.groups import Kind, Option, Options, argument, kind_of
+from lshdb.groups import Kind, Option, Options, argument
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.progress import Progress
 
@@ -96,7 +96,15 @@ FieldNames = Annotated[
         "Add these fields, or the text, to each result.", metavar="NAME,...", parse=names_of_text
     ),
 ]
+RuleName = Annotated[
+    str,
+    Option(
+        "A dropped row is similar (the default), contained or copied:WORDS.",
+        metavar="RULE",
+    ),
+]
 KeepOption = Annotated[Keep, Option("Which of similar ones to keep.", metavar="first|longest|last")]
+OwnLimits = Annotated[Limits, argument("Sizes of batches, see lshdb.Limits.")]
 Path = Annotated[str | os.PathLike[str], argument("The file.")]
 OnProgress = Annotated[
     bool | Progress,
@@ -237,7 +245,7 @@ class OpenOptions(SettingsOptions):
         Mode, argument("`create` makes the file if there is none; the others need one.")
     ] = "create"
     timeout: Timeout = TIMEOUT
-    limits: Annotated[Limits, argument("Sizes of batches, see lshdb.Limits.")] = DEFAULTS
+    limits: OwnLimits = DEFAULTS
 
 
 class ReindexOptions(ShapeOptions):
@@ -333,9 +341,9 @@ class TextOptions(EncodingOption):
 class QueriesOptions(FieldOptions, EncodingOption):
     """How files become queries."""
 
-    format: Annotated[
-        Format, Option("Of all files. [default: by suffix]", metavar="FORMAT", shown=False)
-    ] = "auto"
+    format: Annotated[Format, Option("Of all files. [default: by suffix]", metavar="FORMAT")] = (
+        "auto"
+    )
 
 
 class ReadingOptions(QueriesOptions, TextOptions):
@@ -365,9 +373,7 @@ class AddManyOptions(WritingOptions):
 
     on_similar: Annotated[
         OnSimilar,
-        Option(
-            "skip leaves out similar documents. [default: keep]", metavar="keep|skip", shown=False
-        ),
+        Option("skip leaves out similar documents. [default: keep]", metavar="keep|skip"),
     ] = "keep"
     index: Annotated[
         Literal["auto", "now"],
@@ -526,12 +532,8 @@ class FolderOptions(Options):
     """Whether the files of a folder are one document."""
 
     group_by: Annotated[
-        str | None,
-        Option(
-            "Each folder (in DIR) is one document.",
-            metavar="folder|DIR",
-            kind=kind_of(str | os.PathLike[str] | None),
-        ),
+        str | os.PathLike[str] | None,
+        Option("Each folder (in DIR) is one document.", metavar="folder|DIR"),
     ] = None
 
 
@@ -723,20 +725,12 @@ _ALL_AT_ONCE = (
 class RuleOptions(Options):
     """Which rows are dropped, and which of them stays."""
 
-    rule: Annotated[
-        str,
-        Option(
-            "A dropped row is similar (the default), contained or copied:WORDS.",
-            metavar="RULE",
-            shown=False,
-        ),
-    ] = "similar"
+    rule: RuleName = "similar"
     keep: Annotated[
         KeepRow,
         Option(
             "What stays: first (default), last, longest, newest, oldest, shortest-path.",
             metavar="ORDER",
-            shown=False,
         ),
     ] = "first"
     keep_max: Annotated[
@@ -787,7 +781,7 @@ class RowsOptions(RuleOptions, ReadingOptions, WalkingOptions):
         Option("Cut runs that earlier rows have; drop no row.", min=3, metavar="WORDS"),
     ] = None
     min_words: Annotated[
-        int, Option("Drop what has fewer words after that.", min=0, metavar="WORDS", shown=False)
+        int, Option("Drop what has fewer words after that.", min=0, metavar="WORDS")
     ] = 1
 
     against: Annotated[
@@ -833,7 +827,7 @@ class DataOptions(RuleOptions, SettingsOptions, ColumnOptions):
     ] = None
     workers: Workers = None
     on_failure: OnFailure = None
-    limits: Annotated[Limits, argument("Sizes of batches, see lshdb.Limits.")] = DEFAULTS
+    limits: OwnLimits = DEFAULTS
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -880,12 +874,7 @@ class BucketOptions(Options):
 class SparkKeepOptions(BucketOptions):
     """The same, and which of similar documents are kept."""
 
-    rule: Annotated[
-        str,
-        Option(
-            "A dropped row is similar (the default), contained or copied:WORDS.", metavar="RULE"
-        ),
-    ] = "similar"
+    rule: RuleName = "similar"
     keep: KeepOption = "first"
 
     def __post_init__(self) -> None:

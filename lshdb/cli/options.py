@@ -135,7 +135,6 @@ class DatabaseFile(Options):
             "The database. [default: $LSHDB_PATH or lsh.db]",
             metavar="FILE",
             flags=("--db", "-d"),
-            shown=False,
             variable="LSHDB_PATH",
         ),
     ] = parameters.DATABASE

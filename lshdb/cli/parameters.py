@@ -73,7 +73,7 @@ def _parameter(one: Parameter, option: Option, **bounds: float | None) -> Parame
         metavar=option.metavar,
         parser=None if parse is None else _parser(parse),
         autocompletion=completed_keys if is_key else None,
-        show_default=option.shown,
+        show_default="default" not in option.help,
         envvar=option.variable,
         show_envvar=False,
         readable=False,  # what opens a file reports it

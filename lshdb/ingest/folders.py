@@ -5,6 +5,7 @@ counts once in weights by rarity, shares are of all of its words, and similarity
 its shingles; nothing is found within a folder, and no passage goes on from one file to the next.
 """
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -134,7 +135,7 @@ def folders(store: Store, options: Any, *, anonymous: bool = False) -> Iterator[
             yield found
 
 
-def _groups(keys: list[str], group_by: str | None) -> dict[str, list[str]]:
+def _groups(keys: list[str], group_by: str | os.PathLike[str] | None) -> dict[str, list[str]]:
     """The keys of each folder, or of each document that is in none."""
     root = commonprefix(keys)  # noqa: RUF071  # whole directories are cut from it
     root = root[: root.rfind("/") + 1]
