@@ -9,6 +9,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from operator import itemgetter
+from os.path import commonprefix
 from typing import BinaryIO
 
 from lshdb.errors import InputError
@@ -58,10 +59,11 @@ class CutList:
             self._size = len(now.schema.heading) if now.schema else 0
         both = zip(before.lines(outcome.places), now.lines(outcome.places), strict=True)
         for index, (old, new) in enumerate(both):
-            new = b"" if outcome.dropped[index] is not None else new
+            old, new = bytes(old), b"" if outcome.dropped[index] is not None else bytes(new)
             if new != old:
-                begin = _shared(old, new)
-                end = _shared(old[begin:][::-1], new[begin:][::-1])
+                begin = len(commonprefix((old, new)))  # noqa: RUF071  # of bytes
+                rest = old[begin:][::-1], new[begin:][::-1]
+                end = len(commonprefix(rest))  # noqa: RUF071
                 yield (
                     index,
                     {
@@ -115,9 +117,3 @@ def _pass(rows: BinaryIO, count: int, use: Callable[[bytes], int]) -> None:
         count -= len(piece)
     if count:
         raise InputError(_CHANGED)
-
-
-def _shared(one: bytes, other: bytes) -> int:
-    """How many bytes both begin with."""
-    both = enumerate(zip(one, other, strict=False))
-    return next((i for i, (a, b) in both if a != b), min(len(one), len(other)))
