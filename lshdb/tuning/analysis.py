@@ -3,12 +3,9 @@
 Pure functions. Source: Leskovec, Rajaraman, Ullman, Mining of Massive Datasets, sections 3.4.2 and
 3.6.3.
 
->>> from lshdb.sketching.constructions import candidate_probability
->>> from lshdb.tuning.analysis import curve_threshold
->>> round(curve_threshold(Construction(rows=5, bands=20)), 3)
-0.509
->>> round(1 - candidate_probability(0.8, Construction(rows=4, bands=3)), 4)
-0.2058
+>>> from lshdb.tuning.analysis import curve
+>>> curve(np.array([0.509, 0.8]), Construction(rows=5, bands=20)).round(3).tolist()
+[0.501, 1.0]
 """
 
 import functools
@@ -81,14 +78,6 @@ def curve(similarities: Shares, construction: Construction) -> Shares:
         for kind, size in construction.levels:
             p = p**size if kind == "and" else -np.expm1(size * np.log1p(-p))
     return p
-
-
-def curve_threshold(construction: Construction) -> float:
-    """The similarity at which a pair is a candidate with probability 1/2."""
-    p = 0.5
-    for kind, size in reversed(construction.levels):
-        p = p ** (1 / size) if kind == "and" else -math.expm1(math.log1p(-p) / size)
-    return float(p ** (1 / construction.rows))
 
 
 def candidates_per_query(

@@ -8,7 +8,7 @@ from lshdb.search import buckets, limits
 from lshdb.shingling.arrays import IntArray, Lanes
 from lshdb.sketching.constructions import Construction
 from lshdb.store.store import Store
-from lshdb.tuning.analysis import Distribution, curve, curve_threshold
+from lshdb.tuning.analysis import Distribution, curve
 
 _DOCUMENTS = 5_000
 """Documents to compare with others: millions of pairs in all."""
@@ -44,9 +44,10 @@ def distribution_of(store: Store, seed: int) -> tuple[int, Distribution]:
         agree[-1] -= len(indices)  # each query with itself
         weights = agree / agree.sum()
         plain = Construction(store.settings.construction.rows, store.settings.construction.bands)
-        tail = grid >= curve_threshold(plain)
+        found = curve(grid, plain)
+        tail = found >= 0.5
         mates = _neighbours(store, doc_ids[indices], signatures[indices])
-        weights[tail] = mates[tail] / curve(grid[tail], plain) / max(1, documents - 1)
+        weights[tail] = mates[tail] / found[tail] / max(1, documents - 1)
     return documents, Distribution(weights / max(1, weights.sum()))
 
 

@@ -48,17 +48,16 @@ def test_what_is_forecast_is_the_sum_over_points(construction: Construction) -> 
 
 
 @given(st.integers(1, 60), st.integers(1, 60))
-def test_the_threshold_of_a_curve_is_where_it_is_one_half(rows: int, bands: int) -> None:
+def test_a_curve_is_steep_where_the_formulas_say(rows: int, bands: int) -> None:
     construction = Construction(rows, bands)
-    middle = analysis.curve_threshold(construction)
-    # From 1 - (1 - s^r)^b = 1/2.
-    assert middle == pytest.approx((1 - 0.5 ** (1 / bands)) ** (1 / rows), rel=1e-9)
+    # 1 - (1 - s^r)^b is 1/2 there.
+    middle = (1 - 0.5 ** (1 / bands)) ** (1 / rows)
     # (1/b)^(1/r) is a little more: where the curve is 1 - (1 - 1/b)^b, at least 1 - 1/e.
     steep = (1 / bands) ** (1 / rows)
-    assert candidate_probability(steep, construction) >= 1 - 1 / math.e - 1e-9
+    half, more = analysis.curve(np.array([middle, steep]), construction).tolist()
+    assert half == pytest.approx(0.5, rel=1e-9)
+    assert more >= 1 - 1 / math.e - 1e-9
     assert steep > middle
-    own = analysis.curve_threshold(CASCADE)
-    assert candidate_probability(own, CASCADE) == pytest.approx(0.5, abs=1e-9)
 
 
 @pytest.mark.parametrize(("similarity", "rows"), [(0.1, 6), (0.5, 6), (0.9, 30), (1.0, 128)])
