@@ -120,17 +120,22 @@ class _Text:
         # As git counts lines; the last number is behind the text.
         self.lines = [0, *accumulate(len(line) + 1 for line in self.content.split("\n"))]
 
-    def span(self, low: int, high: int) -> tuple[int, int]:
-        """Where some tokens begin and end."""
-        return int(self.starts[low]), int(self.stops[high - 1])
-
-    def line_of(self, index: int) -> int:
-        """The line of a character, from 1."""
-        return bisect_right(self.lines, index)
+    def token(self, start: int) -> int:
+        """The number of the first token that begins at a character or behind it, from 0."""
+        return int(np.searchsorted(self.starts, start))
 
     def start_of(self, line: int) -> int:
         """The first character of a line; the end of the text behind its last one."""
         return self.lines[min(line, len(self.lines)) - 1]
+
+    def span(self, low: int, high: int) -> slice:
+        """The characters of some tokens."""
+        return slice(int(self.starts[low]), int(self.stops[high - 1]))
+
+    def place(self, part: slice) -> tuple[str, int, int]:
+        """The file, and the first and the last line of some characters, from 1."""
+        first, last = (bisect_right(self.lines, at) for at in (part.start, part.stop - 1))
+        return self.key, first, last
 
 
 def gate(
@@ -200,8 +205,7 @@ class _Search:
             text, other = self._text(a), self._text(b)
             if frozenset((a, b)) not in seen and len(text.starts) >= self.asked.min_tokens:
                 seen.add(frozenset((a, b)))
-                where = self._place(text, 0, len(text.content))
-                place = self._place(other, 0, len(other.content))
+                where, place = (one.place(slice(0, len(one.content))) for one in (text, other))
                 mark = _fingerprint((a, ""), (b, ""))
                 yield Finding("similar", *where, *place, len(text.starts), similarity, mark)
         for a, b, passage in self._passages():
@@ -214,9 +218,6 @@ class _Search:
         if key not in self.texts:
             self.texts[key] = _Text(self.database, key)
         return self.texts[key]
-
-    def _place(self, text: _Text, start: int, stop: int) -> tuple[str, int, int]:
-        return text.key, text.line_of(start), text.line_of(max(start, stop - 1))
 
     def _similar(self) -> Iterator[tuple[str, str, float]]:
         """Pairs of similar files; of changed ones those that are new."""
@@ -250,24 +251,17 @@ class _Search:
         if self.changes is not None:
             lines = self.changes[a].lines
         # Both have the same tokens, one by one.
-        begin, stored = (
-            np.searchsorted(text.starts, passage.start),
-            np.searchsorted(other.starts, passage.stored_start),
-        )
+        shift = other.token(passage.stored_start) - text.token(passage.start)
         for first, last in lines:
-            start = max(passage.start, text.start_of(first))
-            stop = min(passage.end, text.start_of(last + 1))
-            low, high = np.searchsorted(text.starts, (start, stop)).tolist()
+            low = text.token(max(passage.start, text.start_of(first)))
+            high = text.token(min(passage.end, text.start_of(last + 1)))
             if high - low < self.asked.min_tokens:
                 continue
-            shift = int(stored - begin)
-            spans = [
-                (one, *one.span(low + more, high + more))
-                for one, more in ((text, 0), (other, shift))
-            ]
-            mine, its = [set(_WORD.findall(one.content[start:stop])) for one, start, stop in spans]
+            here, there = text.span(low, high), other.span(low + shift, high + shift)
+            mine = set(_WORD.findall(text.content[here]))
+            its = set(_WORD.findall(other.content[there]))
             if len(mine & its) >= _SAME_WORDS * len(mine | its):
-                where, place = [self._place(*span) for span in spans]
+                where, place = text.place(here), other.place(there)
                 yield Finding("copied", *where, *place, high - low, None, mark)
 
 
