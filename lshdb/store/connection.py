@@ -133,6 +133,7 @@ def _configure(connection: guard.Connection, path: Path, mode: Mode, whole: bool
         raise NotADatabase(f"{path} is empty: make a database with lshdb init")
     if mode == "read":
         connection.execute("PRAGMA query_only = ON")
+        connection.read_only = True
     else:
         # Here SQLite does not itself wait for others that create the same file.
         end = time.monotonic() + connection.timeout

@@ -37,6 +37,7 @@ class Connection(sqlite3.Connection):
         timeout: seconds to wait for other writers.
         limits: sizes and other numbers.
         log_limit: bytes of log up to which emptying it is not tried again.
+        read_only: whether it was opened only to read.
         rebuilding: whether the index is being rebuilt in the open transaction.
         closed: whether it is closed, or being closed.
         identity: device and inode of the open file.
@@ -47,8 +48,7 @@ class Connection(sqlite3.Connection):
         self.path, self.limits = path, limits
         self.timeout: float = options["timeout"]
         self.log_limit = 0
-        self.rebuilding = False
-        self.closed = False
+        self.read_only = self.rebuilding = self.closed = False
         self.identity: _Identity | None = None
         self.turn: Turn | None = None
         self._process = os.getpid()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from lshdb.errors import StoreError, UsageError
+from lshdb.errors import ReadOnly, StoreError, UsageError
 from lshdb.store.guard import Connection, log_size
 from lshdb.store.sqlite_errors import translated_errors
 from lshdb.store.turns import Turn
@@ -34,6 +34,7 @@ class Transaction:
     Raises:
         UsageError: another transaction of the connection is open, and this one may not be in it.
         StoreError: SQLite's errors at the start and the end, as lshdb's.
+        ReadOnly: the file was opened only to read.
     """
 
     _connection: Connection
@@ -54,6 +55,8 @@ class Transaction:
             if self._kind != "read":
                 raise UsageError("the database is being written to: finish that first")
             return None
+        if self._kind != "read" and connection.read_only:
+            raise ReadOnly(f"{connection.path} was opened only to read: open it with mode='write'")
         try:
             with translated_errors(connection.path):
                 if self._kind == "read":
@@ -63,6 +66,7 @@ class Transaction:
                 turn = connection.turn
                 if turn is not None and turn.result is not None:
                     connection.end()
+                    connection.check_file()
                     return turn
                 self._outermost = True
                 self._since = time.monotonic()

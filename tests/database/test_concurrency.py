@@ -348,15 +348,29 @@ def test_one_that_cannot_be_written_does_no_harm_to_those_along_with_it(path: Pa
         assert {"a", "b", "c"} < set(db.keys())
 
 
+def test_one_that_may_only_read_is_not_written_along(path: Path) -> None:
+    fill(path)
+
+    def add() -> None:
+        with lshdb.open(path, mode="read") as db:
+            db.add("late", "a late text")
+
+    with ThreadPoolExecutor(1) as pool, threads_that_wait(path, ["a", "b"]):
+        assert isinstance(pool.submit(add).exception(), lshdb.ReadOnly)
+    with lshdb.open(path) as db:
+        assert "a" in db
+        assert "late" not in db
+
+
 def test_one_that_has_waited_too_long_is_not_written_along(path: Path) -> None:
     fill(path)
 
-    def add(db: lshdb.Database) -> str:
-        return "added" if db.add("late", "a late text").added else ""
+    def add() -> None:
+        with lshdb.open(path, timeout=0.2) as db:
+            db.add("late", "a late text")
 
     with lshdb.open(path) as first:
         with first.store.writing(), ThreadPoolExecutor(1) as pool:
-            one = pool.submit(lambda: add(lshdb.open(path, timeout=0.2)))
-            assert isinstance(one.exception(), lshdb.Busy)
+            assert isinstance(pool.submit(add).exception(), lshdb.Busy)
         first.add("next", "another text")
         assert "late" not in first
