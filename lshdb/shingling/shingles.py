@@ -67,10 +67,14 @@ def groups(
     reuse_freed_memory()
     count, block = len(contents), block or BLOCK[shingling.kind]
     lengths = lengths_of(contents)
+    texts = () if shingling.of_sets else cast(Sequence[str], contents)
+    if count == 1 or (0 < lengths.sum() + count <= block and all(map(str.isascii, texts))):
+        yield [*range(count)]  # a query, or few documents: the arrays below would take longer
+        return
     ascii, large = np.ones(count, np.bool_), np.zeros(count, np.bool_)
     if not shingling.of_sets:
         # For all at once, as a Python step for each would take a tenth of the time of signing.
-        ascii = np.fromiter(map(str.isascii, cast(Sequence[str], contents)), np.bool_, count)
+        ascii = np.fromiter(map(str.isascii, texts), np.bool_, count)
         large = lengths > block
     for index in np.flatnonzero(large).tolist():
         yield [index]
@@ -138,6 +142,8 @@ def distinct_shingles(
         hashes.append(found.hashes)
         sizes.append(sizes_of(found.offsets))
         order += group
+    if len(order) == 1:
+        return found
     joined = Shingles(np.concatenate(hashes), offsets_of(np.concatenate(sizes)))
     return joined if order == [*range(len(order))] else taken(joined, np.argsort(order))
 
@@ -419,6 +425,9 @@ def distinct_in_each(shingles: Shingles) -> Shingles:
     sort of all (by document and hash) is no faster for documents of 5 shingles, and takes four
     times as long for those of 30 and more.
     """
+    if len(shingles) == 1:  # a query: the arrays below would take longer than the sorting
+        own = distinct(shingles.hashes)
+        return Shingles(own, np.array([0, len(own)]))
     hashes = shingles.hashes.copy()
     for start, end in pairwise(shingles.offsets.tolist()):
         hashes[start:end].sort()
