@@ -382,19 +382,19 @@ def _minimum(database: Database, threshold: float | None) -> float:
     return minimum
 
 
-_Compared = Annotated[
-    str,
-    typer.Argument(
+def _compared_document(called: str) -> Any:
+    """The argument of one of two documents that are compared."""
+    return typer.Argument(
+        metavar=called,
         autocompletion=parameters.completed_keys,
         help="The key of a stored document, a file, or - for standard input.",
-    ),
-]
+    )
 
 
 def compare(
     *,
-    a: _Compared,
-    b: _Compared,
+    a: Annotated[str, _compared_document("A")],
+    b: Annotated[str, _compared_document("B")],
     at: DatabaseFile,
     reading: EncodingOption,
     form: Form,

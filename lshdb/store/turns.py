@@ -69,8 +69,9 @@ class Turn:
         """What this one offers, then what others do, also those that come meanwhile."""
         yield self._offer
         while len(self.along) < _ALONG:
-            others = (one for one in tuple(self._queue) if one is not self and one._offer)
-            other = next((one for one in others if one._taken.acquire(blocking=False)), None)
+            others = tuple(self._queue)[1:]  # this one is the first
+            offering = (one for one in others if one._offer is not None)
+            other = next((one for one in offering if one._taken.acquire(blocking=False)), None)
             if other is None:
                 return
             self.along.append(other)
