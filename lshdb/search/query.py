@@ -135,7 +135,7 @@ class _Pairs(NamedTuple):
 def search(store: Store, query: RankingOptions, signature: Lanes | None = None) -> list[Match]:
     """The matches of a query, or of a signature uint32[k] in place of its document, best first."""
     if query.where is None:
-        with store.reading():
+        with store.alone(), store.reading():
             return _answer(store, query, None, signature)
     with store.beside(query.where, query.parameters) as (reader, keep):
         return _answer(reader, query, keep, signature)

@@ -17,6 +17,7 @@ from lshdb.store import statements as sql
 from lshdb.store.connection import connect, create_tables, is_new
 from lshdb.store.rows import FileState, write_settings
 from lshdb.store.transactions import Kind, Transaction, empty_log
+from lshdb.store.turns import Alone
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -119,6 +120,10 @@ class Store(lookups.StoreReader):
         """A transaction in which everything read is of one moment."""
         return self._transaction("read")
 
+    def alone(self) -> Alone:
+        """Short work for which other threads wait, as they would contend for Python's lock."""
+        return Alone()
+
     def shrink_log(self) -> None:
         """Copy the log into the file and free its space, as far as no reader needs it.
 
@@ -143,7 +148,8 @@ class Store(lookups.StoreReader):
             with Transaction(self._connection, "write", self._read_settings, offer) as turn:
                 assert turn is not None  # this is no part of another transaction
                 if turn.result is None:
-                    turn.results = write(turn.offers())
+                    with self.alone():
+                        turn.results = write(turn.offers())
         except LshdbError:
             if turn is None or not turn.along:
                 raise

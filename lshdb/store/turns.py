@@ -1,10 +1,10 @@
-"""The writers of this process take turns at a file, in the order in which they came.
+"""The threads of this process take turns: writers at a file, and all of them at Python's lock.
 
 SQLite has no queue: a writer that finds the file locked tries again after a while, and 32 threads
-that do so write a third as many documents a second as one. Here each waits for the one before it,
-and only the first tries to lock the file. What the others have to write they may offer to the
-first, which writes it in its own transaction: they wait for the disk once. `scripts/bench service`
-shows what that saves.
+that do so write a third as many documents a second as one. Here each waits for the one that came
+before it, and only the first tries to lock the file. What the others have to write they may offer
+to the first, which writes it in its own transaction: they wait for the disk once.
+`scripts/bench service` shows what turns save.
 """
 
 import os
@@ -19,9 +19,10 @@ _queues: dict[Hashable, "deque[Turn]"] = {}
 _LOST = 1.0
 """Seconds after which one that waits looks whether it is the first: an interrupt may have come
 between another's leaving and its waking the next."""
-_ALONG = 3
-"""Maximum number of offers that one takes besides its own. More come back to Python at once, and
-contend for its lock: with a fast disk, 7 make 32 threads a fifth slower, and 127 a quarter."""
+_ALONG = 127
+"""Maximum number of offers that one takes besides its own: later ones wait for them all."""
+_SHARE = 0.005
+"""Seconds for which one works alone: as long as five queries with texts of 1 to 10 KB take."""
 
 
 class Turn:
@@ -93,6 +94,38 @@ class Turn:
             self._queue[0]._reached.release()
 
 
+class Alone:
+    """Work for which other threads of lshdb wait, for some milliseconds at most.
+
+    Each row that SQLite reads, each look at a file and each operation on an array gives up Python's
+    lock, and wakes another thread that waits for it. So 32 threads that query get .28 times as
+    many answers a second as one, and with turns .8 times. What takes longer than its share, such as
+    a query with 1 MB, mostly leaves the lock to others: the next begins beside it. Nothing relies
+    on being alone, and a turn that an interrupt leaves without an end costs the next one a share.
+    """
+
+    _next = threading.Lock()
+    """Held by the one that watches the time."""
+    _now = threading.Lock()
+    _last: "Alone | None" = None
+    """The one that came last to work, and ends the turn."""
+
+    def __enter__(self) -> None:
+        with Alone._next:
+            Alone._now.acquire(timeout=_SHARE)  # or go on beside the one that has it
+            Alone._last = self
+
+    def __exit__(self, *_: object) -> None:
+        if Alone._last is self:
+            with suppress(RuntimeError):  # another has ended it meanwhile
+                Alone._now.release()
+
+
+def _begin_child() -> None:
+    """Nobody waits in a forked process; its connections find new queues."""
+    _queues.clear()
+    Alone._next = threading.Lock()
+
+
 if hasattr(os, "register_at_fork"):
-    # Nobody waits in the child; its connections find new queues.
-    os.register_at_fork(after_in_child=_queues.clear)
+    os.register_at_fork(after_in_child=_begin_child)

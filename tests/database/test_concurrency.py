@@ -20,6 +20,7 @@ from measure.torture import handles, soak
 import lshdb
 from lshdb.errors import UsageError
 from lshdb.model import AddReport
+from lshdb.store import turns
 
 DOCUMENTS = [(f"d{i}", f"the fox and the grapes {i // 2}") for i in range(40)]
 
@@ -373,3 +374,59 @@ def test_one_that_has_waited_too_long_is_not_written_along(path: Path) -> None:
             assert isinstance(pool.submit(add).exception(), lshdb.Busy)
         first.add("next", "another text")
         assert "late" not in first
+
+
+# threads that work at the same time
+
+
+def queried(path: Path) -> int:
+    with lshdb.open(path) as db:
+        return len(db.query("the fox and the grapes 3", threshold=1))
+
+
+def added(path: Path) -> int:
+    with lshdb.open(path) as db:
+        return db.add("new", "a new text").added
+
+
+@pytest.mark.parametrize("use", [queried, added])
+def test_one_thread_works_and_others_wait(
+    path: Path, use: Callable[[Path], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(path)
+    monkeypatch.setattr(turns, "_SHARE", 60)
+    with ThreadPoolExecutor(1) as pool:
+        with turns.Alone():
+            waits = pool.submit(use, path)
+            time.sleep(0.3)
+            assert not waits.done()
+        assert waits.result(timeout=30) > 0
+
+
+def test_one_that_works_for_long_lets_others_begin(path: Path) -> None:
+    fill(path)
+    with ThreadPoolExecutor(3) as pool:
+        with turns.Alone():
+            beside = [pool.submit(queried, path) for _ in range(9)]
+            assert [one.result(timeout=30) for one in beside] == [2] * 9
+        assert pool.submit(queried, path).result(timeout=30) == 2
+    assert not turns.Alone._now.locked()
+
+
+def test_a_place_that_an_interrupt_leaves_taken_is_free_again(path: Path) -> None:
+    fill(path)
+    turns.Alone().__enter__()
+    assert queried(path) == 2
+    assert not turns.Alone._now.locked()
+
+
+@pytest_fork
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_does_not_wait_for_threads_of_its_parent(path: Path) -> None:
+    fill(path)
+
+    def child() -> Iterator[str]:
+        yield str(queried(path))
+
+    with turns.Alone(), turns.Alone._next:
+        assert in_child(child) == ["2"]

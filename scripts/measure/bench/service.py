@@ -1,6 +1,6 @@
 """service: what is similar to a text, and adding it, by 1 and by 32 clients at once. A minute.
 
-`lshdb.Service`, beside a `Database` for each thread that asks and then adds.
+`lshdb.Service`, beside a `Database` for each thread that asks and then adds, or only asks.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def run(lab: Lab) -> None:
     lab.measure(
         [
             Job(f"{name}, {clients} clients", len(texts), partial(measure, lab, texts, clients))
-            for name, measure in (("Service", _service), ("Database", _databases))
+            for name, measure in _MEASURES.items()
             for clients in _CLIENTS
         ]
     )
@@ -44,18 +44,31 @@ def _service(lab: Lab, texts: list[str], clients: int) -> Values:
 def _databases(lab: Lab, texts: list[str], clients: int) -> Values:
     path = lab.fresh(".db")
     lshdb.open(path).close()
-    values = _timed(texts, clients, partial(_own, path))
+    values = _timed(texts, clients, partial(_own, path, adds=True))
     path.unlink()
     return values
 
 
-def _own(path: Path) -> Call:
+def _queries(lab: Lab, texts: list[str], clients: int) -> Values:
+    path = lab.fresh(".db")
+    with lshdb.open(path) as db:
+        db.add_many((str(index), text) for index, text in enumerate(texts))
+    values = _timed(texts, clients, partial(_own, path, adds=False))
+    path.unlink()
+    return values
+
+
+_MEASURES = {"Service": _service, "Database": _databases, "Database, only asked": _queries}
+
+
+def _own(path: Path, *, adds: bool) -> Call:
     """What a thread does with its own database."""
     db = lshdb.open(path)
 
     def call(key: str, text: str) -> None:
         db.query(text, top=5)
-        db.add(key, text)
+        if adds:
+            db.add(key, text)
 
     return call
 
