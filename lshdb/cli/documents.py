@@ -122,6 +122,8 @@ def report_reading(counts: Mapping[str, int], replaced: int, empty: int = 0) -> 
     if replaced:
         warn(f"not UTF-8: {replaced:,}, bad bytes replaced (--strict refuses them)")
     report_skipped_files(counts)
+    if left_out := counts.get("archives"):
+        message(f"to read {counted(left_out, 'archive')}: lshdb add --archives, or sync")
 
 
 @dataclass(eq=False)

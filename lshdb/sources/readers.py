@@ -18,7 +18,7 @@ from lshdb.options import DocumentOptions, Format, WalkingOptions
 from lshdb.progress import BYTES, Progress, shown, silent
 from lshdb.shingling.shingling import Content, Shingling
 from lshdb.sources import extracting, formats, inputs, json_rows, records, sinks, walking
-from lshdb.sources.archives import Archives, archive_of
+from lshdb.sources.archives import Archives, archive_of, is_archive
 from lshdb.sources.batch import Batch, TableSchema, failed
 from lshdb.sources.extracting import Extractor
 from lshdb.sources.paths import (
@@ -180,7 +180,8 @@ class Reader(records.RecordOptions):
                 and isinstance(error, inputs.Skipped)
                 and (error.kind != "tables" or self.format == "auto")
             ):
-                self.skipped_files.add(error.kind, path, str(error))
+                packed = error.kind == "binary" and not self.archives and is_archive(path)
+                self.skipped_files.add("archives" if packed else error.kind, path, str(error))
             else:
                 yield failed(printable_path(path), reason(error))
 

@@ -28,6 +28,7 @@ _BOM = b"\xef\xbb\xbf"
 
 _REASONS = (
     "hidden",  # names that begin with a dot
+    "archives",  # ZIP and tar files, where they are not read as directories
     "binary",  # files that are no text (see `readers`), and those of SQLite
     "links",  # symbolic links: following them could repeat files, or never end
     "special",  # sockets, pipes, devices

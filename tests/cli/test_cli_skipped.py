@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pickle
+import shutil
 import tarfile
 import zipfile
 from pathlib import Path
@@ -126,8 +127,21 @@ def test_every_file_is_read_or_named_and_counted(
     if "-o" not in arguments:
         assert named["report.txt"] == "a binary file (7z)"
         assert named["letter.jar"].startswith("a binary file (ZIP")
-        assert over["binary"] == len(BINARY) + 2
+        assert over["archives"] == 2, "archive.tgz and files.tar.gz"
+        assert over["binary"] == len(BINARY), "and letter.jar, without archive.tgz"
         assert over["tables"] == len(TABLES | NO_TABLES) - len(taken & {*TABLES})
+
+
+def test_archives_that_are_left_out_are_named_with_the_option(
+    command: Command, folder: Path
+) -> None:
+    for path in folder.iterdir():
+        if path.name not in ("a.txt", "files.tar.gz", "letter.jar"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    done = command.done("add", "d")
+    told = "skipped: 1 archives, 1 binary\nto read 1 archive: lshdb add --archives, or sync\n"
+    assert done.err.endswith(told)
+    assert command.done("add", "d", "--archives").err.endswith("skipped: 1 binary\n")
 
 
 def test_texts_of_all_suffixes_are_compared_if_told(command: Command, folder: Path) -> None:
@@ -142,8 +156,9 @@ def test_skipped_files_of_a_reference_are_counted_apart(command: Command, folder
     (folder / "broken.txt.gz").unlink()
     command.write("more/a.txt", "a text")
     done = command.done("dedup", "more", "--against", "d")
-    assert "\nd: skipped: 3 hidden, 10 binary, 1 links, 1 special, 2 ignored, 5 tables\n" in (
-        done.err
+    assert (
+        "\nd: skipped: 3 hidden, 2 archives, 8 binary, 1 links, 1 special, 2 ignored, 5 tables\n"
+        in done.err
     )
     assert done.err.endswith("kept 0, dropped 1, failed 0\n")
 
@@ -155,5 +170,5 @@ def test_files_of_a_directory_that_are_no_queries_are_counted(
     command.done("add", "d", "--no-ignore")
     done = command.done("query", "d")
     assert done.err.endswith(
-        "skipped: 3 hidden, 10 binary, 1 links, 1 special, 2 ignored, 2 tables\n"
+        "skipped: 3 hidden, 2 archives, 8 binary, 1 links, 1 special, 2 ignored, 2 tables\n"
     )
