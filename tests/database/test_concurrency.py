@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -167,6 +168,7 @@ def in_child(action: Callable[[], Iterator[str]]) -> list[str]:
     out, into = os.pipe()
     child = os.fork()
     if not child:
+        signal.alarm(60)  # one that waits for ever ends, and says nothing
         try:
             os.write(into, "\n".join(action()).encode())
         finally:
@@ -394,13 +396,13 @@ def test_one_thread_works_and_others_wait(
     path: Path, use: Callable[[Path], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(path)
-    monkeypatch.setattr(turns, "_SHARE", 60)
+    monkeypatch.setattr(turns, "_SHARE", 20)
     with ThreadPoolExecutor(1) as pool:
         with turns.Alone():
             waits = pool.submit(use, path)
             time.sleep(0.3)
             assert not waits.done()
-        assert waits.result(timeout=30) > 0
+        assert waits.result(timeout=10) > 0
 
 
 def test_one_that_works_for_long_lets_others_begin(path: Path) -> None:
