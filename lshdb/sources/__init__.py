@@ -6,6 +6,7 @@ where and why, and the rows as they were read. And the way back: rows to files.
     readers       reads paths, directories and standard input: a stream of batches
     batch         what all readers give: documents in columns, and where they are from
     paths         named files: patterns, formats, keys; names printed safely
+    identity      whether two paths lead to one file
     walking       which files in directories are read: .gitignore, patterns, sizes
     git           which files git tracks, and which lines changed
     archives      ZIP and tar files as directories of their members
@@ -22,5 +23,5 @@ where and why, and the rows as they were read. And the way back: rows to files.
     metadata      the other fields of a record, as JSON
 
 Doors: archives, arrow_rows, batch, compression, document_formats, extracting, formats, git,
-json_rows, metadata, outputs, paths, readers, records, sinks, walking.
+identity, json_rows, metadata, outputs, paths, readers, records, sinks, walking.
 """
