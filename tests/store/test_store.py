@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 import sys
@@ -32,6 +33,7 @@ from lshdb.store.transactions import Transaction
 from lshdb.tuning.resolve import resolve
 
 SETTINGS = resolve(SettingsOptions(permutations=16, bands=8, rows=2, shingle="set", threshold=0.5))
+PACKAGE = os.path.join(os.path.dirname(lshdb.__file__), "")
 VIEWS = ("buckets", "bucket_members", "candidate_pairs")
 SCANS_ON_PURPOSE = {
     "DECISIONS",
@@ -436,7 +438,7 @@ def test_a_second_interrupt_leaves_no_transaction_open(path: Path) -> None:
 
     def interrupt(frame: FrameType, event: str, _: object) -> None:
         nonlocal calls
-        inside = "lshdb" in frame.f_code.co_filename
+        inside = frame.f_code.co_filename.startswith(PACKAGE)
         # Nothing can be done yet when the call of __exit__ begins.
         if inside and (event, frame.f_code.co_name) != ("call", "__exit__"):
             calls += 1
