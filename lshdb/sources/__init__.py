@@ -5,8 +5,7 @@ where and why, and the rows as they were read. And the way back: rows to files.
 
     readers       reads paths, directories and standard input: a stream of batches
     batch         what all readers give: documents in columns, and where they are from
-    paths         named files: patterns, formats, keys; names printed safely
-    identity      whether two paths lead to one file
+    paths, identity     named files: patterns, formats, keys; whether two are one file
     walking       which files in directories are read: .gitignore, patterns, sizes
     git           which files git tracks, and which lines changed
     archives      ZIP and tar files as directories of their members
