@@ -9,7 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from lshdb.errors import UsageError
 from lshdb.groups import checked, takes, takes_with
+from lshdb.keys import key_argument
 from lshdb.model import (
     AddReport,
     Bucket,
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
     from lshdb.exchange.results import Matches, PassageResults, Results, SqlRows
     from lshdb.tuning.choices import Tuned
 
-Documents = Iterable[Document | tuple[str, Content] | Mapping[str, object]]
+Documents = Iterable[Document | tuple[object, Content] | Mapping[str, object]]
 
 
 class Database:
@@ -108,7 +110,7 @@ class Database:
     # adding and removing
 
     def add(
-        self, key: str, content: Content, metadata: Mapping[str, object] | None = None
+        self, key: object, content: Content, metadata: Mapping[str, object] | None = None
     ) -> AddReport:
         """Add a document, or replace the one that has this key.
 
@@ -116,7 +118,8 @@ class Database:
         `add_many`, which waits once per batch.
 
         Args:
-            key: the user's name for it, not empty and without NUL characters.
+            key: the user's name for it: a string, not empty and without NUL characters, or a
+                number, UUID, date or other id, which becomes one (see lshdb.keys).
             content: a text; for `set` shingling a collection of strings and integers.
             metadata: its other fields, kept as JSON (see lshdb.sources.metadata.to_json).
 
@@ -128,7 +131,7 @@ class Database:
         ...     db.add("breakfast", ["apple", "milk", "oats"]).added
         1
         """
-        return self.add_many([Document(key, content, metadata)])
+        return self.add_many([Document(key, content, metadata)])  # type: ignore[arg-type]
 
     @takes_with(AddManyOptions)
     def add_many(self, documents: Documents, options: AddManyOptions) -> AddReport:
@@ -289,7 +292,7 @@ class Database:
     # documents
 
     @checked
-    def get(self, key: str) -> StoredDocument:
+    def get(self, key: object) -> StoredDocument:
         """The document of a key; KeyNotFound if there is none.
 
         >>> import lshdb
@@ -300,10 +303,14 @@ class Database:
         """
         from lshdb.search.documents import stored_document
 
-        return stored_document(self.store, key)
+        return stored_document(self.store, key_argument("key", key))
 
-    def __contains__(self, key: str) -> bool:
-        return isinstance(key, str) and self.store.document(key) is not None
+    def __contains__(self, key: object) -> bool:
+        try:
+            wanted = key_argument("key", key)
+        except UsageError:
+            return False
+        return self.store.document(wanted) is not None
 
     def __len__(self) -> int:
         return self.store.count()[0]
@@ -312,7 +319,7 @@ class Database:
         """All keys, in the order of first addition, read as they are taken."""
         return (key for _, keys in self.store.all_keys() for key in keys)
 
-    def __getitem__(self, key: str) -> StoredDocument:
+    def __getitem__(self, key: object) -> StoredDocument:
         """The document of a key, as `get`; KeyNotFound, which is a KeyError, if there is none."""
         return self.get(key)
 
@@ -449,7 +456,7 @@ class Database:
         return passage_results(self.store, options)
 
     @checked
-    def compare(self, a: str | Document, b: str | Document) -> Comparison:
+    def compare(self, a: object, b: object) -> Comparison:
         """What two documents have in common, and whether a query for one would find the other.
 
         Args:
@@ -475,7 +482,11 @@ class Database:
         """
         from lshdb.search.compare import compare
 
-        return compare(self.store, a, b)
+        one, other = (
+            side if isinstance(side, Document) else key_argument(name, side)
+            for name, side in (("a", a), ("b", b))
+        )
+        return compare(self.store, one, other)
 
     @takes(PairsOptions)
     def pairs(self, options: PairsOptions) -> "Results[Pair]":
@@ -561,7 +572,7 @@ class Database:
     def decide(
         self,
         verdict: Verdict,
-        keys: Iterable[str],
+        keys: Iterable[object],
         *,
         note: str | None = None,
         who: str | None = None,
@@ -621,11 +632,12 @@ class Database:
             return Info(self.store.settings, documents, empty, unindexed, self.store.bytes())
 
     @checked
-    def buckets(self, key: str | None = None, *, top: int = 10) -> list[Bucket]:
+    def buckets(self, key: object = None, *, top: int = 10) -> list[Bucket]:
         """The buckets of a document, one per band; without a key the `top` largest of all."""
         from lshdb.search.documents import largest_buckets
 
-        return largest_buckets(self.store, key, top)
+        asked = None if key is None else key_argument("key", key)
+        return largest_buckets(self.store, asked, top)
 
     @checked
     def sql(self, statement: str, parameters: Parameters = ()) -> "SqlRows":

@@ -59,6 +59,8 @@ class Option:
         variable: the environment variable that also gives it to a command.
         of_command: whether commands have it; else it is for Python only.
         kind: of its values, if its type is only known to type checkers.
+        convert: makes a value of its type of what a program gives, from its name and that value,
+            or raises UsageError.
     """
 
     help: str
@@ -71,6 +73,7 @@ class Option:
     variable: str | None = None
     of_command: bool = True
     kind: Kind | None = None
+    convert: Callable[[str, Any], Any] | None = None
 
     def wrong(self, value: Any) -> str:
         """What is wrong with a number; empty if it is in the range."""
@@ -83,9 +86,11 @@ class Option:
         return "" if (low or 0) <= value <= high else f"is not from {low:g} to {high:,}"
 
 
-def argument(help: str, kind: Kind | None = None) -> Option:
+def argument(
+    help: str, kind: Kind | None = None, convert: Callable[[str, Any], Any] | None = None
+) -> Option:
     """The `Option` of an argument of Python only, such as a function to call."""
-    return Option(help, of_command=False, kind=kind)
+    return Option(help, of_command=False, kind=kind, convert=convert)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
@@ -122,6 +127,8 @@ class Options:
             value = getattr(self, one.name)
             if value is not one.default:
                 annotation, option = get_args(one.type)
+                if option.convert is not None:
+                    value = self.__dict__[one.name] = option.convert(one.name, value)
                 check_value(one.name, value, annotation, option, self.error)
 
 

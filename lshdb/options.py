@@ -5,12 +5,13 @@ To add one: a line here, in its group (see lshdb.groups), and one use of it.
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from lshdb.errors import SettingsError, UsageError
 from lshdb.groups import Kind, Option, Options, argument
+from lshdb.keys import key_argument, key_arguments
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.progress import Progress
 
@@ -77,8 +78,8 @@ Threshold = Annotated[
 ]
 Top = Annotated[int | None, Option("Maximum number, best first. [default: all]", min=1)]
 StoredKey = Annotated[
-    str | None,
-    Option("A stored document, by its key.", metavar="KEY"),
+    Any,
+    Option("A stored document, by its key.", metavar="KEY", convert=key_argument),
 ]
 Estimate = Annotated[bool, Option("Faster: estimate from signatures.")]
 Distinguish = Annotated[
@@ -398,7 +399,9 @@ class AddFilesOptions(AddManyOptions, ReadingOptions, FilesOptions):
 class ArrivalOptions(Options):
     """Options of `Service.add`."""
 
-    key: Annotated[str, argument("The document's key.")] = field(kw_only=False)
+    key: Annotated[Any, argument("The document's key.", convert=key_argument)] = field(
+        kw_only=False
+    )
     content: Annotated["Content", argument("The document.")] = field(kw_only=False)
     metadata: Annotated[Mapping[str, object] | None, argument("Its other fields.")] = field(
         default=None, kw_only=False
@@ -420,7 +423,7 @@ class ArrivalOptions(Options):
 class ColumnOptions(Options):
     """The columns of a table whose rows are documents."""
 
-    key: Annotated[str, argument("The column of keys, strings or integers.")] = "id"
+    key: Annotated[str, argument("The column of keys: of strings, numbers or other ids.")] = "id"
     text: Annotated[str | None, argument("That of texts; `text` if not given.")] = None
     set: Annotated[
         str | None, argument("That of sets, of strings or integers; `set` if not given.")
@@ -577,7 +580,7 @@ class RemovalOptions(ConditionOptions):
 class RemoveOptions(RemovalOptions):
     """Options of `Database.remove`."""
 
-    keys: Annotated[Iterable[str] | str | None, argument("A key, or several; or")] = field(
+    keys: Annotated[Any, argument("A key, or several; or", convert=key_arguments)] = field(
         default=None, kw_only=False
     )
 

@@ -132,7 +132,7 @@ def add_signatures(
         )
     check_comparable(str(store.path), Sketching.of(store.settings), made_with)
     matrix = lanes(signatures, settings.permutations)
-    own_keys = [batches.checked_key(key) for key in keys]
+    own_keys = batches.checked_keys(keys)
     sizes = _sizes(shingles, matrix, settings)
     _check_lengths(len(matrix), own_keys, sizes, digests)
     total = AddReport()

@@ -17,6 +17,7 @@ from typing import cast
 from lshdb.errors import ContentError, InputError
 from lshdb.ingest.parts import Made, SignedPart, made_of
 from lshdb.ingest.workers import Workers, default_workers
+from lshdb.keys import Ids, key_of_id, kind_of_id, shown
 from lshdb.limits import Limits
 from lshdb.model import Document, Failure
 from lshdb.shingling.content import cleaned
@@ -25,10 +26,10 @@ from lshdb.shingling.shingling import Content, OfSets
 from lshdb.sketching.settings import Settings
 from lshdb.sources.batch import Batch
 from lshdb.sources.metadata import to_json
-from lshdb.sources.records import RecordOptions, key_fault
+from lshdb.sources.records import RecordOptions
 from lshdb.store.store import Store
 
-Item = Document | tuple[str, Content] | Mapping[str, object] | Batch
+Item = Document | tuple[object, Content] | Mapping[str, object] | Batch
 """An item to add: a document, also as a pair of key and content or a record, or a batch of them."""
 _Pending = tuple[Batch, Future[tuple[Made] | None] | None]
 """Documents, and what is made of them; None for a batch without any."""
@@ -177,9 +178,9 @@ def signed(job: Job, items: Iterable[Item], settings: Settings | None = None) ->
 def _parts(items: Iterable[Item], settings: Settings, limits: Limits) -> Iterator[Batch]:
     """The batches of a stream, where documents and text files are joined to some of a part."""
     some: list[Batch] = []
-    size, begun = 0, time.monotonic()
+    size, begun, ids = 0, time.monotonic(), Ids()
     for item in items:
-        batch = item if isinstance(item, Batch) else batch_of(item, settings, limits)
+        batch = item if isinstance(item, Batch) else batch_of(item, settings, limits, ids)
         is_rows = batch.origin is not None or not batch.keys
         if some and (is_rows or time.monotonic() - begun > limits.batch_seconds):
             yield Batch.joined(some)
@@ -199,9 +200,9 @@ def _parts(items: Iterable[Item], settings: Settings, limits: Limits) -> Iterato
         yield Batch.joined(some)
 
 
-def batch_of(item: object, settings: Settings, limits: Limits) -> Batch:
-    """A document in columns; ContentError names its key."""
-    key, content, metadata = _checked(item, settings, limits)
+def batch_of(item: object, settings: Settings, limits: Limits, ids: Ids | None = None) -> Batch:
+    """A document in columns; ContentError names its key, which none of other ids may give."""
+    key, content, metadata = _checked(item, settings, limits, ids or Ids())
     size = _memory(content) + len(metadata or "") + _OBJECTS
     return Batch([key], [content], [metadata], size=size)
 
@@ -211,10 +212,12 @@ def _memory(content: Content) -> int:
     return content.__sizeof__() if isinstance(content, str) else 100 * len(content)
 
 
-def _checked(item: object, settings: Settings, limits: Limits) -> tuple[str, Content, str | None]:
+def _checked(
+    item: object, settings: Settings, limits: Limits, ids: Ids
+) -> tuple[str, Content, str | None]:
     """A document's key, cleaned content and metadata as stored; ContentError names the key."""
     if isinstance(item, Mapping):
-        return _of_record(dict(item), settings.shingling.of_sets, limits)
+        return _of_record(dict(item), settings.shingling.of_sets, limits, ids)
     if not isinstance(item, Document) and (not isinstance(item, tuple | list) or len(item) != 2):
         raise ContentError(
             f"among the documents, {item!r:.100} is neither a lshdb.Document nor a pair of a key "
@@ -224,13 +227,17 @@ def _checked(item: object, settings: Settings, limits: Limits) -> tuple[str, Con
     key = checked_key(document.key)
     try:
         content = cleaned(document.content, settings.shingling, limits.largest_document)
-        return key, content, to_json(document.metadata)
+        metadata = to_json(document.metadata)
+        ids.check(key, kind_of_id(document.key))
     except ContentError as error:
         raise ContentError(f"{key!r}: {error}") from error
+    except InputError as error:
+        raise ContentError(f"key {shown(document.key)} {error}") from error
+    return key, content, metadata
 
 
 def _of_record(
-    record: dict[str, object], of_sets: OfSets, limits: Limits
+    record: dict[str, object], of_sets: OfSets, limits: Limits, ids: Ids
 ) -> tuple[str, Content, str | None]:
     """The same for a dict, by the rules for records of files; its key is `key`, or else `id`."""
     key, content = "key" if "key" in record else "id", "set" if of_sets else "text"
@@ -243,15 +250,32 @@ def _of_record(
     if of_sets and isinstance(elements, Collection) and not isinstance(elements, str | Mapping):
         record[content] = list(elements)
     options = RecordOptions(of_sets, key, limits=limits)
+    options.ids = ids
     try:
         return options.document(record, "")[:3]
     except (ContentError, InputError) as error:
         raise ContentError(f"among the documents, {record!r:.100}: {error}") from error
 
 
-def checked_key(key: str) -> str:
-    """The key itself; ContentError if it is not a valid key."""
-    fault = key_fault(key) if isinstance(key, str) else "is not a string"
-    if fault:
-        raise ContentError(f"key {key!r} {fault}")
+def checked_key(value: object) -> str:
+    """The key that a document's id gives; ContentError if it gives none."""
+    try:
+        key = key_of_id(value)
+    except InputError as error:
+        raise ContentError(f"key {shown(value)} {error}") from error
+    if key is None:
+        raise ContentError(f"key {shown(value)} is missing, and a document needs a key")
     return key
+
+
+def checked_keys(values: Iterable[object]) -> list[str]:
+    """The keys of several; ContentError also if two of different types give one."""
+    ids, keys = Ids(), list[str]()
+    for value in values:
+        key = checked_key(value)
+        try:
+            ids.check(key, kind_of_id(value))
+        except InputError as error:
+            raise ContentError(f"key {shown(value)} {error}") from error
+        keys.append(key)
+    return keys

@@ -17,12 +17,12 @@ from lshdb.errors import InputError, KeyNotFound, UsageError
 from lshdb.groups import checked as checked_types
 from lshdb.ingest.add import removed
 from lshdb.json_text import loads
+from lshdb.keys import key_arguments, key_fault
 from lshdb.model import Decision, Failure, Verdict
 from lshdb.options import RemoveOptions
 from lshdb.search.decisions import read_decisions
 from lshdb.shingling.content import DIGEST_BYTES
 from lshdb.sources.readers import Reader
-from lshdb.sources.records import key_fault
 from lshdb.store.store import Opened, Store
 
 _LONGEST_NAME = 1_000
@@ -34,9 +34,10 @@ _DIGEST = re.compile(f"[0-9a-f]{{{2 * DIGEST_BYTES}}}")
 
 
 def decide(
-    store: Store, verdict: Verdict, keys: Sequence[str], note: str | None, who: str | None
+    store: Store, verdict: Verdict, ids: Sequence[object], note: str | None, who: str | None
 ) -> list[Decision]:
     """Store a decision about stored documents; see Database.decide."""
+    keys = key_arguments("key", ids)
     if not keys:
         raise UsageError(f"{verdict}: give keys")
     own, who = tuple(sorted(set(keys))), user() if who is None else who

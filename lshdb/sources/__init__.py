@@ -15,7 +15,7 @@ where and why, and the rows as they were read. And the way back: rows to files.
     document_formats  that process: the table of their formats, and how texts are normalised
     formats       the table of formats, each a class that reads and writes
     json_rows     JSON lines and arrays
-    csv_rows, arrow_rows    CSV and TSV; Parquet, Arrow and other libraries' tables
+    csv_rows, arrow_rows    CSV and TSV; Parquet, Arrow and other libraries' tables; arrow_keys
     sinks         what the writers of all formats share
     outputs       files that take their names when they are complete
     records       one record to a document: all rules for keys, contents and metadata; rows of text

@@ -17,9 +17,16 @@ import pyarrow.parquet
 
 from lshdb.errors import InputError, UsageError
 from lshdb.sources import csv_rows, inputs, paths, sinks
+from lshdb.sources.arrow_keys import column_at, keys_of_column
 from lshdb.sources.batch import Batch, Origin, Record, Rows, TableSchema
 from lshdb.sources.compression import compression_of
-from lshdb.sources.records import Collector, RecordOptions, longer_than
+from lshdb.sources.records import (
+    Collector,
+    KeyOfColumn,
+    RecordOptions,
+    field_paths,
+    longer_than,
+)
 
 _BLOCK = 1 << 20
 """Bytes of a block; a longer row is a block by itself."""
@@ -321,21 +328,36 @@ def document_batches(
                 numbers = range(number + done, number + done + part.num_rows)
                 documents = Collector(options, Origin(name, numbers, in_file=bool(unreadable)))
                 if not options.only_rows:
-                    _collect(part, documents, options)
+                    keys = _keys(batch.slice(done, part.num_rows), options)
+                    _collect(part, keys, documents, options)
                 yield documents.batch(size, rows)
                 done += part.num_rows
             number += done
 
 
-def _collect(part: pa.RecordBatch, documents: Collector, options: RecordOptions) -> None:
-    """Add the documents of all rows."""
+def _keys(batch: pa.RecordBatch, options: RecordOptions) -> Iterable[KeyOfColumn | None]:
+    """The keys of rows whose ids are no texts; None for others."""
+    column = column_at(batch, field_paths(options.key_field, batch.schema.names)[0])
+    if column is None:
+        return [None] * batch.num_rows
+    keys, kind = keys_of_column(column)
+    return ((key, kind) for key in keys)
+
+
+def _collect(
+    part: pa.RecordBatch,
+    keys: Iterable[KeyOfColumn | None],
+    documents: Collector,
+    options: RecordOptions,
+) -> None:
+    """Add the documents of all rows, which have these keys."""
     if part.num_rows == 1 and part.nbytes > options.limits.largest_row:
         documents.fail(0, longer_than(options.limits.largest_row))
         return
     found, is_torn = _records(part)
     take = documents.take_torn if is_torn else documents.take
-    for index, record in enumerate(found):
-        take(index, record)
+    for index, (record, key) in enumerate(zip(found, keys, strict=True)):
+        take(index, record, key)
 
 
 def _records(batch: pa.RecordBatch) -> tuple[Iterator[Record], bool]:

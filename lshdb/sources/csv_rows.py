@@ -57,7 +57,7 @@ class Csv:
         reader = csv.reader(lines, strict=True, delimiter=schema.delimiter)
         while lines.read():
             before, numbers, texts, problem = lines.taken, list[int](), list[bytes](), None
-            documents = Collector(options, Origin(source.name, numbers))
+            documents = Collector(options, Origin(source.name, numbers), typed=False)
             while lines.waiting:
                 number, index = lines.number, len(numbers)
                 try:

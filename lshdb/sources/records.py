@@ -6,12 +6,13 @@ import json
 import operator
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from tempfile import TemporaryFile
 from typing import IO
 
 from lshdb.errors import ContentError, InputError, UsageError
 from lshdb.json_text import MAX_DEPTH, loads, repaired, without_surrogates
+from lshdb.keys import Ids, key_of_id, kind_of_id, with_article
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import Failure
 from lshdb.shingling.content import normalized
@@ -26,9 +27,12 @@ _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _LARGE = 16 << 20
 """Bytes of a line that waits in a file: to write its document takes three times as much memory."""
+_LARGE_INTEGER = 1 << 64
 _NAMES_SHOWN = 10
 _NAME_SHOWN = 40
 _MISSING = object()
+KeyOfColumn = tuple[str | InputError | None, str]
+"""A key of a column, None for a missing one, or why the id gives none; and the kind of the ids."""
 
 
 def field_paths(name: str, names: Container[str]) -> list[Path]:
@@ -61,6 +65,7 @@ class RecordOptions:
         encoding: of texts, JSON and CSV; None for UTF-8, or that of a byte order mark.
         whole: whether rows come with all of their columns, as they were read.
         only_rows: whether batches of rows have no documents, but where the rows are from.
+        ids: those of all rows read so far, of which two of different types may give one key.
     """
 
     of_sets: OfSets
@@ -76,6 +81,7 @@ class RecordOptions:
     encoding: str | None = None
     whole: bool = False
     only_rows: bool = False
+    ids: Ids = field(default_factory=Ids, init=False, repr=False)
 
     def option(self, option: str, argument: str) -> str:
         """How messages name an option: by that of a command, or by an argument of the library."""
@@ -99,12 +105,16 @@ class RecordOptions:
         own = (self.key_field, self.content_field)
         return {path[0] for name in own for path in field_paths(name, names)}
 
-    def document(self, record: Record, where: str) -> tuple[str, Content, str | None, bool]:
+    def document(
+        self, record: Record, where: str, given: KeyOfColumn | None = None, *, typed: bool = True
+    ) -> tuple[str, Content, str | None, bool]:
         """A document's key, content and stored metadata, and whether bytes are replaced in it.
 
         Args:
             record: a row by the names of its fields.
             where: names the document if it has no key.
+            given: its key, if that is known from a column; else it is in the record.
+            typed: whether the types of ids are known; all values of CSV are texts.
 
         Raises:
             InputError, ContentError: it has none.
@@ -112,13 +122,23 @@ class RecordOptions:
         if self.of_sets == "bag" and "bag" in record and self.set_field not in record:
             record = {self.set_field if name == "bag" else name: record[name] for name in record}
         key, content = record.get(self.key_field), record.get(self.content_field)
-        replaced = False
-        if type(key) is not str or not key or "\0" in key or not key.isascii():
-            key = self._key(record, where)
+        kind, replaced = "a string", False
+        if given is not None:
+            key, kind = self._given_key(given, where)
+        elif type(key) is int and -_LARGE_INTEGER < key < _LARGE_INTEGER:
+            key, kind = str(key), "a number"
+        elif type(key) is not str or not key or "\0" in key or not key.isascii():
+            key, kind = self._key(record, where)
         if type(content) is not str or self.of_sets:
             content, replaced = self._content(record)
         content = normalized(content, self.limits.largest_document, self.of_sets)
-        return key, content, to_json(self._other_fields(record)), replaced
+        metadata = to_json(self._other_fields(record))
+        if typed and kind:
+            try:
+                self.ids.check(key, kind)
+            except InputError as error:
+                raise InputError(f"field {self.key_field!r} {error}") from error
+        return key, content, metadata, replaced
 
     def content_of(self, text: str) -> Content:
         """The text itself; for sets the array in it. InputError if there is none."""
@@ -169,22 +189,31 @@ class RecordOptions:
             return named
         return f"{named}, or give {self.option('--auto-key', 'auto_key=True')}"
 
-    def _key(self, record: Record, where: str) -> str:
+    def _key(self, record: Record, where: str) -> tuple[str, str]:
+        """The key of a record, and the kind of its id; empty if it gets `where` for a key."""
         name = self.key_field
-        key = value_at(record, field_paths(name, record)[0], _MISSING)
-        # In CSV, an empty field means none.
-        if self.auto_key and (key is None or key is _MISSING or key == ""):
-            return where
-        if key is _MISSING:
+        value = value_at(record, field_paths(name, record)[0], _MISSING)
+        if value is _MISSING and not self.auto_key:
             raise InputError(f"no {self._named_key()}")
-        if isinstance(key, bool) or not isinstance(key, str | int):
-            raise InputError(f"field {name!r} is {kind_of(key)}, not a string or integer")
-        if isinstance(key, int) and not -(1 << 63) <= key < 1 << 64:
-            raise InputError(f"field {name!r} is an integer beyond 64 bits: write it as a string")
-        key = str(key)
-        if fault := key_fault(key):
-            raise InputError(f"field {name!r} {fault}")
-        return key
+        # In CSV, an empty field means none.
+        if self.auto_key and (value is _MISSING or (isinstance(value, str) and not value)):
+            return where, ""
+        try:
+            key = key_of_id(value)
+        except InputError as error:
+            raise InputError(f"field {name!r} {error}") from error
+        return self._given_key((key, kind_of_id(value)), where)
+
+    def _given_key(self, given: KeyOfColumn, where: str) -> tuple[str, str]:
+        """The same, from a key of a column."""
+        key, kind = given
+        if isinstance(key, InputError):
+            raise InputError(f"field {self.key_field!r} {key}") from key
+        if key is not None:
+            return key, kind
+        if self.auto_key:
+            return where, ""
+        raise InputError(f"field {self.key_field!r} is null, and a document needs a key")
 
     def _no_content(self, record: Container[str], wanted: str) -> InputError:
         """Why a record with these fields has no content in the wanted field."""
@@ -249,10 +278,17 @@ class RecordOptions:
 
 @dataclass(eq=False)
 class Collector:
-    """Collects the documents and failures of rows in a batch."""
+    """Collects the documents and failures of rows in a batch.
+
+    Attributes:
+        options: how rows become documents.
+        origin: where they are from.
+        typed: whether the types of ids are known; all values of CSV are texts.
+    """
 
     options: RecordOptions
     origin: Origin
+    typed: bool = True
 
     def __post_init__(self) -> None:
         self._keys: list[str] = []
@@ -262,18 +298,28 @@ class Collector:
         self._failures: list[tuple[int, Failure]] = []
         self._replaced = 0
 
-    def take(self, index: int, record: Record, *, is_torn: bool = False) -> None:
+    def take(
+        self,
+        index: int,
+        record: Record,
+        given: KeyOfColumn | None = None,
+        *,
+        is_torn: bool = False,
+    ) -> None:
         """Add the document of a row, or its failure.
 
         Args:
             index: of the row.
             record: the row.
+            given: its key, if that is known from a column.
             is_torn: whether U+FFFD replaces what is not Unicode in it.
         """
         options = self.options
         where = self.origin.where(index) if options.auto_key else ""
         try:
-            key, content, metadata, replaced = options.document(record, where)
+            key, content, metadata, replaced = options.document(
+                record, where, given, typed=self.typed
+            )
             if is_torn and _REPLACEMENT in key:
                 # Another document may have the same key.
                 name = options.key_field
@@ -287,14 +333,14 @@ class Collector:
         self._indices.append(index)
         self._replaced += replaced or is_torn
 
-    def take_torn(self, index: int, record: Record) -> None:
+    def take_torn(self, index: int, record: Record, given: KeyOfColumn | None = None) -> None:
         """The same for a row that may have lone surrogates for bytes that are not UTF-8."""
         clean = {name: _repaired(value) for name, value in record.items()}
         differ = [name for name, value in record.items() if clean[name] is not value]
         if differ and self.options.strict:
             self.fail(index, f"not UTF-8 in field {differ[0]!r}")
         else:
-            self.take(index, clean, is_torn=bool(differ))
+            self.take(index, clean, given, is_torn=bool(differ))
 
     def fail(self, index: int, reason: str) -> None:
         """Add a row that gives no document."""
@@ -400,17 +446,6 @@ def longer_than(largest: int) -> str:
     return f"longer than {largest:,} bytes, the limit"
 
 
-def key_fault(key: str) -> str | None:
-    """The fault of a key, as the end of a sentence; None for a valid one."""
-    if not key:
-        return "is empty"
-    if "\0" in key:
-        return "has a NUL character"
-    if not key.isascii() and without_surrogates(key) is not key:
-        return "has a lone surrogate, which is not Unicode text"
-    return None
-
-
 def set_of(content: object, name: str, of_sets: OfSets = True) -> Content:
     """The elements of an array, or the counts of an object, or of a string that holds one as JSON.
 
@@ -451,4 +486,4 @@ def kind_of(value: object) -> str:
         return "null"
     kinds = {bool: "a boolean", int: "a number", float: "a decimal number", str: "a string"}
     kinds |= {list: "an array", dict: "an object"}
-    return kinds.get(type(value), f"a {type(value).__name__}")
+    return kinds.get(type(value)) or with_article(type(value).__name__)

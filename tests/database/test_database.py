@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import re
@@ -54,7 +55,18 @@ NASTY_KEYS = [
     "\x7f\x80",
     "long " * 20_000,
 ]
-IMPOSSIBLE_KEYS: list[Any] = ["", "a\0b", "\0", "\ud800", "a\udfffb", None, 5, b"bytes", ("a",)]
+IMPOSSIBLE_KEYS: list[Any] = [
+    "",
+    "a\0b",
+    "\0",
+    "\ud800",
+    "a\udfffb",
+    None,
+    1.5,
+    math.nan,
+    b"",
+    ("a",),
+]
 
 
 def open_sets(path: Path, **settings: Any) -> lshdb.Database:

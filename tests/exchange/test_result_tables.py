@@ -246,7 +246,7 @@ def test_dicts_are_documents_by_the_rules_for_records(tmp_path: Path) -> None:
             ({"a": "b"}, "{'a': 'b'} has no field 'key' or 'id'"),
             ({"key": "x"}, "has no field 'text'"),
             ({"key": None, "text": "x"}, "field 'key' is null"),
-            ({"key": True, "text": "x"}, "field 'key' is"),
+            ({"key": 1.5, "text": "x"}, "field 'key' is"),
             ({"key": "", "text": "x"}, "field 'key' is empty"),
             ({"key": "x", "text": None}, "field 'text' is null"),
             ({"key": "x", "text": "y", 5: 1}, "metadata must be a mapping"),

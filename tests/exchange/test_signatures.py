@@ -196,7 +196,7 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("from 0 to", {"signatures": ROW.astype(np.int64) - 1}),
     ("fold longer", {"signatures": ROW.astype(np.uint64) + (1 << 32)}),
     ("2 keys", {"keys": ["a", "b"]}),
-    ("key 1 is not", {"keys": [1]}),
+    ("key 1.5 is 1.5, a float", {"keys": [1.5]}),
     ("lone surrogate", {"keys": ["\ud800"]}),
     ("give the numbers", {"shingles": None}),
     ("are integers", {"shingles": [1.5]}),

@@ -25,6 +25,7 @@ ROOMS = (
         "formatting",
         "groups",
         "json_text",
+        "keys",
         "limits",
         "progress",
     ),

@@ -213,7 +213,10 @@ def test_standard_input_in_a_format_that_is_given(
             b'{"id": 1, "text": "t", "x": [1e20, 18446744073709551616, {"y": -1%s}]}' % (b"0" * 20),
             Document("1", "t", {"x": [1e20, 1 << 64, {"y": -(10**20)}]}),
         ),
-        (b'{"id": 1e20, "text": "t"}', "field 'id' is a decimal number, not a string or integer"),
+        (
+            b'{"id": 1e20, "text": "t"}',
+            "field 'id' is 1e+20, a float that may be rounded: write it as an integer or a string",
+        ),
         (b'{"id": 1, "text": "a", "x": {"y": 1, "y": 2}}', Document("1", "a", {"x": {"y": 2}})),
         (b'{"id": 1, "text": "a", "x": NaN}', "not JSON: ... at character 29"),
         (b'{"id": 1, "text": "a", "x": [Infinity]}', "not JSON: ... at character 30"),
