@@ -18,6 +18,7 @@ from lshdb.maintenance.findings import PROBLEMS, REPAIRS, CheckReport
 from lshdb.options import BackupOptions, CheckOptions, ReindexOptions, RepairOptions
 from lshdb.sources.sinks import Columns
 from lshdb.store.partial_files import left_over
+from lshdb.store.sqlite_errors import RESTORE
 
 _FINDING: Columns = {
     "finding": str,
@@ -75,15 +76,15 @@ def _conclusion(db: Path, report: CheckReport, repair: bool) -> str:
         return f"{db} was repaired, and is whole"
     if "damaged" in kinds:
         what = (
-            "restore it from a backup, or save what can be read with the sqlite3 shell's "
+            f"{RESTORE}, or save what can be read with the sqlite3 shell's "
             ".recover into a new file, and lshdb check --deep --repair that"
         )
     elif not repair:
         what = f"{looked_at} were looked at; --repair repairs what it can"
     elif kinds & {"schema", "settings"}:
-        what = "nothing is repaired; restore it from a backup, or drop what others have added"
+        what = f"nothing is repaired; {RESTORE}, or drop what others have added"
     elif "digest" in kinds:  # as long as they are there, their digests are believed
-        what = "restore it from a backup, or remove those documents and add them again"
+        what = f"{RESTORE}, or remove those documents and add them again"
     else:
         what = "add those documents again"
     return f"lshdb: {db} still has {', '.join(sorted(kinds))}: {what}"

@@ -17,12 +17,12 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from lshdb.errors import DamagedFile, UnsafeFile
 from lshdb.store import statements as sql
-from lshdb.store.guard import log_size
+from lshdb.store.guard import Connection, log_size
+from lshdb.store.sqlite_errors import RESTORE
 
 FORMAT = 4
 """The version of the tables in schema.sql."""
@@ -59,7 +59,7 @@ def seal(connection: sqlite3.Connection) -> None:
     connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0)
 
 
-def check_contents(connection: sqlite3.Connection, path: Path) -> None:
+def check_contents(connection: Connection) -> None:
     """Check that a file has lshdb's tables, and no code that would run with them.
 
     Raises:
@@ -67,17 +67,18 @@ def check_contents(connection: sqlite3.Connection, path: Path) -> None:
         UnsafeFile: the file has code that lshdb would run.
         sqlite3.Error: to be translated by the caller.
     """
+    path, real_path = connection.path, connection.real_path
     (page_size,) = connection.execute(sql.PAGE_SIZE).fetchone()
-    if path.stat().st_size % page_size and not log_size(path):
+    if real_path.stat().st_size % page_size and not log_size(real_path):
         # SQLite reads the rest of a page as zeros.
-        raise DamagedFile(f"{path} is damaged: it is cut short; restore it from a copy")
+        raise DamagedFile(f"{path} is damaged: it is cut short; {RESTORE}")
     before = connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST)
     try:
         for fault in faults(connection):
             if fault.unsafe:
                 raise UnsafeFile(f"{path}: {fault.what}: drop it, or do not trust the file")
             if not fault.tolerable:
-                raise DamagedFile(f"{path}: {fault.what}: restore it from a copy")
+                raise DamagedFile(f"{path}: {fault.what}: {RESTORE}")
         connection.execute(sql.WHOLE_SETTINGS).fetchone()
     except sqlite3.DataError as error:
         raise DamagedFile(f"{path} has settings or definitions that are too long") from error
