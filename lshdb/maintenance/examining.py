@@ -172,6 +172,8 @@ class Examination:
 
     def _structure(self) -> Iterator[tuple[str, str]]:
         self.progress(0, None, "pages")
+        if fault := schema.size_fault(self.connection):
+            yield "damaged", fault
         # Otherwise the file's own expressions would run; constraints are checked here.
         self._rows(sql.CHECK_NO_CONSTRAINTS)
         lines = [" ".join(line.split()) for (line,) in self._rows(sql.CHECK_STRUCTURE)]

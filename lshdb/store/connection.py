@@ -243,6 +243,12 @@ def is_lshdb(connection: sqlite3.Connection) -> bool:
 def check_format(connection: sqlite3.Connection, path: Path) -> None:
     """NotADatabase or OtherFormat if this lshdb cannot read the file."""
     if not is_lshdb(connection):
+        if schema.is_whole(connection):
+            raise NotADatabase(
+                f"{path} has lshdb's tables without its marks, as if made from a dump: run PRAGMA "
+                f"application_id = {APPLICATION_ID}; PRAGMA user_version = {schema.FORMAT}; "
+                "in an SQLite shell, then lshdb check --deep"
+            )
         raise NotADatabase(f"{path} is another program's SQLite database, not lshdb's")
     (version,) = first_row(connection, sql.USER_VERSION)
     if version != schema.FORMAT:
