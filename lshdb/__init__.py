@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from lshdb.limits import Limits
     from lshdb.maintenance.check import check
     from lshdb.maintenance.findings import CheckReport, Problem, Repair
+    from lshdb.maintenance.restoring import Restored, restore_backup
     from lshdb.model import (
         AddReport,
         Arrived,
@@ -123,6 +124,7 @@ __all__ = [
     "ReadOnly",
     "Reindexed",
     "Repair",
+    "Restored",
     "Results",
     "Service",
     "Settings",
@@ -151,6 +153,7 @@ __all__ = [
     "query_signature",
     "register_functions",
     "remove_decided",
+    "restore_backup",
     "signatures",
     "tune",
     "undo_decision",
@@ -173,6 +176,7 @@ def __getattr__(name: str) -> object:
         "lshdb.maintenance.findings",
         "lshdb.sketching.signature_sets",
         "lshdb.maintenance.check",
+        "lshdb.maintenance.restoring",
         "lshdb.tuning.choices",
         "lshdb.tuning.measuring",
         "lshdb.store.functions",

@@ -723,4 +723,4 @@ class Database:
         """
         from lshdb.store.backup import back_up
 
-        back_up(self.path, Path(path), self.store.timeout, options)
+        back_up(self.store, Path(path), options)

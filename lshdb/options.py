@@ -968,3 +968,14 @@ class BackupOptions(Options):
         bool, Option("Replace an existing file.", flags=("--replace", "--force"))
     ] = False
     progress: OnProgress = False
+
+
+class RestoreOptions(Options):
+    """Options of `lshdb.restore_backup`."""
+
+    backup: Annotated[str | os.PathLike[str], argument("The file that `backup` made.")] = field(
+        kw_only=False
+    )
+    path: Path = field(default="lsh.db", kw_only=False)
+    timeout: Timeout = TIMEOUT
+    progress: OnProgress = False

@@ -26,6 +26,7 @@ from lshdb.ingest.batches import batch_of
 from lshdb.model import Arrived, Document
 from lshdb.opening import open_database
 from lshdb.options import ArrivalOptions, QueryOptions
+from lshdb.store.store import Store
 
 if TYPE_CHECKING:
     from lshdb.exchange.results import Matches
@@ -78,10 +79,14 @@ class Service:
         self._threads: list[tuple[threading.Thread, _Calls]] = []
         self._end = weakref.finalize(self, _end, self._process, self._threads)
         try:
-            opened = partial(open_database, path, **settings)
-            self._made_for = _begin(opened, self._writes, _GATHERED, self._threads)
-            kept = {name: settings[name] for name in ("timeout", "limits") if name in settings}
-            opened = partial(open_database, path, **kept, mode="read")
+            first: list[Database] = []
+
+            def open_writer() -> Database:
+                first.append(open_database(path, **settings))
+                return first[0]
+
+            self._made_for = _begin(open_writer, self._writes, _GATHERED, self._threads)
+            opened = partial(_opened_beside, first[0].store)
             for _ in range(readers):
                 _begin(opened, self._reads, 1, self._threads)
         except BaseException:
@@ -194,6 +199,12 @@ def _warned(answer: tuple[Arrived, Sequence[Cut]]) -> Arrived:
 
 
 # the threads, which hold no reference to the service: it may be collected
+
+
+def _opened_beside(store: Store) -> Database:
+    """The same file as that of a store, to read it: the path may lead elsewhere by now."""
+    opened = Store.open(store.path, "read", store.timeout, beside=store, limits=store.limits)
+    return Database(opened)
 
 
 def _begin(opened: Callable[[], Database], calls: _Calls, most: int, threads: list[Any]) -> Any:

@@ -12,12 +12,14 @@ import lshdb
 from lshdb.cli import options, results, running
 from lshdb.cli.documents import base_texts
 from lshdb.cli.messages import message, shape, shows_progress, warn, warn_of_low_recall
-from lshdb.formatting import size
-from lshdb.groups import regrouped
+from lshdb.errors import UsageError
+from lshdb.formatting import counted, size
+from lshdb.groups import Option, regrouped
 from lshdb.maintenance.findings import PROBLEMS, REPAIRS, CheckReport
 from lshdb.options import BackupOptions, CheckOptions, ReindexOptions, RepairOptions
 from lshdb.sources.sinks import Columns
 from lshdb.store.partial_files import left_over
+from lshdb.store.sqlite_errors import RESTORE
 
 _FINDING: Columns = {
     "finding": str,
@@ -75,15 +77,15 @@ def _conclusion(db: Path, report: CheckReport, repair: bool) -> str:
         return f"{db} was repaired, and is whole"
     if "damaged" in kinds:
         what = (
-            "restore it from a backup, or save what can be read with the sqlite3 shell's "
+            f"{RESTORE}, or save what can be read with the sqlite3 shell's "
             ".recover into a new file, and lshdb check --deep --repair that"
         )
     elif not repair:
         what = f"{looked_at} were looked at; --repair repairs what it can"
     elif kinds & {"schema", "settings"}:
-        what = "nothing is repaired; restore it from a backup, or drop what others have added"
+        what = f"nothing is repaired; {RESTORE}, or drop what others have added"
     elif "digest" in kinds:  # as long as they are there, their digests are believed
-        what = "restore it from a backup, or remove those documents and add them again"
+        what = f"{RESTORE}, or remove those documents and add them again"
     else:
         what = "add those documents again"
     return f"lshdb: {db} still has {', '.join(sorted(kinds))}: {what}"
@@ -92,23 +94,45 @@ def _conclusion(db: Path, report: CheckReport, repair: bool) -> str:
 def backup(
     *,
     target: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The file to create.", readable=False)
+        Path, typer.Argument(metavar="FILE", help="The file to create, or a backup.")
     ],
     at: options.DatabaseFile,
     asked: BackupOptions,
+    restore: Annotated[
+        bool, Option("Put FILE, a backup, in the place of the database.", flags=("--restore",))
+    ] = False,
 ) -> None:
-    """Copy the database, even while others write to it.
+    """Copy the database, even while others write to it; or --restore it from a copy.
 
     The copy is the database as it was when the command began. It gets its name when it is
     complete and on the disk. A note names files that a killed run left beside it.
 
+    --restore checks the copy, and puts it in the place of the database, which nobody may have open.
+    The old file stays beside it, and a note names it. Do not copy a file over a database: the old
+    log would stay beside it.
+
     Example: lshdb backup -d code.db monday.db
     """
+    if restore:
+        if asked.replace:
+            raise UsageError("--restore keeps what it replaces: leave out --force")
+        _restore(target, at)
+        return
     for left in left_over(os.path.realpath(target)):
         message(f"lshdb: {left} was left by a killed run; delete it")
     with at.reading() as database:
         database.backup(target, replace(asked, progress=shows_progress()))
     message(f"{target} made: {target.stat().st_size:,} bytes")
+
+
+def _restore(backup: Path, at: options.DatabaseFile) -> None:
+    for left in left_over(os.path.realpath(at.db)):
+        message(f"lshdb: {left} was left by a killed run; delete it")
+    done = lshdb.restore_backup(backup, at.db, timeout=at.timeout, progress=shows_progress())
+    text = f"{at.db} restored from {backup}: {counted(done.documents, 'document')}"
+    if done.replaced:
+        text += f"; {done.replaced} is what it was before: delete it when you do not need it"
+    message(text)
 
 
 def reindex(

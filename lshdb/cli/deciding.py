@@ -223,7 +223,7 @@ def remove(
         form.check(at.db)
     request = regrouped(asked, RemoveOptions, keys=keys)
     with at.open("read" if asked.dry_run else "write") as database:
-        if not (asked.dry_run or yes) and sys.stdin.isatty() and sys.stderr.isatty():
+        if not (asked.dry_run or yes) and sys.stdin and sys.stdin.isatty() and sys.stderr.isatty():
             _ask(len(removed(database.store, replace(request, dry_run=True))), len(database))
         found = removed(database.store, request)
         if asked.dry_run:

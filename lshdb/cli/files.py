@@ -30,7 +30,9 @@ def output_to(path: str) -> Output:
 
 def check_distinct(inputs: Iterable[str], outputs: Iterable[str]) -> None:
     """UsageError if a file, or a log of a database, would be read and written, or written twice."""
-    names = (path + log for path in inputs for log in ("", "-wal", "-shm"))
+    names = (
+        name for path in inputs for name in (*_logs_of(os.path.realpath(path)), *_logs_of(path))
+    )
     seen: dict[object, str] = {_identity(path, 0): path for path in names}
     for path in outputs:
         identity = _identity(path, 1)
@@ -39,6 +41,11 @@ def check_distinct(inputs: Iterable[str], outputs: Iterable[str]) -> None:
                 f"{path} is the same file as {seen[identity]}: give the output another name"
             )
         seen[identity] = path
+
+
+def _logs_of(path: str) -> list[str]:
+    """A database and the files that SQLite keeps beside it."""
+    return [path + end for end in ("", "-wal", "-shm")]
 
 
 def _identity(path: str, stream: int) -> object:

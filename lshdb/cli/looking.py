@@ -229,6 +229,8 @@ def mcp(
 
     Example: lshdb mcp -d notes.db --read-only
     """
+    if files.stdin() is None:
+        raise InputError("standard input is closed: a client of MCP speaks over it")
     with at.open("read" if read_only else "create") as database:
         with installed("lshdb mcp needs the SDK of MCP", "mcp"):
             from lshdb.agents import server
@@ -284,7 +286,7 @@ def report(
                     "--for and --base are for DIR; for a database, lshdb init has them"
                 )
             store = stack.enter_context(at.reading()).store
-            name = f"Near duplicates in {at.db.name}"
+            name = f"Near duplicates in {printable_path(at.db.name)}"
         else:
             settings = _settings(purpose, asked.threshold, base)
             lowest = settings.threshold
@@ -370,7 +372,7 @@ def plot(
         folders(database.store, asked) as found,
         _drawn(plot_file, at.db) as (web, output, progress),
     ):
-        output.write(web.plot(found, asked, at.db.name, progress).encode())
+        output.write(web.plot(found, asked, printable_path(at.db.name), progress).encode())
 
 
 def _check_name(name: str, *suffixes: str) -> None:

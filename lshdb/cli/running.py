@@ -102,8 +102,13 @@ def clear_away_on_interrupt() -> None:
 def open_streams(system: str = os.name) -> None:
     """Make standard output and error writable: a stream closed by the caller (`>&-`) is None.
 
+    Standard input stays None then, but no file that is opened takes its number: programs that
+    are started would read it.
+
     On Windows (`nt`) what goes to a file or a pipe is UTF-8, with a newline alone, as elsewhere.
     """
+    if sys.stdin is None:
+        os.open(os.devnull, os.O_RDONLY)
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115  # for as long as we live
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):

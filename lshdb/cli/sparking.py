@@ -27,6 +27,7 @@ from lshdb.options import (
     SparkOptions,
     SparkPassagesOptions,
 )
+from lshdb.sources.paths import printable_path
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -145,6 +146,17 @@ class Spark(Options):
             messages.message(", ".join(f"{name} {number:,}" for name, number in numbers.items()))
 
 
+def _check_names(*paths: str | None) -> None:
+    """UsageError for a name that is not UTF-8, which Spark cannot take."""
+    for path in filter(None, paths):
+        try:
+            path.encode()
+        except UnicodeEncodeError as error:
+            raise UsageError(
+                f"{printable_path(path)}: Spark takes only names that are UTF-8: rename it"
+            ) from error
+
+
 def spark_dedup(
     *,
     input: Input,
@@ -170,6 +182,7 @@ def spark_dedup(
     Example: lshdb spark-dedup crawl/ unique/ --threshold 0.8 --master "local[*]"
     """
     reference_fields.check(asked.against)
+    _check_names(input, output, asked.against, asked.dropped)
     databases = _databases(asked.against or "")
     wanted = spark.settings(settings, *databases)
     _check_readable(databases, wanted)
@@ -219,6 +232,7 @@ def spark_passages(
     """
     from lshdb.sources.readers import Reader
 
+    _check_names(input, output)
     words = 8 if asked.words is None and spark.settings_from is None else asked.words
     wanted = spark.settings(regrouped(settings, SettingsOptions, passages=words))
     base = [

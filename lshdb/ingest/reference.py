@@ -162,7 +162,7 @@ def indexed(
 
 def directory_of(store: Store) -> Path | None:
     """Where temporary files have room: beside the database, unless TMPDIR names another place."""
-    return None if os.environ.get("TMPDIR") else store.path.absolute().parent
+    return None if os.environ.get("TMPDIR") else store.real_path.parent
 
 
 @contextmanager

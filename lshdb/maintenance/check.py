@@ -28,7 +28,6 @@ from lshdb.store import statements as sql
 from lshdb.store.connection import audited
 from lshdb.store.guard import Connection
 from lshdb.store.index import BANDS, RARE_WORDS, Index, IndexRows
-from lshdb.store.sqlite_errors import translated_errors
 from lshdb.store.store import Store
 
 _FEW = 256
@@ -97,7 +96,7 @@ def _report(file: Connection, options: CheckOptions, progress: Progress) -> find
 
 def _repair_schema(file: Connection, _found: Examination, _progress: Progress) -> Counter[str]:
     """Create missing tables, indexes and views."""
-    with translated_errors(file.path):
+    with file.errors():
         faults = list(schema.faults(file))
         for statement in chain.from_iterable(fault.makes for fault in faults):
             file.execute(statement)

@@ -28,7 +28,6 @@ from lshdb.store import statements as sql
 from lshdb.store.guard import Connection
 from lshdb.store.index import BANDS, FINGERPRINTS, RARE_WORDS, IndexRows, IndexTable
 from lshdb.store.rows import record, settings_of
-from lshdb.store.sqlite_errors import translated_errors
 
 _EXAMPLES = 5
 _WRONG = {
@@ -158,7 +157,7 @@ class Examination:
     def _apply(self, what: str, rule: Iterable[tuple[str, str]]) -> bool:
         """Count the problems that a rule finds; return whether it completed."""
         try:
-            with translated_errors(self.connection.path):
+            with self.connection.errors():
                 for problem in rule:
                     self._add(*problem)
             return True
@@ -173,6 +172,8 @@ class Examination:
 
     def _structure(self) -> Iterator[tuple[str, str]]:
         self.progress(0, None, "pages")
+        if fault := schema.size_fault(self.connection):
+            yield "damaged", fault
         # Otherwise the file's own expressions would run; constraints are checked here.
         self._rows(sql.CHECK_NO_CONSTRAINTS)
         lines = [" ".join(line.split()) for (line,) in self._rows(sql.CHECK_STRUCTURE)]

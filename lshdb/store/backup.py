@@ -11,21 +11,16 @@ from lshdb.options import BackupOptions
 from lshdb.progress import Progress, shown
 from lshdb.store import partial_files, sqlite_errors
 from lshdb.store import statements as sql
-from lshdb.store.connection import connect
+from lshdb.store.store import Store
 
 _PAGES_AT_ONCE = 512
 """Between two reports of progress: 8 MB."""
-_BESIDE = ("-wal", "-shm", "-journal")
+BESIDE = ("-wal", "-shm", "-journal")
 """Files that SQLite keeps beside one that is in use, or was when its process died."""
 
 
-def back_up(
-    path: Path,
-    target: Path,
-    timeout: float,
-    options: BackupOptions,
-) -> None:
-    """Copy a database file, as it is at this moment; others may write meanwhile.
+def back_up(store: Store, target: Path, options: BackupOptions) -> None:
+    """Copy the file of an open database, as it is at this moment; others may write meanwhile.
 
     The copy is written beside the target, as NAME.N.partial, and takes its name when it is on the
     disk.
@@ -37,12 +32,12 @@ def back_up(
     """
     # A link stays, and the file that it leads to is replaced.
     real = Path(os.path.realpath(target))
-    _check_target(path, real, target, options.replace)
+    _check_target(store.real_path, real, target, options.replace)
     with (
         partial_files.file_errors(f"{target} cannot be written"),
-        closing(connect(path, "read", timeout)) as connection,
+        closing(store.another_connection()) as connection,
     ):
-        with sqlite_errors.translated_errors(path):
+        with connection.errors():
             # The copy is of this moment. Otherwise it would begin again whenever others write.
             connection.execute("BEGIN")
             connection.execute(sql.COUNT_SCHEMA)
@@ -52,9 +47,9 @@ def back_up(
                 shown(options.progress, "copying") as progress,
                 sqlite_errors.translated_errors(target),
             ):
-                _copy(connection, partial.path, progress)
+                copy(connection, partial.path, progress)
             if not real.exists():
-                shutil.copymode(path, partial.path)
+                shutil.copymode(store.real_path, partial.path)
             partial.take_name(replace=options.replace, sync=True)
         except FileExistsError as error:
             raise StoreError(
@@ -65,8 +60,7 @@ def back_up(
 
 
 def _check_target(path: Path, target: Path, named: Path, replace: bool) -> None:
-    own = os.path.realpath(path)
-    if os.fspath(target) in [own + end for end in _BESIDE]:
+    if os.fspath(target) in [f"{path}{end}" for end in BESIDE]:
         raise UsageError(f"{named} is part of the database: name another file")
     if os.path.exists(target):
         if path.exists() and target.samefile(path):
@@ -76,17 +70,17 @@ def _check_target(path: Path, target: Path, named: Path, replace: bool) -> None:
         if not replace:
             raise StoreError(f"{named} already exists; replace=True (--force) replaces it")
     # SQLite would use the old file's log with the new file.
-    for end in _BESIDE:
+    for end in BESIDE:
         if os.path.exists(f"{target}{end}"):
             raise StoreError(f"{named} is in use ({target.name}{end} exists): name another file")
 
 
-def _copy(connection: sqlite3.Connection, partial: str, progress: Progress) -> None:
-    with closing(sqlite3.connect(partial, isolation_level=None)) as copy:
-        # It has its name only when it is complete: no journal is needed.
-        copy.execute("PRAGMA journal_mode = OFF")
+def copy(connection: sqlite3.Connection, partial: str, progress: Progress) -> None:
+    """Copy what a connection reads into a new file, which needs no journal until it is complete."""
+    with closing(sqlite3.connect(partial, isolation_level=None)) as new:
+        new.execute("PRAGMA journal_mode = OFF")
         connection.backup(
-            copy,
+            new,
             pages=_PAGES_AT_ONCE,
             progress=lambda _, left, total: progress(total - left, total, "pages"),
         )

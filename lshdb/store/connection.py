@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any, cast
 
 from lshdb.errors import (
+    Cut,
     NoDatabase,
     NotADatabase,
     OtherFormat,
     StoreError,
+    warn_of_limit,
 )
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.options import Mode
-from lshdb.store import guard, schema, sqlite_errors, transactions
+from lshdb.store import guard, location, schema, sqlite_errors, transactions
 from lshdb.store import statements as sql
 
 APPLICATION_ID = 0x6C736864
@@ -37,11 +39,15 @@ def connect(
     mode: Mode,
     timeout: float,
     *,
+    beside: guard.Connection | None = None,
     sealed: bool = False,
     whole: bool = True,
     limits: Limits = DEFAULTS,
 ) -> guard.Connection:
     """Open the file and check that it is lshdb's, or (mode `create`) new and without tables.
+
+    `path` names it in messages. Where it leads to is looked up once, as links and the current
+    directory may change: later connections to the same file are opened `beside` the first one.
 
     `sealed` opens it read-only for SQLite itself, which no SQL can change; such a connection needs
     another one that outlives it and removes the -wal and -shm at its end.
@@ -54,26 +60,73 @@ def connect(
     # Not "ro" for every mode `read`: the last connection to close removes the -wal and -shm, but
     # one that cannot write leaves them. Without permission to write, "rw" reads too.
     flags = "ro" if sealed else "rwc" if mode == "create" else "rw"
-    guard.check_may_open(path)
-    with sqlite_errors.translated_errors(path):
+    if beside is None:
+        real_path = location.located(path)
+        location.check_kind(path, real_path)
+        if mode == "create" and (reason := location.length_fault(real_path)):
+            raise StoreError(f"{path} cannot be made: {reason}: choose a shorter one")
+        has_other_log = _check_names(path, real_path, mode)
+    else:
+        real_path, has_other_log = beside.real_path, beside.has_other_log
+    guard.check_may_open(path, real_path)
+
+    def opened(flags: str) -> guard.Connection:
+        connection = _opened(path, real_path, flags, mode, timeout, whole, limits)
+        connection.has_other_log = has_other_log
+        return connection
+
+    with sqlite_errors.translated_errors(path, real_path):
+        if has_other_log:
+            return opened("ro&immutable=1")
         try:
-            return _opened(path, flags, mode, timeout, whole, limits)
+            return opened(flags)
         except sqlite3.OperationalError as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if mode != "create" and code == sqlite3.SQLITE_CANTOPEN and not os.path.exists(path):
+            if (
+                mode != "create"
+                and code == sqlite3.SQLITE_CANTOPEN
+                and not os.path.exists(real_path)
+            ):
                 missing = "there is no such file; lshdb init or lshdb add makes one"
-                reason = sqlite_errors.why_not_opened(path, missing)
+                reason = sqlite_errors.why_not_opened(path, real_path, missing)
                 raise NoDatabase(f"no database at {path}: {reason}") from None
             unable = code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
-            if mode != "read" or not unable or not sqlite_errors.directory_is_read_only(path):
+            if mode != "read" or not unable or not sqlite_errors.directory_is_read_only(real_path):
                 raise
-        if guard.log_size(path):
+        if guard.log_size(real_path):
             raise StoreError(
-                f"{path} has changes in {path.name}-wal, which cannot be read without permission "
-                "to write the directory: ask someone who has it to open the file once"
+                f"{path} has changes in {real_path.name}-wal, which cannot be read without "
+                "permission to write the directory: ask someone who has it to open the file once"
             )
         # SQLite cannot make its -shm. As nobody has the file open, it can be read without locks.
-        return _opened(path, "ro&immutable=1", mode, timeout, whole, limits)
+        return opened("ro&immutable=1")
+
+
+def _check_names(path: Path, real_path: Path, mode: Mode) -> bool:
+    """Whether a file must be read without a log, as others may write by another of its names.
+
+    That is only noted; StoreError if it would be written.
+    """
+    names = location.other_names(real_path)
+    if names is None:
+        return False
+    todo = location.advice(names, path)
+    if mode != "read":
+        raise StoreError(
+            f"{path} cannot be written: {names}, and each name has its own log, so documents would "
+            f"be lost: {todo}"
+        )
+    if guard.log_size(real_path):
+        return False  # by the name that others write it by, if any do: nobody may begin to
+    warn_of_limit(
+        Cut(
+            "open",
+            1,
+            f"{path}: {names}, and each name has its own log: documents that are only in the log "
+            f"of another name are not read; {todo}",
+        )
+    )
+    return True
 
 
 @contextmanager
@@ -88,7 +141,7 @@ def audited(path: Path, timeout: float, *, write: bool) -> Iterator[guard.Connec
     connection = connect(path, "write" if write else "read", timeout, whole=False)
     connection.text_factory = lambda raw: raw.decode(errors="surrogateescape")
     try:
-        with sqlite_errors.translated_errors(path):
+        with connection.errors():
             if write:
                 transactions.begin_writing(connection)
             else:
@@ -99,18 +152,24 @@ def audited(path: Path, timeout: float, *, write: bool) -> Iterator[guard.Connec
 
 
 def _opened(
-    path: Path, flags: str, mode: Mode, timeout: float, whole: bool, limits: Limits
+    path: Path,
+    real_path: Path,
+    flags: str,
+    mode: Mode,
+    timeout: float,
+    whole: bool,
+    limits: Limits,
 ) -> guard.Connection:
     connection: guard.Connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={flags}",
+        f"{real_path.as_uri()}?mode={flags}",
         uri=True,
         timeout=timeout,
         isolation_level=None,
         cached_statements=64,
-        factory=cast(Any, partial(guard.Connection, path, limits)),
+        factory=cast(Any, partial(guard.Connection, path, real_path, limits)),
     )
     try:
-        _configure(connection, path, mode, whole)
+        _configure(connection, mode, whole)
         connection.watch(immutable="immutable" in flags)
     except BaseException:
         connection.close()
@@ -118,7 +177,8 @@ def _opened(
     return connection
 
 
-def _configure(connection: guard.Connection, path: Path, mode: Mode, whole: bool) -> None:
+def _configure(connection: guard.Connection, mode: Mode, whole: bool) -> None:
+    path = connection.path
     schema.seal(connection)
     connection.execute("PRAGMA foreign_keys = ON")
     # A batch's pages stay in memory until COMMIT; with SQLite's 2 MB they are written twice.
@@ -128,7 +188,7 @@ def _configure(connection: guard.Connection, path: Path, mode: Mode, whole: bool
     if not is_new(connection):
         check_format(connection, path)
         if whole:
-            schema.check_contents(connection, path)
+            schema.check_contents(connection)
     elif mode != "create":
         raise NotADatabase(f"{path} is empty: make a database with lshdb init")
     if mode == "read":
@@ -149,7 +209,7 @@ def _configure(connection: guard.Connection, path: Path, mode: Mode, whole: bool
 
 
 def file_size(path: Path) -> int:
-    """The size of the file with its write-ahead log, in bytes."""
+    """The size of a file, by its real path, with its write-ahead log, in bytes."""
     return path.stat().st_size + guard.log_size(path)
 
 
@@ -183,6 +243,12 @@ def is_lshdb(connection: sqlite3.Connection) -> bool:
 def check_format(connection: sqlite3.Connection, path: Path) -> None:
     """NotADatabase or OtherFormat if this lshdb cannot read the file."""
     if not is_lshdb(connection):
+        if schema.is_whole(connection):
+            raise NotADatabase(
+                f"{path} has lshdb's tables without its marks, as if made from a dump: run PRAGMA "
+                f"application_id = {APPLICATION_ID}; PRAGMA user_version = {schema.FORMAT}; "
+                "in an SQLite shell, then lshdb check --deep"
+            )
         raise NotADatabase(f"{path} is another program's SQLite database, not lshdb's")
     (version,) = first_row(connection, sql.USER_VERSION)
     if version != schema.FORMAT:

@@ -9,7 +9,7 @@ to hold them.
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from threading import get_ident
 from typing import Any
@@ -33,7 +33,10 @@ class Connection(sqlite3.Connection):
     opened. The thread and the process are checked before every statement.
 
     Attributes:
-        path: the file, as the user named it.
+        path: the file, as the user named it: for messages.
+        real_path: where it is, without links and whatever the current directory becomes. SQLite
+            keeps the log beside it.
+        has_other_log: whether the file has other names, and is read without a log.
         timeout: seconds to wait for other writers.
         limits: sizes and other numbers.
         log_limit: bytes of log up to which emptying it is not tried again.
@@ -44,10 +47,14 @@ class Connection(sqlite3.Connection):
         turn: among the writers of this process; None if it does not write.
     """
 
-    def __init__(self, path: Path, limits: Limits, *arguments: Any, **options: Any) -> None:
-        self.path, self.limits = path, limits
+    def __init__(
+        self, path: Path, real_path: Path, limits: Limits, *arguments: Any, **options: Any
+    ) -> None:
+        self.path, self.real_path, self.limits = path, real_path, limits
+        self._is_link = os.path.islink(path)
         self.timeout: float = options["timeout"]
         self.log_limit = 0
+        self.has_other_log = False
         self.read_only = self.rebuilding = self.closed = False
         self.identity: _Identity | None = None
         self.turn: Turn | None = None
@@ -63,12 +70,18 @@ class Connection(sqlite3.Connection):
 
         `immutable`: SQLite takes no locks, so the file must not change at all.
         """
-        self.identity = _identity(self.path)
+        self.identity = _identity(self.real_path)
         if immutable:
-            self._version = _version(self.path)
+            self._version = _version(self.real_path)
         # In another journal mode there is no log: SQLite then takes plain locks.
-        names = [f"{self.path}{end}" for end in ("", "-wal", "-shm")][: 1 if immutable else 3]
-        self._watched = {name: found for name in names if (found := _identity(name)) is not None}
+        ends = ("",) if immutable else ("", "-wal", "-shm")
+        self._watched = {
+            end: found for end in ends if (found := _identity(f"{self.real_path}{end}")) is not None
+        }
+
+    def open_files(self) -> tuple[_Identity, ...]:
+        """Device and inode of the file and its log."""
+        return tuple(self._watched.values())
 
     def check_open(self) -> None:
         """UsageError once it is closed."""
@@ -90,21 +103,31 @@ class Connection(sqlite3.Connection):
 
     def check_file(self) -> None:
         """StoreError if a name now belongs to another file than the open one, or to none."""
-        for name, identity in self._watched.items():
-            if _identity(name) != identity:
-                lost = "" if name == str(self.path) else "; what was added last may be lost"
+        for end, identity in self._watched.items():
+            if _identity(f"{self.real_path}{end}") != identity:
+                lost = "; what was added last may be lost" if end else ""
+                name = self.real_path if end and self._is_link else self.path
                 raise StoreError(
-                    f"{name} was deleted or replaced while the database was open: close it in all "
-                    f"processes and open it again{lost}"
+                    f"{name}{end} was deleted or replaced while the database was open: close it in "
+                    f"all processes and open it again{lost}"
                 )
 
     def check_unchanged(self) -> None:
         """StoreError if a file that is read without locks was changed meanwhile."""
-        if self._version not in (None, _version(self.path)):
+        if self._version not in (None, _version(self.real_path)):
             raise StoreError(
-                f"{self.path} was changed by another process, and could not be locked without "
-                "permission to write its directory: try again"
+                f"{self.path} was changed by another process, and could not be locked, "
+                + (
+                    "as it has other names"
+                    if self.has_other_log
+                    else "without permission to write its directory"
+                )
+                + ": try again"
             )
+
+    def errors(self) -> AbstractContextManager[None]:
+        """Raise lshdb's errors about this file in place of SQLite's."""
+        return translated_errors(self.path, self.real_path, reading=self.read_only)
 
     @contextmanager
     def waiting(self, seconds: float) -> Iterator[None]:
@@ -134,14 +157,14 @@ class Connection(sqlite3.Connection):
 
     def rows(self, statement: str, *parameters: SqlValue) -> list[tuple[Any, ...]]:
         """All rows of a result; SQLite's errors as lshdb's."""
-        with translated_errors(self.path):
+        with self.errors():
             rows = self.execute(statement, parameters).fetchall()
         self.check_unchanged()
         return rows
 
     def each(self, statement: str, *parameters: SqlValue) -> Iterator[tuple[Any, ...]]:
         """The rows of a result, read lazily one by one; errors as for `rows`."""
-        with translated_errors(self.path):
+        with self.errors():
             yield from self.execute(statement, parameters)
         self.check_unchanged()
 
@@ -149,7 +172,7 @@ class Connection(sqlite3.Connection):
         self, statement: str, *parameters: SqlValue, size: int
     ) -> Iterator[list[tuple[Any, ...]]]:
         """The rows of a result, up to `size` at a time, read lazily; errors as for `rows`."""
-        with translated_errors(self.path):
+        with self.errors():
             cursor = self.execute(statement, parameters)
             while rows := cursor.fetchmany(size):
                 yield rows
@@ -158,14 +181,14 @@ class Connection(sqlite3.Connection):
 
     def integers(self, statement: str, *parameters: SqlValue) -> IntArray:
         """The values of a result, row by row, int64[any], without a list of all its rows."""
-        with translated_errors(self.path):
+        with self.errors():
             found = integers(self.execute(statement, parameters))
         self.check_unchanged()
         return found
 
     def run_many(self, statement: str, rows: Iterable[Sequence[SqlValue | bytearray]]) -> None:
         """Run a statement that writes, for each row of values."""
-        with translated_errors(self.path):
+        with self.errors():
             self.executemany(statement, rows)
 
     def end(self) -> None:
@@ -186,12 +209,12 @@ class Connection(sqlite3.Connection):
             return
         self.check_owner()
         self.closed = True  # before the log goes: see check_may_open
-        log = f"{self.path}-wal"
-        if log in self._watched and _identity(log) not in (None, self._watched[log]):
+        log = self._watched.get("-wal")
+        if log is not None and _identity(f"{self.real_path}-wal") not in (None, log):
             # The last connection to close copies the log into the file, and deletes it by its name.
             _abandon(self)
         else:
-            if self._watched and _identity(self.path) != self.identity:
+            if self._watched and _identity(self.real_path) != self.identity:
                 # SQLite would leave the log, and apply it to the file that now has the name.
                 with suppress(sqlite3.Error):
                     super().execute("PRAGMA busy_timeout = 0")
@@ -206,25 +229,25 @@ _abandoned: list[Connection] = []
 
 
 def is_open(path: str) -> bool:
-    """Whether this process has the file open as a database.
+    """Whether this process has the file open as a database, or as the log of one.
 
     Then nothing else may open it: closing it would release SQLite's locks, which belong to the
     process.
     """
     return (found := _identity(path)) is not None and any(
-        connection.identity == found for connection in list(_open)
+        found in connection.open_files() for connection in list(_open)
     )
 
 
 def open_inodes() -> set[int]:
-    """The inodes of the open database files.
+    """The inodes of the open database files and their logs.
 
     A directory's entries have their inodes, so that a walk need not look at each file.
     """
-    return {one.identity[1] for one in list(_open) if one.identity is not None}
+    return {inode for connection in list(_open) for _, inode in connection.open_files()}
 
 
-def check_may_open(path: Path) -> None:
+def check_may_open(path: Path, real_path: Path) -> None:
     """Raise an error if this process still has the file open in an unsafe state.
 
     Raises:
@@ -232,7 +255,7 @@ def check_may_open(path: Path) -> None:
             still has those locks, and take none.
         StoreError: it is open, and it or its log was replaced.
     """
-    found = _identity(path)
+    found = _identity(real_path)
     same = [one for one in (*_abandoned, *_open) if found is not None and one.identity == found]
     for connection in same:
         if connection not in _abandoned:

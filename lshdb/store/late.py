@@ -34,7 +34,7 @@ def complete(store: Store, progress: Progress = silent) -> None:
     if store.indexed_to is None:
         return
     try:
-        with alone(f"{store.path}-wal") as is_alone:
+        with alone(f"{store.real_path}-wal") as is_alone:
             if is_alone:
                 _complete(store, progress)
     except StoreError as error:

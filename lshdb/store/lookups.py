@@ -109,14 +109,14 @@ class StoreReader:
     indexed_bucket: int | None
 
     def __init__(self, connection: guard.Connection) -> None:
-        self.path = connection.path
+        self.path, self.real_path = connection.path, connection.real_path
         self.limits = connection.limits
         self._connection = connection
         self._rows = connection.rows
         self._integers = connection.integers
         self._settings_row: Any = ()
         self.asked = 0
-        with sqlite_errors.translated_errors(self.path):
+        with self._connection.errors():
             self._read_settings()
         connection.check_unchanged()
 
@@ -225,8 +225,8 @@ class StoreReader:
         ):
             if content is None and self.settings.content:
                 raise DamagedFile(
-                    f"{self.path}: the content of document {doc_id} is gone; restore the file from "
-                    "a copy"
+                    f"{self.path}: the content of document {doc_id} is gone; "
+                    f"{sqlite_errors.RESTORE}"
                 )
             self._counts([(shingles,)])
             lanes = None
@@ -296,8 +296,7 @@ class StoreReader:
                 yield row
         if found != len(doc_ids):
             raise DamagedFile(
-                f"{self.path}: buckets hold documents that do not exist; restore the file from a "
-                "copy"
+                f"{self.path}: buckets hold documents that do not exist; {sqlite_errors.RESTORE}"
             )
 
     def signatures(self, doc_ids: IntArray) -> index.Signatures:
@@ -441,7 +440,7 @@ class StoreReader:
             doc_ids, keys = zip(*rows, strict=True)
             yield integers([doc_ids]), [checked(key, str) for key in keys]
             if doc_ids[-1] <= last:  # in a damaged table it would never end
-                raise DamagedFile(f"{self.path} is damaged: restore it from a copy")
+                raise DamagedFile(f"{self.path} is damaged: {sqlite_errors.RESTORE}")
             last = doc_ids[-1]
 
     def doc_ids(self, min_shingles: int = 0) -> IntArray:
@@ -524,7 +523,7 @@ class StoreReader:
 
     def bytes(self) -> int:
         """The size of the file with its write-ahead log, in bytes."""
-        return file_size(self.path)
+        return file_size(self.real_path)
 
     def free_bytes(self) -> int:
         """How many bytes of the file are free for later writes."""
@@ -553,7 +552,7 @@ class StoreReader:
             strange = int(counts[(counts < 0) | (counts > LARGEST)][0])
             raise DamagedFile(
                 f"{self.path} is damaged: a document has {strange:,} shingles instead of 0 to "
-                f"{LARGEST:,}; restore it from a copy"
+                f"{LARGEST:,}; {sqlite_errors.RESTORE}"
             )
         return counts
 
@@ -562,6 +561,6 @@ class StoreReader:
         blobs = [checked(value, bytes) for value in values]
         if any(len(one) != width for one in blobs):
             raise DamagedFile(
-                f"{self.path}: a {what} does not have {width} bytes; restore the file from a copy"
+                f"{self.path}: a {what} does not have {width} bytes; {sqlite_errors.RESTORE}"
             )
         return bytearray().join(blobs)

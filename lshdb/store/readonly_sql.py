@@ -9,7 +9,6 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
-from pathlib import Path
 from time import monotonic
 
 import numpy as np
@@ -18,7 +17,7 @@ from lshdb.errors import QueryError
 from lshdb.json_text import dumps
 from lshdb.options import Parameters, SqlValue
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, chunks
-from lshdb.store import functions, guard, sqlite_errors
+from lshdb.store import functions, guard
 from lshdb.store.connection import connect, file_size
 from lshdb.store.rows import integers
 
@@ -120,15 +119,16 @@ def sealed_connection(other: guard.Connection, *, one_moment: bool = False) -> g
     With `one_moment` it is in a transaction, and sees one state of the file until it is closed.
     """
     other.check_file()
-    path = other.path
-    connection = connect(path, "read", other.timeout, sealed=True, limits=other.limits)
+    connection = connect(
+        other.path, "read", other.timeout, beside=other, sealed=True, limits=other.limits
+    )
     try:
-        with sqlite_errors.translated_errors(path):
+        with connection.errors():
             if one_moment:
                 connection.execute("BEGIN")  # no SQL may, once it is sealed
             functions.register_functions(connection)
             # In hexadecimal a value has twice its bytes.
-            largest = min(max(LARGEST_VALUE, 2 * file_size(path)), 1_000_000_000)
+            largest = min(max(LARGEST_VALUE, 2 * file_size(connection.real_path)), 1_000_000_000)
             restrict(connection, largest=largest)
             connection.text_factory = _text
     except BaseException:
@@ -158,7 +158,7 @@ _REASONS = {
 
 
 @contextmanager
-def user_errors(path: Path, what: str, hint: str = "") -> Iterator[None]:
+def user_errors(connection: guard.Connection, what: str, hint: str = "") -> Iterator[None]:
     """Raise QueryError for errors of a user's SQL; others are the file's.
 
     `what` comes before its message, `hint` after it.
@@ -170,7 +170,7 @@ def user_errors(path: Path, what: str, hint: str = "") -> Iterator[None]:
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         if code not in _REASONS:
-            with sqlite_errors.translated_errors(path):
+            with connection.errors():
                 raise
         reason = str(error).partition("\n")[0] + _REASONS[code] + hint
         raise QueryError(f"{what}: {reason}") from error
@@ -200,7 +200,7 @@ def run_readonly(
         end = monotonic() + seconds
         connection.set_progress_handler(lambda: monotonic() > end, _STEPS)
     try:
-        with user_errors(other.path, "SQL"):
+        with user_errors(connection, "SQL"):
             cursor = connection.execute(sql, parameters)
     except BaseException:
         connection.close()
@@ -210,7 +210,7 @@ def run_readonly(
 
 
 def _rows(connection: guard.Connection, cursor: sqlite3.Cursor) -> Iterator[tuple[SqlValue, ...]]:
-    with closing(connection), user_errors(connection.path, "SQL"):
+    with closing(connection), user_errors(connection, "SQL"):
         for row in cursor:
             yield row
             connection.check_owner()
@@ -259,7 +259,7 @@ def condition(connection: guard.Connection, expression: str, parameters: Paramet
     connection.create_function("lshdb_candidates", 0, lambda: candidates)
 
     def found(statement: str) -> list[tuple[SqlValue, ...]]:
-        with user_errors(connection.path, "where", f"; the columns are {_DOCUMENT}"):
+        with user_errors(connection, "where", f"; the columns are {_DOCUMENT}"):
             return connection.execute(statement, parameters).fetchall()
 
     def matching(doc_ids: IntArray) -> Mask:

@@ -21,6 +21,7 @@ from lshdb.shingling import arrays, content, shingling
 from lshdb.sketching.constructions import Construction
 from lshdb.sketching.settings import Settings
 from lshdb.store import statements as sql
+from lshdb.store.sqlite_errors import RESTORE
 
 _T = TypeVar("_T")
 _types: Callable[[Any], dict[str, Any]] = cache(get_type_hints)
@@ -69,14 +70,14 @@ def integers(rows: Iterable[tuple[SqlValue, ...]]) -> arrays.IntArray:
         # Nearly as fast as np.fromiter, which would cut floats to integers.
         values = array("q", cast(Iterable[int], chain.from_iterable(rows)))
     except TypeError as error:
-        raise DamagedFile(f"expected integers in the file: {error}; restore a copy") from error
+        raise DamagedFile(f"expected integers in the file: {error}; {RESTORE}") from error
     return np.frombuffer(values, dtype=np.int64) if values else arrays.NO_NUMBERS
 
 
 def _other(expected: Any, value: SqlValue) -> DamagedFile:
     return DamagedFile(
         f"expected {getattr(expected, '__name__', expected)} in the file, found "
-        f"{type(value).__name__}; restore it from a copy"
+        f"{type(value).__name__}; {RESTORE}"
     )
 
 

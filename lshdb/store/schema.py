@@ -17,12 +17,12 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from lshdb.errors import DamagedFile, UnsafeFile
 from lshdb.store import statements as sql
-from lshdb.store.guard import log_size
+from lshdb.store.guard import Connection, log_size
+from lshdb.store.sqlite_errors import RESTORE
 
 FORMAT = 4
 """The version of the tables in schema.sql."""
@@ -59,7 +59,7 @@ def seal(connection: sqlite3.Connection) -> None:
     connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 0)
 
 
-def check_contents(connection: sqlite3.Connection, path: Path) -> None:
+def check_contents(connection: Connection) -> None:
     """Check that a file has lshdb's tables, and no code that would run with them.
 
     Raises:
@@ -67,22 +67,48 @@ def check_contents(connection: sqlite3.Connection, path: Path) -> None:
         UnsafeFile: the file has code that lshdb would run.
         sqlite3.Error: to be translated by the caller.
     """
-    (page_size,) = connection.execute(sql.PAGE_SIZE).fetchone()
-    if path.stat().st_size % page_size and not log_size(path):
-        # SQLite reads the rest of a page as zeros.
-        raise DamagedFile(f"{path} is damaged: it is cut short; restore it from a copy")
+    path = connection.path
+    if fault := size_fault(connection):
+        raise DamagedFile(f"{path} is damaged: {fault}; {RESTORE}")
     before = connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST)
     try:
         for fault in faults(connection):
             if fault.unsafe:
                 raise UnsafeFile(f"{path}: {fault.what}: drop it, or do not trust the file")
             if not fault.tolerable:
-                raise DamagedFile(f"{path}: {fault.what}: restore it from a copy")
+                raise DamagedFile(f"{path}: {fault.what}: {RESTORE}")
         connection.execute(sql.WHOLE_SETTINGS).fetchone()
     except sqlite3.DataError as error:
         raise DamagedFile(f"{path} has settings or definitions that are too long") from error
     finally:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, before)
+
+
+def size_fault(connection: Connection) -> str | None:
+    """How the size of the file differs from that of its pages; None if it does not.
+
+    SQLite reads the rest of a page that is cut as zeros, and ignores what follows the last page.
+    While there is a log, it may have pages that the file lacks, and nothing can be said.
+    """
+    before = None
+    while True:
+        (page_size,) = connection.execute(sql.PAGE_SIZE).fetchone()
+        (pages,) = connection.execute(sql.PAGE_COUNT).fetchone()
+        size, expected = connection.real_path.stat().st_size, page_size * pages
+        if size == expected or log_size(connection.real_path):
+            return None
+        if (size, expected) == before:  # otherwise others may have written between the two looks
+            break
+        before = size, expected
+    if size < expected:
+        return f"it is cut short, to {size:,} of {expected:,} bytes"
+    return f"{size - expected:,} bytes follow its last page"
+
+
+def is_whole(connection: sqlite3.Connection) -> bool:
+    """Whether a file has all of lshdb's tables, indexes and views, whatever else it has."""
+    own = json.dumps(definitions())
+    return all(same for _, _, same in connection.execute(sql.OWN_SCHEMA, (own,)).fetchall())
 
 
 def faults(connection: sqlite3.Connection) -> Iterator[Fault]:

@@ -1,5 +1,6 @@
 """SQLite's errors as lshdb's own, chosen by SQLite's error code."""
 
+import errno
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -15,7 +16,12 @@ from lshdb.errors import (
     StoreError,
     UsageError,
 )
+from lshdb.store import location
 
+RESTORE = "restore it from a backup (lshdb backup --restore)"
+"""The advice about a damaged file. A copy over it would leave the old log beside the new file."""
+_TMPDIR = "TMPDIR names another directory for them"
+_NO_DESCRIPTORS = "this process may not open more files: close some, or raise ulimit -n"
 _MIN_FREE_BYTES = 1 << 20
 """Free bytes below which a full disk is the reason for errors of reading and writing."""
 _ADVICE = {
@@ -27,22 +33,30 @@ _ADVICE = {
 
 
 @contextmanager
-def translated_errors(path: Path) -> Iterator[None]:
-    """Raise lshdb's errors in place of SQLite's, chosen by SQLite's error code."""
+def translated_errors(
+    path: Path, real_path: Path | None = None, *, reading: bool = False
+) -> Iterator[None]:
+    """Raise lshdb's errors in place of SQLite's, chosen by SQLite's error code.
+
+    Args:
+        path: the file, as messages name it.
+        real_path: where it is; None for `path` itself.
+        reading: whether the block only reads it.
+    """
     try:
         yield
     except sqlite3.Error as error:
-        raise _translate(error, path) from error
+        raise _translate(error, path, real_path or path, reading) from error
     except UnicodeDecodeError as error:
         # About a value, or SQLite's message about it.
-        raise DamagedFile(f"{path} is damaged: a text is not UTF-8") from error
+        raise DamagedFile(f"{path} is damaged: a text is not UTF-8; {RESTORE}") from error
 
 
-def _translate(error: sqlite3.Error, path: Path) -> Exception:
+def _translate(error: sqlite3.Error, path: Path, real_path: Path, reading: bool) -> Exception:
     code = getattr(error, "sqlite_errorcode", None)
     if code is None and isinstance(error, sqlite3.OperationalError):
         # The sqlite3 module's own error about a text; its message has the whole text.
-        return DamagedFile(f"{path} has a text that is not UTF-8; restore it from a copy")
+        return DamagedFile(f"{path} has a text that is not UTF-8; {RESTORE}")
     if code is None:
         # The sqlite3 module's own error about how it is called.
         return UsageError(f"{path}: {error}")
@@ -53,46 +67,83 @@ def _translate(error: sqlite3.Error, path: Path) -> Exception:
     if primary == sqlite3.SQLITE_NOTADB:
         return NotADatabase(f"{path} is not an SQLite database")
     if primary == sqlite3.SQLITE_CORRUPT:
-        return DamagedFile(f"{path} is damaged: {error}; restore it from a copy")
-    closed = primary == sqlite3.SQLITE_CANTOPEN and directory_is_read_only(path)
-    if primary == sqlite3.SQLITE_READONLY or closed:
-        return ReadOnly(f"{path} cannot be written: the file or its directory is read-only")
-    if primary == sqlite3.SQLITE_CANTOPEN:
-        missing = "there is no such file, and its directory may not be written"
-        return StoreError(f"{path} cannot be opened: {why_not_opened(path, missing)}")
+        return DamagedFile(f"{path} is damaged: {error}; {RESTORE}")
+    if primary in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+        return _not_opened(primary, path, real_path)
     if primary in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH):
         return QueryError(f"{path}: {error}")
-    if primary == sqlite3.SQLITE_IOERR and _disk_is_full(path):
+    if code == sqlite3.SQLITE_IOERR_GETTEMPPATH:
+        return StoreError(f"{path}: SQLite finds no directory for a temporary file: {_TMPDIR}")
+    if primary == sqlite3.SQLITE_FULL and reading:
+        return StoreError(f"{path}: the disk for SQLite's temporary files is full: {_TMPDIR}")
+    if primary == sqlite3.SQLITE_IOERR and _disk_is_full(real_path):
         # Even to read, SQLite needs 32 KB beside the file.
         return StoreError(f"{path}: its disk is full: make room and try again")
     return StoreError(f"{path}: {_ADVICE.get(primary, str(error))}")
 
 
-def _disk_is_full(path: Path) -> bool:
+def _not_opened(primary: int, path: Path, real_path: Path) -> StoreError:
+    """An error for a file that could not be opened, or not be written."""
+    if not may_open_files():
+        return StoreError(f"{path} cannot be opened: {_NO_DESCRIPTORS}")
+    logs = [Path(f"{real_path}{end}") for end in ("-wal", "-shm")]
+    there = [log for log in logs if log.exists()]
+    if os.path.isfile(real_path) and not all(_is_permitted(log) for log in there):
+        names = " and ".join(str(path.with_name(log.name)) for log in there)
+        return ReadOnly(
+            f"{path} cannot be opened: {names} beside it may not be written: ask their owner to "
+            "open the database once, or for permission to write them; do not delete them, as they "
+            "may have documents"
+        )
+    closed = primary == sqlite3.SQLITE_CANTOPEN and directory_is_read_only(real_path)
+    if primary == sqlite3.SQLITE_READONLY or closed:
+        return ReadOnly(f"{path} cannot be written: the file or its directory is read-only")
+    missing = "there is no such file, and its directory may not be written"
+    reason = why_not_opened(path, real_path, missing)
+    return StoreError(f"{path} cannot be opened: {reason}")
+
+
+def _disk_is_full(real_path: Path) -> bool:
     import shutil
 
     try:
-        return shutil.disk_usage(path.absolute().parent).free < _MIN_FREE_BYTES
+        return shutil.disk_usage(real_path.absolute().parent).free < _MIN_FREE_BYTES
     except OSError:
         return False
 
 
-def why_not_opened(path: Path, missing: str) -> str:
+def why_not_opened(path: Path, real_path: Path, missing: str) -> str:
     """The reason why a file could not be opened; `missing` if only the file is not there."""
-    if os.path.isdir(path):
+    if not may_open_files():
+        return _NO_DESCRIPTORS
+    if os.path.isdir(real_path):
         return "it is a directory"
-    if not os.path.isdir(path.parent):
-        return f"there is no directory {path.parent}"
+    if fault := location.length_fault(real_path):
+        return fault
     try:
-        os.stat(path)
+        os.stat(real_path)
     except FileNotFoundError:
-        return missing
+        there = os.path.isdir(real_path.parent)
+        return missing if there else f"there is no directory {path.parent}"
     except OSError as error:
         return (error.strerror or str(error)).lower()
     return "permission denied"
+
+
+def may_open_files() -> bool:
+    """Whether this process may open another file."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return error.errno not in (errno.EMFILE, errno.ENFILE)
+    return True
 
 
 def directory_is_read_only(path: Path) -> bool:
     """Whether the file can be read, but nothing can be written beside it."""
     may_read = os.path.isfile(path) and os.access(path, os.R_OK)
     return may_read and not os.access(path.absolute().parent, os.W_OK)
+
+
+def _is_permitted(path: Path) -> bool:
+    return os.access(path, os.R_OK | os.W_OK)

@@ -236,6 +236,7 @@ DATA_VERSION = "PRAGMA data_version"
 COUNT_DOCUMENTS = "SELECT count(*) FROM documents"
 COUNT_EMPTY = "SELECT count(*) FROM documents WHERE shingles = 0"
 FREE_PAGES = "PRAGMA freelist_count"
+PAGE_COUNT = "PRAGMA page_count"
 PAGE_SIZE = "PRAGMA page_size"
 
 

@@ -12,7 +12,7 @@ from lshdb.errors import DamagedFile, LshdbError, StoreError
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.options import Mode, SqlValue
 from lshdb.sketching.settings import Settings
-from lshdb.store import guard, index, lookups, sqlite_errors
+from lshdb.store import guard, index, lookups
 from lshdb.store import statements as sql
 from lshdb.store.connection import connect, create_tables, is_new
 from lshdb.store.rows import FileState, write_settings
@@ -73,18 +73,20 @@ class Store(lookups.StoreReader):
         timeout: float,
         wanted: Callable[[], Settings] | None = None,
         *,
+        beside: Store | None = None,
         sealed: bool = False,
         limits: Limits = DEFAULTS,
     ) -> Store:
         """Open the file; mode `create` makes it with the settings `wanted()` where there is none.
 
         If two processes make the same file at the same moment, one opens the file that the other
-        made. `sealed` is for mode `read`, see `connect`.
+        made. For a store `beside` it, and `sealed` in mode `read`, see `connect`.
         """
-        connection = connect(path, mode, timeout, sealed=sealed, limits=limits)
+        other = None if beside is None else beside._connection
+        connection = connect(path, mode, timeout, beside=other, sealed=sealed, limits=limits)
         try:
             if mode == "create" and wanted is not None:
-                with sqlite_errors.translated_errors(path):
+                with connection.errors():
                     if is_new(connection):
                         settings = wanted()
                         with Transaction(connection, "write"):
@@ -97,6 +99,11 @@ class Store(lookups.StoreReader):
         except BaseException:
             connection.close()
             raise
+
+    def another_connection(self) -> guard.Connection:
+        """Another connection to the file, to read it."""
+        connection = self._connection
+        return connect(self.path, "read", self.timeout, beside=connection, limits=connection.limits)
 
     @property
     def timeout(self) -> float:
@@ -258,7 +265,7 @@ class Store(lookups.StoreReader):
 
     def set_index(self, settings: Settings) -> None:
         """Write the settings of the index."""
-        with sqlite_errors.translated_errors(self.path):
+        with self._connection.errors():
             write_settings(self._connection, settings)
         if settings.reworded != self.settings.reworded:
             self.index.set_rare_words(settings.reworded)

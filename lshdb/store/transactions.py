@@ -9,7 +9,6 @@ from typing import Literal
 
 from lshdb.errors import ReadOnly, StoreError, UsageError
 from lshdb.store.guard import Connection, log_size
-from lshdb.store.sqlite_errors import translated_errors
 from lshdb.store.turns import Turn
 
 Kind = Literal["read", "write", "rebuild"]
@@ -58,7 +57,7 @@ class Transaction:
         if self._kind != "read" and connection.read_only:
             raise ReadOnly(f"{connection.path} was opened only to read: open it with mode='write'")
         try:
-            with translated_errors(connection.path):
+            with connection.errors():
                 if self._kind == "read":
                     connection.execute("BEGIN")
                 else:
@@ -84,7 +83,7 @@ class Transaction:
         connection = self._connection
         try:
             if kind is None:
-                with translated_errors(connection.path):
+                with connection.errors():
                     connection.execute("COMMIT")
                 if connection.turn is not None:
                     connection.turn.settle()
@@ -98,7 +97,7 @@ class Transaction:
         if self._kind == "read":
             connection.check_unchanged()
             return
-        with translated_errors(connection.path):
+        with connection.errors():
             _bound_log(connection)
         connection.check_file()  # or the changes may have gone to a file without a name
         took = time.monotonic() - self._since
@@ -152,7 +151,7 @@ def _bound_log(connection: Connection) -> None:
     This waits until the present readers have finished; new ones read the file. If one goes on for
     long, the next attempt is when the log is twice as long.
     """
-    size, limits = log_size(connection.path), connection.limits
+    size, limits = log_size(connection.real_path), connection.limits
     if size > max(limits.log_bytes, connection.log_limit):
         connection.log_limit = 0 if empty_log(connection, limits.log_seconds) else 2 * size
 

@@ -39,8 +39,8 @@ class Result(Generic[_T]):
 
 def stat_of(path: Path) -> tuple[tuple[int, int, int], ...]:
     """The inode, size and time of a file, and those of its log."""
-    found = []
-    for name in (path, f"{path}-wal"):
+    found, real_path = [], os.path.realpath(path)
+    for name in (real_path, f"{real_path}-wal"):
         try:
             status = os.stat(name)
         except FileNotFoundError:

@@ -202,10 +202,11 @@ class Visit:
         Raises:
             Waiting: it is computed for the first time.
         """
-        path = self.database.path
+        store = self.database.store
+        path = store.real_path
 
         def run(progress: Progress) -> _T:
-            with opened(path) as database:
+            with opened(store.path, beside=store) as database:
                 return make(database, progress)
 
         state = state_of(path) if self.review is None else self.review.state()
@@ -236,9 +237,9 @@ class Visit:
         return replace(page, data=page.data | data, view=page.view | view)
 
 
-def opened(path: Path, timeout: float = TIMEOUT) -> Database:
+def opened(path: Path, timeout: float = TIMEOUT, beside: Store | None = None) -> Database:
     """A file opened read-only for the system too: pages cannot change it."""
-    return Database(Store.open(path, "read", timeout, sealed=True))
+    return Database(Store.open(path, "read", timeout, beside=beside, sealed=True))
 
 
 # overview

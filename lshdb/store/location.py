@@ -1,0 +1,112 @@
+"""Where a database file is, and whether it can have one log only.
+
+SQLite keeps the log beside the file, by the file's name. It follows symbolic links, so these are
+safe. It does not know of hard links, nor of a mount of the file alone (as by
+`docker -v x.db:/data/x.db`): by each name the same file has another log, and each undoes what the
+other has.
+"""
+
+import os
+import re
+import stat
+import sys
+from pathlib import Path
+
+from lshdb.errors import StoreError
+
+_MOUNTS = "/proc/self/mountinfo"
+_ESCAPE = re.compile(rb"\\([0-7]{3})")
+_LONGEST_PATH = 504
+"""Bytes of a path that SQLite takes on Unix: 512 with those of `-journal`."""
+_LONGEST_NAME = 255 - len("-journal")
+"""Bytes of a name, beside which there is room for the names of SQLite's other files."""
+_KINDS = {
+    stat.S_ISDIR: "a directory",
+    stat.S_ISFIFO: "a pipe",
+    stat.S_ISSOCK: "a socket",
+    stat.S_ISCHR: "a device",
+    stat.S_ISBLK: "a device",
+}
+
+
+def located(path: Path) -> Path:
+    """Where a path leads to now, without links and from the root.
+
+    Raises:
+        StoreError: the path is relative, and the current directory is gone.
+    """
+    try:
+        return Path(os.path.realpath(path))
+    except OSError as error:
+        raise StoreError(
+            f"{path} cannot be opened: the current directory was deleted: change to another one, "
+            "or give the whole path"
+        ) from error
+
+
+def check_kind(path: Path, real_path: Path) -> None:
+    """StoreError if there is something else than a file, such as a pipe, which would wait."""
+    try:
+        mode = os.stat(real_path).st_mode
+    except OSError:
+        return  # SQLite makes it, or says why not
+    for is_kind, kind in _KINDS.items():
+        if is_kind(mode):
+            raise StoreError(f"{path} cannot be opened: it is {kind}")
+
+
+def length_fault(real_path: Path) -> str | None:
+    """Why a name is too long for a database; None if it is not."""
+    if os.name != "posix":
+        return None
+    whole, name = len(os.fsencode(real_path)), len(os.fsencode(real_path.name))
+    if whole > _LONGEST_PATH:
+        return f"its whole path has {whole} bytes, and may have {_LONGEST_PATH}"
+    if name > _LONGEST_NAME:
+        return f"its name has {name} bytes, and may have {_LONGEST_NAME}"
+    return None
+
+
+def other_names(real_path: Path) -> str | None:
+    """By what a file has other names that may have logs of their own; None if it has none."""
+    try:
+        status = os.stat(real_path)
+    except OSError:
+        return None
+    if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
+        return f"it has {status.st_nlink} names (hard links)"
+    if _is_mounted(real_path, status):
+        return "it is mounted alone, without its directory"
+    return None
+
+
+def advice(names: str, path: Path) -> str:
+    """What to do about a file with other names."""
+    if "mounted" in names:
+        return "mount the directory instead"
+    return (
+        f"delete the others (find DIRECTORY -samefile {path} lists them), or work on a copy "
+        "(lshdb backup makes one)"
+    )
+
+
+def _is_mounted(real_path: Path, status: os.stat_result) -> bool:
+    """Whether a file is a mount point, as bind mounts of single files are.
+
+    Linux has a list of them. There devices say nothing: in an overlay, as of a container, files and
+    their directory have different ones.
+    """
+    if sys.platform == "linux":
+        try:
+            with open(_MOUNTS, "rb") as file:
+                lines = file.readlines()
+        except OSError:
+            return False
+        name = os.fsencode(real_path)
+        # The kernel writes a space as \040; other fields have no name of a file before this one.
+        return any(_unescaped(line.split(b" ", 5)[4]) == name for line in lines)
+    return os.name == "posix" and status.st_dev != os.stat(real_path.parent).st_dev
+
+
+def _unescaped(name: bytes) -> bytes:
+    return _ESCAPE.sub(lambda match: bytes([int(match[1], 8)]), name) if b"\\" in name else name

@@ -1,0 +1,126 @@
+"""A file that is cut in its free pages, or to which bytes were appended; and one made from a dump.
+
+SQLite's own check finds none of it: a download that stopped, or a copy that something followed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import inspection
+import pytest
+from helpers import ROOT, Command, database_of
+
+import lshdb
+from lshdb.errors import NotADatabase
+
+PAGE = 16384
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """With free pages at the end of the file."""
+    texts = {f"d{number}": f"{number} {'the fox and the grapes ' * 900}" for number in range(20)}
+    with database_of(tmp_path / "lsh.db", texts) as db:
+        db.remove([f"d{number}" for number in range(2, 20)])
+        assert db.store.free_bytes() > 10 * PAGE
+    return Command(tmp_path)
+
+
+CHANGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "cut in a page": (lambda data: data[:-100], "it is cut short, to "),
+    "a few bytes": (lambda data: data + b"\r\n", "2 bytes follow its last page"),
+    "a page": (lambda data: data + bytes(PAGE), "16,384 bytes follow its last page"),
+    "itself": (lambda data: data + data, "bytes follow its last page"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_all_that_open_it_say_the_same(command: Command, change: str) -> None:
+    path, (change_it, reason) = command.path("lsh.db"), CHANGES[change]
+    path.write_bytes(change_it(path.read_bytes()))
+    whole = "restore it from a backup (lshdb backup --restore)"
+    for arguments in (["info"], ["add", "-"], ["backup", "copy.db"], ["sql", "SELECT 1"]):
+        said = command.fails(*arguments, stdin='{"id": 1, "text": "a b c d"}')
+        assert said.startswith("lsh.db is damaged: ")
+        assert reason in said
+        assert said.endswith(f"; {whole}")
+    for options in ([], ["--deep"], ["--repair"]):
+        result = command("check", *options)
+        assert result.status == 1
+        assert reason in result.out
+        assert "lsh.db still has damaged" in result.err
+    assert not command.path("copy.db").exists()
+
+
+def test_pages_that_are_cut_are_found_by_all(command: Command) -> None:
+    os.truncate(path := command.path("lsh.db"), path.stat().st_size - PAGE)
+    for arguments in (["info"], ["add", "-"], ["backup", "copy.db"]):
+        assert command.fails(*arguments).startswith("lsh.db is damaged: ")
+    assert command("check", "--deep").status == 1
+
+
+def test_a_log_that_has_the_missing_pages_is_no_damage(command: Command) -> None:
+    """A process that was killed may leave the file shorter than its pages, and its log."""
+    path, copy = command.path("lsh.db"), command.path("copy.db")
+    with lshdb.open(path) as db:
+        db.add_many((f"n{n}", f"the ant {n} {'and the dove ' * 2000}") for n in range(40))
+        for end in ("", "-wal"):
+            shutil.copy(f"{path}{end}", f"{copy}{end}")
+    assert copy.stat().st_size < path.stat().st_size
+    command.done("check", "--deep", "-d", "copy.db")
+    command.done("info", "-d", "copy.db")
+    assert len(inspection.rows(copy, "SELECT 1 FROM documents")) == 42
+
+
+def test_writers_meanwhile_are_no_damage(command: Command) -> None:
+    path = command.path("lsh.db")
+    with lshdb.open(path) as db:
+        for number in range(10):
+            db.add(f"n{number}", f"the ant {number} {'and the dove ' * 2000}")
+            db.store.shrink_log()
+            with lshdb.open(path, mode="read") as reader:
+                assert len(reader) == number + 3
+            assert lshdb.check(path).ok
+
+
+DUMPS = [
+    "python",
+    pytest.param(
+        "shell",
+        marks=pytest.mark.skipif(not shutil.which("sqlite3"), reason="sqlite3 is not installed"),
+    ),
+]
+
+
+@pytest.mark.parametrize("program", DUMPS)
+def test_a_dump_makes_a_database_again_with_the_two_numbers(command: Command, program: str) -> None:
+    """As docs/sql.md says."""
+    path, new = command.path("lsh.db"), command.path("new.db")
+    if program == "shell":
+        dumped = subprocess.run(["sqlite3", path, ".dump"], capture_output=True, check=True).stdout
+        subprocess.run(["sqlite3", new], input=dumped, check=True)
+    else:
+        with inspection.sqlite(path) as old, closing(sqlite3.connect(new)) as file:
+            file.executescript("".join(old.iterdump()))
+    with pytest.raises(NotADatabase, match=r"made from a dump.*PRAGMA application_id = 1819502692"):
+        lshdb.open(new)
+    manual = (ROOT / "docs" / "sql.md").read_text()
+    marks = "".join(re.findall(r"^PRAGMA (?:application_id|user_version) = \d+;$", manual, re.M))
+    if program == "shell":
+        subprocess.run(["sqlite3", new, marks], check=True)
+    else:
+        with closing(sqlite3.connect(new)) as file:
+            file.executescript(marks)
+    assert lshdb.check(new, deep=True).ok
+    assert inspection.contents(new) == inspection.contents(path)
+    with lshdb.open(new) as db:
+        db.add("new", "the ant and the dove")
+        assert len(db) == 3
