@@ -14,8 +14,8 @@ COMMIT, and what is made of a user's text (readonly_sql).
     store          writes documents, decisions and the settings; lookups reads everything
     index          writes signatures, bands and fingerprints, and reads them for `check`
     late           the band rows of a large addition, written when its documents are
-    readonly_sql   runs a user's own SELECT, or condition on documents; restricts any connection to
-                   reading
+    readonly_sql   runs a user's own SELECT, or condition on documents; only lets SQL read
+    page_sql       limits of time and memory for a statement that a page runs
     functions      SQL functions such as lsh_similarity, for any connection
     backup         copies a file in use
     waiting        documents in a temporary file, until it is their turn to be decided on

@@ -7,9 +7,8 @@ the words of a CASE. What ends the one early is a syntax error in the other.
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from functools import partial
-from time import monotonic
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from lshdb.errors import QueryError
 from lshdb.json_text import dumps
 from lshdb.options import Parameters, SqlValue
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, chunks
-from lshdb.store import functions, guard
+from lshdb.store import functions, guard, page_sql
 from lshdb.store.connection import connect, file_size
 from lshdb.store.rows import integers
 
@@ -76,11 +75,8 @@ _LIMITS = {
     sqlite3.SQLITE_LIMIT_VDBE_OP: 1_000_000,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
-_STEPS = 10_000
-"""Steps of SQLite's machine, less than a millisecond, between two looks at the clock."""
 LARGEST_VALUE = 16 << 20
 """Bytes of a value that SQL may make or read; `lshdb sql` reads what a larger file can hold."""
-_COLUMNS = 64
 
 
 def _authorize(
@@ -150,9 +146,9 @@ _REASONS = {
     sqlite3.SQLITE_ERROR: "",
     sqlite3.SQLITE_AUTH: _ONLY_READS,
     sqlite3.SQLITE_READONLY: _ONLY_READS,
-    sqlite3.SQLITE_TOOBIG: ": a value may be as large as one in the file, and on a page have "
-    f"{LARGEST_VALUE >> 20} MiB",
-    sqlite3.SQLITE_INTERRUPT: ": it takes too long for a page; lshdb sql has no limit of time",
+    sqlite3.SQLITE_TOOBIG: ": a value may be as large as one in the file, and "
+    f"{page_sql.TOO_LARGE}",
+    sqlite3.SQLITE_INTERRUPT: f": {page_sql.TOO_LONG}",
 }
 """SQLite's errors that are the user's, and what there is to add to their messages."""
 
@@ -185,8 +181,7 @@ def run_readonly(
         other: a connection to the file.
         sql: the statement.
         parameters: values for each ? or :name.
-        seconds: for a page, the time until it is interrupted, but for a single call of a function;
-            a value has then up to LARGEST_VALUE bytes, and a row up to 64 values.
+        seconds: for a page, the time until it is interrupted, see page_sql; None for no limits.
 
     Raises:
         QueryError: wrong SQL or parameters, several statements, one that does not only read, or one
@@ -194,27 +189,38 @@ def run_readonly(
     """
     other.check_owner()
     connection = sealed_connection(other)
-    if seconds is not None:  # a page, which has the values of some rows in memory
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_VALUE)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_COLUMN, _COLUMNS)
-        end = monotonic() + seconds
-        connection.set_progress_handler(lambda: monotonic() > end, _STEPS)
+    limits = None if seconds is None else page_sql.PageLimits(connection, seconds)
     try:
         with user_errors(connection, "SQL"):
+            if limits is not None:
+                limits.divide(sql, parameters)
             cursor = connection.execute(sql, parameters)
     except BaseException:
-        connection.close()
+        _close(connection, limits)
         raise
     names = [column[0] for column in cursor.description or ()]
-    return names, _rows(connection, cursor)
+    return names, _rows(connection, cursor, limits)
 
 
-def _rows(connection: guard.Connection, cursor: sqlite3.Cursor) -> Iterator[tuple[SqlValue, ...]]:
-    with closing(connection), user_errors(connection, "SQL"):
-        for row in cursor:
-            yield row
-            connection.check_owner()
-        connection.check_unchanged()
+def _rows(
+    connection: guard.Connection, cursor: sqlite3.Cursor, limits: page_sql.PageLimits | None
+) -> Iterator[tuple[SqlValue, ...]]:
+    try:
+        with user_errors(connection, "SQL"):
+            for row in cursor:
+                if limits is not None:
+                    limits.check(row)
+                yield row
+                connection.check_owner()
+            connection.check_unchanged()
+    finally:
+        _close(connection, limits)
+
+
+def _close(connection: guard.Connection, limits: page_sql.PageLimits | None) -> None:
+    if limits is not None:
+        limits.end()
+    connection.close()
 
 
 def _text(raw: bytes) -> str:

@@ -1,10 +1,13 @@
 """The pages of one file as an ASGI application, from a request to a response; `lshdb serve`."""
 
 import errno
+import logging
 import signal
 import socket
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -18,7 +21,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 import lshdb
 from lshdb.json_text import dumps
@@ -26,6 +29,8 @@ from lshdb.web import api, guarding, rendering, reviewing, views
 
 HOST = "127.0.0.1"
 STATIC = Path(__file__).parent / "static"
+Endpoint = Callable[[Request], Awaitable[Response]]
+_files = StaticFiles(directory=STATIC)
 _LARGEST_BODY = 2_000_000
 """Bytes of a request: a form with a text of the longest query, each character escaped."""
 _SQL_AT_ONCE = 4
@@ -69,7 +74,7 @@ def pages(
 
         return Response(await to_thread.run_sync(run), media_type="application/json")
 
-    def describe(request: Request) -> Response:
+    async def describe(request: Request) -> Response:
         return respond(request, rendering.Page("openapi", "JSON over HTTP", api.description()))
 
     def respond(request: Request, page: rendering.Page) -> Response:
@@ -98,31 +103,83 @@ def pages(
         page = rendering.Page(
             "problem", HTTPStatus(status).phrase.capitalize(), {"reason": reason}, status=status
         )
-        return respond(request, page)
+        response = respond(request, page)
+        response.headers.update(getattr(error, "headers", None) or {})
+        return response
 
-    def route(page: str, suffix: str) -> Route:
-        writes = (page == "query" and not suffix) or (page == "decide" and review is not None)
-        return Route(
-            f"/{page or ('overview' if suffix else '')}{suffix}",
-            partial(show, page),
-            methods=["GET", "POST"] if writes else ["GET"],
-        )
-
+    # Each path with what answers its methods, each once: another method of a path is refused by it.
+    table: dict[str, dict[str, Endpoint]] = defaultdict(dict)
+    for page in views.PAGES:
+        if page != "decide":
+            table[f"/{page}"]["GET"] = partial(show, page)
+            table[f"/{page or 'overview'}.json"]["GET"] = partial(show, page)
+        elif review is not None:
+            table["/decide"]["POST"] = partial(show, page)
+    table["/query"]["POST"] = partial(show, "query")
+    for operation in api.OPERATIONS:
+        table[f"/{operation}.json"]["POST"] = partial(answer, operation)
+    table["/openapi"]["GET"] = table["/openapi.json"]["GET"] = describe
     application = Starlette(
         routes=[
-            *(route(page, suffix) for page in views.PAGES for suffix in ("", ".json")),
-            *(
-                Route(f"/{name}.json", partial(answer, name), methods=["POST"])
-                for name in api.OPERATIONS
-            ),
-            *(Route(f"/openapi{suffix}", describe) for suffix in ("", ".json")),
-            Mount("/", StaticFiles(directory=STATIC)),
+            *(Route(path, _ByMethod(answers)) for path, answers in table.items()),
+            Mount("/", _static),
         ],
         exception_handlers=dict.fromkeys([HTTPException, *_STATUS], problem),
     )
     policy = "content-security-policy"
     scripts = {} if review is None else {policy: f"{guarding.RULES[policy]}; script-src 'self'"}
     return guarding.ruled(application, guarding.RULES | scripts)
+
+
+@dataclass(frozen=True, slots=True)
+class _ByMethod:
+    """A path, with what answers each method; what answers GET answers HEAD."""
+
+    answers: Mapping[str, Endpoint]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse its method and name those that there are."""
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        request = Request(scope, receive, send)
+        if method in self.answers:
+            response = await self.answers[method](request)
+        else:
+            response = _other_method(method, self.answers)
+        await response(scope, receive, send)
+
+
+def _other_method(method: str, known: Collection[str]) -> Response:
+    """The answer to OPTIONS; HTTPException for a method that is not known."""
+    names = [*known, *["HEAD"] * ("GET" in known), "OPTIONS"]
+    headers = {"allow": ", ".join(names)}
+    if method != "OPTIONS":
+        raise HTTPException(405, headers=headers)
+    return Response(status_code=204, headers=headers)
+
+
+async def _static(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request for one of the files beside the pages, or for what is not there."""
+    if scope["method"] in ("GET", "HEAD"):
+        await _files(scope, receive, send)
+    elif _files.lookup_path(_files.get_path(scope))[1] is None:
+        raise HTTPException(404)
+    else:
+        await _other_method(scope["method"], ["GET"])(scope, receive, send)
+
+
+def runs_no_sql(path: str) -> bool:
+    """Whether the page at a path of the application runs no SQL, whatever its query."""
+    page = path.removeprefix("/").removesuffix(".json")
+    return ("" if page == "overview" else page) in views.WITHOUT_SQL
+
+
+class _Server(uvicorn.Server):
+    """A server that says nothing of the requests that it cuts off at its end."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Wait for requests for a second, then cut them off."""
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+        await super().shutdown(sockets)
 
 
 def serve(
@@ -147,7 +204,9 @@ def serve(
     """
     path = path.absolute()
     config = uvicorn.Config(
-        guarding.guarded(pages(path, path.stem, review, open_files)),
+        guarding.guarded(
+            pages(path, path.stem, review, open_files), lambda scope: runs_no_sql(scope["path"])
+        ),
         log_level="error",
         lifespan="off",
         server_header=False,
@@ -161,12 +220,21 @@ def serve(
         else:
             reason = f"port {port} cannot be opened: {error.strerror}"
         raise lshdb.LshdbError(reason) from error
+    server = _Server(config)
+
+    def end(*_: object) -> None:
+        server.should_exit = True
+
     with listening:
-        # A termination by another program also closes the files.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        with suppress(KeyboardInterrupt):
+        # Signals raise nothing here, as an exception may come between any two steps. While the
+        # server runs, its own handlers do the same.
+        before = {one: signal.signal(one, end) for one in (signal.SIGINT, signal.SIGTERM)}
+        try:
             ready(f"http://{HOST}:{listening.getsockname()[1]}/")
-            uvicorn.Server(config).run(sockets=[listening])
+            server.run(sockets=[listening])
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
     # Connections that cannot write leave the -wal and -shm; this one does not.
     with suppress(lshdb.LshdbError):
         lshdb.open(path, mode="read").close()

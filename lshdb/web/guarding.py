@@ -2,11 +2,13 @@
 
 A web site can have its own name lead to this machine (DNS rebinding): a browser then lets the
 site's scripts read our answers. So requests must name this machine, or a host that the owner
-allows. Other sites may link to pages, and request nothing: an image's address would run SQL.
+allows. Other sites may link to pages, and request nothing: an image's address would run SQL. What
+they link to has no query, except for pages that run no SQL: no list of fields that do could be
+whole.
 """
 
-from collections.abc import Collection, Mapping
-from urllib.parse import parse_qs, urlsplit
+from collections.abc import Callable, Collection, Mapping
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse
@@ -26,23 +28,31 @@ RULES = {
 }
 """Headers of our pages."""
 _OWN_NAMES = frozenset(["127.0.0.1", "localhost", "[::1]"])
-_SQL = frozenset(["sql", "_where"])
-"""The fields of addresses that are run as SQL."""
 _WRONG_HOST = (
     "This answers to 127.0.0.1 and localhost only. Other host names are allowed by a plugin "
     'setting of Datasette: "plugins": {"lshdb": {"hosts": ["NAME"]}}\n'
 )
 _WRONG_SITE = (
-    "A page of another site requested this. Other sites may only link to pages, without SQL in the "
-    "address: open it yourself.\n"
+    "A page of another site requested this. Other sites may only link to pages, and to those that "
+    "run SQL only without a query in the address: open it yourself.\n"
 )
 
 
-def guarded(app: ASGIApp, hosts: Collection[str] = ()) -> ASGIApp:
-    """An application for requests that name this machine or a host, and come from no other site."""
+def guarded(
+    app: ASGIApp, runs_no_sql: Callable[[Scope], bool], hosts: Collection[str] = ()
+) -> ASGIApp:
+    """An application for requests that name this machine or a host, and come from no other site.
+
+    Args:
+        app: what answers them.
+        runs_no_sql: whether a request is for a page that runs no SQL, whatever its query.
+        hosts: names besides those of this machine.
+    """
 
     async def guard(scope: Scope, receive: Receive, send: Send) -> None:
-        reason = _refusal(scope, Headers(scope=scope), hosts) if scope["type"] == "http" else ""
+        reason = ""
+        if scope["type"] == "http":
+            reason = _refusal(scope, Headers(scope=scope), runs_no_sql, hosts)
         if reason and scope["path"].endswith(".json"):
             await JSONResponse({"reason": reason.strip()}, 403)(scope, receive, send)
         else:
@@ -67,20 +77,21 @@ def ruled(app: ASGIApp, rules: Mapping[str, str]) -> ASGIApp:
     return answer
 
 
-def _refusal(scope: Scope, headers: Headers, hosts: Collection[str]) -> str:
+def _refusal(
+    scope: Scope, headers: Headers, runs_no_sql: Callable[[Scope], bool], hosts: Collection[str]
+) -> str:
     """Why a request is refused; empty if it is not."""
     host = headers.get("host", "")
     if not _is_allowed(host, hosts):
         return _WRONG_HOST
     if headers.get("sec-fetch-site") in ("cross-site", "same-site"):
         # Browsers say so to this machine and over HTTPS.
-        fields = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         clicked = (
             scope["method"] == "GET"
             and headers.get("sec-fetch-mode") == "navigate"
             and headers.get("sec-fetch-dest") == "document"
         )
-        if not clicked or not _SQL.isdisjoint(fields):
+        if not clicked or (scope["query_string"] and not runs_no_sql(scope)):
             return _WRONG_SITE
     # Older browsers say where a form comes from by this only.
     if scope["method"] not in ("GET", "HEAD") and "origin" in headers:

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from lshdb.errors import LshdbError, NotADatabase
 from lshdb.store import connection, functions, readonly_sql
 from lshdb.web import guarding, rendering, views
-from lshdb.web.app import pages
+from lshdb.web.app import pages, runs_no_sql
 
 if TYPE_CHECKING:
     from datasette.app import Datasette
@@ -60,8 +60,14 @@ def asgi_wrapper(datasette: Datasette) -> Callable[[ASGIApp], ASGIApp]:
     given = (datasette.plugin_config("lshdb") or {}).get("hosts", [])
     hosts = {name.lower() for name in ([given] if isinstance(given, str) else given)}
 
+    def is_ours_without_sql(scope: Scope) -> bool:
+        # By the path that Datasette looks at, which is not decoded.
+        path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1").partition("?")[0]
+        ours, _, rest = path.removeprefix(f"{_root(datasette)}/").partition("/")
+        return path.startswith(f"{_root(datasette)}/{ours}/") and runs_no_sql(rest)
+
     def wrap(app: ASGIApp) -> ASGIApp:
-        ours = guarding.guarded(guarding.ruled(app, _OWN_RULES), hosts)
+        ours = guarding.guarded(guarding.ruled(app, _OWN_RULES), is_ours_without_sql, hosts)
 
         async def choose(scope: Scope, receive: Receive, send: Send) -> None:
             shown = scope["type"] == "http" and any(map(_is_ours, datasette.databases.values()))

@@ -21,11 +21,12 @@ import lshdb
 from lshdb.database import Database
 from lshdb.errors import limits_noted
 from lshdb.exchange.results import plain
+from lshdb.formatting import counted, shortened
 from lshdb.groups import Option, Options, without_none
 from lshdb.ingest.deciding import remove_decided
 from lshdb.json_text import dumps, encode
 from lshdb.model import Cluster, Comparison, Decision, Document, Pair
-from lshdb.options import ClustersOptions, PairsOptions, Threshold
+from lshdb.options import ClustersOptions, PairsOptions, SqlValue, Threshold
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
 from lshdb.search.decisions import agreements as agreements_of
@@ -79,8 +80,10 @@ _COMPARED = 2
 _SQL_SECONDS = 2.0
 """Seconds for a visitor's statement."""
 _SQL_ROWS = 1_000
+_SQL_VALUE = 100_000
+"""Characters, or bytes, of a value that a page of SQL shows: the beginning and the end."""
 _SQL_CHARACTERS = 2_000_000
-"""Characters of all values that a page of SQL has; the value that goes beyond is the last."""
+"""Characters of all values that a page of SQL has; the row that goes beyond is the last."""
 
 _T = TypeVar("_T")
 _Options = TypeVar("_Options", bound=Options)
@@ -656,17 +659,32 @@ def sql(visit: Visit) -> Page:
     try:
         data["columns"], found = visit.database.store.sql(statement, (), _SQL_SECONDS)
         with closing(found) as rows:  # type: ignore[type-var]  # a generator
-            size = 0
+            size = long = 0
             for row in rows:
-                data["rows"].append([plain(one) if isinstance(one, bytes) else one for one in row])
-                size += sum(len(cell) for cell in row if isinstance(cell, str | bytes))
+                shown = [_shown(value) for value in row]
+                data["rows"].append([cell for cell, _ in shown])
+                long += sum(is_cut for _, is_cut in shown)
+                size += sum(len(cell) for cell, _ in shown if isinstance(cell, str))
                 if size > _SQL_CHARACTERS or len(data["rows"]) == _SQL_ROWS:
                     data["cut"] = next(rows, None) is not None
                     break
+        if long:
+            visit.notes.append(
+                f"{counted(long, 'long value')} shortened to {_SQL_VALUE:,} characters: lshdb sql "
+                "shows all"
+            )
     except lshdb.QueryError as error:
-        data["problem"] = str(error)
+        data |= {"columns": [], "rows": [], "problem": str(error)}
         return replace(page, status=400)
     return page
+
+
+def _shown(value: SqlValue) -> tuple[SqlValue, bool]:
+    """A value as a page of SQL shows it, a BLOB in hexadecimal; whether it was shortened."""
+    if not isinstance(value, str | bytes):
+        return value, False
+    text = plain(value) if isinstance(value, bytes) else value
+    return shortened(text, _SQL_VALUE), len(text) > _SQL_VALUE
 
 
 _TABLES = (
@@ -678,6 +696,8 @@ PAGES: Mapping[str, Callable[[Visit], Page]] = {
     "": overview,
     **{view.__name__: view for view in _VIEWS},
 }
+WITHOUT_SQL = frozenset(name for name, view in PAGES.items() if view is not sql)
+"""Pages that run no SQL, whatever their address has."""
 _CONNECTED = 60
 """Maximum documents of a cluster whose connections are drawn."""
 _FORMS = frozenset(["cluster", "clusters", "compare", "document", "decisions"])

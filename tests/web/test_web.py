@@ -735,9 +735,9 @@ def test_sql_has_a_limit_of_rows_and_characters(site: Site) -> None:
     for count, rows, cut in ((1_000, 1_000, False), (1_001, 1_000, True)):
         found = json.loads(site.get("sql.json", sql=many.format(count)).text)
         assert (len(found["rows"]), found["cut"]) == (rows, cut)
-    large = f"select hex(zeroblob(600000)) from ({many.format(9)})"
+    large = f"select hex(zeroblob(600000)) from ({many.format(30)})"
     found = json.loads(site.get("sql.json", sql=large).text)
-    assert (len(found["rows"]), found["cut"]) == (2, True)
+    assert (len(found["rows"]), found["cut"]) == (21, True)
 
 
 def test_endless_sql_of_others_delays_no_page(site: Site) -> None:
@@ -1235,7 +1235,7 @@ def test_forms_without_the_token_or_from_elsewhere_write_nothing(
     for headers in ({"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
         assert reviewer.site.ask(place, body.encode(), headers).status == 403
     assert reviewer.site.ask(place, body.encode(), {"Host": "evil.example"}).status == 403
-    assert reviewer.site.ask(f"{place}?{body}").status == 400
+    assert reviewer.site.ask(f"{place}?{body}").status == 405
     for action in (
         "keep 99",
         "keep -1",
@@ -1261,7 +1261,7 @@ def test_without_review_nothing_is_written(site: Site) -> None:
     for page in ("", "clusters", "pairs", "document?key=fox", "compare?a=fox&b=fox+2", "decisions"):
         answer = check(eventually(site, page))
         assert not [g for t, g, _ in answer.page.elements if t == "button" and "value" in g]
-    assert site.post("decide", token="", documents="[]", action="keep 0").status == 405
+    assert site.post("decide", token="", documents="[]", action="keep 0").status == 404
     assert site.get("decide").status == 404
 
 

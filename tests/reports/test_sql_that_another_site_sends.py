@@ -1,0 +1,173 @@
+"""SQL of a page: who may send it, how long it runs, and how much memory it takes.
+
+simonw/datasette#1270: a limit of time by SQLite's progress handler does not end what takes long in
+few steps; an interrupt from another thread does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+from helpers import Answer, Site, database_of, datasette, served
+
+import lshdb
+
+pytest.importorskip("starlette", reason="the extra `web` is not installed")
+
+from lshdb.store import page_sql
+from lshdb.web import app, views
+
+FEW_STEPS = (
+    "with recursive c(x) as (select 1 union all select x + 1 from c) "
+    "select sum(length(randomblob(4000000))) from c"
+)
+SLOW_CALLS = {
+    "instr": "instr(replace(hex(zeroblob(90000)), '00', 'a'), hex(zeroblob(30000)) || 'b')",
+    "trim": "trim(hex(zeroblob(30000)), hex(zeroblob(30000)))",
+    "replace": "replace(hex(zeroblob(30000)), hex(zeroblob(30000)), 'b')",
+    "json_patch": "json_patch(hex(zeroblob(30000)), hex(zeroblob(30000)))",
+}
+CLICKED = {
+    "Sec-Fetch-Site": "cross-site",
+    "Sec-Fetch-Mode": "navigate",
+    "Sec-Fetch-Dest": "document",
+}
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("sql")
+    texts = {"a": "some text of a few words", "long": "word " * 3_000_000}
+    database_of(made / "lsh.db", texts).close()
+    return made
+
+
+@pytest.fixture(scope="module")
+def site(directory: Path) -> Iterator[Site]:
+    with served(directory) as site:
+        yield site
+
+
+def shown(directory: Path, statement: str) -> Any:
+    """What the page of a statement has, and its status."""
+    with views.opened(directory / "lsh.db") as database:
+        return views.Visit(database, "lsh", {"sql": statement}).page("sql")
+
+
+def test_no_link_of_another_site_runs_sql_by_any_name(site: Site) -> None:
+    for path in (
+        "/sql?sql=select+1",
+        "/sql?sql_quoted=select%25201",
+        "/sql.json?sql_quoted=select%25201",
+        "/sql?later_name=select+1",
+        "/lshdb.css?x=1",
+        "/none?x=1",
+    ):
+        answer = site.ask(path, headers=CLICKED)
+        assert (answer.status, "only without a query" in answer.text) == (403, True), path
+    for path in ("/sql", "/?page=1", "/document?key=a", "/document.json?key_quoted=a"):
+        assert site.ask(path, headers=CLICKED).status == 200, path
+    answer = site.ask("/sql?sql_quoted=select%25201", headers=CLICKED | {"Sec-Fetch-Site": "none"})
+    assert (answer.status, answer.page.texts("td")) == (200, ["1"])
+
+
+def test_no_link_of_another_site_runs_sql_in_datasette(directory: Path) -> None:
+    with datasette(directory, "lsh.db") as site:
+        for path in (
+            "/-/lshdb/lsh/sql?sql_quoted=select%25201",
+            "/lsh?sql=select+1",
+            "/lsh/documents?_where=1",
+            "/lsh/documents?key=a",  # a name of a plugin's may run SQL as well
+            "/-/lshdb/lsh?sql=select+1",
+            "/lsh/-/lshdb/lsh/document?sql=1",
+        ):
+            assert site.ask(path, headers=CLICKED).status == 403, path
+        for path in ("/-/lshdb/lsh/document?key=a", "/lsh/documents", "/lsh"):
+            assert site.ask(path, headers=CLICKED).status == 200, path
+
+
+def test_pages_without_sql_are_all_but_one() -> None:
+    assert set(views.PAGES) - {"sql"} == views.WITHOUT_SQL
+    assert not any(map(app.runs_no_sql, ("/sql", "/sql.json", "sql", "//sql", "/lshdb.css", "/x")))
+
+
+def test_time_is_kept_where_sqlite_takes_few_steps(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "_SQL_SECONDS", 0.2)
+    begin = monotonic()
+    page = shown(directory, FEW_STEPS)
+    assert (page.status, page.data["rows"]) == (400, [])
+    assert "it takes too long for a page" in page.data["problem"]
+    # Each single call is short, and many of them in a row without a jump are, too.
+    for name, call in SLOW_CALLS.items():
+        page = shown(directory, f"select {' + '.join([f'length({call})'] * 20)}")
+        assert page.status == 400, name
+    monkeypatch.setattr(page_sql, "_MAX_PRODUCT", 10**6)
+    for name, call in SLOW_CALLS.items():
+        page = shown(directory, f"select {call}")
+        assert "it takes too long for a page" in str(page.data["problem"]), name
+    assert monotonic() - begin < 5
+
+
+def test_functions_of_long_values_answer_as_sqlites_own(directory: Path) -> None:
+    statement = (
+        "select instr('grapes', 'ap'), instr(x'0102', x'02'), instr(null, 'a'), trim('xax', 'x'), "
+        "ltrim('xax', 'x'), rtrim('xax', 'x'), replace('aba', 'a', 'c'), replace(1.5, '.', ','), "
+        """json_patch('{"a":1}', '{"b":2}')"""
+    )
+    page = shown(directory, statement)
+    with lshdb.open(directory / "lsh.db", mode="read") as database:
+        assert [tuple(row) for row in page.data["rows"]] == list(database.sql(statement))
+
+
+def test_a_server_ends_while_sql_runs(directory: Path) -> None:
+    answers: list[Answer] = []
+    with served(directory, end=signal.SIGTERM) as site:
+        ask = Thread(target=lambda: answers.append(site.get("sql", sql=FEW_STEPS)))
+        ask.start()
+        sleep(0.3)
+        begin = monotonic()
+    assert monotonic() - begin < 8, "two seconds, and a busy machine"
+    ask.join()
+
+
+@pytest.mark.parametrize(
+    "value", ["randomblob(15000000)", "content", "hex(zeroblob(7000000))", "(select content)"]
+)
+def test_a_row_of_many_long_values_stays_small(directory: Path, value: str) -> None:
+    resource = pytest.importorskip("resource", reason="this system does not measure memory")
+    statement = f"select {', '.join([value] * 64)} from documents order by doc_id desc limit 1"
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    child = os.fork()
+    if not child:
+        try:
+            page = shown(directory, statement)
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            small = "16 MiB altogether" in page.data["problem"] and peak - before < 300_000
+        except BaseException:
+            small = False
+        os._exit(not small)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_long_values_are_shortened_with_a_note(site: Site) -> None:
+    answer = site.get("sql.json", sql="select * from documents order by doc_id desc")
+    found = json.loads(answer.text)
+    (_, key, *_, content), short = found["rows"]
+    assert (key, short[-1]) == ("long", "some text of a few words")
+    assert len(content) < 100_001
+    assert content.startswith("word word")
+    assert "\N{HORIZONTAL ELLIPSIS}" in content
+    assert found["notes"] == ["1 long value shortened to 100,000 characters: lshdb sql shows all"]
+    assert found["notes"][0] in site.get("sql", sql="select content from documents").text
+    blob = json.loads(site.get("sql.json", sql="select zeroblob(200000)").text)
+    assert (len(blob["rows"][0][0]), len(blob["notes"])) == (99_999, 1)
