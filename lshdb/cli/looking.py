@@ -18,7 +18,7 @@ from lshdb.cli.options import (
     Who,
     key_argument,
 )
-from lshdb.cli.parameters import with_values
+from lshdb.cli.sql_values import with_values
 from lshdb.errors import InputError, LshdbError, UsageError
 from lshdb.groups import Option, regrouped
 from lshdb.model import Bucket

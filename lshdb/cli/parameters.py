@@ -1,7 +1,6 @@
 """Groups of options as parameters of a command: what typer makes its options of."""
 
 import os
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from inspect import Parameter
@@ -11,25 +10,15 @@ from typing import Annotated, Any, get_args, get_origin
 import typer
 
 import lshdb
+from lshdb.cli.sql_values import with_values
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options, option_of, signature_of, without_none
-from lshdb.options import SqlValue
 from lshdb.sources.paths import printable_path
 
 DATABASE = Path("lsh.db")
 _KEYS_OFFERED = 100
 _SIMPLE = (bool, int, float, str, Path)
 """Types that typer knows."""
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-_CONSTANTS: dict[str, SqlValue] = {"true": 1, "false": 0, "null": None}
-"""Numbers of JSON, as SQLite reads them."""
-_TEXT = ":text"
-_PARAMETER = re.compile(
-    r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `(?:[^`]|``)*` | \[[^\]]*\] | --[^\n]* | /\*.*?(?:\*/|$)
-    | (?<![\w$]) (?:\?(?P<number>[0-9]*) | (?P<name>[:@$]\w+))""",
-    re.VERBOSE | re.DOTALL,
-)
-"""A parameter, or text in SQL that only looks like one."""
 
 
 def is_group(annotation: object) -> bool:
@@ -137,33 +126,3 @@ def completed_keys(context: typer.Context, incomplete: str) -> list[str]:
     except lshdb.LshdbError:
         return []
     return [key for key in keys if key.isprintable()]
-
-
-def with_values(sql: str, values: Sequence[str], what: str) -> tuple[str, list[SqlValue]]:
-    """SQL and the values of its ?, in order, as the command line gives them.
-
-    A numeric value is compared as a number: metadata ->> '$.year' is a number if the documents
-    come from JSON, a text from CSV. SQLite converts what is compared with a value of numeric
-    affinity to a number, if it looks like one (but not for IN, which has the affinity of its left
-    side).
-
-    Raises:
-        UsageError: the SQL, called `what`, has names for parameters.
-    """
-    largest = 0
-
-    def replaced(match: re.Match[str]) -> str:
-        nonlocal largest
-        if match["name"]:
-            raise UsageError(
-                f"{what} has {match['name']}: write ? for it, and give each ? a -p VALUE"
-            )
-        if match["number"] is None:
-            return match[0]
-        number = int(match["number"] or largest + 1)  # as SQLite counts them
-        largest = max(largest, number)
-        is_number = _NUMBER.fullmatch("".join(values[number - 1 : number]))
-        return f"CAST({match[0]} AS NUMERIC)" if is_number else match[0]
-
-    given = [_CONSTANTS.get(value, value.removesuffix(_TEXT)) for value in values]
-    return _PARAMETER.sub(replaced, sql), given
