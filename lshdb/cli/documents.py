@@ -136,6 +136,11 @@ class Failures:
         self.count = 0
         self._shown = sys.maxsize if self.print_all else _FAILURES_SHOWN
 
+    @property
+    def left(self) -> int:
+        """How many more are printed."""
+        return max(self._shown - self.count, 0)
+
     def report(self, failure: Failure) -> None:
         """Print or count one."""
         self.count += 1

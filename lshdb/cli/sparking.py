@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from lshdb.cli import files, messages, results
-from lshdb.cli.documents import read_content
+from lshdb.cli.documents import Failures, read_content
 from lshdb.cli.options import AsJson, Base, ReferenceFields
 from lshdb.errors import LshdbError, SettingsMismatch, UsageError
 from lshdb.groups import Option, Options, regrouped
+from lshdb.model import Failure
 from lshdb.options import (
     CommonOptions,
     FieldOptions,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from lshdb.sketching.settings import Settings
     from lshdb.spark.counts import Counted, Counts
+    from lshdb.spark.reading import Input as Rows
 
 Input = Annotated[
     str,
@@ -130,11 +131,12 @@ class Spark(Options):
                     raise UsageError(f"{path} already exists: name a new directory")
             yield spark
 
-    def format_of(self, path: str) -> str:
-        """Spark's name of the format of INPUT, which OUTPUT has too."""
-        if self.format == "auto":
-            return _format_of(path)
-        return "json" if self.format == "jsonl" else self.format
+    def read(self, spark: SparkSession, path: str, columns: Mapping[str, Any]) -> Rows:
+        """INPUT, whose format OUTPUT has too; what is special about it is printed."""
+        source = _read(spark, path, self.format, columns)
+        for note in source.notes:
+            messages.message(f"lshdb: {note}")
+        return source
 
     def report(self, numbers: Mapping[str, int], counts: Counts, *left_out: Counted) -> None:
         """Warn of what was left out, and print numbers; with --json also of that."""
@@ -168,13 +170,13 @@ def spark_dedup(
     spark: Spark,
     fields: FieldOptions,
     reference_fields: ReferenceFields,
-) -> None:
+) -> bool:
     """Drop near duplicates among more documents than a machine holds, on Spark.
 
     A row is dropped if it is similar to a kept one before it, by key, or as --rule says: as lshdb
     dedup does.
     OUTPUT has all columns, and the format of INPUT. Keys must be distinct. Rows without a key or
-    a document are kept.
+    a document and broken lines are left out and named, and the status is 1.
 
     Needs Java 17 or newer, and: pip install 'lshdb[spark]'. On a cluster:
     spark-submit --master URL PATH/TO/lshdb/spark/__main__.py INPUT OUTPUT
@@ -196,16 +198,17 @@ def spark_dedup(
             its = SparkOptions(wanted, **_columns(wanted, reference_fields.given(fields)))
             against = _reference(running, asked.against, its, of_databases=bool(databases))
             options = replace(options, against=against.toDF(*own.values()))
-        format = spark.format_of(input)
-        source = running.read.load(input, format)
-        result = dedup(source, options)
-        result.kept.write.save(output, format)
+        source = spark.read(running, input, own)
+        result = dedup(source.rows, options)
+        result.kept.write.save(output, source.format)
         if asked.dropped is not None:
-            result.dropped.write.save(asked.dropped, format)
-        kept = running.read.load(output, format).count()
-        numbers = {"kept": kept, "dropped": source.count() - kept}
+            result.dropped.write.save(asked.dropped, source.format)
+        written = running.read.schema(result.kept.schema).load(output, source.format)
+        failed = _report_failures(source.broken, result.failures)
+        numbers = {"kept": written.count(), "dropped": result.dropped.count(), "failed": failed}
         left_out: list[Counted] = ["bad_keys", "bad_documents", "empty", "cut_buckets", "cut_pairs"]
         spark.report(numbers, result.counts, *left_out)
+        return failed > 0
 
 
 def spark_passages(
@@ -218,12 +221,12 @@ def spark_passages(
     settings: ShingleOptions,
     spark: Spark,
     fields: FieldOptions,
-) -> None:
+) -> bool:
     """Find copied passages among more documents than a machine holds, on Spark.
 
     A row of OUTPUT is a passage that two documents share, with the columns of lshdb passages
     --all -o FILE, in the format of INPUT. Keys must be distinct. Rows without a key or a text
-    are left out, and counted.
+    and broken lines are left out and named, and the status is 1.
 
     Needs Java 17 or newer, and: pip install 'lshdb[spark]'. On a cluster:
     spark-submit --master URL PATH/TO/lshdb/spark/__main__.py spark-passages INPUT OUTPUT
@@ -241,19 +244,41 @@ def spark_passages(
     ]
     with spark.session(output) as running:
         from lshdb.spark import Counts, passage_pairs
+        from lshdb.spark.documents import documents, failures
 
         counts = Counts(running)
         columns = {"key": fields.key_field, "text": fields.text_field}
         options = regrouped(
             asked, SparkPassagesOptions, settings=wanted, base=base, counts=counts, **columns
         )
-        format = spark.format_of(input)
-        found = passage_pairs(running.read.load(input, format), options)
-        found.write.option("ignoreNullFields", "false").save(output, format)
-        written = running.read.schema(found.schema).load(output, format)
+        source = spark.read(running, input, columns)
+        passages = passage_pairs(source.rows, options)
+        passages.write.option("ignoreNullFields", "false").save(output, source.format)
+        written = running.read.schema(passages.schema).load(output, source.format)
         pairs = written.select("a", "b").distinct().count()
-        numbers = {"pairs": pairs, "passages": written.count()}
+        unusable = None
+        if counts["bad_keys"] or counts["bad_documents"]:
+            unusable = failures(documents(source.rows, options), wanted.shingling)
+        failed = _report_failures(source.broken, unusable)
+        numbers = {"pairs": pairs, "passages": written.count(), "failed": failed}
         spark.report(numbers, counts, "bad_keys", "bad_documents", "cut_passages")
+        return failed > 0
+
+
+def _read(spark: SparkSession, path: str, format: str, columns: Mapping[str, Any]) -> Rows:
+    from lshdb.spark.reading import read
+
+    names = [columns.get("key") or "id", columns.get("text") or columns.get("set") or "text"]
+    return read(spark, path, "json" if format == "jsonl" else format, names)
+
+
+def _report_failures(*failures: DataFrame | None) -> int:
+    """Print the first failures (where, reason), as other commands do; how many there are."""
+    reported = Failures()
+    for listed in filter(None, failures):
+        for row in listed.limit(reported.left + 1).collect():
+            reported.report(Failure(row["where"], row["reason"]))
+    return sum(listed.count() for listed in filter(None, failures))
 
 
 def _columns(settings: Settings, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -272,7 +297,14 @@ def _reference(
     if of_databases:
         return read_database(spark, path).select("key", "content")
     try:
-        return documents(spark.read.load(path, _format_of(path)), options)
+        kind = "set" if options.settings.shingling.of_sets else "text"
+        source = _read(spark, path, "auto", {"key": options.key, kind: getattr(options, kind)})
+        if source.broken is not None and (line := source.broken.head()):
+            raise LshdbError(
+                f"{line['where']}: {line['reason']} (what resembles a row of the reference that "
+                "cannot be read would be kept: repair or remove it)"
+            )
+        return documents(source.rows, options)
     except UsageError as error:
         raise UsageError(
             f"{path}: {error}; --against-key-field and --against-text-field name its columns"
@@ -305,14 +337,3 @@ def _check_readable(databases: Sequence[Path], wanted: Settings) -> None:
                 f"{path} has shingle {own.shingling}, and the documents are compared by "
                 f"{wanted.shingling}"
             )
-
-
-def _format_of(path: str) -> str:
-    """Spark's name of the format that names of files show."""
-    from lshdb.sources.paths import format_of
-
-    names = [path.rstrip("/")]
-    if os.path.isdir(path):
-        names = [name for name in os.listdir(path) if name[0] not in "._"]
-    of_json = any(format_of(name) in ("json", "jsonl") for name in names)
-    return "json" if of_json else "parquet"

@@ -16,13 +16,14 @@ Limits: key order replaces the order of addition, as rows of a DataFrame have no
 Connect has no accumulators: there `signatures`, `bands`, `candidate_pairs`, `pairs` and `clusters`
 work, without `Counts`.
 
-    sketching    signatures and bands; documents checks the columns
+    sketching, documents     signatures and bands; the columns
     candidates   candidate pairs, with a limit on one bucket; containing what others contain
     verifying    similar pairs; clustering their components; deduplicating drops near duplicates
     passages     fingerprints, and pairs of documents that share a passage
-    files        to lshdb files and back; session starts Spark; counts what is left out
+    files        to lshdb files and back; session starts Spark; counts what is left out; reading
+                 has INPUT of the commands, and its broken lines
 
-Doors: counts, documents, session.
+Doors: counts, documents, reading, session.
 """
 
 from importlib import import_module

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 Counted = Literal["bad_keys", "bad_documents", "empty", "cut_buckets", "cut_pairs", "cut_passages"]
 _LINES: dict[Counted, str] = {
-    "bad_keys": "rows without a usable key, not compared",
-    "bad_documents": "rows without a usable document, not compared",
+    "bad_keys": "rows without a usable key, left out",
+    "bad_documents": "rows without a usable document, left out",
     "cut_buckets": "buckets of more documents than the limit, compared with the first of each only",
     "cut_pairs": "candidate pairs left out for that",
     "cut_passages": f"pairs that share more than {DEFAULTS.passages:,} passages, of which only the "
@@ -25,7 +25,8 @@ _LINES: dict[Counted, str] = {
 class Counts:
     """Counts of one session; they grow while the results that use them are computed.
 
-    `counts["bad_keys"]`: rows left out for their key: null, empty or with a NUL character;
+    `counts["bad_keys"]`: rows left out for their key: null, empty, with a NUL character, or
+    a float that is not whole;
     `bad_documents`: for their document: null, a set with a null, or not a JSON array;
     `empty`: documents without a shingle, which are similar to nothing;
     `cut_buckets`: buckets too large for all of their pairs; `cut_pairs`: pairs left out of those,

@@ -21,14 +21,20 @@ from lshdb.ingest.dedup import Rule
 from lshdb.options import RuleOptions, SparkDedupOptions
 from lshdb.spark import candidates, clustering, containing, passages, sketching
 from lshdb.spark.counts import Counts
-from lshdb.spark.documents import check_keys, documents, keys_of, schema_of
+from lshdb.spark.documents import (
+    check_keys,
+    documents,
+    failures,
+    keys_of,
+    number_order,
+    schema_of,
+)
 from lshdb.spark.verifying import similar
 
 _GONE = "lshdb dropped key"
 """A name that no user's column has."""
 _OWN = "G"
-"""What a document's own key stands behind, in keys that sort in the order of decisions: no digit,
-also no hexadecimal one."""
+"""Ends the prefix that sorts a document's own key last: no digit, also no hexadecimal one."""
 _DIGITS = "0123456789ABCDEF"
 
 
@@ -41,11 +47,14 @@ class Deduplicated:
         dropped: the others, with the columns that all lists of dropped rows have (see
             lshdb.DroppedRow): the most similar kept one may be of the reference; files and lines
             are null. By the rule copied also those of the longest passage.
-        counts: of pairs that were not compared.
+        failures: where string, reason string, for each row without a usable key or document,
+            which is neither kept nor dropped.
+        counts: of rows and pairs that were not compared.
     """
 
     kept: DataFrame
     dropped: DataFrame
+    failures: DataFrame
     counts: Counts
 
 
@@ -56,7 +65,7 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     As `lshdb.dedup` of the rows in the order of their keys, or of their length: so no two of those
     kept are similar, and each of the others is similar to a kept one, as far as candidates are
     found (see `candidate_pairs`; by the rule contained all are). Rows without a usable key or
-    document are kept.
+    document are left out and listed, as there.
 
     Decides at once, by jobs; the results are lazy.
 
@@ -78,39 +87,64 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     elif rule.contained:
         signed, compared = containing.cards, containing.contained
     settings, unusable = options.settings, Counts(df.sparkSession)
-    docs = documents(df, options)
+    compared_before = _bad(options.counts)
+    given = docs = documents(df, options)
     against = None if options.against is None else documents(options.against, options)
     for one in filter(None, (docs, against)):
         check_keys(one)
-    docs = _in_order(docs, options)
+    docs = _in_order(docs, options, number_order(df, options.key, F.col("key")))
     signatures = signed(docs, settings, options.counts)
     if against is not None:
-        against = _with_keys(against, F.lit(candidates.REFERENCE))
+        order = number_order(options.against, options.key, F.col("key"))
+        reference = F.lit(candidates.REFERENCE)
+        before = reference if order is None else F.concat(reference, order)
+        against = _with_keys(against, before)
         signatures = signatures.unionByName(signed(against, settings, unusable))
         docs = docs.unionByName(against)
     pairs = clustering.checkpointed(compared(signatures, docs, options))
     dropped = _reasons(pairs if rule.contained else _of_others(pairs, "a", _gone(pairs)))
-    if unusable["bad_keys"] or unusable["bad_documents"]:
+    if _bad(unusable):
         raise InputError(
             "rows of the reference have no usable key or document, and what resembles them would "
             "be kept: repair or remove them"
         )
     gone = dropped.select(F.col("key").alias(_GONE))
-    kept = df.join(gone, keys_of(df, options.key) == F.col(_GONE), "left_anti")
-    return Deduplicated(kept, dropped.to(schema_of(columns)), options.counts)
+    failed = failures(given, settings.shingling)
+    # Counted while documents were compared: without any, no row is looked at again.
+    if _bad(options.counts) == compared_before:
+        failed = failed.limit(0)
+    else:
+        failed = clustering.checkpointed(failed)
+        gone = gone.unionByName(failed.selectExpr(f"key AS `{_GONE}`").dropna())
+    own = keys_of(df, options.key)
+    kept = df.where(own.isNotNull()).join(gone, own == F.col(f"`{_GONE}`"), "left_anti")
+    listed = failed.select("where", "reason")
+    return Deduplicated(kept, dropped.to(schema_of(columns)), listed, options.counts)
 
 
-def _in_order(documents: DataFrame, options: SparkDedupOptions) -> DataFrame:
-    """The documents with other keys, that sort in the order of decisions and end with the own."""
-    before: Column = F.lit("")
+def _bad(counts: Counts) -> int:
+    """How many rows without a usable key or document were counted."""
+    return counts["bad_keys"] + counts["bad_documents"]
+
+
+def _in_order(documents: DataFrame, options: SparkDedupOptions, number: Column | None) -> DataFrame:
+    """The documents with other keys, that sort in the order of decisions and end with the own.
+
+    Args:
+        documents: key and content.
+        options: say in which order.
+        number: strings that sort as keys that are numbers; None for other keys.
+    """
+    before = F.lit("") if number is None else number
     if options.keep == "last":
-        before = F.translate(F.hex("key"), _DIGITS, _DIGITS[::-1])
+        before = F.hex("key") if number is None else number
+        before = F.translate(before, _DIGITS, _DIGITS[::-1])
     elif options.keep == "longest":
         length = F.length("content")
         if options.settings.shingling.of_sets:
             length = F.size(F.array_distinct(F.from_json("content", "array<string>")))
         left = F.lit(1 << 31) - F.coalesce(length, F.lit(0))
-        before = F.lpad(left.cast("string"), 10, "0")
+        before = F.concat(F.lpad(left.cast("string"), 10, "0"), before)
     return _with_keys(documents, before)
 
 

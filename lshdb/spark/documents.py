@@ -1,21 +1,27 @@
 """The documents of a DataFrame; columns are checked before any job starts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import (
+    BinaryType,
     BooleanType,
     ByteType,
     DataType,
+    DateType,
+    DecimalType,
     DoubleType,
+    FloatType,
     IntegerType,
     LongType,
     ShortType,
     StringType,
     StructField,
     StructType,
+    TimestampNTZType,
+    TimestampType,
 )
 
 from lshdb.errors import ContentError, InputError, UsageError
@@ -28,8 +34,17 @@ from lshdb.sources.metadata import Path
 from lshdb.sources.records import field_paths, set_of
 from lshdb.tuning.resolve import resolve
 
-_KEYS = (StringType, ByteType, ShortType, IntegerType, LongType)
-"""Types of keys, and of the elements of sets."""
+_INTEGERS = (ByteType, ShortType, IntegerType, LongType)
+_ELEMENTS = (StringType, *_INTEGERS)
+"""Types of the elements of sets."""
+_EXACT: dict[type[DataType], int] = {DoubleType: 53, FloatType: 24}
+"""Bits of the largest whole numbers that a type surely has not rounded."""
+_AS_STRINGS = (*_INTEGERS, BooleanType, DateType, DecimalType)
+"""Types whose values Spark writes as `lshdb.keys` has them."""
+_NUMBER = 40
+"""Characters of a number in keys that sort, with those of a decimal."""
+_CONTENT_SHOWN = 60
+"""Characters of a document that are shown for one without a key."""
 _TYPES = {str: StringType, int: LongType, float: DoubleType, bool: BooleanType}
 """Spark's types of the columns of results."""
 
@@ -67,21 +82,59 @@ def documents(df: DataFrame, options: SparkOptions) -> DataFrame:
     content, types = _column(df, name)
     if all(isinstance(one, StringType) for one in types):
         content = F.make_valid_utf8(content)
-    elif shingling.of_sets and isinstance(getattr(types[0], "elementType", None), _KEYS):
+    elif shingling.of_sets and isinstance(getattr(types[0], "elementType", None), _ELEMENTS):
         content = F.to_json(content)
     else:
         wanted = "arrays of strings or integers, or JSON arrays" if kind == "set" else "strings"
         raise _unfit(name, types, f"documents are {wanted}")
-    usable = (key != "") & ~F.contains(key, F.lit("\0"))
-    return df.select(F.when(usable, key).alias("key"), content.alias("content"))
+    return df.select(key.alias("key"), content.alias("content"))
 
 
 def keys_of(df: DataFrame, name: str) -> Column:
-    """The column of keys, as strings; UsageError if it has none."""
+    """The column of keys that ids give by the rule of `lshdb.keys`; null where one gives none.
+
+    Raises:
+        UsageError: a missing column, or one of a type without keys.
+    """
     column, types = _column(df, name)
-    if not all(isinstance(one, _KEYS) for one in types):
-        raise _unfit(name, types, "keys are strings or integers")
-    return F.make_valid_utf8(column.cast("string"))
+    kind = types[0]
+    if all(isinstance(one, StringType) for one in types):
+        key = F.make_valid_utf8(column)
+        return F.when((key != "") & ~F.contains(key, F.lit("\0")), key)
+    if len(types) > 1 or not isinstance(
+        kind, (*_AS_STRINGS, *_EXACT, BinaryType, TimestampType, TimestampNTZType)
+    ):
+        raise _unfit(name, types, "an id is a text, a number, a date, a time, bytes or a boolean")
+    if isinstance(kind, BinaryType):
+        return F.when(F.length(column) > 0, F.lower(F.hex(column)))
+    if isinstance(kind, TimestampType | TimestampNTZType):
+        return _timestamps(column, has_zone=isinstance(kind, TimestampType))
+    if bits := _EXACT.get(type(kind)):
+        whole = (F.abs(column) < F.lit(float(1 << bits))) & (column == F.floor(column))
+        return F.when(whole, column.cast("long").cast("string"))
+    return column.cast("string")
+
+
+def number_order(df: DataFrame, name: str, key: Column) -> Column | None:
+    """Strings that sort as the numbers that keys are, of digits and points; None for other keys."""
+    (kind, *_) = _column(df, name)[1]
+    if not isinstance(kind, (*_INTEGERS, DecimalType, *_EXACT)):
+        return None
+    digits = F.lpad(F.ltrim(key, F.lit("-")), _NUMBER, "0")
+    below = F.concat(F.lit("0"), F.translate(digits, "0123456789", "9876543210"))
+    return F.when(F.startswith(key, F.lit("-")), below).otherwise(F.concat(F.lit("1"), digits))
+
+
+def _timestamps(column: Column, *, has_zone: bool) -> Column:
+    """The keys of timestamps; those of a type with a time zone are in UTC."""
+    if has_zone:
+        # No way through the session's time zone, in which an hour may exist twice.
+        epoch = F.expr("TIMESTAMP_NTZ'1970-01-01 00:00:00'")
+        column = F.timestamp_add("MICROSECOND", F.unix_micros(column), epoch)
+    fraction = F.date_format(column, ".SSSSSS")
+    text = F.date_format(column, "yyyy-MM-dd HH:mm:ss")
+    text = F.when(fraction == ".000000", text).otherwise(F.concat(text, fraction))
+    return F.concat(text, F.lit("+00:00" if has_zone else ""))
 
 
 def check_keys(documents: DataFrame) -> None:
@@ -94,6 +147,46 @@ def check_keys(documents: DataFrame) -> None:
         raise InputError(
             f"several documents have the same key ({repeated['key']!r}): give each a different key"
         )
+
+
+def failures(documents: DataFrame, shingling: Shingling) -> DataFrame:
+    """The rows without a usable key or document.
+
+    Args:
+        documents: key and content, as `documents` gives them.
+        shingling: of the documents.
+
+    Returns:
+        key string, null for a row without one; where string, the key, or else the start of the
+        document; reason string.
+    """
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            failed = []
+            for key, value in zip(*(batch.column(i).to_pylist() for i in range(2)), strict=True):
+                if key is None:
+                    start = "" if value is None else value[:_CONTENT_SHOWN]
+                    failed.append((None, f"a row with {start!r}", "it has no usable id"))
+                elif reason := _fault(value, shingling):
+                    failed.append((key, key, reason))
+            names = "key", "where", "reason"
+            columns = zip(*failed, strict=True) if failed else ((), (), ())
+            arrays = [pa.array(values, pa.string()) for values in columns]
+            yield pa.RecordBatch.from_arrays(arrays, names)
+
+    return documents.mapInArrow(run, "key string, where string, reason string")
+
+
+def _fault(value: str | None, shingling: Shingling) -> str | None:
+    """Why a value is no document; None if it is one."""
+    if value is None:
+        return "its document is null"
+    try:
+        cleaned(set_of(value, "the set") if shingling.of_sets else value, shingling)
+    except (ContentError, InputError) as error:
+        return str(error)
+    return None
 
 
 def contents_of(column: pa.Array, shingling: Shingling) -> list[Content | None]:

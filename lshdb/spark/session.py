@@ -13,7 +13,8 @@ from pyspark.sql import SparkSession
 from lshdb.errors import InputError, LshdbError
 
 _DEFAULTS = {
-    "spark.log.level": "ERROR",
+    # What fails is one line of lshdb's own; Spark would print Java's stacks before it.
+    "spark.log.level": "FATAL",
     # Of documents that Spark hands to Python in one batch.
     "spark.sql.execution.arrow.maxBytesPerBatch": "64m",
     # Spark's own default, INT96, loses the time zone of a column.

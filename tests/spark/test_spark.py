@@ -14,13 +14,15 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from itertools import combinations, pairwise
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -39,9 +41,11 @@ from pyspark.errors import PySparkException
 import lshdb.spark
 from lshdb.cli.app import make_app
 from lshdb.exchange.results import DROPPED, PASSAGE_PAIR, dropped_columns, dropped_row
+from lshdb.keys import key_of_id
 from lshdb.options import Keep, SparkOptions
 from lshdb.search.pairs import Components
-from lshdb.spark.documents import documents
+from lshdb.spark import reading
+from lshdb.spark.documents import documents, keys_of, number_order
 from lshdb.spark.session import session, translated_errors
 
 if TYPE_CHECKING:
@@ -341,8 +345,9 @@ def dropped_as_on_one_machine(
     result = lshdb.spark.dedup(df, settings, against=against, **given)
     dropped = sorted((row.asDict() for row in result.dropped.collect()), key=itemgetter("key"))
     assert (dropped, [*dropped[0]]) == (expected, [*names])
-    assert result.kept.count() == len(own) + len(bad) - len(expected)
+    assert result.kept.count() == len(own) - len(expected)
     assert result.counts["bad_keys"] + result.counts["bad_documents"] == len(bad)
+    assert result.failures.count() == len(bad)
     return dropped
 
 
@@ -364,7 +369,8 @@ def test_a_text_may_be_in_several_fields_and_in_others(spark: SparkSession) -> N
 def test_what_cannot_be_is_refused_before_any_job(spark: SparkSession, tmp_path: Path) -> None:
     texts = lshdb.spark.make_settings()
     sets = lshdb.spark.make_settings(shingle="set")
-    df = frame(spark, [("a", "x", 1.5), ("a", "y", 2.5)], "id string, text string, score double")
+    schema = "id string, text string, score double, tags array<string>"
+    df = frame(spark, [("a", "x", 1.5, []), ("a", "y", 2.5, [])], schema)
 
     def refused(error: type[Exception], match: str, settings: Any = texts, **options: Any) -> None:
         with pytest.raises(error, match=match):
@@ -373,13 +379,13 @@ def test_what_cannot_be_is_refused_before_any_job(spark: SparkSession, tmp_path:
     before = len(spark.sparkContext.statusTracker().getJobIdsForGroup())
     refused(
         lshdb.UsageError,
-        "column 'body' is missing or repeated; there are 'id', 'text', 'score'",
+        "column 'body' is missing or repeated; there are 'id', 'text', 'score', 'tags'",
         text="body",
     )
     refused(
         lshdb.UsageError, "column 'score' is of type double: documents are strings", text="score"
     )
-    refused(lshdb.UsageError, "column 'score' is of type double: keys are", key="score")
+    refused(lshdb.UsageError, "column 'tags' is of type array<string>: an id is", key="tags")
     refused(lshdb.UsageError, "settings are for sets", sets, text="text")
     refused(lshdb.UsageError, "settings are for texts", set="text")
     assert len(spark.sparkContext.statusTracker().getJobIdsForGroup()) == before
@@ -462,7 +468,8 @@ def test_the_command_drops_near_duplicates(
     texts |= FORGED
     (tmp_path / "in").mkdir()
     lines = [json.dumps({"id": key, "text": text, "n": 1}) for key, text in texts.items()]
-    (tmp_path / "in" / "a.jsonl").write_text("\n".join([*lines, '{"text": "no key"}']))
+    broken = '{"id": "broken", "text": '
+    (tmp_path / "in" / "a.jsonl").write_text("\n".join([*lines, '{"text": "no key"}', broken]))
     lshdb.open(tmp_path / "own.db", threshold=0.6).close()
     # A reference, whose columns have other names.
     seen = texts["3/base"]
@@ -479,25 +486,28 @@ def test_the_command_drops_near_duplicates(
     assert "--against-key-field and --against-text-field name its columns" in error
     assert not (tmp_path / "out").exists()
     arguments += ["--against-key-field", "uid", "--against-text-field", "body"]
-    assert ran("spark-dedup", source, kept_in, *arguments) == 0
+    assert ran("spark-dedup", source, kept_in, *arguments) == 1
     printed = capsys.readouterr()
-    kept = len(texts) + 1 - len(dropped)
+    kept = len(texts) - len(dropped)
     assert json.loads(printed.out) == {
         "kept": kept,
         "dropped": len(dropped),
+        "failed": 2,
         "bad_keys": 1,
         "bad_documents": 0,
         "empty": 1,
         "cut_buckets": 0,
         "cut_pairs": 0,
     }
-    assert "lshdb: rows without a usable key, not compared: 1" in printed.err
+    assert "lshdb: rows without a usable key, left out: 1" in printed.err
+    assert f"a.jsonl: not a JSON object: {broken}" in printed.err
+    assert "lshdb: a row with 'no key': it has no usable id" in printed.err
     written = lines_of(tmp_path / "out")
-    assert {one.get("id") for one in written} == {*texts, None} - dropped.keys()
+    assert {one.get("id") for one in written} == texts.keys() - dropped.keys()
     gone = {one["key"]: (one["kept"], one["similarity"]) for one in lines_of(tmp_path / "gone")}
     assert gone == dropped
     assert not FORGED.keys() & gone.keys()
-    assert all(one.get("text") == texts.get(one.get("id", ""), "no key") for one in written)
+    assert all(one["text"] == texts[one["id"]] for one in written)
     assert ran("spark-dedup", source, kept_in, "--conf", "spark.app.name=x") == 2
     assert f"{kept_in} already exists" in capsys.readouterr().err
     assert spark.range(3).count() == 3  # the session goes on
@@ -537,13 +547,14 @@ def test_the_command_drops_what_a_database_has_and_keeps_all_columns(
     source, kept_in, gone_in = (str(tmp_path / name) for name in ("in.parquet", "out", "gone"))
     arguments = ["--against", str(tmp_path / "seen/*.db"), "--dropped", gone_in]
     arguments += ["--key-field", "my.key", "--keep", "longest"]
-    assert ran("spark-dedup", source, kept_in, *arguments) == 0
+    assert ran("spark-dedup", source, kept_in, *arguments) == 1
     written = pq.read_table(kept_in).sort_by([("my.key", "ascending")])
     types = {field.name: str(field.type).replace("element", "item") for field in written.schema}
     assert types == {field.name: str(field.type) for field in table.schema}
     left_out = found.keys() | gone.keys()
-    kept = [row for row in table.to_pylist() if row["my.key"] not in left_out]
-    kept.sort(key=lambda row: (row["my.key"] is None, row["my.key"]))
+    failed = {None, "~no text"}
+    kept = [row for row in table.to_pylist() if row["my.key"] not in left_out | failed]
+    kept.sort(key=itemgetter("my.key"))
     assert written.to_pylist() == kept
     gone_table = pq.read_table(gone_in)
     assert gone_table.column_names == [*DROPPED]
@@ -555,8 +566,111 @@ def test_the_command_drops_what_a_database_has_and_keeps_all_columns(
     assert {key: (dropped[key]["kept"], dropped[key]["similarity"]) for key in gone} == gone
     printed = capsys.readouterr().err.splitlines()
     for what in ("key", "document"):
-        assert f"lshdb: rows without a usable {what}, not compared: 1" in printed
-    assert printed[-1] == f"kept {len(kept):,}, dropped {len(left_out):,}"
+        assert f"lshdb: rows without a usable {what}, left out: 1" in printed
+    assert "lshdb: ~no text: its document is null" in printed
+    assert printed[-1] == f"kept {len(kept):,}, dropped {len(left_out):,}, failed 2"
+
+
+# what files hold
+
+
+def test_of_ids_that_are_numbers_the_same_row_stays_as_on_one_machine(spark: SparkSession) -> None:
+    """2 comes before 9 and 10; what is no id is named."""
+    ids = [10, 9, 2, -5, -50, None]
+    df = frame(spark, [(one, "the fox and the grapes") for one in ids], "id int, text string")
+    result = lshdb.spark.dedup(df, lshdb.spark.make_settings(), keep="last")
+    assert [row["id"] for row in result.kept.collect()] == [10]
+    assert {row["key"] for row in result.dropped.collect()} == {"9", "2", "-5", "-50"}
+    (failure,) = result.failures.collect()
+    assert failure["where"] == "a row with 'the fox and the grapes'"
+
+
+@pytest.mark.parametrize(
+    ("kind", "ids"),
+    [
+        ("float", [-(2.0**23), -1.0, 0.0, 9.0, 10.0]),
+        ("decimal(38,0)", list(map(Decimal, (-(10**30), -(10**20), -5, 0, 2, 10, 10**37)))),
+        ("decimal(9,2)", list(map(Decimal, ("-10.00", "-9.50", "0.10", "9.99", "10.00")))),
+        ("bigint", [-(2**63), -10, -9, 0, 9, 10, 2**63 - 1]),
+    ],
+)
+def test_keys_of_numbers_sort_as_numbers(spark: SparkSession, kind: str, ids: list[Any]) -> None:
+    df = frame(spark, [(one,) for one in ids], f"id {kind}")
+    order = number_order(df, "id", keys_of(df, "id"))
+    assert order is not None
+    ordered = sorted((prefix, one) for prefix, one in df.select(order, "id").collect())
+    assert [one for _, one in ordered] == ids
+    assert len({len(prefix) for prefix, _ in ordered}) == 1
+
+
+def test_ids_of_any_type_give_the_keys_that_they_give_elsewhere(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    when = datetime(2024, 10, 27, 0, 30, 0, 120000)
+    ids = [
+        pa.array(["a", "", "é"]),
+        pa.array([1, -1, None], pa.int8()),
+        pa.array([3.0, 0.5, float("nan")]),
+        pa.array([2.0**24, 2.0**23, float("inf")], pa.float32()),
+        pa.array([True, False, None]),
+        pa.array([b"\x00\xff", b"", None], pa.binary()),
+        pa.array([date(2024, 1, 31), None, date(1, 1, 1)]),
+        pa.array([when, datetime(1969, 1, 1), None], pa.timestamp("us")),
+        pa.array([when, datetime(2024, 10, 27, 1, 30), None], pa.timestamp("us", "UTC")),
+        pa.array([when, datetime(1969, 1, 1), None], pa.timestamp("ns")),
+        pa.array([Decimal("1.00"), Decimal("-0.50"), None], pa.decimal128(9, 2)),
+    ]
+    table = pa.table(dict(zip(map(str, range(len(ids))), ids, strict=True)))
+    pq.write_table(table, tmp_path / "in.parquet")
+    source = reading.read(spark, str(tmp_path / "in.parquet"), "auto", [])
+    assert [note[-11:] for note in source.notes] == ["in column 9"]
+    found = source.rows.select(*(keys_of(source.rows, name) for name in table.column_names))
+    values = [column.to_pylist() for column in ids]
+    values[3] = list(map(np.float32, values[3]))
+    expected = [list(map(usable_key, column)) for column in values]
+    assert [list(column) for column in zip(*found.collect(), strict=True)] == expected
+
+
+def usable_key(value: object) -> str | None:
+    try:
+        return key_of_id(value)
+    except lshdb.InputError:
+        return None
+
+
+def test_inputs_without_rows_in_partitions_and_of_pandas_are_read(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A public report of Spark, SPARK-44988: nanoseconds of pandas cannot be read."""
+    for name in ("none", "blank", "years/year=2023", "years/year=2024", "years/_temporary"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "blank/a.jsonl").touch()
+    for year in ("2023", "2024"):
+        line = json.dumps({"id": year, "text": f"the fox of {year}"})
+        (tmp_path / f"years/year={year}/a.jsonl").write_text(line)
+    (tmp_path / "years/_temporary/b.parquet").write_text("half a file")
+    frame = pd.DataFrame({"id": [1], "text": ["x"], "when": pd.to_datetime(["1969-12-31"])})
+    frame["when"] += pd.Timedelta(1, "ns")
+    frame.to_parquet(tmp_path / "pandas.parquet")
+    frame[:0].to_parquet(tmp_path / "no_rows.parquet")
+    columns = ["id", "text"]
+
+    def read(name: str) -> reading.Input:
+        return reading.read(spark, str(tmp_path / name), "auto", columns)
+
+    assert sorted(row["id"] for row in read("years").rows.collect()) == ["2023", "2024"]
+    (row,) = read("pandas.parquet").rows.collect()
+    assert row["when"] == datetime(1969, 12, 31)
+    for name in ("none", "blank", "no_rows.parquet"):
+        assert read(name).rows.count() == 0
+    assert ran("spark-dedup", str(tmp_path / "none"), str(tmp_path / "out")) == 0
+    assert "kept 0, dropped 0, failed 0" in capsys.readouterr().err
+    (tmp_path / "years/year=2023/a.jsonl").write_text("broken")
+    (tmp_path / "years/year=2024/a.jsonl").write_text("")
+    with pytest.raises(lshdb.InputError, match="no line is a JSON object"):
+        read("years")
+    assert ran("spark-dedup", str(tmp_path / "years"), str(tmp_path / "out2")) == 1
+    assert "no line is a JSON object" in capsys.readouterr().err
 
 
 def test_rows_of_the_reference_that_cannot_be_compared_are_refused(spark: SparkSession) -> None:
@@ -662,11 +776,12 @@ def test_passages_are_those_of_a_file(
     arguments = ["--passages", "6", "--common", "20", "--base", base, "--key-field", "n"]
     arguments += ["--text-field", "body", "--json"]
     capsys.readouterr()
-    assert ran("spark-passages", source, output, *arguments) == 0
+    assert ran("spark-passages", source, output, *arguments) == 1
     printed = capsys.readouterr()
     assert json.loads(printed.out) == {
         "pairs": len({row[:2] for row in expected}),
         "passages": len(expected),
+        "failed": 2,
         "bad_keys": 1,
         "bad_documents": 1,
         "cut_passages": 1,

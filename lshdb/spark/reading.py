@@ -1,0 +1,169 @@
+"""INPUT of the commands: JSON lines or Parquet, on any path that Spark reads."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StringType, StructField, StructType
+
+from lshdb.errors import InputError
+from lshdb.sources.paths import format_of
+from lshdb.spark import clustering
+
+_BROKEN = "lshdb broken line"
+"""A column that no user's rows have."""
+_BROKEN_ALONE = "UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN"
+"""Spark's error where rows have no other column, but perhaps those in the names of directories."""
+_LINE_SHOWN = 60
+"""Characters of a broken line that are shown."""
+_NANOSECONDS = "TIMESTAMP(NANOS"
+_NULLS = ("(NULL)", "(UNKNOWN)")
+"""How the types of Parquet end that have no value but null."""
+_HIDDEN = ("_", ".")
+"""How the names of files and directories begin that Spark does not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """Rows of files.
+
+    Attributes:
+        rows: a row each.
+        format: Spark's name of their format: `json` or `parquet`.
+        broken: where string, reason string, for each line that is not a JSON object; None if all
+            lines are.
+        notes: what else the user should know, a line each.
+    """
+
+    rows: DataFrame
+    format: str
+    broken: DataFrame | None = None
+    notes: Sequence[str] = ()
+
+
+def read(spark: SparkSession, path: str, format: str, columns: Sequence[str]) -> Input:
+    """The rows of a file, a directory and those below it, or a pattern.
+
+    Args:
+        spark: a session.
+        path: on any file system of Spark.
+        format: `json`, `parquet`, or `auto`: by the names of the files.
+        columns: of an input without rows, which does not say what columns it has.
+
+    Raises:
+        InputError: no line is a JSON object; or it has timestamps within other values that Spark
+            does not have.
+        PySparkException: there is no such path, or it cannot be read.
+    """
+    files = [*_files(spark, path)]
+    if format == "auto":
+        # Without a name that says so, as of a directory, Spark's own default.
+        formats = {format_of(name) for name in (*files, path.rstrip("/"))}
+        format = "json" if formats & {"json", "jsonl"} else "parquet"
+    if not files and _exists(spark, path):
+        return Input(_no_rows(spark, columns), format, notes=[f"{path}: it has no files of rows"])
+    if format == "json":
+        rows = spark.read.option("columnNameOfCorruptRecord", _BROKEN).json(path)
+        if not rows.columns:
+            return Input(_no_rows(spark, columns), format, notes=[f"{path}: it has no rows"])
+        return _without_broken(rows, path) if _BROKEN in rows.columns else Input(rows, format)
+    return _of_parquet(spark, path, files)
+
+
+def _no_rows(spark: SparkSession, columns: Sequence[str]) -> DataFrame:
+    schema = StructType([StructField(name.split(".")[0], StringType()) for name in columns])
+    return spark.createDataFrame([], schema)
+
+
+def _without_broken(rows: DataFrame, path: str) -> Input:
+    """The rows of JSON lines, and the lines that are not objects."""
+    line = F.col(f"`{_BROKEN}`")
+    others = [F.col(_quoted(name)) for name in rows.columns if name != _BROKEN]
+    start = F.substring(line, 1, _LINE_SHOWN)
+    broken = rows.where(line.isNotNull()).select(
+        F.col("_metadata.file_path").alias("where"),
+        F.concat(F.lit("not a JSON object: "), start).alias("reason"),
+        F.hash(F.lit(0), *others),  # Spark does not read broken lines alone
+    )
+    try:
+        broken = clustering.checkpointed(broken).select("where", "reason")
+    except PySparkException as error:
+        if error.getCondition() != _BROKEN_ALONE:
+            raise
+        raise InputError(f"{path}: no line is a JSON object") from error
+    return Input(rows.where(line.isNull()).drop(line), "json", broken)
+
+
+def _of_parquet(spark: SparkSession, path: str, files: Sequence[str]) -> Input:
+    """Parquet, also with types of pandas that Spark does not have: of times, and of nulls."""
+    types = dict(_parquet_types(spark, files[0])) if files else {}
+    in_nanoseconds = [name for name, kind in types.items() if _NANOSECONDS in kind]
+    if in_nanoseconds:
+        spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
+    rows, notes = spark.read.parquet(path), []
+    changed: dict[str, Column] = {}
+    for name in in_nanoseconds:
+        if "\n" in types[name]:
+            raise InputError(
+                f"{path}: column {name!r} has timestamps in nanoseconds within it, and Spark has "
+                "microseconds: write it again with timestamps in microseconds"
+            )
+        has_zone = f"{_NANOSECONDS},true" in types[name]
+        epoch = "timestamp_micros(0)" if has_zone else "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
+        whole = f"({_quoted(name)} - pmod({_quoted(name)}, 1000))"  # rounded down before 1970, too
+        changed[name] = F.expr(f"timestampadd(MICROSECOND, {whole} div 1000, {epoch})")
+    if changed:
+        shown = ", ".join(changed)
+        notes = [f"{path}: nanoseconds become microseconds, as Spark has them, in column {shown}"]
+    for name, kind in types.items():
+        # A file of nulls alone, such as an empty one, says nothing about the type.
+        if kind.endswith(_NULLS) and all(
+            dict(_parquet_types(spark, file)).get(name, "").endswith(_NULLS) for file in files
+        ):
+            changed[name] = F.lit(None).cast("string")
+    return Input(rows.withColumns(changed), "parquet", notes=notes)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _files(spark: SparkSession, path: str) -> Iterator[str]:
+    """The paths of the files that Spark reads for a path."""
+    java = spark.sparkContext._jvm
+    assert java is not None
+    configuration = spark.sparkContext._jsc.hadoopConfiguration()
+    target = java.org.apache.hadoop.fs.Path(path)
+    system = target.getFileSystem(configuration)
+    for status in system.globStatus(target) or ():
+        base = status.getPath()
+        found = system.listFiles(base, True)
+        while found.hasNext():
+            file = found.next().getPath()
+            below = file.toString().removeprefix(base.toString()).strip("/")
+            if not any(name.startswith(_HIDDEN) for name in below.split("/")):
+                yield file.toString()
+
+
+def _exists(spark: SparkSession, path: str) -> bool:
+    from lshdb.spark.session import exists
+
+    return exists(spark, path)
+
+
+def _parquet_types(spark: SparkSession, path: str) -> Iterator[tuple[str, str]]:
+    """The columns of a file of Parquet, and their types as Parquet writes them."""
+    java = spark.sparkContext._jvm
+    assert java is not None
+    configuration = spark.sparkContext._jsc.hadoopConfiguration()
+    file = java.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(
+        java.org.apache.hadoop.fs.Path(path), configuration
+    )
+    reader = java.org.apache.parquet.hadoop.ParquetFileReader.open(file)
+    try:
+        for column in reader.getFooter().getFileMetaData().getSchema().getFields():
+            yield column.getName(), column.toString()
+    finally:
+        reader.close()
