@@ -12,16 +12,15 @@ package, by the same functions that fill an lshdb file.
     fingerprints, passage_pairs(df, settings)   copied passages, a row each
     write_databases, read_database, read_bands      to lshdb files and back
 
-Limits: key order replaces the order of addition, as rows of a DataFrame have none. Spark
-Connect has no accumulators: there `signatures`, `bands`, `candidate_pairs`, `pairs` and `clusters`
-work, without `Counts`.
+Limits: keys give the order, as rows of a DataFrame have none. Spark Connect cannot count: there
+`signatures`, `bands`, `candidate_pairs`, `pairs` and `clusters` work, without `Counts`.
 
-    sketching, documents     signatures and bands; the columns
+    sketching    signatures and bands; documents checks the columns
     candidates   candidate pairs, with a limit on one bucket; containing what others contain
     verifying    similar pairs; clustering their components; deduplicating drops near duplicates
     passages     fingerprints, and pairs of documents that share a passage
-    files        to lshdb files and back; session starts Spark; counts what is left out; reading
-                 has INPUT of the commands, and its broken lines
+    files        to lshdb files and back; reading has INPUT of the commands, and its broken lines;
+                 session starts Spark; counts what is left out
 
 Doors: counts, documents, reading, session.
 """
