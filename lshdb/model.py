@@ -375,8 +375,8 @@ class Cluster:
         keep: the key of the document to keep.
         members: the keys of all documents, in the order of addition.
         similarities: the Jaccard similarity of each member to the kept one (its own is 1).
-        lowest: the lowest similarity of another member to the kept one.
-        mean: the mean similarity of the other members to the kept one.
+        lowest: the lowest similarity of another member to the kept one; 1 if there is no other.
+        mean: the mean similarity of the other members to the kept one; 1 if there is no other.
         below: how many members are less similar to the kept one than the threshold: a cluster is a
             chain of similar documents, whose ends need not be similar.
         exact: whether similarities are exact.

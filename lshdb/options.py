@@ -112,6 +112,21 @@ OnProgress = Annotated[
     argument("True for a bar; or a function, called with done, total (or None) and unit."),
 ]
 Encoding = Annotated[str | None, Option("Of texts. [default: UTF-8, or the BOM's]", metavar="NAME")]
+
+
+def character(text: str) -> str:
+    """A character as the command line writes it, where a backslash and t are a tab."""
+    return "\t" if text == "\\t" else text
+
+
+Delimiter = Annotated[
+    str | None,
+    Option("Between fields of CSV. [default: by line 1]", metavar="CHARACTER", parse=character),
+]
+Escape = Annotated[
+    str | None,
+    Option("Before a quote within a field of CSV.", metavar="CHARACTER", parse=character),
+]
 AnyReader = Annotated[
     Any,
     argument("A reader of files, instead of the options for one.", _READER),
@@ -345,6 +360,8 @@ class QueriesOptions(FieldOptions, EncodingOption):
     format: Annotated[Format, Option("Of all files. [default: by suffix]", metavar="FORMAT")] = (
         "auto"
     )
+    delimiter: Delimiter = None
+    escape: Escape = None
 
 
 class ReadingOptions(QueriesOptions, TextOptions):
@@ -619,14 +636,16 @@ class ClusteringOptions(GroupingOptions):
 class ClustersOptions(ClusteringOptions, JoinOptions):
     """Options of `Database.clusters`."""
 
-    min_size: Annotated[int | None, Option("Minimum number of members.", min=1)] = None
-    max_size: Annotated[int | None, Option("Maximum number of members.", min=2)] = None
+    min_size: Annotated[
+        int | None, Option("Minimum number of members; 1 for single documents, too.", min=1)
+    ] = None
+    max_size: Annotated[int | None, Option("Maximum number of members.", min=1)] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.max_size is not None and self.max_size < (self.min_size or 2):
             raise UsageError(
-                f"max_size {self.max_size} is below {self.min_size}: no cluster is so small"
+                f"max_size {self.max_size} is below {self.min_size or 2}: no cluster is so small"
             )
 
 

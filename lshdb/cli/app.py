@@ -103,7 +103,11 @@ def make_app() -> Any:
         invoke_without_command=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["--help", "-h"]},
+        # LSHDB_DEDUP_THRESHOLD is --threshold of dedup, unless the command line has it.
+        context_settings={
+            "help_option_names": ["--help", "-h"],
+            "auto_envvar_prefix": "LSHDB",
+        },
     )
     app.callback()(_common)
     return typer.main.get_command(app)
@@ -118,7 +122,13 @@ def _version(wanted: bool) -> None:
 def _common(
     context: typer.Context,
     _: bool = typer.Option(
-        False, "--version", "-V", callback=_version, is_eager=True, help="Print the version."
+        False,
+        "--version",
+        "-V",
+        callback=_version,
+        is_eager=True,
+        allow_from_autoenv=False,
+        help="Print the version.",
     ),
     quiet: running.Quiet = False,
 ) -> None:

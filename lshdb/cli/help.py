@@ -1,14 +1,17 @@
 """Help pages: options by what they are about."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
+from functools import partial
 from inspect import cleandoc
 from typing import Any
 
+import typer
 from typer.core import TyperCommand
 
 from lshdb.options import FilesOptions, SettingsOptions
+from lshdb.sources.paths import escaped
 
 _HEADINGS = {
     "Input": (
@@ -24,6 +27,8 @@ _HEADINGS = {
         "metadata_fields",
         "auto_key",
         "encoding",
+        "delimiter",
+        "escape",
         "strict",
     ),
     "Matching": ("estimate", "exhaustive", "containment", "where", "parameters"),
@@ -40,11 +45,24 @@ _EXPLAINED = {
 
 
 _EXAMPLE = "Example: "
+_VALUE_SHOWN = 60
 _BOUNDS = re.compile(r" *\[x>=\d+\]|; x>=\d+(?=\])")
 
 
 class Page(TyperCommand):
-    """A command whose help page has examples, and its options under headings."""
+    """A command whose help page has examples, and its options under headings.
+
+    An option of one value cannot have two: the last one would win, and a script that builds its
+    command from parts would never know.
+    """
+
+    def make_parser(self, ctx: Any) -> Any:
+        """The parser of the command line."""
+        parser = super().make_parser(ctx)
+        for option in {*parser._short_opt.values(), *parser._long_opt.values()}:
+            if option.action in ("store", "store_const"):
+                option.process = partial(_store_once, option, option.process, ctx, {})
+        return parser
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         """Write what the command does, then the examples, each as one line to copy."""
@@ -89,3 +107,35 @@ def described(command: Any, ctx: Any) -> Iterator[tuple[Any, str, str]]:
             option, text = record
             # A minimum of 1 is obvious; the error says so if needed.
             yield parameter, option, _BOUNDS.sub("", text)
+
+
+def _store_once(
+    option: Any,
+    store: Callable[[Any, Any], None],
+    ctx: Any,
+    earlier: dict[str, Any],
+    value: Any,
+    state: Any,
+) -> None:
+    """Store the value of an option, or raise UsageError if it was given another one before.
+
+    Args:
+        option: as the parser has it.
+        store: stores its value.
+        ctx: of the command.
+        earlier: the value before, if there is one.
+        value: the value; None of a flag.
+        state: of the parser.
+    """
+    given = option.const if option.action == "store_const" else value
+    before = earlier.setdefault("value", given)
+    parameter = option.obj
+    if before != given and not ctx.resilient_parsing:
+        values = [parameter.type_cast_value(ctx, each) for each in (before, given)]
+        if values[0] != values[1]:
+            name = max(parameter.opts, key=len)
+            shown = [escaped(str(each)[:_VALUE_SHOWN]) for each in (before, given)]
+            raise typer.BadParameter(
+                f"{name} is given twice, as {shown[0]} and as {shown[1]}: give one of them", ctx
+            )
+    store(value, state)

@@ -2,7 +2,8 @@
 
 A line of JSON for each passage, with the columns of a dropped row. The first line of a row says,
 too, how its bytes were changed: at `offset` of the output, `removed` bytes replace `original`, in
-base64. The last line of the list has the `size` of the output.
+base64. Blank lines between rows, which the output lacks, have a line with that alone. The last line
+of the list has the `size` of the output.
 """
 
 from base64 import b64decode, b64encode
@@ -16,9 +17,11 @@ from lshdb.errors import InputError
 from lshdb.exchange.results import dropped_columns, dropped_row
 from lshdb.ingest.dedup import Outcome
 from lshdb.json_text import dumps, loads
+from lshdb.sources.json_rows import is_blank
 from lshdb.sources.outputs import Output
 from lshdb.sources.sinks import rows_of
 
+_Change = dict[str, int | str]
 _AT_ONCE = 1 << 20
 """Bytes that are read at once."""
 _CHANGED = "these are not the rows that the list was written with, or they have changed since"
@@ -43,41 +46,58 @@ class CutList:
         """Write what is cut out of some rows, which are written next."""
         changes = dict(self._changes(outcome)) if self.same_format else {}
         cut = {index for index, _ in outcome.cuts}
-        gone = ((i, one) for i, one in enumerate(outcome.dropped) if one and i not in cut)
+        gone = [(i, one) for i, one in enumerate(outcome.dropped) if one and i not in cut]
+        blanks = [(index, None) for index, is_row in changes if not is_row]
         columns = dropped_columns((), copied=True)
-        for index, one in sorted((*outcome.cuts, *gone), key=itemgetter(0)):
-            line = dict(zip(columns, dropped_row(one, copied=True), strict=True))
-            self.file.write(dumps(line | changes.pop(index, {})).encode() + b"\n")
+        # Blank lines come before the row whose index they have.
+        for index, one in sorted((*blanks, *outcome.cuts, *gone), key=itemgetter(0)):
+            line = changes.pop((index, one is not None), {})
+            if one is not None:
+                line = dict(zip(columns, dropped_row(one, copied=True), strict=True)) | line
+            self.file.write(dumps(line).encode() + b"\n")
             self.file.filled = True
 
-    def _changes(self, outcome: Outcome) -> Iterator[tuple[int, dict[str, int | str]]]:
-        """The changes of the bytes of rows, with the indices of these."""
+    def _changes(self, outcome: Outcome) -> Iterator[tuple[tuple[int, bool], _Change]]:
+        """The changes of the bytes of rows, with the indices of these.
+
+        With False, they are blank lines before the row of this index, which the output lacks.
+        """
         if outcome.origin is None:
             return
         now, before = rows_of(outcome.origin), rows_of(outcome.before or outcome.origin)
         if self._size is None:
             self._size = len(now.schema.heading) if now.schema else 0
-        both = zip(before.lines(outcome.places), now.lines(outcome.places), strict=True)
-        for index, (old, new) in enumerate(both):
+        lines = range(len(outcome.origin.numbers))
+        both = zip(before.lines(lines), now.lines(lines), strict=True)
+        index, places, blanks = 0, {*outcome.places}, list[bytes]()
+        for place, (old, new) in enumerate(both):
+            if place not in places:
+                blanks += [old] if is_blank(old) else ()
+                continue
+            if blanks:
+                yield (index, False), _change(self._size, 0, b"".join(blanks))
+                blanks.clear()
             old, new = bytes(old), b"" if outcome.dropped[index] is not None else bytes(new)
             if new != old:
                 begin = len(commonprefix((old, new)))  # noqa: RUF071  # of bytes
                 rest = old[begin:][::-1], new[begin:][::-1]
                 end = len(commonprefix(rest))  # noqa: RUF071
-                yield (
-                    index,
-                    {
-                        "offset": self._size + begin,
-                        "removed": len(new) - begin - end,
-                        "original": b64encode(old[begin : len(old) - end]).decode(),
-                    },
-                )
+                removed = len(new) - begin - end
+                change = _change(self._size + begin, removed, old[begin : len(old) - end])
+                yield (index, True), change
             self._size += len(new)
+            index += 1
+        if blanks:
+            yield (index, False), _change(self._size, 0, b"".join(blanks))
 
     def finish(self) -> None:
         """Write the last line."""
         if self._size is not None:
             self.file.write(dumps({"size": self._size}).encode() + b"\n")
+
+
+def _change(offset: int, removed: int, original: bytes) -> _Change:
+    return {"offset": offset, "removed": removed, "original": b64encode(original).decode()}
 
 
 def restore(rows: BinaryIO, cuts: BinaryIO, output: Output) -> int:
@@ -101,7 +121,7 @@ def restore(rows: BinaryIO, cuts: BinaryIO, output: Output) -> int:
         _pass(rows, offset - at, output.write)
         output.write(original)
         _pass(rows, removed, len)
-        at, count = offset + removed, count + 1
+        at, count = offset + removed, count + ("key" in change)
     if size is None:
         raise InputError("the list is not complete, or of rows that are not JSON lines or CSV")
     _pass(rows, size - at, output.write)

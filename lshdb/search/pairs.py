@@ -276,7 +276,8 @@ def all_clusters(
 ) -> Iterator[Cluster]:
     """The clusters of two or more documents, in the order of their first ones, or the best first.
 
-    Their numbers are those among all clusters, whichever are chosen.
+    Their numbers are those among all clusters, whichever are chosen. If one member is enough, the
+    documents that are similar to no other follow, in the order of addition, with the next numbers.
     """
     with store.beside(request.where, request.parameters) as (reader, condition):
         own = None if request.key is None else query.row_of_key(reader, request.key).doc_id
@@ -299,6 +300,7 @@ def all_clusters(
         numbers = np.flatnonzero(chosen)
         if request.top is not None:
             numbers = numbers[np.argsort(-mean[numbers], kind="stable")][: request.top]
+        clustered, count = join.doc_ids[members], len(sizes)
         for part in chunks_of(sizes[numbers], join.limits.pairs_rows):
             some = [members[begins[number] : ends[number]] for number in numbers[part].tolist()]
             described = join.described(np.concatenate(some))
@@ -322,6 +324,33 @@ def all_clusters(
                     ),
                     metadata=tuple(islice(metadata, len(documents))) or None,
                 )
+        if request.min_size == 1:
+            others = np.setdiff1d(reader.doc_ids(), clustered)
+            left = None if request.top is None else request.top - len(numbers)
+            yield from _singles(_Join(reader, request, condition, others), own, count, left)
+
+
+def _singles(join: _Join, own: int | None, count: int, top: int | None) -> Iterator[Cluster]:
+    """Clusters of one document, with the numbers after `count`: all, or that of one document."""
+    chosen = np.arange(len(join)) if own is None else np.flatnonzero(join.doc_ids == own)
+    chosen = chosen[:top]
+    for part in chunks(len(chosen), join.limits.pairs_rows):
+        some = chosen[part]
+        keys, metadata = join.described(some)
+        for index, (number, key) in enumerate(zip(some.tolist(), keys, strict=True)):
+            yield Cluster(
+                cluster=count + number + 1,
+                keep=key,
+                members=(key,),
+                similarities=(1.0,),
+                lowest=1.0,
+                mean=1.0,
+                below=0,
+                exact=join.exact,
+                identical=(True,),
+                decided=(join.decided.of_member(number, number),),
+                metadata=(metadata[index],) if metadata else None,
+            )
 
 
 def _components(join: _Join, order: IntArray) -> tuple[IntArray, npt.NDArray[np.float64]]:

@@ -30,8 +30,10 @@ class TableSchema:
     Attributes:
         columns: the names of the columns.
         schema: of Parquet and Arrow, with the metadata; None for CSV.
-        heading: of CSV, the row that names the columns, with its newline, and a byte order mark.
+        heading: of CSV, all up to the row that names the columns, with its newline: blank lines, a
+            byte order mark, a line that names the delimiter.
         delimiter: of CSV, between fields.
+        escape: of CSV, before a quote within a field; None if quotes are doubled alone.
         has_heading: whether CSV names the columns.
         compression: of Parquet, that of the first column, in the words of pyarrow.
         replaces_dictionaries: whether batches may have dictionaries of their own, as in Parquet
@@ -42,6 +44,7 @@ class TableSchema:
     schema: pa.Schema | None = None
     heading: bytes = b""
     delimiter: str = ""
+    escape: str | None = None
     has_heading: bool = True
     compression: str = "snappy"
     replaces_dictionaries: bool = True

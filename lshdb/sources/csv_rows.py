@@ -2,7 +2,8 @@
 
 The dialect is that of RFC 4180 and of spreadsheets: fields in double quotes may hold delimiters,
 newlines and doubled quotes. TSV is the same with tabs. The first record names the columns; if it
-has semicolons or tabs and no comma, these delimit the fields of CSV.
+has semicolons or tabs and no comma, these delimit the fields of CSV. A line before it may name the
+delimiter, as Excel writes it: sep=;
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import NoneType
 from typing import cast
 
@@ -23,6 +24,8 @@ from lshdb.sources.records import Collector, TextRows, longer_than
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 _OTHER_DELIMITERS = ";\t"
 """Delimiters of CSV: spreadsheets use semicolons where a comma is the decimal mark."""
+_NAMED = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=(.)"?[\r\n]*', re.IGNORECASE)
+"""A line that names the delimiter."""
 _QUOTED = re.compile(rb'"[^"]*"?')
 _LONGEST_FIELD = (1 << 31) - 1
 """Disables the limit of the module csv."""
@@ -54,7 +57,7 @@ class Csv:
         schema = self._heading(lines, source)
         if options.whole:
             yield Batch(origin=Origin(source.name, (), _rows([], schema)))
-        reader = csv.reader(lines, strict=True, delimiter=schema.delimiter)
+        reader = _reader(lines, schema)
         while lines.read():
             before, numbers, texts, problem = lines.taken, list[int](), list[bytes](), None
             documents = Collector(options, Origin(source.name, numbers), typed=False)
@@ -65,13 +68,15 @@ class Csv:
                 except InputError as error:
                     problem = error
                     break
-                if row is None:
+                if row is None and not options.whole:
                     continue
                 numbers.append(number)
                 if options.whole:
                     texts.append(bytes(lines.record))
                 if len(lines.record) > json_rows.LONG:  # frees its buffer of eight times as much
-                    reader = csv.reader(lines, strict=True, delimiter=schema.delimiter)
+                    reader = _reader(lines, schema)
+                if row is None:  # a blank line, which only stands among the rows
+                    continue
                 if isinstance(row, str):
                     documents.fail(index, row)
                 elif len(row) != len(schema.columns):
@@ -100,21 +105,26 @@ class Csv:
 
     def _heading(self, lines: _Lines, source: inputs.Input) -> TableSchema:
         csv.field_size_limit(_LONGEST_FIELD)  # for the whole process, as the module has it
+        given, before = source.options.delimiter, b""
         while lines.read():
             lines.begin_record()
-            first = lines.waiting[-1]
-            if first is not None and json_rows.is_blank(first):
+            first = lines.waiting[-1] or b""
+            named = _NAMED.fullmatch(first) if self.format == "csv" else None
+            if named is not None or (first and json_rows.is_blank(first)):
+                given = given or (named and named[1].decode("latin-1"))
+                before += first
                 lines.skip()
                 continue
-            delimiter = self._delimiter(first or b"")
+            delimiter = given or self._delimiter(first)
             number = lines.number
+            schema = TableSchema((), delimiter=delimiter, escape=source.options.escape)
             try:
-                names = next(csv.reader(lines, strict=True, delimiter=delimiter))
+                names = next(_reader(lines, schema))
             except csv.Error as error:
                 raise InputError(f"line {number}: {self._reason(error)}") from error
             columns = tuple(map(_name_of, names))
             source.options.check_columns(columns)
-            return TableSchema(columns, heading=bytes(lines.record), delimiter=delimiter)
+            return replace(schema, columns=columns, heading=before + bytes(lines.record))
         raise InputError("empty: the first line must name the columns")
 
     def _reason(self, error: csv.Error) -> str:
@@ -132,7 +142,7 @@ class Csv:
     def sink(self, target: sinks.Target, head: TableSchema | None) -> sinks.Sink:
         """A writer of rows."""
         delimiter = _DELIMITERS[self.format]
-        if self.format == "csv" and head is not None and head.delimiter == ";":
+        if head is not None and head.delimiter not in ("", *_DELIMITERS.values()):
             delimiter = head.delimiter
         return _CsvSink(target, head, delimiter)
 
@@ -205,6 +215,10 @@ def _with_newlines(chunks: Iterable[bytes]) -> Iterator[bytes]:
         yield chunk.replace(b"\r", b"\n") if replace else chunk
 
 
+def _reader(lines: Iterable[str], schema: TableSchema) -> Iterator[list[str]]:
+    return csv.reader(lines, strict=True, delimiter=schema.delimiter, escapechar=schema.escape)
+
+
 def _name_of(column: str) -> str:
     return column.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
@@ -214,11 +228,12 @@ def _rows(texts: list[bytes], schema: TableSchema) -> TextRows:
 
     def record_of(text: bytes) -> Record:
         lines = [text.decode("utf-8", "surrogateescape")]
-        (row,) = csv.reader(lines, strict=True, delimiter=schema.delimiter)
+        (row,) = _reader(lines, schema)
         return dict(zip(schema.columns, row, strict=True))
 
     def text_of(record: Record) -> bytes:
-        return next(csv_lines([[*record.values()]], schema.delimiter, ""))
+        values = [[*record.values()]]
+        return next(csv_lines(values, schema.delimiter, "", escape=schema.escape))
 
     return TextRows(texts, record_of, text_of, schema)
 
@@ -227,11 +242,16 @@ def _rows(texts: list[bytes], schema: TableSchema) -> TextRows:
 
 
 def csv_lines(
-    rows: sinks.Values, delimiter: str = ",", newline: str = "\n", *, screen: bool = False
+    rows: sinks.Values,
+    delimiter: str = ",",
+    newline: str = "\n",
+    *,
+    screen: bool = False,
+    escape: str | None = None,
 ) -> Iterator[bytes]:
     """Rows of CSV; on a screen, text is escaped unless all but its newlines are printable."""
     shown = _shown if screen else cell
-    writer = csv.writer(_Returned(), delimiter=delimiter, lineterminator=newline)
+    writer = csv.writer(_Returned(), delimiter=delimiter, lineterminator=newline, escapechar=escape)
     lines = (cast(str, writer.writerow(map(shown, row))) for row in rows)
     return map(str.encode, lines)
 
@@ -266,10 +286,12 @@ class _CsvSink(sinks.LineSink):
 
     def __init__(self, target: sinks.Target, head: TableSchema | None, delimiter: str) -> None:
         self._delimiter = delimiter
+        self._escape: str | None = None
         super().__init__(target, head)
 
     def _begin(self, head: TableSchema) -> None:
         super()._begin(head)
+        self._escape = head.escape
         if head.heading and head.delimiter == self._delimiter:
             if head.heading.endswith(b"\r\n"):
                 self._newline = b"\r\n"
@@ -278,12 +300,13 @@ class _CsvSink(sinks.LineSink):
             self.put([head.columns])
 
     def _write(self, rows: Rows, indices: Sequence[int]) -> None:
-        own, schema = (self._delimiter, self._columns), rows.schema
-        if schema is not None and (schema.delimiter, schema.columns) == own:
+        own, schema = (self._delimiter, self._escape, self._columns), rows.schema
+        if schema is not None and (schema.delimiter, schema.escape, schema.columns) == own:
             self._put_lines(rows.lines(indices))
         else:
             self._put_values(rows, indices)
 
     def put(self, rows: sinks.Values) -> None:
         newline = self._newline.decode()
-        self._put_lines(csv_lines(rows, self._delimiter, newline, screen=self._screen))
+        lines = csv_lines(rows, self._delimiter, newline, screen=self._screen, escape=self._escape)
+        self._put_lines(lines)

@@ -82,6 +82,11 @@ class Reader(records.RecordOptions):
                 "".encode(self.encoding)
             except (LookupError, ValueError) as error:
                 raise UsageError(f"encoding {self.encoding!r} is not known to Python") from error
+        for name, mark in (("delimiter", self.delimiter), ("escape", self.escape)):
+            if mark is not None and (len(mark) != 1 or mark in '"\r\n\0'):
+                raise UsageError(f"{name} {mark!r:.50} is not one character, such as ; or |")
+        if self.escape is not None and self.escape == self.delimiter:
+            raise UsageError(f"delimiter and escape are both {self.escape!r}")
         if self.extractor is None:
             self.extractor = Extractor(self.taken, self.limits.largest_text, self.source)
         self.packed = Archives(self.limits)

@@ -63,6 +63,8 @@ class RecordOptions:
         naming: how messages name the argument for a field, with `{}` for `key`, `text` or `set`.
         limits: sizes of blocks and documents.
         encoding: of texts, JSON and CSV; None for UTF-8, or that of a byte order mark.
+        delimiter: between fields of CSV; None for what its first line says.
+        escape: before a quote within a field of CSV; None for another quote alone.
         whole: whether rows come with all of their columns, as they were read.
         only_rows: whether batches of rows have no documents, but where the rows are from.
         ids: those of all rows read so far, of which two of different types may give one key.
@@ -79,6 +81,8 @@ class RecordOptions:
     naming: str = "{}_field="
     limits: Limits = DEFAULTS
     encoding: str | None = None
+    delimiter: str | None = None
+    escape: str | None = None
     whole: bool = False
     only_rows: bool = False
     ids: Ids = field(default_factory=Ids, init=False, repr=False)

@@ -53,6 +53,11 @@ def pages(
         fields = QueryParams(await _body(request))
         posted = dict(fields) if request.method == "POST" else None
         arguments = dict(request.query_params)
+        for field, value in request.query_params.multi_items():
+            if value != arguments[field]:
+                raise lshdb.UsageError(
+                    f"the address has {field!r:.50} twice, with different values"
+                )
 
         def run() -> Response:
             with views.opened(path) as database:

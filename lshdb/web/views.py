@@ -452,13 +452,15 @@ def _list(visit: Visit, kind: str, size: int) -> Page:
 def _listing(visit: Visit, kind: str, asked: Filters) -> Listing:
     """A list of clusters or pairs, found without decisions: they keep their places in a review."""
     given = {name: getattr(asked, name) for name in ("threshold", "keep", "star")}
-    request = ClustersOptions(**given, ignore_decisions=True)
+    # Only who asks for single documents waits for them.
+    min_size = 1 if asked.smallest == 1 and kind == "clusters" else None
+    request = ClustersOptions(**given, min_size=min_size, ignore_decisions=True)
 
     def make(database: Database, progress: Progress) -> listing.Survey[Any]:
         survey = listing.survey_clusters if kind == "clusters" else listing.survey_pairs
         return survey(database.store, request, progress)
 
-    return Listing(visit.wait_for((kind, *given.values()), make), visit.verdicts(), asked)
+    return Listing(visit.wait_for((kind, *given.values(), min_size), make), visit.verdicts(), asked)
 
 
 def cluster(visit: Visit) -> Page:
