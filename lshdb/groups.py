@@ -163,7 +163,8 @@ def check_value(
     """UsageError for a value that is not of a type, or is out of range."""
     what, fits = (option and option.kind) or kind_of(annotation)
     if not fits(value):
-        raise error(f"{name} {value!r:.100} is not {what}")
+        shown = str(value) if isinstance(value, os.PathLike) else value
+        raise error(f"{name} {shown!r:.100} is not {what}")
     if option and isinstance(value, Real) and (wrong := option.wrong(value)):
         given = f"{value:g}" if isinstance(value, float) else value
         raise error(f"{name} {given} {wrong}")
@@ -205,10 +206,14 @@ def kind_of(annotation: Any) -> Kind:
     return "", lambda _: True  # only known to type checkers, or the function itself checks it
 
 
+_NO_FILES = ("", ":memory:")
+"""Names that SQLite takes for databases without a file."""
+
+
 def _is_file_name(value: object) -> bool:
     try:
         name = os.fspath(value)  # type: ignore[call-overload]
-        return isinstance(name, str) and b"\0" not in os.fsencode(name) and name != ":memory:"
+        return isinstance(name, str) and b"\0" not in os.fsencode(name) and name not in _NO_FILES
     except (TypeError, UnicodeEncodeError):
         return False
 

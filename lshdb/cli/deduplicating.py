@@ -28,6 +28,7 @@ from lshdb.cli.options import (
     Form,
     ListSkipped,
     ReferenceFields,
+    database_path,
 )
 from lshdb.cli.parameters import DATABASE
 from lshdb.errors import UsageError
@@ -88,7 +89,10 @@ def dedup(
     db: Annotated[
         Path | None,
         Option(
-            "Compare with it, add kept rows (not LSHDB_PATH).", metavar="FILE", flags=("--db", "-d")
+            "Compare with it, add kept rows (not LSHDB_PATH).",
+            metavar="FILE",
+            flags=("--db", "-d"),
+            parse=database_path,
         ),
     ] = None,
     timeout: Annotated[

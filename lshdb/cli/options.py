@@ -126,6 +126,13 @@ class Form(Options):
 # the database
 
 
+def database_path(path: str) -> Path:
+    """A path, as the option gives it; ValueError for an empty text, which Path takes for `.`."""
+    if not path:
+        raise ValueError("an empty text is not the name of a file")
+    return Path(path)
+
+
 class DatabaseFile(Options):
     """Options for which database, and how long to wait for it."""
 
@@ -136,6 +143,7 @@ class DatabaseFile(Options):
             metavar="FILE",
             flags=("--db", "-d"),
             variable="LSHDB_PATH",
+            parse=database_path,
         ),
     ] = parameters.DATABASE
     timeout: Timeout = TIMEOUT

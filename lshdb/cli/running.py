@@ -17,6 +17,21 @@ from lshdb.errors import LshdbError, UsageError, limits_to
 FAILED = 1
 WRONG_USAGE = 2
 INTERRUPTED = 130
+_OF_OUTPUT = {
+    getattr(errno, name, None)
+    for name in (
+        "EAGAIN",
+        "EBADF",
+        "ECONNRESET",
+        "EDQUOT",
+        "EFBIG",
+        "EINVAL",
+        "EIO",
+        "ENOSPC",
+        "EPIPE",
+    )
+}
+"""Errors of writing: without the name of a file they are about standard output."""
 Quiet = Annotated[
     bool,
     typer.Option("--quiet", "-q", help="No notes and no progress."),
@@ -83,8 +98,26 @@ def failed(reason: str, status: int = FAILED) -> typer.Exit:
 def output_failed(error: OSError) -> typer.Exit:
     """The same for a file, or else standard output, that could not be written."""
     messages.discard(sys.stdout)
-    where = error.filename or "standard output"
-    return failed(f"{where}: {(error.strerror or str(error)).lower()}")
+    reason = (error.strerror or str(error)).lower()
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        reason += ": raise ulimit -n"
+    if error.filename:
+        return failed(f"{error.filename}: {reason}")
+    if error.errno in _OF_OUTPUT:
+        return failed(f"standard output: {reason}")
+    if error.errno == errno.ENOENT and not _has_directory():
+        return failed("the current directory was deleted: change to another one")
+    if error.errno == errno.ENOENT and "temporary directory" in reason:
+        return failed("no directory for temporary files can be written: TMPDIR names one")
+    return failed(reason)
+
+
+def _has_directory() -> bool:
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True
 
 
 def end_on_interrupt() -> None:

@@ -83,6 +83,16 @@ class PartialFile:
             os.unlink(self.path)
 
 
+def system_directory() -> Path:
+    """The system's directory for temporary files; StoreError if there is none."""
+    try:
+        return Path(tempfile.gettempdir())
+    except FileNotFoundError as error:
+        raise StoreError(
+            "no directory for temporary files can be written: the variable TMPDIR names one"
+        ) from error
+
+
 @contextlib.contextmanager
 def temporary_directory(beside: Path | None) -> Iterator[Path]:
     """A directory that is deleted at the end; first deletes those of killed runs there.
@@ -90,7 +100,7 @@ def temporary_directory(beside: Path | None) -> Iterator[Path]:
     Args:
         beside: the directory to make it in; None for the system's.
     """
-    place = Path(beside or tempfile.gettempdir())
+    place = beside or system_directory()
     for left in place.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
             if left.is_dir() and not _in_use(left):  # another user's cannot even be opened
@@ -202,5 +212,5 @@ def file_errors(what: str, advice: str = "") -> Iterator[None]:
 
 def temporary_file_errors() -> contextlib.AbstractContextManager[None]:
     """The same about a temporary file."""
-    what = f"a temporary file in {tempfile.gettempdir()}"
+    what = f"a temporary file in {system_directory()}"
     return file_errors(what, "; TMPDIR names another directory")

@@ -4,7 +4,7 @@ import errno
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from lshdb.errors import (
@@ -22,6 +22,9 @@ RESTORE = "restore it from a backup (lshdb backup --restore)"
 """The advice about a damaged file. A copy over it would leave the old log beside the new file."""
 _TMPDIR = "TMPDIR names another directory for them"
 _NO_DESCRIPTORS = "this process may not open more files: close some, or raise ulimit -n"
+_TOO_MANY = (errno.EMFILE, errno.ENFILE)
+_DESCRIPTORS = 4
+"""The file, its -wal and -shm, and its directory, which is synced."""
 _MIN_FREE_BYTES = 1 << 20
 """Free bytes below which a full disk is the reason for errors of reading and writing."""
 _ADVICE = {
@@ -47,6 +50,10 @@ def translated_errors(
         yield
     except sqlite3.Error as error:
         raise _translate(error, path, real_path or path, reading) from error
+    except OSError as error:
+        if error.errno not in _TOO_MANY:
+            raise
+        raise StoreError(f"{path} cannot be opened: {_NO_DESCRIPTORS}") from error
     except UnicodeDecodeError as error:
         # About a value, or SQLite's message about it.
         raise DamagedFile(f"{path} is damaged: a text is not UTF-8; {RESTORE}") from error
@@ -86,14 +93,16 @@ def _not_opened(primary: int, path: Path, real_path: Path) -> StoreError:
     """An error for a file that could not be opened, or not be written."""
     if not may_open_files():
         return StoreError(f"{path} cannot be opened: {_NO_DESCRIPTORS}")
+    # Where the file may not be written, its log may not, either: then that is the reason.
+    wanted = os.R_OK | (os.W_OK if os.access(real_path, os.W_OK) else 0)
     logs = [Path(f"{real_path}{end}") for end in ("-wal", "-shm")]
     there = [log for log in logs if log.exists()]
-    if os.path.isfile(real_path) and not all(_is_permitted(log) for log in there):
+    if os.path.isfile(real_path) and not all(os.access(log, wanted) for log in there):
         names = " and ".join(str(path.with_name(log.name)) for log in there)
         return ReadOnly(
-            f"{path} cannot be opened: {names} beside it may not be written: ask their owner to "
-            "open the database once, or for permission to write them; do not delete them, as they "
-            "may have documents"
+            f"{path} cannot be opened: no permission to write {names} beside it, which another "
+            "process left: have their owner open the database once, or give you permission; do not "
+            "delete them, as they may have documents"
         )
     closed = primary == sqlite3.SQLITE_CANTOPEN and directory_is_read_only(real_path)
     if primary == sqlite3.SQLITE_READONLY or closed:
@@ -131,11 +140,13 @@ def why_not_opened(path: Path, real_path: Path, missing: str) -> str:
 
 
 def may_open_files() -> bool:
-    """Whether this process may open another file."""
-    try:
-        os.close(os.open(os.devnull, os.O_RDONLY))
-    except OSError as error:
-        return error.errno not in (errno.EMFILE, errno.ENFILE)
+    """Whether this process may open as many files as SQLite needs for one database."""
+    with ExitStack() as stack:
+        try:
+            for _ in range(_DESCRIPTORS):
+                stack.enter_context(open(os.devnull, "rb", 0))
+        except OSError as error:
+            return error.errno not in _TOO_MANY
     return True
 
 
@@ -143,7 +154,3 @@ def directory_is_read_only(path: Path) -> bool:
     """Whether the file can be read, but nothing can be written beside it."""
     may_read = os.path.isfile(path) and os.access(path, os.R_OK)
     return may_read and not os.access(path.absolute().parent, os.W_OK)
-
-
-def _is_permitted(path: Path) -> bool:
-    return os.access(path, os.R_OK | os.W_OK)

@@ -11,8 +11,8 @@ import os
 import shutil
 import stat
 import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import inspection
 import pytest
@@ -22,12 +22,17 @@ import lshdb
 from lshdb.errors import Busy, DamagedFile, NotADatabase, StoreError, UsageError
 
 OLD, NEW = 60, 3
-KILLED = """
-import os, sys, lshdb
-db = lshdb.open("lsh.db")
-db.add_many((f"d{n}", f"the ant and the {n} doves") for n in range(int(sys.argv[1])))
-os._exit(0)
-"""
+
+
+def leave_a_log(path: Path) -> None:
+    """Leave the files as a writer does that is killed after additions."""
+    real = path.resolve()
+    with lshdb.open(real) as db:
+        db.add_many((f"d{n}", f"the ant and the {n} doves") for n in range(OLD))
+        for end in ("", "-wal", "-shm"):
+            shutil.copyfile(f"{real}{end}", f"{real}{end}.killed")
+    for end in ("", "-wal", "-shm"):
+        os.replace(f"{real}{end}.killed", f"{real}{end}")
 
 
 @pytest.fixture
@@ -37,7 +42,7 @@ def command(tmp_path: Path) -> Command:
     texts = {f"d{number}": f"the fox and the {number} grapes" for number in range(NEW)}
     with database_of(tmp_path / "lsh.db", texts) as db:
         db.backup(tmp_path / "friday.db")
-    subprocess.run([sys.executable, "-c", KILLED, str(OLD)], cwd=tmp_path, check=True)
+    leave_a_log(tmp_path / "lsh.db")
     assert (tmp_path / "lsh.db-wal").stat().st_size
     return command
 
@@ -78,17 +83,22 @@ def test_a_copy_over_the_file_is_undone_by_the_log_and_restoring_is_not(command:
 @pytest.mark.parametrize("step", ["link", "replace", "chmod", "unlink"])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_killed_run_leaves_the_old_or_the_new_one(command: Command, step: str, when: str) -> None:
-    code = (
-        "import os, sys, lshdb\n"
-        f"real = os.{step}\n"
-        "def killed(*arguments, **options):\n"
-        f"    {'real(*arguments, **options)' if when == 'after' else 'pass'}\n"
-        "    os._exit(9)\n"
-        f"os.{step} = killed\n"
-        "lshdb.restore_backup('friday.db')"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=command.directory, check=False)
-    assert done.returncode == 9
+    real = getattr(os, step)
+
+    def killed(*arguments: Any, **options: Any) -> None:
+        if when == "after":
+            real(*arguments, **options)
+        os._exit(9)
+
+    child = os.fork()
+    if child == 0:
+        setattr(os, step, killed)
+        try:
+            lshdb.restore_backup(command.path("friday.db"), command.path("lsh.db"))
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 9
     with inspection.sqlite(command.path("lsh.db")) as file:
         (found,) = file.execute("SELECT count(*) FROM documents").fetchone()
         assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)

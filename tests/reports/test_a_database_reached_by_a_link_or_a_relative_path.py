@@ -8,6 +8,7 @@ request 5012 (after a change of directory a relative name read and cleared anoth
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -20,11 +21,6 @@ import lshdb
 from lshdb.errors import StoreError, UsageError
 
 TEXTS = {f"d{number}": f"the fox and the grapes {number}" for number in range(5)}
-KILLED = """
-import os, sys, lshdb
-lshdb.open(sys.argv[1]).add("late", sys.argv[2])
-os._exit(0)
-"""
 
 
 def keys_in(path: Path) -> list[str]:
@@ -33,8 +29,14 @@ def keys_in(path: Path) -> list[str]:
 
 
 def leave_a_log(path: Path, text: str = "the ant and the dove") -> None:
-    """Add a document in a process that is killed."""
-    subprocess.run([sys.executable, "-c", KILLED, path, text], check=True)
+    """Leave the files as a writer does that is killed after an addition."""
+    real = path.resolve()
+    with lshdb.open(real) as db:
+        db.add("late", text)
+        for end in ("", "-wal", "-shm"):
+            shutil.copyfile(f"{real}{end}", f"{real}{end}.killed")
+    for end in ("", "-wal", "-shm"):
+        os.replace(f"{real}{end}.killed", f"{real}{end}")
 
 
 @pytest.fixture

@@ -39,22 +39,17 @@ def path(tmp_path: Path) -> Path:
 
 def test_it_is_not_written_by_any_name(tmp_path: Path, path: Path) -> None:
     command, before = Command(tmp_path), inspection.files(tmp_path)
-    for name in ("x.db", "other/y.db"):
-        for arguments in (
-            ["add", "-"],
-            ["init"],
-            ["remove", "d1"],
-            ["reindex", "--threshold", "0.5"],
-            ["check", "--repair"],
-        ):
-            reason = command.fails(*arguments, "-d", name, stdin='{"id": 1, "text": "a b c d"}')
-            assert reason == (
-                f"{name} cannot be written: it has 2 names (hard links), and each name has its own "
-                "log, so documents would be lost: delete the others (find DIRECTORY -samefile "
-                f"{name} lists them), or work on a copy (lshdb backup makes one)"
-            )
+    for name, arguments in (("x.db", ["add", "-"]), ("other/y.db", ["check", "--repair"])):
+        reason = command.fails(*arguments, "-d", name, stdin='{"id": 1, "text": "a b c d"}')
+        assert reason == (
+            f"{name} cannot be written: it has 2 names (hard links), and each name has its own "
+            "log, so documents would be lost: delete the others (find DIRECTORY -samefile "
+            f"{name} lists them), or work on a copy (lshdb backup makes one)"
+        )
     opens: list[Callable[[], object]] = [
         lambda: lshdb.open(path),
+        lambda: lshdb.open(path, mode="write"),
+        lambda: lshdb.check(path, repair=True),
         lambda: lshdb.Service(path),
         lambda: lshdb.dedup([{"id": "a", "text": "b"}], into=path),
     ]
@@ -68,7 +63,7 @@ def test_it_is_not_written_by_any_name(tmp_path: Path, path: Path) -> None:
 
 def test_it_is_read_and_said_what_may_be_missing(tmp_path: Path, path: Path) -> None:
     command, before = Command(tmp_path), inspection.files(tmp_path)
-    for arguments in (["info"], ["query", "--key", "d1"], ["sql", "SELECT 1"], ["check"]):
+    for arguments in (["query", "--key", "d1"], ["sql", "SELECT 1"], ["check"]):
         result = command(*arguments, "-d", "x.db")
         assert result.status == 0
         assert result.err.startswith(

@@ -19,7 +19,7 @@ import pytest
 from helpers import ROOT, Command, database_of
 
 import lshdb
-from lshdb.errors import NotADatabase
+from lshdb.errors import DamagedFile, NotADatabase
 
 PAGE = 16384
 
@@ -46,25 +46,36 @@ CHANGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 def test_all_that_open_it_say_the_same(command: Command, change: str) -> None:
     path, (change_it, reason) = command.path("lsh.db"), CHANGES[change]
     path.write_bytes(change_it(path.read_bytes()))
-    whole = "restore it from a backup (lshdb backup --restore)"
-    for arguments in (["info"], ["add", "-"], ["backup", "copy.db"], ["sql", "SELECT 1"]):
-        said = command.fails(*arguments, stdin='{"id": 1, "text": "a b c d"}')
-        assert said.startswith("lsh.db is damaged: ")
+    opens: list[Callable[[], object]] = [
+        lambda: lshdb.open(path),
+        lambda: lshdb.open(path, mode="read"),
+        lambda: lshdb.Service(path),
+        lambda: lshdb.restore_backup(path, command.path("copy.db")),
+    ]
+    for opening in opens:
+        with pytest.raises(DamagedFile) as caught:
+            opening()
+        said = str(caught.value)
+        assert said.startswith(f"{path} is damaged: ")
         assert reason in said
-        assert said.endswith(f"; {whole}")
-    for options in ([], ["--deep"], ["--repair"]):
-        result = command("check", *options)
-        assert result.status == 1
-        assert reason in result.out
-        assert "lsh.db still has damaged" in result.err
+        assert said.endswith("; restore it from a backup (lshdb backup --restore)")
+    for options in ({}, {"deep": True}, {"repair": True}):
+        (problem,) = lshdb.check(path, **options).remaining
+        assert problem.kind == "damaged"
+        assert reason in problem.examples[0]
+    if change == "a few bytes":
+        for arguments in (["info"], ["add", "-"], ["backup", "copy.db"]):
+            assert reason in command.fails(*arguments)
+        assert "lsh.db still has damaged" in command("check", "--deep").err
     assert not command.path("copy.db").exists()
 
 
 def test_pages_that_are_cut_are_found_by_all(command: Command) -> None:
     os.truncate(path := command.path("lsh.db"), path.stat().st_size - PAGE)
-    for arguments in (["info"], ["add", "-"], ["backup", "copy.db"]):
-        assert command.fails(*arguments).startswith("lsh.db is damaged: ")
-    assert command("check", "--deep").status == 1
+    for mode in ("create", "read"):
+        with pytest.raises(DamagedFile):
+            lshdb.open(path, mode=mode)  # type: ignore[call-overload]
+    assert [problem.kind for problem in lshdb.check(path, deep=True).problems] == ["damaged"]
 
 
 def test_a_log_that_has_the_missing_pages_is_no_damage(command: Command) -> None:

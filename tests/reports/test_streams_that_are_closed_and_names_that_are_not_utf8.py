@@ -1,0 +1,76 @@
+"""Commands whose standard input is closed (`<&-`), and files whose names are not UTF-8.
+
+Reported of other programs: httpie/cli pull request 791 (a traceback when standard input is closed).
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from helpers import Command, database_of
+
+NAME = os.fsdecode(b"q\xff.db")
+needs_web = pytest.mark.skipif(find_spec("jinja2") is None, reason="lshdb[web] is not installed")
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    database_of(
+        tmp_path / NAME, {"a": "the fox and the grapes", "b": "the fox and the grapes!"}
+    ).close()
+    return Command(tmp_path)
+
+
+def close(*descriptors: int) -> Callable[[], None]:
+    def before() -> None:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+    return before
+
+
+def test_documents_are_removed_without_standard_input(command: Command) -> None:
+    result = command("remove", "a", "-d", NAME, before=close(0))
+    assert (result.status, result.err) == (0, "removed 1\n")
+
+
+def test_what_reads_standard_input_says_that_it_is_closed(command: Command) -> None:
+    reason = command.fails("mcp", "-d", NAME, before=close(0))
+    assert reason == "standard input is closed: a client of MCP speaks over it"
+    assert command("info", "-d", NAME, before=close(0, 1, 2)).status == 0
+
+
+def test_no_file_takes_the_number_of_closed_standard_input() -> None:
+    """Programs that are started would read it."""
+    code = (
+        "import os; os.close(0)\n"
+        "import sys; sys.stdin = None\n"
+        "from lshdb.cli import running; running.open_streams()\n"
+        "print(os.open('/dev/zero', os.O_RDONLY) > 0, sys.stdin)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True None\n"
+
+
+@needs_web
+def test_pictures_and_reports_of_a_database_whose_name_is_not_utf8(command: Command) -> None:
+    output = os.fsdecode(b"r\xff")
+    command.done("plot", "-d", NAME, "-o", f"{output}.svg")
+    command.done("report", "-d", NAME, "-o", f"{output}.html")
+    for suffix in (".svg", ".html"):
+        text = command.path(f"{output}{suffix}").read_text()
+        assert "q\\xff.db" in text
+
+
+@pytest.mark.parametrize(
+    "arguments", [["spark-dedup", NAME, "out"], ["spark-passages", "in", NAME]]
+)
+def test_spark_takes_only_utf8(command: Command, arguments: list[str]) -> None:
+    reason = command.fails(*arguments, status=2)
+    assert reason == "q\\xff.db: Spark takes only names that are UTF-8: rename it"
