@@ -130,7 +130,8 @@ class Store(lookups.StoreReader):
         Raises:
             StoreError: copying failed; all data is safe in the log.
         """
-        empty_log(self._connection, 0.0)
+        with sqlite_errors.translated_errors(self.path):
+            empty_log(self._connection, 0.0)
 
     def writing(self) -> Transaction:
         """A transaction that is written whole or not at all."""
