@@ -275,6 +275,8 @@ class Database:
     def remove(self, options: RemoveOptions) -> int:
         """Remove documents, all in one transaction, or none if a key is missing: KeyNotFound.
 
+        With `missing_ok` such keys are passed over. It returns how many documents were removed.
+
         With `decided` those that were decided to drop, if they have not changed since; see
         `lshdb.remove_decided`, which returns their keys.
 
@@ -283,7 +285,9 @@ class Database:
         ...     report = db.add("fox", "The fox and the grapes", {"year": 1912})
         ...     report = db.add("ant", "The ant and the dove", {"year": 2002})
         ...     db.remove(where="metadata ->> '$.year' < ?", parameters=[2000]), db.keys()
+        ...     db.remove(["fox", "ant"], missing_ok=True)
         (1, ['ant'])
+        1
         """
         from lshdb.ingest.add import removed
 
@@ -633,7 +637,12 @@ class Database:
 
     @checked
     def buckets(self, key: object = None, *, top: int = 10) -> list[Bucket]:
-        """The buckets of a document, one per band; without a key the `top` largest of all."""
+        """The buckets of a document, one per band; without a key the `top` largest of all.
+
+        Warns:
+            LimitWarning: documents of a large addition still wait for their rows of the index, so
+                that buckets do not show them.
+        """
         from lshdb.search.documents import largest_buckets
 
         asked = None if key is None else key_argument("key", key)
@@ -649,6 +658,10 @@ class Database:
 
         Raises:
             QueryError: the SQL is wrong, or would do more than read.
+
+        Warns:
+            LimitWarning: the SQL names the table `bands` or a view of it, which lacks rows of a
+                large addition that are still to be written.
 
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:

@@ -120,6 +120,10 @@ class Cut:
         return self.text
 
 
+class SettingsWarning(UserWarning):
+    """A file's index has other settings than those given: the file's own are used."""
+
+
 class LimitWarning(UserWarning):
     """A result is not complete because a limit cut it; `cut` says what was left out."""
 
@@ -139,10 +143,15 @@ def warn_of_limit(cut: Cut) -> None:
     if take is not None:
         take(cut)
         return
+    warn(LimitWarning(cut))
+
+
+def warn(warning: Warning) -> None:
+    """Issue a warning for the line that called lshdb."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("lshdb."):
         level, frame = level + 1, frame.f_back
-    warnings.warn(LimitWarning(cut), stacklevel=level)
+    warnings.warn(warning, stacklevel=level)
 
 
 @contextmanager

@@ -165,7 +165,11 @@ def gate(
     for kind, (shingle, suffixes) in _KINDS.items():
         path = os.path.join(place, f"{kind}-{asked.min_tokens}.db")
         opening = OpenOptions(
-            path=path, shingle=shingle, threshold=_THRESHOLD, passages=asked.min_tokens
+            path=path,
+            shingle=shingle,
+            threshold=_THRESHOLD,
+            passages=asked.min_tokens,
+            check_settings=True,
         )
         with open_database(opening) as database:
             patterns = [f"*.{suffix}" for suffix in suffixes.split()]

@@ -118,6 +118,34 @@ class Arrived:
 
 
 @dataclass(frozen=True, slots=True)
+class ServiceStats:
+    """How busy a lshdb.Service is, since it was opened; see Service.stats.
+
+    Attributes:
+        queued: calls that no thread works on yet.
+        running: calls that a thread works on.
+        answered: calls that got their result or their error; cancelled ones do not count.
+        failed: of these, how many got an error.
+        median_seconds: between a call and its answer, half of the last 1,000 took longer; 0.0
+            before the first answer.
+        slowest_seconds: the longest of these.
+        unindexed: documents that waited for rows of the index when the service looked last:
+            queries are slower until it has written them.
+        index_error: why it could not write them at its last attempt, which it repeats; None if
+            nothing failed.
+    """
+
+    queued: int
+    running: int
+    answered: int
+    failed: int
+    median_seconds: float
+    slowest_seconds: float
+    unindexed: int
+    index_error: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class SharedBucket:
     """A bucket that two documents share: the number of its band, and its key."""
 

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from lshdb.database import Database
+from lshdb.errors import SettingsWarning, warn
 from lshdb.groups import takes_only
 from lshdb.options import OpenOptions
 from lshdb.store.store import Store
@@ -14,19 +15,38 @@ from lshdb.tuning.resolve import check_against, resolve
 def open_database(options: OpenOptions) -> Database:
     """Open a database file; make it where there is none.
 
-    The settings describe a new file. For an existing file, those given must be its own.
+    The settings describe a new file. An existing file may have been reindexed since, so its own
+    threshold, recall, bands, rows and construction are used, with a SettingsWarning where others
+    are given. All other settings that are given must be its own.
 
     Raises:
         UsageError: wrong arguments, or a file that was open when the process was forked.
         SettingsError: impossible settings.
-        SettingsMismatch: the file exists, with other settings.
+        SettingsMismatch: the file exists, and its documents are compared in another way: shingle,
+            permutations, sketch, seed, content, base, purpose, passages or reworded differ, or
+            with `check_settings` any setting.
         StoreError: the file cannot be opened, or is not lshdb's.
+
+    Warns:
+        SettingsWarning: the file's index has other settings than those given.
 
     >>> import lshdb
     >>> with lshdb.open("fables.db", threshold=0.7, shingle="char:5") as db:
     ...     db.settings.construction
     Construction(rows=4, bands=17)
     """
+    database, note = opened(options)
+    try:
+        if note:
+            warn(SettingsWarning(note))
+    except BaseException:  # where warnings are errors
+        database.close()
+        raise
+    return database
+
+
+def opened(options: OpenOptions) -> tuple[Database, str]:
+    """The same, and what a SettingsWarning would say; empty if there is none."""
     path, limits, made = options.path, options.limits, None
     if not os.path.exists(path) or not os.path.getsize(path):
         made = resolve(options)  # impossible settings are refused before SQLite writes a file
@@ -34,8 +54,9 @@ def open_database(options: OpenOptions) -> Database:
         Path(path), options.mode, options.timeout, lambda: made or resolve(options), limits=limits
     )
     try:
-        check_against(options, store.settings, store.path)
+        whole = options.check_settings
+        note = check_against(options, store.settings, store.path, whole=whole)
     except BaseException:
         store.close()
         raise
-    return Database(store)
+    return Database(store), note

@@ -262,6 +262,10 @@ class OpenOptions(SettingsOptions):
     ] = "create"
     timeout: Timeout = TIMEOUT
     limits: OwnLimits = DEFAULTS
+    check_settings: Annotated[
+        bool,
+        argument("Whether a file whose index has other settings is refused, not only reported."),
+    ] = False
 
 
 class ReindexOptions(ShapeOptions):
@@ -590,6 +594,8 @@ class KeysOptions(ConditionOptions):
 class RemovalOptions(ConditionOptions):
     """Which documents are removed, besides those of some keys."""
 
+    missing_ok: Annotated[bool, Option("Pass over keys that no document has.")] = False
+
     decided: Annotated[bool, Option("Remove documents that were decided to drop.")] = False
     dry_run: Annotated[bool, Option("Print the keys, but remove nothing.")] = False
 
@@ -605,6 +611,8 @@ class RemoveOptions(RemovalOptions):
         super().__post_init__()
         if (self.keys is not None) + (self.where is not None) + self.decided != 1:
             raise UsageError("give one of keys, where and decided")
+        if self.missing_ok and self.keys is None:
+            raise UsageError("missing_ok (--missing-ok) is for keys")
 
 
 class GroupingOptions(ConditionOptions):

@@ -31,8 +31,9 @@ from lshdb.tuning.resolve import resolve
 def init(*, at: DatabaseFile, settings: SettingsOptions, base: BasePaths = None) -> None:
     """Make a database with settings of your own.
 
-    Not needed before add, which makes one with the defaults. For a file that exists, the settings
-    given must be its own.
+    Not needed before add, which makes one with the defaults. A file that exists stays as it is:
+    of the settings given, those of its index (threshold, recall, bands and rows) may differ, and a
+    note says so; others are refused.
 
     Example: lshdb init -d code.db --threshold 0.7 --shingle char:5
 

@@ -201,7 +201,7 @@ def remove(
     ] = False,
     form: Form,
 ) -> None:
-    """Remove documents: all of them, or none if a key is missing.
+    """Remove documents: all of them, or none if a key is missing (see --missing-ok).
 
     At a terminal, removing more than 1,000 asks you to type their number. --decided removes those
     that `lshdb decide drop` marked, if they have not changed since.
@@ -215,6 +215,8 @@ def remove(
         raise UsageError("give one of KEY..., --where SQL, --from FILE and --decided")
     if null and listed is None:
         raise UsageError("--null is for the keys of --from")
+    if asked.missing_ok and not (keys or listed is not None):
+        raise UsageError("--missing-ok is for KEY... and --from FILE")
     if not (asked.dry_run or form.is_text):
         raise UsageError("formats are for the keys that --dry-run prints")
     if listed is not None:
@@ -228,7 +230,9 @@ def remove(
         found = removed(database.store, request)
         if asked.dry_run:
             results.write_results({"key": str}, ((key,) for key in found), form, noun=("key",))
-    message(f"{'would remove' if asked.dry_run else 'removed'} {len(found):,}")
+    missing = len(set(keys or ())) - len(found) if asked.missing_ok else 0
+    passed_over = f"; {counted(missing, 'key')} without a document" if missing else ""
+    message(f"{'would remove' if asked.dry_run else 'removed'} {len(found):,}{passed_over}")
     if asked.decided and found and not asked.dry_run:
         message(
             "files stay on the disk, and sync leaves them out; to move them aside: lshdb trash "

@@ -56,7 +56,7 @@ from lshdb.sources.paths import expanded, format_of, is_database
 from lshdb.sources.readers import reader_of
 from lshdb.sources.sinks import Columns
 from lshdb.sources.walking import SkippedFiles
-from lshdb.tuning.resolve import as_in, resolve
+from lshdb.tuning.resolve import OF_INDEX, as_in, resolve
 
 
 def dedup(
@@ -170,6 +170,8 @@ def dedup(
         settings = replace(settings, threshold=None)
         with at.open(settings=settings) as database:
             made = database.settings
+        # What the file has of its own is noted once, though it is opened again.
+        settings = replace(settings, **dict.fromkeys(OF_INDEX))
     else:
         settings = settings if known is None else as_in(settings, known)
         # Otherwise contents are kept while the command runs: exact similarities need them.

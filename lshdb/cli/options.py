@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-import lshdb
-from lshdb.cli import files, parameters, running
+from lshdb.cli import files, messages, parameters, running
 from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options, regrouped
+from lshdb.opening import opened
 from lshdb.options import TIMEOUT, FieldOptions, Mode, OpenOptions, SettingsOptions, Timeout
 from lshdb.sources import formats, paths
 
@@ -151,9 +151,12 @@ class DatabaseFile(Options):
     def open(self, mode: Mode = "create", settings: SettingsOptions | None = None) -> Database:
         """Open the database; see lshdb.open."""
         asked = settings or SettingsOptions()
-        return lshdb.open(
+        database, note = opened(
             regrouped(asked, OpenOptions, path=self.db, mode=mode, timeout=self.timeout)
         )
+        if note:
+            messages.warn(f"lshdb: {note}")
+        return database
 
     @property
     def is_filled(self) -> bool:

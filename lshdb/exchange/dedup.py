@@ -15,7 +15,7 @@ from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 import numpy as np
 
-from lshdb.errors import InputError, UsageError
+from lshdb.errors import InputError, SettingsWarning, UsageError, warn
 from lshdb.exchange import kept_rows
 from lshdb.exchange.results import Dropped
 from lshdb.groups import Taking, checked, takes
@@ -210,7 +210,11 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
     Raises:
         UsageError: data of another kind, or wrong arguments.
         InputError: the column of documents is missing, or a file cannot be read.
-        SettingsMismatch: a database has other settings.
+        SettingsMismatch: a database has other settings than those of the index alone, see
+            lshdb.open.
+
+    Warns:
+        SettingsWarning: the index of `into` has other settings than those given.
 
     >>> import lshdb
     >>> result = lshdb.dedup([
@@ -238,7 +242,8 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
             )
             store = stack.enter_context(closing(opened))
             settings = store.settings
-            check_against(options, settings, store.path)
+            if note := check_against(options, settings, store.path):
+                warn(SettingsWarning(note))
             rule.check(settings, str(store.path))
         reading = replace(
             _reading(options, settings),

@@ -142,7 +142,9 @@ def add_signatures(
         with store.writing():
             shape = store.settings.construction  # it may have been reindexed meanwhile
             buckets = banding.bucket_keys(some, shape, settings.seed)
-            signed = signing.Signed(some, sizes[part], buckets, shape)
+            signed = signing.Signed(
+                some, sizes[part], buckets, shape, base=signing.base_of(settings.shingling)
+            )
             writer = writing.Writer(store)
             writer.write(parts.SignedPart(Batch(own_keys[part]), (), own, signed))
             writer.finish()

@@ -10,6 +10,7 @@ the log into the file 7%, passing documents between processes 6%, parsing 5%, si
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from contextlib import ExitStack
 from functools import partial
 from itertools import chain, compress
 
@@ -47,11 +48,14 @@ def added(
     store = job.store
     late.complete(store, progress)  # what a killed process left
     asked = store.asked
-    with signed(job, items) as stream:
+    is_reserved = False
+    with ExitStack() as stack, signed(job, items) as stream:
         for batch in stream:
             with store.writing():
                 # A stream that asks the file it goes to needs its buckets.
                 is_large = documents >= store.limits.late_from and asked == store.asked
+                if job.late and is_large and not is_reserved:
+                    is_reserved = stack.enter_context(late.reserved(store))
                 writer = writing.Writer(store, late=job.late and is_large)
                 # The first parts are written while the last ones are still being signed.
                 for part in batch:
@@ -147,22 +151,26 @@ def removed(store: Store, options: RemoveOptions) -> list[str]:
             keys = sorted(
                 one.keys[0] for one in made if one.verdict == "drop" and one.state == "holds"
             )
-        found = _matching(store, options) if keys is None else _known(store, list(keys))
+        if keys is None:
+            found = _matching(store, options)
+        else:
+            found = _known(store, list(keys), missing_ok=options.missing_ok)
         if not options.dry_run:
             writing.delete(store, sorted(found.values()))
     return list(found)
 
 
-def _known(store: Store, keys: Sequence[str]) -> dict[str, int]:
-    """The documents with these keys, and their ids; KeyNotFound if one is missing."""
+def _known(store: Store, keys: Sequence[str], *, missing_ok: bool) -> dict[str, int]:
+    """The documents with these keys, and their ids; KeyNotFound if one is missing and may not."""
     found: dict[str, int] = {}
     for part in chunks(len(keys), store.limits.documents_read):
         some = keys[part]
         known = store.known(some)
         for key in some:
-            if key not in known:
+            if key in known:
+                found[key] = known[key].doc_id
+            elif not missing_ok:
                 raise store.not_found(key)
-            found[key] = known[key].doc_id
     return found
 
 

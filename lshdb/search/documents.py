@@ -44,6 +44,7 @@ def largest_buckets(store: Store, key: str | None, top: int) -> list[Bucket]:
     if top < 1:
         raise UsageError(f"top {top} is below 1")
     with store.reading():
+        store.warn_of_unindexed("buckets")
         if key is None:
             return store.largest_buckets(min(top, _MAX_ROWS))
         row = row_of_key(store, key)

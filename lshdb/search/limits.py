@@ -13,6 +13,9 @@ what a limit leaves out; `lshdb.errors.warn_of_limit` passes it to the caller.
 | `dedup`, `add` | the first `dedup_listed` that are kept | warns |
 | Spark | all pairs of WHOLE documents; in larger buckets those with the first | counts |
 | `tune` | the first `sample_rows` | warns |
+
+`buckets`, and SQL about them, lack documents that wait for rows of the index, and warn (see
+store.lookups).
 """
 
 from lshdb.errors import Cut

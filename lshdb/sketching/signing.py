@@ -15,9 +15,10 @@ from typing import cast
 import numpy as np
 
 from lshdb.shingling.arrays import IntArray, Lanes
+from lshdb.shingling.content import digest
 from lshdb.shingling.rare_words import indexed
 from lshdb.shingling.shingles import groups, is_large, pieces, shingle_group
-from lshdb.shingling.shingling import Content
+from lshdb.shingling.shingling import Content, Shingling
 from lshdb.shingling.winnowing import NO_FINGERPRINTS, Fingerprints, fingerprints, joined
 from lshdb.sketching import constructions, minhash
 from lshdb.sketching.banding import bucket_keys
@@ -36,6 +37,7 @@ class Signed:
         run: the shortest run that the fingerprints find, 0 for none.
         fingerprints: of all documents.
         terms: of each document, for the index of rare words; None if that is not wanted.
+        base: which base texts do not count, as `base_of` gives it.
     """
 
     signatures: Lanes
@@ -45,10 +47,15 @@ class Signed:
     run: int = 0
     fingerprints: Fingerprints = NO_FINGERPRINTS
     terms: Sequence[str] | None = None
+    base: bytes = b""
 
     def fits(self, settings: Settings) -> bool:
         """Whether this is all that an index of these settings takes."""
-        return self.run == settings.passages and (self.terms is not None) == settings.reworded
+        return (
+            self.run == settings.passages
+            and (self.terms is not None) == settings.reworded
+            and self.base == base_of(settings.shingling)
+        )
 
     def take(self, indices: IntArray) -> Signed:
         """The documents at some places int64[m], each once."""
@@ -87,6 +94,7 @@ class Signed:
             None
             if first.terms is None
             else [*chain.from_iterable(one.terms or () for one in parts)],
+            first.base,
         )
 
 
@@ -115,4 +123,15 @@ def sign(contents: Sequence[Content], settings: Settings) -> Signed:
         run,
         fingerprints(contents, shingling, run, seed) if run else NO_FINGERPRINTS,
         indexed(cast("Sequence[str]", contents)) if settings.reworded else None,
+        base_of(shingling),
     )
+
+
+def base_of(shingling: Shingling) -> bytes:
+    """A short name of the base texts, empty without any: the texts may be long."""
+    return _base_of(shingling.base) if shingling.base else b""
+
+
+@functools.lru_cache(maxsize=16)
+def _base_of(base: tuple[tuple[str, str], ...]) -> bytes:
+    return digest(repr(base).encode())

@@ -196,8 +196,9 @@ class Connection(sqlite3.Connection):
         if os.getpid() != self._process:
             return
         if not self.closed:
-            # One call: an interrupt comes before or after it, not within.
-            self.rollback()
+            with translated_errors(self.path):
+                # One call: an interrupt comes before or after it, not within.
+                self.rollback()
         self.rebuilding = False
         if self.turn is not None:
             self.turn.end()

@@ -10,19 +10,38 @@ is in the settings (see schema.sql), so that after a kill the next writer goes o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from itertools import chain
 
 import numpy as np
 
 from lshdb.errors import StoreError
 from lshdb.progress import Progress, silent
-from lshdb.store.index import BANDS, BEFORE_ALL, rows_of, sorted_bands
-from lshdb.store.partial_files import alone
+from lshdb.store.index import BANDS, BEFORE_ALL, Signatures, rows_of, sorted_bands
+from lshdb.store.partial_files import alone, file_errors
 from lshdb.store.store import Store
 
 
+@contextmanager
+def reserved(store: Store) -> Iterator[bool]:
+    """Whether nobody else is within such a block for the file, until it ends.
+
+    A large addition is within one: nobody else begins with its rows, as those of its later
+    documents could then not be written late, too. When its process ends, by whatever, so does it.
+
+    Raises:
+        StoreError: the file's log cannot be opened.
+    """
+    log = f"{store.real_path}-wal"
+    with ExitStack() as stack:
+        with file_errors(log):
+            is_alone = stack.enter_context(alone(log))
+        yield is_alone
+
+
 def complete(store: Store, progress: Progress = silent) -> None:
-    """Write the missing band rows, unless another process does; nothing if there are none.
+    """Write the missing band rows, unless another does, or still adds; nothing if there are none.
 
     In transactions of about a second, so that other writers get their turn. A document that these
     change or remove meanwhile is in the table `indexed`.
@@ -34,7 +53,7 @@ def complete(store: Store, progress: Progress = silent) -> None:
     if store.indexed_to is None:
         return
     try:
-        with alone(f"{store.real_path}-wal") as is_alone:
+        with reserved(store) as is_alone:
             if is_alone:
                 _complete(store, progress)
     except StoreError as error:
@@ -52,9 +71,16 @@ def _complete(store: Store, progress: Progress) -> None:
         state = store.indexed_to, BEFORE_ALL if bucket is None else bucket
         store.set_indexed(*state)  # from now on nothing is added to be indexed late
     with store.reading():
-        rows = sorted_bands(store.unindexed_signatures(), store.settings, store.limits)
+        total = store.unindexed() * store.settings.construction.bands
+
+        def signatures() -> Iterator[Signatures]:
+            for some in store.unindexed_signatures():
+                progress(0, total, "rows of the index")
+                yield some
+
+        rows = sorted_bands(signatures(), store.settings, store.limits)
         rows = chain([next(rows)], rows)  # reads all signatures now
-    done, total = 0, store.unindexed() * store.settings.construction.bands
+    done = 0
     for end, codes, doc_ids in rows:
         with store.writing():
             if (store.indexed_to, store.indexed_bucket) != state:

@@ -7,6 +7,7 @@ A join is read as a stream, for minutes if there are many pairs. It has its own 
 from __future__ import annotations
 
 import difflib
+import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import DamagedFile, KeyNotFound
+from lshdb.errors import Cut, DamagedFile, KeyNotFound, warn_of_limit
 from lshdb.json_text import dumps
 from lshdb.model import Bucket
 from lshdb.options import Parameters, SqlValue
@@ -46,6 +47,8 @@ _SAMPLED = 1_000
 """Documents whose sizes are read, of all."""
 MANY = (1 << 15) - 1
 """More documents of a fingerprint are not counted, see SHARED_FINGERPRINTS."""
+_NAMES_BANDS = re.compile(r"\b(bands|buckets|bucket_members|candidate_pairs)\b", re.IGNORECASE)
+"""In a user's SQL: the table of band rows, and the views of it."""
 _ROWS_AT_ONCE = 50_000
 """Band rows of a join in memory as Python's objects: some 10 MB."""
 
@@ -403,6 +406,19 @@ class StoreReader:
         """How many documents wait for some of their band rows."""
         return self._number(sql.COUNT_UNINDEXED)
 
+    def warn_of_unindexed(self, what: str) -> None:
+        """A LimitWarning if documents wait for their band rows: buckets do not show them yet."""
+        if count := self.unindexed():
+            waiting = "1 document waits" if count == 1 else f"{count:,} documents wait"
+            warn_of_limit(
+                Cut(
+                    what,
+                    count,
+                    f"{waiting} for rows of the index, so that buckets lack them: the next "
+                    "addition or lshdb check --repair writes these rows",
+                )
+            )
+
     def unindexed_signatures(self) -> Iterator[index.Signatures]:
         """The signatures of the documents that wait for band rows, as `all_signatures`."""
         indexed = self.indexed()
@@ -534,8 +550,11 @@ class StoreReader:
     ) -> tuple[list[str], Iterator[tuple[SqlValue, ...]]]:
         """Run a user's SQL on a connection that only reads: column names and rows.
 
-        After `seconds` it is interrupted.
+        After `seconds` it is interrupted. A LimitWarning says if it names a table or view that
+        lacks rows which are still to be written.
         """
+        if _NAMES_BANDS.search(statement):
+            self.warn_of_unindexed("sql")
         return readonly_sql.run_readonly(self._connection, statement, parameters, seconds)
 
     def _signature_matrix(self, rows: list[tuple[SqlValue, ...]]) -> index.Signatures:

@@ -178,17 +178,48 @@ def _lock(descriptor: int) -> bool:
 def alone(path: str | Path) -> Iterator[bool]:
     """Whether nobody else is within such a block for the same file, until it ends.
 
-    Always true where there are no such locks, as on Windows, or no such file.
+    Always true where there are no such locks, as on Windows, or no such file. A process that is
+    forked meanwhile is not within the block: the lock ends with this one.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
         yield True
         return
+    process = os.getpid()
+    _held.add(descriptor)
     try:
         yield fcntl is None or _lock(descriptor)
     finally:
-        os.close(descriptor)
+        if os.getpid() == process:  # a child has closed its copy already
+            _held.discard(descriptor)
+            _unlock(descriptor)
+            os.close(descriptor)
+
+
+_held: set[int] = set()
+"""The descriptors of those blocks."""
+
+
+def _unlock(descriptor: int) -> None:
+    """End the lock of an open file, if it has one, also for copies of it in other processes."""
+    with contextlib.suppress(AttributeError, OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def _close_in_child() -> None:
+    """A lock belongs to the open file, and a forked process has that file open, too.
+
+    It only closes its copies: to unlock one would end the lock of its parent.
+    """
+    for descriptor in _held:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_in_child)
 
 
 def _in_use(path: Path) -> bool:

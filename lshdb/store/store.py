@@ -137,7 +137,8 @@ class Store(lookups.StoreReader):
         Raises:
             StoreError: copying failed; all data is safe in the log.
         """
-        empty_log(self._connection, 0.0)
+        with sqlite_errors.translated_errors(self.path):
+            empty_log(self._connection, 0.0)
 
     def writing(self) -> Transaction:
         """A transaction that is written whole or not at all."""
@@ -158,8 +159,8 @@ class Store(lookups.StoreReader):
                     with self.alone():
                         turn.results = write(turn.offers())
         except LshdbError:
-            if turn is None or not turn.along:
-                raise
+            if turn is None or not turn.along or turn.result is not None:
+                raise  # with a result it is written, and what followed failed
             # Another's may be at fault, and nothing is written: now each writes its own.
             with self.writing():
                 return write(iter([offer]))[0]
@@ -256,7 +257,8 @@ class Store(lookups.StoreReader):
         self._run_many(sql.SET_INDEXED, [(to, bucket)])
         if to is None:
             self._rows(sql.DELETE_INDEXED)
-        self._read_settings()
+        with sqlite_errors.translated_errors(self.path):
+            self._read_settings()
 
     def note_indexed(self, doc_ids: Iterable[int]) -> None:
         """Note that documents need no late band rows: they have them, or are removed."""

@@ -67,10 +67,14 @@ class Turn:
         return True
 
     def offers(self) -> Iterator[Any]:
-        """What this one offers, then what others do, also those that come meanwhile."""
+        """What this one offers, then what others do, also those that come meanwhile.
+
+        Only the first takes others' offers: none of these can then become the first, and write its
+        own again, before it has its result. One whose time was over may write without being first.
+        """
         yield self._offer
-        while len(self.along) < _ALONG:
-            others = tuple(self._queue)[1:]  # this one is the first
+        while len(self.along) < _ALONG and self._queue[0] is self:
+            others = tuple(self._queue)[1:]
             offering = (one for one in others if one._offer is not None)
             other = next((one for one in offering if one._taken.acquire(blocking=False)), None)
             if other is None:

@@ -28,6 +28,9 @@ SEED = 1
 MIN_RANDOM_SEED = 1 << 32
 """Seeds below this are chosen by people; random ones are not among them."""
 
+OF_INDEX = ("threshold", "recall", "bands", "rows", "construction")
+"""The settings of the index alone: signatures do not depend on them, and reindex changes them."""
+
 PURPOSES = {
     "short-text": ("char:5", 0.8),
     "documents": ("char:9", 0.8),
@@ -62,8 +65,25 @@ def given_construction(request: ShapeOptions) -> Construction | None:
     return Construction.parse(f"and {request.rows}, or {request.bands}")
 
 
-def check_against(request: SettingsOptions, actual: Settings, path: Path) -> None:
-    """Raise SettingsMismatch where a file has other settings than those given."""
+def check_against(
+    request: SettingsOptions, actual: Settings, path: Path, *, whole: bool = False
+) -> str:
+    """Compare the settings given with those of a file that exists.
+
+    Args:
+        request: the settings given.
+        actual: the file's.
+        path: the file.
+        whole: whether those of the index must be the same, too.
+
+    Returns:
+        A sentence that says which settings of the index (threshold, recall, bands, rows,
+        construction) differ, and that the file's are used: they may have been changed by reindex
+        since. It is empty if none does.
+
+    Raises:
+        SettingsMismatch: other settings differ, or `whole` and any.
+    """
     own = settings_record(actual)
     shingle, threshold = PURPOSES.get(request.purpose or "", (None, None))
     # From a purpose, only what is not given explicitly.
@@ -83,11 +103,22 @@ def check_against(request: SettingsOptions, actual: Settings, path: Path) -> Non
             f"{path} has other base texts: leave them out, or run lshdb reindex --base"
         )
     given["base"] = None
-    for name, value in own.items():
-        if given.get(name) not in (None, value):
-            raise SettingsMismatch(
-                f"{path} has {name} {value}, not {given[name]}: leave it out, or make another file"
-            )
+    differing = {
+        name: f"{name} {value}, not {given[name]}"
+        for name, value in own.items()
+        if given.get(name) not in (None, value)
+    }
+    for name, difference in differing.items():
+        if name not in OF_INDEX:
+            raise SettingsMismatch(f"{path} has {difference}: leave it out, or make another file")
+    if "bands" in differing or "rows" in differing:
+        differing.pop("construction", None)  # it says the same again
+    differences = " and ".join(differing.values())
+    if whole and differing:
+        raise SettingsMismatch(f"{path} has {differences}: leave it out, or run lshdb reindex")
+    return differences and (
+        f"{path} has {differences}: the file's own settings are used; lshdb reindex changes them"
+    )
 
 
 def _shingle(request: ShingleOptions, chosen: object) -> object:

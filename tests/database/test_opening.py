@@ -305,7 +305,7 @@ def test_a_purpose_sets_shingle_and_threshold(
         with lshdb.open(file, purpose=purpose, **given) as db:  # type: ignore[call-overload]
             assert (str(db.settings.shingling), db.settings.threshold) == (shingle, kept)
     with pytest.raises(SettingsMismatch, match=r"has threshold 0\.7, not"):
-        lshdb.open(other, purpose=purpose)  # type: ignore[call-overload]
+        lshdb.open(other, purpose=purpose, check_settings=True)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -329,7 +329,7 @@ def test_settings_other_than_the_files_are_refused(
     make(path)
     before = inspection.files(path.parent)
     with pytest.raises(SettingsMismatch, match=message):
-        lshdb.open(path, **settings, mode=mode)
+        lshdb.open(path, **settings, mode=mode, check_settings=True)
     assert inspection.files(path.parent) == before
 
 

@@ -71,6 +71,14 @@ def test_the_example_answers_many_clients_in_forked_processes(tmp_path: Path) ->
 
         with ThreadPoolExecutor(CLIENTS) as clients:
             answers = [*clients.map(ask, range(4 * CLIENTS))]
+        for path, method in (("absent/similar", "GET"), ("absent", "DELETE")):
+            missing = site.ask(f"/comments/{path}", method=method)
+            assert missing.status == 404
+            assert "no document has the key 'absent'" in json.loads(missing.text)["detail"]
+        assert len(json.loads(site.ask("/comments/k1/similar").text)) == 5
+        assert json.loads(site.ask("/comments/k0", method="DELETE").text) == {"removed": 1}
+        assert site.ask("/comments/k0", method="DELETE").status == 404
+        assert json.loads(site.ask("/stats").text)["answered"] > 0
         ended, _ = process.communicate("\n", timeout=TIMEOUT)
     finally:
         process.kill()
@@ -82,4 +90,4 @@ def test_the_example_answers_many_clients_in_forked_processes(tmp_path: Path) ->
     assert not (tmp_path / "comments.db-wal").exists()
     inspection.check(tmp_path / "comments.db")
     with lshdb.open(tmp_path / "comments.db") as db:
-        assert len(db) == 4 * CLIENTS
+        assert len(db) == 4 * CLIENTS - 1
