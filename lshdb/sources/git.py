@@ -1,17 +1,37 @@
 """What git knows of a directory: the files that it tracks, and the lines that changes add.
 
-The command `git` answers. Options that could run programs of the repository are off.
+The command `git` answers. A repository may come from a stranger, and git runs programs that its
+configuration names. None of these runs: settings that git reads for the commands here are
+overridden, filters are found and overridden by their names, nothing is fetched, no hook runs, and
+submodules are not looked into. Programs that the user's own configuration or the system's names are
+trusted, such as the filter of git-lfs.
 """
 
 import os
 import re
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lshdb.errors import InputError, UsageError
 from lshdb.sources.paths import printable_path
 
-_SAFE = ("-c", "core.fsmonitor=false")
+_SAFE = (
+    "--no-optional-locks",  # the index is not written, after which a hook would run
+    "--no-pager",
+    *("-c", "core.fsmonitor=false"),
+    *("-c", f"core.hooksPath={os.devnull}"),
+)
+_VARIABLES = {
+    # Where objects are missing, git would fetch them: by no protocol, whatever the configuration
+    # allows, so by none of the programs that it names.
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    # Messages are read here.
+    "LC_ALL": "C",
+    "LANGUAGE": "",
+}
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 
@@ -28,21 +48,75 @@ class Changed:
     lines: list[tuple[int, int]] = field(default_factory=list)
 
 
-def run(directory: str, *arguments: str) -> bytes:
-    """What git prints in a directory.
+def run(directory: str, *arguments: str, settings: Sequence[str] = ()) -> bytes:
+    """What git prints in a directory; no program runs that the repository names.
+
+    Args:
+        directory: where.
+        arguments: of git.
+        settings: more of its settings, each as NAME=VALUE.
 
     Raises:
         InputError: it fails, or is not installed; the message is its own first line.
     """
-    command = ["git", *_SAFE, "-C", directory, *arguments]
+    more = [word for setting in settings for word in ("-c", setting)]
+    command = ["git", *_SAFE, *more, "-C", directory, *arguments]
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            env=os.environ | _VARIABLES,
+        )
     except FileNotFoundError:
         raise InputError("git is not installed: put it on the PATH") from None
     if done.returncode:
         said = done.stderr.decode(errors="backslashreplace").strip() or "git failed"
-        raise InputError(f"{printable_path(directory)}: {said.splitlines()[0]}")
+        reason = said.splitlines()[0]
+        if "dubious ownership" in reason:
+            reason = (
+                "git does not trust a repository of another user; if you do: "
+                f"git config --global --add safe.directory {printable_path(_top(directory))}"
+            )
+        raise InputError(f"{printable_path(directory)}: {reason}")
     return done.stdout
+
+
+def _top(directory: str) -> str:
+    """The directory with .git that a directory is in, or the directory itself."""
+    path = os.path.abspath(directory)
+    above = path
+    while not os.path.exists(os.path.join(above, ".git")):
+        if (parent := os.path.dirname(above)) == above:
+            return path
+        above = parent
+    return above
+
+
+def _without_filters(top: str) -> list[str]:
+    """Settings by which the filters that a repository's own configuration names do nothing.
+
+    Raises:
+        InputError: one has a name that cannot be overridden.
+    """
+    try:
+        said = run(top, "config", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\.")
+    except InputError:
+        return []  # there is none
+    fields = said.decode(errors="surrogateescape").split("\0")
+    names = {
+        name.rpartition(".")[0]
+        for scope, name in zip(fields[::2], fields[1::2], strict=False)
+        if scope not in ("system", "global", "command")
+    }
+    if strange := next((name for name in names if "=" in name), None):
+        raise InputError(
+            f"{printable_path(top)}: {printable_path(strange)} in its git configuration cannot be "
+            "switched off: rename it, as lshdb runs no program that a repository names"
+        )
+    values = ("clean=", "smudge=", "process=", "required=false")
+    return [f"{name}.{value}" for name in sorted(names) for value in values]
 
 
 def repository(directory: str) -> tuple[str, str]:
@@ -81,8 +155,10 @@ def changes(top: str, since: str) -> dict[str, Changed]:
         UsageError: there is no such commit, or none that both share.
     """
     diff = ("diff", "-U0", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames")
+    shape = ("--inter-hunk-context=0", "--ignore-submodules=all", "--submodule=short")
     names = ("--src-prefix=a/", "--dst-prefix=b/")
-    lines = iter(run(top, *diff, *names, _base(top, since), "--").split(b"\n"))
+    arguments = (*diff, *shape, *names, _base(top, since), "--")
+    lines = iter(run(top, *arguments, settings=_without_filters(top)).split(b"\n"))
     found: dict[str, Changed] = {}
     before = b""
     for line in lines:

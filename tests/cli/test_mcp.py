@@ -19,6 +19,7 @@ TEXT = (
 )
 COPY = TEXT.replace(",", ";").upper()
 KEY = "/notes/../a b?\x1b"
+SHOWN = "/notes/../a b?\\x1b"
 READING = {
     "find_similar",
     "find_passages",
@@ -69,11 +70,11 @@ def test_a_memory_without_repetitions(tmp_path: Path) -> None:
         assert {name for name, reads in hints.items() if reads} == READING
         add = "add_unless_similar"
         assert await call(client, add, key=KEY, text=TEXT) == (
-            f"added: {KEY}",
+            f"added: {SHOWN}",
             {"result": "added", "similar_to": None},
         )
         said, result = await call(client, add, key="b", text=COPY)
-        assert said == f"not added: similar to {KEY} (1.000000)"
+        assert said == f"not added: similar to {SHOWN} (1.000000)"
         assert result["result"] == "skipped"
         assert result["similar_to"]["excerpt"] == TEXT
         said, result = await call(client, add, key="c", text="Tickets are sold at the gate.")
@@ -101,9 +102,9 @@ def test_results_are_those_of_the_database(tmp_path: Path) -> None:
         assert (result["documents"], result["shingle"]) == (4, "word:3")
         assert result["read_only"] is True
         said, result = await call(client, "find_similar", text=TEXT.lower())
-        assert said == f"2 similar documents: {KEY} (1.000000), b (1.000000)"
+        assert said == f"2 similar documents: {SHOWN} (1.000000), b (1.000000)"
         first = result["matches"][0]
-        assert (first["key"], first["similarity"], first["identical"]) == (KEY, 1.0, False)
+        assert (first["key"], first["similarity"], first["identical"]) == (SHOWN, 1.0, False)
         read = await client.read_resource(first["uri"])
         assert [one.text for one in read.contents] == [TEXT]  # type: ignore[union-attr]
         _, result = await call(client, "find_similar", key="long", threshold=0.1, top=1)
@@ -111,13 +112,14 @@ def test_results_are_those_of_the_database(tmp_path: Path) -> None:
         _, result = await call(client, "find_similar", text=long)
         assert len(result["matches"][0]["excerpt"]) < 501
         said, result = await call(client, "find_passages", text=f"He said: {TEXT[:40]}, he said.")
-        assert said == f"2 sources: {KEY} (8 words), b (8 words)"
+        assert said == f"2 sources: {SHOWN} (8 words), b (8 words)"
         assert result["sources"][0]["passages"][0]["text"] == TEXT[:40]
         said, result = await call(client, "compare_documents", a=KEY, b="b")
+        assert await call(client, "compare_documents", a=first["uri"], b="b") == (said, result)
         assert (said, result["a_in_b"]) == ("similarity 1.000000", 1.0)
         said, result = await call(client, "list_clusters")
-        assert said == f"1 cluster: {KEY} (2)"
-        assert result["clusters"][0]["members"] == [KEY, "b"]
+        assert said == f"1 cluster: {SHOWN} (2)"
+        assert result["clusters"][0]["members"] == [SHOWN, "b"]
 
     ask(path, asked, "--read-only")
 
