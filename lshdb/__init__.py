@@ -37,7 +37,12 @@ if TYPE_CHECKING:
     from lshdb.exchange.dedup import Deduplicated, dedup
     from lshdb.exchange.results import Matches, PassageResults, Results, SqlRows
     from lshdb.exchange.signatures import add_signatures, query_signature, signatures
-    from lshdb.ingest.deciding import add_decisions, remove_decided, undo_decision
+    from lshdb.ingest.deciding import (
+        add_decisions,
+        remove_decided,
+        undo_decision,
+        undo_last_decisions,
+    )
     from lshdb.ingest.sync import dropped_files
     from lshdb.limits import Limits
     from lshdb.maintenance.check import check
@@ -161,6 +166,7 @@ __all__ = [
     "signatures",
     "tune",
     "undo_decision",
+    "undo_last_decisions",
 ]
 
 

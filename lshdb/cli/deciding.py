@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Annotated, get_args
 
@@ -25,11 +26,12 @@ from lshdb.ingest.add import removed
 from lshdb.model import Decision, Verdict
 from lshdb.options import ClusteringOptions, ClustersOptions, RemovalOptions, RemoveOptions
 from lshdb.progress import silent
-from lshdb.search.decisions import Disagreement, agreements
-from lshdb.sources.paths import printable_path
+from lshdb.search.decisions import Disagreement, agreements, dropped_contents
+from lshdb.sources.paths import escaped, printable_path
 
 _SHOWN = ("decision", "verdict", "keys", "state", "who", "decided", "note")
 _ORDERS = ("size", "highest", "lowest", "informative")
+_SHOWN_UNDONE = 20
 _ASKED_ABOVE = 1_000
 """Documents that a person may remove without confirmation."""
 
@@ -49,7 +51,7 @@ def decide(
     who: Who = None,
     undo: Annotated[
         bool,
-        Option("Undo the last decision, or those with these numbers."),
+        Option("Undo what was decided last at once, or the decisions with these numbers."),
     ] = False,
     from_: Annotated[
         str | None,
@@ -68,6 +70,9 @@ def decide(
 
     The file keeps decisions, with the note, who decided and when. A decision is about the present
     content: a document that changes is undecided again. A later decision overrules an earlier one.
+
+    --undo undoes all that one command, or one key or button of a review, decided; with numbers
+    only the decisions that have them.
 
     A file for --from has the columns verdict and key (or keys, a JSON array), as JSON lines, CSV or
     Parquet; digests, note, who and decided may be missing.
@@ -108,9 +113,14 @@ def _undo(at: DatabaseFile, numbers: list[str]) -> None:
         return [known[number] for number in wanted]
 
     with at.open("write") as database:
-        given = deciding.undo_chosen(database, chosen) if numbers else ()
-        for one in given or [deciding.undo_decision(database)]:
+        if numbers:
+            undone = deciding.undo_chosen(database, chosen)
+        else:
+            undone = deciding.undo_last_decisions(database)
+        for one in undone[:_SHOWN_UNDONE]:
             message(f"undone: {one.decision}, {one.verdict} {', '.join(one.keys)}")
+        if len(undone) > _SHOWN_UNDONE:
+            message(f"undone: {len(undone) - _SHOWN_UNDONE:,} more")
 
 
 def _take(at: DatabaseFile, path: str, who: str | None) -> None:
@@ -160,7 +170,7 @@ def decisions(
         raise UsageError("--null and --root are for the paths of --files")
     with at.reading(form) as database:
         if files:
-            results.print_names(sync.dropped_files(database, root), null=null)
+            _print_files(sync.files_of_dropped(database.store, root), null=null)
             return
         made = database.decisions()
         if disagreements:
@@ -180,6 +190,23 @@ def decisions(
             shown=_SHOWN,
             noun=("decision",),
             none="nothing is decided yet: see lshdb decide --help",
+        )
+
+
+def _print_files(files: Iterable[sync.DroppedFile], *, null: bool) -> None:
+    """Print the paths of files, and say why others are no files to drop."""
+    unprintable = 0
+    for one in files:
+        if one.status is None:
+            if one.reason != sync.NO_FILE:
+                warn(f"lshdb: {escaped(printable_path(one.path))}: left out: {one.reason}")
+        else:
+            unprintable += escaped(printable_path(one.path)) != one.path
+            results.print_names([one.path], null=null)
+    if unprintable and not null:
+        warn(
+            "lshdb: names that are not UTF-8 or have control characters, such as newlines, are "
+            f"written with backslashes: {unprintable:,}; -0 prints them as they are"
         )
 
 
@@ -258,21 +285,43 @@ def trash(
         str | None, Option("The directory of such files. [default: FILE-trash]", metavar="DIR")
     ] = None,
     restore: Annotated[bool, Option("Move the files back.")] = False,
+    undo: Annotated[
+        bool,
+        Option("With --restore: undo the decisions about files that are back, too."),
+    ] = False,
+    link: Annotated[
+        bool, Option("Put a hard link to the identical kept file in place of each file.")
+    ] = False,
+    yes: Annotated[
+        bool,
+        Option("Also move files of which no other file holds a kept copy.", flags=("--yes", "-y")),
+    ] = False,
     dry_run: Annotated[
         bool, Option("Print what would move, but move nothing.", flags=("--dry-run", "-n"))
     ] = False,
     root: Annotated[
         str | None,
-        Option("Keys are paths from DIR, and files outside of it stay.", metavar="DIR"),
+        Option(
+            "Keys are paths from DIR, and nothing outside of it moves. [default: .]",
+            metavar="DIR",
+        ),
     ] = None,
     form: Form,
 ) -> None:
     """Move the files of documents that were decided to drop aside, or back.
 
-    A file is moved if it is as it was when you decided: others, and documents that are a row or a
-    message in a file, are named and left. Nothing is deleted: when you are sure, delete the
-    directory yourself. A log in it, written before the first file moves, says where each file was;
-    --restore reads it, and never replaces a file. Documents and decisions stay as they are.
+    A file is moved if it is as it was when you decided, and if another file holds a copy that you
+    keep: a document that is not to be dropped, with the same content or as similar as the
+    database's threshold. --yes moves it without a copy, too. Others, and documents that are a row
+    or a message in a file, are named and left, and so is what a symbolic link leads to.
+
+    Nothing is deleted: when you are sure, delete the directory yourself. A log in it, written
+    before the first file moves, says where each file was; --restore reads it, and never replaces a
+    file. Documents and decisions stay as they are, so sync leaves out the files that are back:
+    --restore --undo undoes the decisions.
+
+    --link puts a hard link to the kept file in the place of a file with the same bytes, permissions
+    and owner. It has the time of the kept file, and a change of one then changes both.
 
     A line has what was done, the file, where it is in the directory, and why a file was left.
 
@@ -280,18 +329,46 @@ def trash(
 
     Example: lshdb trash -d notes.db --restore
     """
+    if restore and (link or yes):
+        raise UsageError("--restore goes without --link and --yes")
+    if link and yes:
+        raise UsageError("--link needs a kept copy: give it without --yes")
+    if undo and not restore:
+        raise UsageError("--undo goes with --restore; lshdb decide --undo undoes decisions")
     form.check(at.db)
     directory = move_to or f"{at.db}-trash"
-    with at.open("read") as database:
+    undone, still = list[Decision](), 0
+    with at.open("write" if undo and not dry_run else "read") as database:
         if restore:
-            rows = [*aside.put_back(directory, dry_run=dry_run)]
+            rows = [*aside.put_back(directory, root, dry_run=dry_run)]
+            if undo and not dry_run:
+                undone = aside.undo_decisions(database, directory, root)
+            with database.store.reading():
+                dropped = {key for key, _ in dropped_contents(database.store)}
+            still = sum(one.action == "restored" and one.key in dropped for one in rows)
         else:
-            rows = [*aside.move_aside(database.store, directory, root, dry_run=dry_run)]
+            rows = [
+                *aside.move_aside(
+                    database.store, directory, root, dry_run=dry_run, without_copy=yes, link=link
+                )
+            ]
     shown = ("action", "path", "aside", "reason")
     results.write_results(aside.MovedFile, rows, form, shown=shown, noun=("file",))
     done = [one.size for one in rows if one.action != "left"]
-    would, what = "would have " * dry_run, "restored" if restore else "moved"
+    would = "would have " * dry_run
+    what = "restored" if restore else "linked" if link else "moved"
     message(f"{would}{what} {counted(len(done), 'file')}, left {len(rows) - len(done):,}")
+    command = f"lshdb trash -d {shlex.quote(str(at.db))}"
+    command += f" --move-to {shlex.quote(move_to)}" if move_to else ""
+    command += f" --root {shlex.quote(root)}" if root else ""
+    if undo and not dry_run:
+        message(f"undone: {counted(len(undone), 'decision')}")
+    if still and not dry_run:
+        message(
+            f"{counted(still, 'document')} of these files {'is' if still == 1 else 'are'} still to "
+            "be dropped, so sync leaves out the files whose documents were removed: "
+            f"{command} --restore --undo undoes these decisions"
+        )
     if done and not restore:
         frees = "would then free" if dry_run else "frees"
         message(f"deleting {directory} {frees} {size(sum(done))}; --restore moves them back")

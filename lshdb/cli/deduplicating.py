@@ -310,13 +310,8 @@ def dedup(
 
 def _print_paths(rows: Iterator[Sequence[object]]) -> None:
     """Print the keys of files as paths, each followed by a NUL byte."""
-    for key, *_ in rows:
-        path = str(key)
-        # Keys escape bytes that are not UTF-8: another file may have that name.
-        if "\\x" in path:
-            messages.warn(f"lshdb: {path}: left out: its name is not UTF-8 or has a backslash")
-        else:
-            sys.stdout.buffer.write(path.encode() + b"\0")
+    for path in results.paths_of_keys(str(key) for key, *_ in rows):
+        sys.stdout.buffer.write(path.encode("utf-8", "surrogateescape") + b"\0")
     sys.stdout.buffer.flush()
 
 

@@ -309,7 +309,8 @@ def clusters(
 
     With --folders a line is two directories, by the keys as paths: the shares of the files below
     each that are in clusters with some of the other, how many these are of the first, the bytes
-    that deleting them would free, and both paths.
+    that deleting them would free, both paths, and the files that were not read, such as pictures
+    and hidden files: they have no counterpart. If a directory is not there, "of files read".
 
     Example: lshdb clusters --star --drop-list -0 | lshdb remove --from - -0
     """
@@ -328,7 +329,7 @@ def clusters(
                 FolderPair,
                 folder_pairs(database.store, asked),
                 form,
-                shown=("a_share", "b_share", "files", "bytes", "a", "b"),
+                shown=("a_share", "b_share", "files", "bytes", "a", "b", "unread"),
                 noun=("pair of directories", "pairs of directories"),
                 none="no two directories have half of the files of one in common",
             )
@@ -363,7 +364,7 @@ def _write_dropped(clusters: Iterable[Cluster], threshold: float, form: Form, nu
                     yield (key,)
 
     if null:
-        results.print_names((one for (one,) in dropped()), null=True)
+        results.print_names(results.paths_of_keys(key for (key,) in dropped()), null=True)
     else:
         results.write_results({"key": str}, dropped(), form, noun=("key",), none="none to drop")
     if below:

@@ -29,7 +29,7 @@ from lshdb.formatting import counted, number, shortened
 from lshdb.json_text import encode
 from lshdb.sources import formats
 from lshdb.sources.json_rows import in_ascii
-from lshdb.sources.paths import escaped
+from lshdb.sources.paths import escaped, paths_of_key, printable_path
 from lshdb.sources.sinks import Columns, Target, several_types
 
 _NESTED = (list, tuple, dict)
@@ -234,13 +234,30 @@ def exactness(exact: bool, identical: bool) -> str:
 
 
 def print_names(names: Iterable[str], *, null: bool) -> None:
-    """Print keys or paths, each on a line, or as they are with a NUL byte after each."""
+    """Print keys or paths, each on a line, or as they are with a NUL byte after each.
+
+    As they are: with the bytes that they have on the disk, also if these are not UTF-8.
+    """
     for name in names:
         if null:
-            shown = escaped(name) if on_terminal() else name
-            sys.stdout.buffer.write(shown.encode() + b"\0")
+            shown = escaped(printable_path(name)) if on_terminal() else name
+            sys.stdout.buffer.write(shown.encode("utf-8", "surrogateescape") + b"\0")
         else:
-            print(escaped(name))
+            print(escaped(printable_path(name)))
+
+
+def paths_of_keys(keys: Iterable[str]) -> Iterator[str]:
+    """The path of the file of each key, or the key itself if there is no such file.
+
+    Where several files have a key, as the bytes of a name and their escapes both do, it is left out
+    with a warning.
+    """
+    for key in keys:
+        paths = paths_of_key(key)
+        if len(paths) > 1:
+            messages.warn(f"lshdb: {escaped(key)}: left out: {len(paths)} files have this key")
+        else:
+            yield from paths or [key]
 
 
 def _draw(names: Sequence[str], rows: Iterable[Sequence[Any]], headed: bool) -> None:

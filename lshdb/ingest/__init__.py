@@ -17,6 +17,7 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
     ordering    deduplicating rows of an input, also in another order than the input's
     deciding    what reviewers decide of documents; removes what they decided to drop
     sync        brings documents in line with the files below directories
+    kept_copies which files hold a copy of a dropped document
     trash       moves files of dropped documents aside, and back
 
 Doors: add, arrivals, batches, containing, deciding, dedup, folders, ordering, parts, queries,

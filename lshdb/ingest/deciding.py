@@ -42,7 +42,8 @@ def decide(
         raise UsageError(f"{verdict}: give keys")
     own, who = tuple(sorted(set(keys))), user() if who is None else who
     groups = [own] if verdict == "different" else [(key,) for key in own]
-    made = [Decision(0, verdict, group, (), note, who, now()) for group in groups]
+    decided = now()  # of all, which are undone together
+    made = [Decision(0, verdict, group, (), note, who, decided) for group in groups]
     if wrong := _fault(made[0]):
         raise UsageError(wrong)
     with store.writing():
@@ -100,6 +101,36 @@ def undo_decision(
         return undone[0]
     which = "" if decision is None else f" {decision}"
     raise KeyNotFound(f"there is no decision{which} to undo")
+
+
+@checked_types
+def undo_last_decisions(database: Opened) -> list[Decision]:
+    """Undo all decisions of the last command, or key or button of a review.
+
+    These are those that the same reviewer made at the same time as the last one. Decisions that
+    were read from elsewhere with their times are as they were made there.
+
+    Returns:
+        The decisions.
+
+    Raises:
+        KeyNotFound: there is none.
+
+    >>> import lshdb
+    >>> with lshdb.open("poems.db") as db:
+    ...     report = db.add_many({"a": "The owl and the pussycat", "b": "The duck and the cat"})
+    ...     made = db.decide("drop", ["a", "b"])
+    ...     [each.decision for each in lshdb.undo_last_decisions(db)]
+    [1, 2]
+    """
+
+    def chosen(made: list[Decision]) -> list[Decision]:
+        last = [(each.who, each.decided) for each in made[-1:]]
+        return [each for each in made if (each.who, each.decided) in last]
+
+    if undone := undo_chosen(database, chosen):
+        return undone
+    raise KeyNotFound("there is no decision to undo")
 
 
 def undo_chosen(
@@ -231,6 +262,7 @@ def decisions_of_file(path: str, stdin: BinaryIO | None, who: str | None) -> Ite
         auto_key=True,
         stdin=stdin,
     )
+    decided = now()  # those without a time are undone together
     for row in reader.read([path]):
         if isinstance(row, Failure):
             reason, _, _ = row.reason.partition(": name it with")  # there is no such option
@@ -245,7 +277,7 @@ def decisions_of_file(path: str, stdin: BinaryIO | None, who: str | None) -> Ite
                     _list(record.get("digests")),
                     record.get("note") or None,
                     who or record.get("who") or user(),
-                    record.get("decided") or now(),
+                    record.get("decided") or decided,
                 )
             )
         except InputError as error:

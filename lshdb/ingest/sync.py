@@ -11,7 +11,7 @@ moved and removed, so that several may run at once.
 import os
 import posixpath
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -26,11 +26,13 @@ from lshdb.progress import shown
 from lshdb.search.decisions import dropped_contents
 from lshdb.shingling.arrays import chunks, int_array
 from lshdb.shingling.content import digest, encoded
+from lshdb.shingling.shingling import Content
 from lshdb.sources.archives import archive_of
 from lshdb.sources.batch import Batch
 from lshdb.sources.document_formats import is_mailbox
 from lshdb.sources.extracting import file_of_message
-from lshdb.sources.paths import format_of, key_of, printable_path
+from lshdb.sources.identity import is_same_file
+from lshdb.sources.paths import format_of, key_of, paths_of_key, printable_path
 from lshdb.sources.readers import TABLE, Reader, reader_of, reason, state_of
 from lshdb.store.lookups import StoredFile
 from lshdb.store.rows import FileState
@@ -265,45 +267,96 @@ class DroppedFile(NamedTuple):
     Attributes:
         key: the document's.
         path: the file's.
-        status: of the file before it was read; None if it is not the file of the decision.
+        status: of the file before it was read; None if it is not the file of the decision, or also
+            that of a document that stays.
         reason: why it is not.
+        digest: of the document.
+        content: of the document; None if the file was not read, as it has its size and time.
     """
 
     key: str
     path: str
     status: os.stat_result | None
     reason: str = ""
+    digest: bytes = b""
+    content: Content | None = None
 
 
 def files_of_dropped(store: Store, root: str | None) -> Iterator[DroppedFile]:
-    """The files of the documents that the decisions mark as `drop`, in the order of keys."""
+    """The files of the documents that the decisions mark as `drop`, in the order of keys.
+
+    A link or a mount may give the file of a document that stays a second key: such a file is not
+    that of a dropped document, whatever was decided about one of its keys.
+    """
     dropped: defaultdict[str, set[bytes]] = defaultdict(set)
     with store.reading():
         for key, own in dropped_contents(store):
             dropped[key].add(own)
         known = [one for key, one in store.known([*dropped]).items() if one.digest in dropped[key]]
         read = {one.key: one.state for one in store.files_of([one.doc_id for one in known])}
+        staying = _staying(store, dropped)
     options = WalkingOptions(root=root)
     reader = reader_of(options, store.settings.shingling, format="text")
+    current = {one.key: one.digest for one in known}
     for key, digests in sorted(dropped.items()):
-        path = os.path.join(root or "", key)
-        if store.settings.shingling.of_sets or not os.path.isfile(path):
-            yield DroppedFile(key, path, None, NO_FILE)
+        paths = [] if store.settings.shingling.of_sets else paths_of_key(key, root)
+        paths = [path for path in paths if os.path.isfile(path)]
+        if not paths:
+            yield DroppedFile(key, os.path.join(root or "", key), None, NO_FILE)
             continue
+        if len(paths) > 1:  # the bytes that are not UTF-8, and their escapes, are both a name
+            yield DroppedFile(key, paths[0], None, f"{len(paths)} files have this key")
+            continue
+        (path,) = paths
         status, stored = os.stat(path), read.get(key)
         # Options of another run, such as --convert, may have taken the text out of the file.
         is_same = stored is not None and stored.extracted and stored.mtime_ns
-        is_same = is_same and stored == state_of(status)
-        if stored is None or stored.size == status.st_size:
-            is_same = is_same or _digest_of(reader, path, key) in digests
-        yield DroppedFile(key, path, *((status,) if is_same else (None, "it has changed since")))
+        content, own = None, current.get(key, b"")
+        if not (is_same and stored == state_of(status)):
+            own = b""
+            if stored is None or stored.size == status.st_size:
+                own, content = _document_of(reader, path, key)
+        if own not in digests:
+            yield DroppedFile(key, path, None, "it has changed since")
+        elif other := next(
+            (
+                other
+                for other in staying.get(own, ())
+                if any(is_same_file(path, one) for one in paths_of_key(other, root))
+            ),
+            None,
+        ):
+            why = f"the same file as {other}, which stays"
+            yield DroppedFile(key, path, None, why)
+        else:
+            yield DroppedFile(key, path, status, "", own, content)
+
+
+def _staying(store: Store, dropped: Mapping[str, set[bytes]]) -> dict[bytes, list[str]]:
+    """The keys of other stored documents with the contents of dropped ones, by their digests."""
+    wanted = set().union(*dropped.values())
+    staying: defaultdict[bytes, list[str]] = defaultdict(list)
+    if wanted:
+        documents = store.files_below("")
+        _, digests = store.sizes(int_array([one.doc_id for one in documents]))
+        for one, own in zip(documents, map(bytes, digests), strict=True):
+            if own in wanted and own not in dropped.get(one.key, ()):
+                staying[own].append(one.key)
+    return staying
 
 
 def _digest_of(reader: Reader, path: str, key: str) -> bytes:
     """The digest of a text file's document; empty if it cannot be read."""
-    if is_mailbox(path):
-        return b""
-    return next(filter(None, map(_own_digest, reader.file(path, key))), b"")
+    return _document_of(reader, path, key)[0]
+
+
+def _document_of(reader: Reader, path: str, key: str) -> tuple[bytes, Content | None]:
+    """The digest and the content of a text file's document; empty if it cannot be read."""
+    if not is_mailbox(path):
+        for batch in reader.file(path, key):
+            if batch.contents:
+                return _own_digest(batch), batch.contents[0]
+    return b"", None
 
 
 def _own_digest(batch: Batch) -> bytes:

@@ -2,31 +2,44 @@
 
 Each run has a directory N, and a log N.jsonl beside it that is on the disk before the first file is
 moved. So a file is always at one of the two paths that its line names, or at both, whatever
-interrupts the run. No file is deleted or replaced.
+interrupts the run. No file is deleted, and none replaced, but a hard link by the file itself.
+
+With hard links a file moves aside, too; then its old name becomes another one of the kept file. An
+interruption between the two leaves the file aside, and no file at its old name.
+
+A log may come from a stranger. So files come back only to a directory that the user names, through
+no symbolic link, and only from the directory of the log.
 """
 
 from __future__ import annotations
 
+import filecmp
+import json
 import os
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, astuple, dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lshdb.errors import InputError, UsageError
-from lshdb.ingest.sync import NO_FILE, files_of_dropped
-from lshdb.json_text import encode, loads
-from lshdb.sources.paths import key_of
+from lshdb.ingest.deciding import undo_chosen
+from lshdb.ingest.kept_copies import KeptCopies, KeptCopy
+from lshdb.ingest.sync import NO_FILE, DroppedFile, files_of_dropped
+from lshdb.model import Decision
+from lshdb.search.decisions import dropped_contents
+from lshdb.sources.identity import is_same_file
+from lshdb.sources.paths import key_of, printable_path
 from lshdb.sources.readers import reason
-from lshdb.store.partial_files import PartialFile, rename_new
+from lshdb.store.partial_files import PartialFile, is_second_name, rename_new
 
 if TYPE_CHECKING:
-    from lshdb.store.store import Store
+    from lshdb.store.store import Opened, Store
 
 _IGNORE = ".lshdbignore"
 _IGNORED = "# lshdb trash moves files here: they are not read again.\n*\n"
-_TYPES = [str, str, str, int, type(None)]
+_MODE = ("st_mode", "st_uid", "st_gid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +47,14 @@ class MovedFile:
     """What happens to the file of a dropped document; also a line of the log.
 
     Attributes:
-        action: `moved`, `restored`, or `left` if the file stays where it is.
+        action: `moved`, `linked`, `restored`, or `left` if the file stays where it is.
         path: where the file was before it was moved aside; in the log absolute.
         aside: where it is, or was, aside: the path from that directory.
         size: the bytes that deleting it would free; 0 if it has other hard links.
         reason: why it is left.
+        key: of the document.
+        kept: the file that holds a kept copy of the document, if one was needed; in the log of a
+            link absolute.
     """
 
     action: str
@@ -46,10 +62,31 @@ class MovedFile:
     aside: str | None = None
     size: int = 0
     reason: str | None = None
+    key: str | None = None
+    kept: str | None = None
+
+
+class _LeftError(Exception):
+    """Why a file is left where it is."""
+
+
+@dataclass(slots=True)
+class _Chosen:
+    """A file to move: its status when it was read, the copy that is kept, and its line."""
+
+    status: os.stat_result
+    copy: KeptCopy | None
+    line: MovedFile
 
 
 def move_aside(
-    store: Store, directory: str, root: str | None, *, dry_run: bool
+    store: Store,
+    directory: str,
+    root: str | None,
+    *,
+    dry_run: bool,
+    without_copy: bool = False,
+    link: bool = False,
 ) -> Iterator[MovedFile]:
     """Move the files of dropped documents to a directory, if they are as they were then.
 
@@ -59,6 +96,8 @@ def move_aside(
         root: the directory that keys are relative to, None for the current one; files outside of
             it are left.
         dry_run: move nothing.
+        without_copy: also move files of documents of which no other file holds a copy.
+        link: put a hard link to an identical kept file in their place.
 
     Raises:
         UsageError: the directory has files of others.
@@ -66,63 +105,249 @@ def move_aside(
     """
     base, aside = os.path.realpath(root or os.curdir), Path(os.path.realpath(directory))
     logs = _logs(aside)
-    before = {one.path for one in _lines(logs)}
+    before = {text for one in _lines(logs) for text in (one.path, one.key)}
     number = str(int(logs[-1].stem) + 1 if logs else 1)
     device = next(one for one in (aside, *aside.parents) if one.exists()).stat().st_dev
-    chosen = []
-    for _, path, status, why in files_of_dropped(store, root):
-        real = os.path.realpath(path)
-        if why == NO_FILE and real in before:
+    copies = KeptCopies(store, root)
+    chosen: list[_Chosen] = []
+    for dropped in files_of_dropped(store, root):
+        real = os.path.realpath(dropped.path)
+        if dropped.reason == NO_FILE and not before.isdisjoint((real, dropped.key)):
             continue
-        if os.path.islink(path):
-            why = "a symbolic link"
-        elif not Path(real).is_relative_to(base):
-            why = f"not below {base}: --root DIR takes the files below DIR"
-        elif status and status.st_dev != device:
-            why = "on another file system: give --move-to a directory there"
-        if why or status is None:
-            yield MovedFile("left", path, reason=why)
-        else:
-            name = os.path.join(number, os.path.relpath(real, base))
-            size = status.st_size if status.st_nlink == 1 else 0
-            chosen.append((path, status, MovedFile("moved", real, name, size)))
+        why, copy = dropped.reason or _obstacle(dropped.path, base, device), None
+        if not why:
+            copy, why = _copy_of(dropped, copies, aside, link=link)
+            if copy is None and without_copy and not link:
+                why = ""
+        if why or dropped.status is None:
+            yield _left(dropped, why)
+            continue
+        status = dropped.status
+        name = os.path.join(number, os.path.relpath(real, base))
+        size = status.st_size if status.st_nlink == 1 else 0
+        kept = None if copy is None else os.path.realpath(copy.path)
+        action = "linked" if link else "moved"
+        line = MovedFile(action, real, name, size, None, dropped.key, kept)
+        chosen.append(_Chosen(status, copy, line))
+    holders = {one.copy.status.st_ino: one.copy for one in chosen if one.copy is not None}
+    for one in list(chosen):
+        holder = holders.get(one.status.st_ino)
+        if holder is not None and is_same_file(holder.path, one.line.path):
+            chosen.remove(one)
+            why = f"the same file as {holder.key}, which stays"
+            yield _shown(replace(one.line, action="left", aside=None, size=0, reason=why))
     if chosen and not dry_run:
         aside.mkdir(parents=True, exist_ok=True)
         (aside / _IGNORE).write_text(_IGNORED, "utf-8")
         log = PartialFile(aside / f"{number}.jsonl")
         try:
-            log.file.writelines(encode(asdict(line)) + b"\n" for *_, line in chosen)
+            # In ASCII: names may have bytes that are not UTF-8.
+            log.file.writelines(json.dumps(asdict(one.line)).encode() + b"\n" for one in chosen)
             log.take_name(replace=False, sync=True)
         finally:
             log.discard()
-    for path, status, line in chosen:
-        target = os.path.join(aside, str(line.aside))
-        yield replace(_attempt(line, line.path, target, status, dry_run), path=path)
+    for one in chosen:
+        target = os.path.join(aside, str(one.line.aside))
+        try:
+            _check(one, link=link)
+            if not dry_run:
+                _move(one.line.path, target)
+                if link:
+                    _put_link(one, target)
+        except (OSError, _LeftError) as error:
+            yield _shown(replace(one.line, action="left", reason=_reason(error)))
+        else:
+            yield _shown(one.line)
 
 
-def put_back(directory: str, *, dry_run: bool) -> Iterator[MovedFile]:
+def _left(dropped: DroppedFile, why: str) -> MovedFile:
+    return MovedFile("left", printable_path(dropped.path), reason=why, key=dropped.key)
+
+
+def _shown(line: MovedFile) -> MovedFile:
+    """A line as people and programs read it: paths like keys."""
+    aside = None if line.aside is None else printable_path(line.aside)
+    kept = None if line.kept is None else key_of(line.kept)
+    return replace(line, path=key_of(line.path), aside=aside, kept=kept)
+
+
+def _reason(error: OSError | _LeftError) -> str:
+    return reason(error) if isinstance(error, OSError) else str(error)
+
+
+def _obstacle(path: str, base: str, device: int) -> str:
+    """Why a file cannot be moved, wherever its copies are; empty if it can."""
+    if not Path(os.path.realpath(path)).is_relative_to(base):
+        return f"not below {printable_path(base)}: --root DIR takes the files below DIR"
+    above = os.path.abspath(path)
+    while os.path.realpath(above) != base and above != os.path.dirname(above):
+        if os.path.islink(above):
+            is_last = above == os.path.abspath(path)
+            return "a symbolic link" if is_last else "a symbolic link is on the way to it"
+        above = os.path.dirname(above)
+    if os.stat(path).st_dev != device:
+        return "on another file system: give --move-to a directory there"
+    return ""
+
+
+def _copy_of(
+    dropped: DroppedFile, copies: KeptCopies, aside: Path, *, link: bool
+) -> tuple[KeptCopy | None, str]:
+    """A copy that stays of a file to be moved, or None and why there is none."""
+    why = "no other file holds a kept copy of it: --yes moves it all the same"
+    if link:
+        why = "no other file that is kept has the same bytes"
+    for copy in copies.of(dropped):
+        if Path(os.path.realpath(copy.path)).is_relative_to(aside):
+            continue  # which the user may delete
+        if not link:
+            return copy, ""
+        try:
+            own, other = os.stat(dropped.path), os.stat(copy.path)
+            if os.path.samestat(own, other):
+                return None, f"already a hard link of {copy.key}"
+            if not copy.is_file or own.st_size != other.st_size:
+                continue
+            if own.st_dev != other.st_dev:
+                why = f"on another file system than {copy.key}"
+            elif any(getattr(own, name) != getattr(other, name) for name in _MODE):
+                why = f"other permissions or another owner than {copy.key}, which a link would have"
+            elif filecmp.cmp(dropped.path, copy.path, shallow=False):
+                return copy, ""
+        except OSError as error:
+            why = reason(error)
+    return None, why
+
+
+def _check(one: _Chosen, *, link: bool) -> None:
+    """_LeftError if a file, or the copy that stays, is not as it was when it was read."""
+    now, then = os.lstat(one.line.path), one.status
+    if not os.path.samestat(now, then) or now.st_mtime_ns != then.st_mtime_ns:
+        raise _LeftError("it is changing")
+    if one.copy is not None and not one.copy.is_unchanged():
+        raise _LeftError(f"{one.copy.key} is changing")
+    if link and one.copy is not None:
+        filecmp.clear_cache()
+        if not filecmp.cmp(one.line.path, one.copy.path, shallow=False):
+            raise _LeftError(f"{one.copy.key} is changing")
+
+
+def _move(path: str, target: str) -> None:
+    """Move a file aside; _LeftError if a symbolic link leads away from there."""
+    directory = os.path.dirname(target)
+    os.makedirs(directory, exist_ok=True)
+    if os.path.realpath(directory) != directory:
+        raise _LeftError("a symbolic link leads out of that directory")
+    rename_new(path, target)
+
+
+def _put_link(one: _Chosen, target: str) -> None:
+    """Make the old name of a file that was moved to `target` a hard link of the kept file."""
+    try:
+        os.link(str(one.line.kept), one.line.path)
+    except OSError:
+        rename_new(target, one.line.path)
+        raise
+
+
+def put_back(directory: str, root: str | None = None, *, dry_run: bool) -> Iterator[MovedFile]:
     """Move files back, the latest first, but never over another file.
+
+    A hard link to the kept file that has the place of a file goes.
 
     Args:
         directory: where they were moved.
+        root: files come back only below this directory; None for the current one.
         dry_run: move nothing.
 
     Raises:
         InputError: no file was moved there, or a log is not one.
     """
-    aside = Path(os.path.realpath(directory))
+    aside, base = Path(os.path.realpath(directory)), os.path.realpath(root or os.curdir)
     lines = _lines(_logs(aside))
     if not lines:
-        raise InputError(f"{directory}: no file was moved there")
+        raise InputError(f"{printable_path(directory)}: no file was moved there")
     for line in reversed(lines):
-        source = Path(os.path.realpath(aside / str(line.aside)))
-        one = replace(line, action="restored", path=key_of(line.path))
-        if not source.is_relative_to(aside):
-            yield replace(one, action="left", reason=f"not below {directory}")
-        elif os.path.lexists(source):
-            yield _attempt(one, str(source), line.path, None, dry_run)
+        source = os.path.join(aside, str(line.aside))
+        try:
+            if not os.path.lexists(source):
+                continue
+            _check_source(source, aside)
+            _check_place(line.path, base)
+            if not dry_run:
+                _put_back(source, line, aside)
+        except (OSError, _LeftError) as error:
+            yield _shown(replace(line, action="left", reason=_reason(error)))
+            continue
+        yield _shown(replace(line, action="restored"))
+        if not dry_run:
             with suppress(OSError):  # those that are not empty stay
-                os.removedirs(source.parent)
+                os.removedirs(os.path.dirname(source))
+
+
+def _check_source(source: str, aside: Path) -> None:
+    """_LeftError if what a log names is not a file that was moved aside."""
+    if os.path.realpath(source) != source or not Path(source).is_relative_to(aside):
+        raise _LeftError(f"not below {printable_path(str(aside))}, or through a symbolic link")
+    if not stat.S_ISREG(os.lstat(source).st_mode) or os.path.dirname(source) == str(aside):
+        raise _LeftError("not a file that was moved there")
+
+
+def _check_place(path: str, base: str) -> None:
+    """_LeftError if the old place of a file is not below a directory by real paths."""
+    if not os.path.isabs(path) or os.path.normpath(path) != path or path == base:
+        raise _LeftError("the log names no place for it")
+    if not Path(path).is_relative_to(base):
+        raise _LeftError(
+            f"not below {printable_path(base)}: --root DIR restores the files below DIR"
+        )
+    directory = os.path.dirname(path)
+    if os.path.realpath(directory) != directory:
+        raise _LeftError("a symbolic link is on the way to its old place")
+
+
+def _put_back(source: str, line: MovedFile, aside: Path) -> None:
+    """Give a file its old name; FileExistsError if another one has it."""
+    os.makedirs(os.path.dirname(line.path), exist_ok=True)
+    if (
+        line.action == "linked"
+        and line.kept is not None
+        and not Path(os.path.realpath(line.kept)).is_relative_to(aside)
+        and is_second_name(line.path, line.kept)
+        and not os.path.samefile(line.path, source)
+    ):
+        os.replace(source, line.path)  # what it held stays under the name of the kept file
+    else:
+        rename_new(source, line.path)
+
+
+def undo_decisions(database: Opened, directory: str, root: str | None = None) -> list[Decision]:
+    """Undo the decisions to drop the documents whose files are back at their places.
+
+    Args:
+        database: the database, open for writing.
+        directory: where the files were.
+        root: as for `put_back`.
+    """
+    aside, base = Path(os.path.realpath(directory)), os.path.realpath(root or os.curdir)
+    back = {
+        line.key
+        for line in _lines(_logs(aside))
+        if Path(line.path).is_relative_to(base)
+        and os.path.isfile(line.path)
+        and not os.path.lexists(aside / str(line.aside))
+    }
+
+    def chosen(made: list[Decision]) -> list[Decision]:
+        dropped = dropped_contents(database.store)
+        return [
+            one
+            for one in made
+            if one.verdict == "drop" and one.keys[0] in back
+            if (one.keys[0], bytes.fromhex(one.digests[0])) in dropped
+        ]
+
+    return undo_chosen(database, chosen)
 
 
 def _logs(aside: Path) -> list[Path]:
@@ -131,33 +356,32 @@ def _logs(aside: Path) -> list[Path]:
     own = ignore.is_file() and ignore.read_text("utf-8", "replace") == _IGNORED
     if not own and aside.exists() and any(aside.iterdir()):
         raise UsageError(f"{aside} has other files: name a new or empty directory")
-    logs = (one for one in aside.glob("*.jsonl") if one.stem.isdecimal())
+    logs = (one for one in aside.glob("*.jsonl") if one.stem.isdecimal() and one.is_file())
     return sorted(logs, key=lambda one: int(one.stem))
 
 
-def _lines(logs: list[Path]) -> list[MovedFile]:
+def _lines(logs: Iterable[Path]) -> list[MovedFile]:
     """What was moved, the first first."""
     lines = []
     for log in logs:
         try:
-            lines += [MovedFile(**loads(text)) for text in log.read_bytes().splitlines()]
-            if any([*map(type, astuple(line))] != _TYPES for line in lines):
+            lines += [MovedFile(**json.loads(text)) for text in log.read_bytes().splitlines()]
+            if not all(map(_is_line, lines)):
                 raise ValueError
         except (RecursionError, TypeError, ValueError):
             raise InputError(f"{log} is not a log of lshdb trash") from None
     return lines
 
 
-def _attempt(
-    line: MovedFile, path: str, target: str, status: os.stat_result | None, dry_run: bool
-) -> MovedFile:
-    """Give a file another name, unless it has changed; the line, or that it is left, and why."""
-    try:
-        if status is not None and os.stat(path).st_mtime_ns != status.st_mtime_ns:
-            raise OSError("it is changing")
-        if not dry_run:
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            rename_new(path, target)
-    except OSError as error:
-        return replace(line, action="left", reason=reason(error))
-    return line
+def _is_line(line: MovedFile) -> bool:
+    """Whether the values of a line that was read are of their types."""
+    for text in (line.path, line.aside, line.key, line.kept):
+        if text is not None and (not isinstance(text, str) or b"\0" in os.fsencode(text)):
+            return False
+    return (
+        (line.action == "moved" or (line.action == "linked" and line.kept is not None))
+        and line.path is not None
+        and line.aside is not None
+        and type(line.size) is int
+        and line.reason is None
+    )

@@ -23,6 +23,11 @@ def read_decisions(reader: StoreReader) -> list[Decision]:
     return [_decision(list(some), last) for _, some in groupby(rows, key=lambda row: row.decision)]
 
 
+def contents_in_force(reader: StoreReader) -> "_InForce[tuple[str, bytes]]":
+    """The decisions in force about keys and digests, whether these are still stored or not."""
+    return _in_force(reader.decisions())
+
+
 def dropped_contents(reader: StoreReader) -> set[tuple[str, bytes]]:
     """The keys and digests whose last decision is to drop them, whether still stored or not."""
     verdicts = _in_force(reader.decisions()).of_key

@@ -3,29 +3,40 @@
 A file has a counterpart in a directory if another member of its cluster is below that. Keys are
 paths; the directory of a message is the file of mail that has it. Sizes are those of the files, or
 else of the contents in bytes.
+
+Whoever deletes a directory loses all that is in it. So directories that exist are walked, with
+hidden and ignored files, and files without a document count as files without a counterpart.
 """
 
 from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import combinations, product
+from itertools import combinations, islice, product
 
+from lshdb.formatting import counted, listed
 from lshdb.options import ClustersOptions
 from lshdb.search.pairs import all_clusters
 from lshdb.shingling.arrays import int_array
+from lshdb.sources.archives import is_archive
 from lshdb.sources.extracting import file_of_message
+from lshdb.sources.paths import paths_of_key, printable_path
+from lshdb.store.lookups import StoredFile
+from lshdb.store.rows import FileState
 from lshdb.store.store import Store
 
-_File = tuple[int, bytes]
-"""The size and the digest of a file."""
+_File = tuple[int, bytes, str, bool]
+"""The size and the digest of a file, its key, and whether the document was read from a file."""
 _Below = dict[str, dict[int, list[_File]]]
 """The files below each directory, by their clusters."""
 _LEAST_SHARE = 0.5
 """Of the files of one directory that have counterparts in the other one, if the pair counts."""
+_OF_FILES_READ = "of files read"
+_NAMED = 3
+"""Files that a line names."""
 _EVERYWHERE = 64
 """Directories in which a cluster has members, above which it finds no pairs: such as a licence."""
 
@@ -41,6 +52,11 @@ class FolderPair:
         files, bytes: a's files with counterparts, and the bytes that deleting them would free.
         identical, identical_bytes: of these, the files with an identical counterpart.
         a, b: the paths.
+        unread: the next four in words, for a line; empty if all files have been read.
+        a_unread: how many of a's files have no document, or have changed since they were read; None
+            if a was not walked, so that its shares are those of the files that were read.
+        b_unread: the same of b.
+        a_unread_files, b_unread_files: the keys that these files would have.
     """
 
     a_share: float
@@ -53,6 +69,11 @@ class FolderPair:
     identical_bytes: int
     a: str
     b: str
+    unread: str
+    a_unread: int | None
+    b_unread: int | None
+    a_unread_files: tuple[str, ...]
+    b_unread_files: tuple[str, ...]
 
 
 def folder_pairs(store: Store, request: ClustersOptions) -> list[FolderPair]:
@@ -89,10 +110,118 @@ def folder_pairs(store: Store, request: ClustersOptions) -> list[FolderPair]:
             folders_of[cluster].add(folder)
             for above in _chain(folder):
                 size = one.state.size if one.state else length
-                below[above][cluster].append((size, digest))
-    found = [_pair(below, *pair) for pair in _chosen(below, folders_of.values())]
-    found.sort(key=lambda one: (-one.bytes, -one.files, one.a, one.b))
-    return found[: request.top]
+                file = file_of_message(one.key) or one.key
+                below[above][cluster].append((size, digest, file, one.state is not None))
+    unwalked = [_pair(below, None, *pair) for pair in _chosen(below, folders_of.values())]
+    unwalked.sort(key=_order)
+    disk = _Disk(files)
+    apart = (one for one in unwalked if not _is_one_directory(one.a, one.b))
+    found = [
+        _pair(below, disk, *map(_folder, (one.a, one.b))) for one in islice(apart, request.top)
+    ]
+    return sorted((one for one in found if one.files), key=_order)
+
+
+def _is_one_directory(a: str, b: str) -> bool:
+    """Whether a link or a mount makes one directory the other, or a part of it."""
+    pairs = product(*(map(os.path.realpath, paths_of_key(key)) for key in (a, b)))
+    return any(
+        one in _chain(other) or other in _chain(one) or os.path.samefile(one, other)
+        for one, other in pairs
+    )
+
+
+def _order(pair: FolderPair) -> tuple[int, int, str, str]:
+    return -pair.bytes, -pair.files, pair.a, pair.b
+
+
+def _folder(path: str) -> str:
+    return "" if path == os.curdir else path
+
+
+@dataclass(frozen=True, slots=True)
+class _Walked:
+    """The files below a directory.
+
+    Attributes:
+        read: the keys of those that are as they were read.
+        unread: the keys and sizes of the others.
+        is_known: whether one of them has ever been read.
+    """
+
+    read: set[str]
+    unread: list[tuple[str, int]]
+    is_known: bool
+
+
+class _Disk:
+    """Which files below directories have a document of what they hold now.
+
+    Args:
+        documents: all documents, by which a file is known as read.
+    """
+
+    def __init__(self, documents: Iterable[StoredFile]) -> None:
+        self._states: dict[str, FileState | None] = {}
+        for one in documents:
+            self._states[file_of_message(one.key) or one.key] = one.state
+            for above in _chain(os.path.dirname(one.key)):
+                if is_archive(above):
+                    self._states[above] = None
+        self._walked: dict[str, _Walked | None] = {}
+
+    def walked(self, folder: str) -> _Walked | None:
+        """The files below a directory, by the keys that they have; None if it does not exist."""
+        if folder not in self._walked:
+            paths = paths_of_key(folder) if folder else [os.curdir]
+            exists = len(paths) == 1 and os.path.isdir(paths[0])
+            self._walked[folder] = self._walk(folder, paths[0]) if exists else None
+        return self._walked[folder]
+
+    def _walk(self, folder: str, path: str) -> _Walked:
+        read, unread, is_known = set[str](), list[tuple[str, int]](), False
+
+        def key_of(inner: str) -> str:
+            return os.path.join(folder, printable_path(os.path.relpath(inner, path)))
+
+        def note(error: OSError) -> None:  # a directory that cannot be listed
+            unread.append((os.path.join(key_of(error.filename), ""), 0))
+
+        for directory, inner, names in os.walk(path, onerror=note):
+            links = [name for name in inner if os.path.islink(os.path.join(directory, name))]
+            for name in [*names, *links]:
+                key = key_of(os.path.join(directory, name))
+                try:
+                    status = os.lstat(os.path.join(directory, name))
+                except OSError:  # gone since
+                    continue
+                is_known = is_known or key in self._states
+                if key in self._states and _is_unchanged(self._states[key], status):
+                    read.add(key)
+                else:
+                    unread.append((key, status.st_size))
+        return _Walked(read, sorted(unread), is_known)
+
+
+def _is_unchanged(state: FileState | None, status: os.stat_result) -> bool:
+    """Whether a file is as it was read, as far as that is known."""
+    return state is None or (
+        state.size == status.st_size and state.mtime_ns in (None, status.st_mtime_ns)
+    )
+
+
+def _unread_text(*sides: tuple[str, _Walked | None]) -> str:
+    """Which files of two directories were not read, in a few words."""
+    if all(walked is None for _, walked in sides):
+        return _OF_FILES_READ
+    texts = []
+    for folder, walked in sides:
+        if walked is None:
+            texts.append(f"{folder or os.curdir}: {_OF_FILES_READ}")
+        elif walked.unread:
+            names = listed([key for key, _ in walked.unread], _NAMED)
+            texts.append(f"{counted(len(walked.unread), 'file')} without documents: {names}")
+    return "; ".join(texts)
 
 
 def _chosen(below: _Below, together: Iterable[set[str]]) -> list[tuple[str, str]]:
@@ -126,30 +255,59 @@ def _chosen(below: _Below, together: Iterable[set[str]]) -> list[tuple[str, str]
     return chosen
 
 
-def _pair(below: _Below, one: str, other: str) -> FolderPair:
+def _pair(below: _Below, disk: _Disk | None, one: str, other: str) -> FolderPair:
+    folders = one, other
+    walked = {folder: None if disk is None else disk.walked(folder) for folder in folders}
+    if not any(here is not None and here.is_known for here in walked.values()):
+        walked = dict.fromkeys(folders)  # keys are relative to another directory
+    present = {folder: _present(below[folder], walked[folder]) for folder in folders}
     sides = []
-    for folder, common in zip((one, other), _common(below, one, other), strict=True):
-        own = _files(below[folder], below[folder])
-        sides.append((len(common) / len(own), len(folder), folder, common, own))
+    for folder, common in zip(folders, _common(present, *folders), strict=True):
+        files = [(size, key) for size, _, key, _ in _files(present[folder], present[folder])]
+        here = walked[folder]
+        if here is not None:
+            files += [(size, key) for key, size in here.unread]
+        share = len(common) / max(len(files), 1)
+        size_share = _size(common) / max(sum(size for size, _ in files), 1)
+        sides.append((share, len(folder), folder, common, size_share))
     # a can rather go: it has the larger share in the other, and a longer name.
-    (b_share, _, b, b_common, b_files), (a_share, _, a, a_common, a_files) = sorted(sides)
-    digests = {digest for _, digest in b_common}
+    (b_share, _, b, b_common, b_size), (a_share, _, a, a_common, a_size) = sorted(sides)
+    digests = {file[1] for file in b_common}
     identical = [file for file in a_common if file[1] in digests]
+    unread_a, unread_b = (
+        None if side is None else [key for key, _ in side.unread] for side in (walked[a], walked[b])
+    )
     return FolderPair(
         a_share,
         b_share,
-        _size(a_common) / max(_size(a_files), 1),
-        _size(b_common) / max(_size(b_files), 1),
+        a_size,
+        b_size,
         len(a_common),
         _size(a_common),
         len(identical),
         _size(identical),
         a or os.curdir,
         b or os.curdir,
+        _unread_text((a, walked[a]), (b, walked[b])),
+        None if unread_a is None else len(unread_a),
+        None if unread_b is None else len(unread_b),
+        tuple(unread_a or ()),
+        tuple(unread_b or ()),
     )
 
 
-def _common(below: _Below, *pair: str) -> list[list[_File]]:
+def _present(files: dict[int, list[_File]], walked: _Walked | None) -> dict[int, list[_File]]:
+    """The files of a directory, by their clusters, without those that are gone or have changed."""
+    if walked is None:
+        return files
+    present = {
+        cluster: [file for file in some if not file[3] or file[2] in walked.read]
+        for cluster, some in files.items()
+    }
+    return {cluster: some for cluster, some in present.items() if some}
+
+
+def _common(below: Mapping[str, dict[int, list[_File]]], *pair: str) -> list[list[_File]]:
     """The files of two directories that have counterparts in the other one."""
     one, other = (below[folder].keys() for folder in pair)
     clusters = one & other
@@ -161,7 +319,7 @@ def _files(of: dict[int, list[_File]], clusters: Iterable[int]) -> list[_File]:
 
 
 def _size(files: Iterable[_File]) -> int:
-    return sum(size for size, _ in files)
+    return sum(file[0] for file in files)
 
 
 @cache

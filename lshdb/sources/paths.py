@@ -6,7 +6,7 @@ import re
 import stat
 import unicodedata
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
 from lshdb.errors import InputError
@@ -71,6 +71,8 @@ _BINARY_MAGIC = {
 _BINARY_STARTS = tuple(_BINARY_MAGIC)
 _UNUSUAL = re.compile("[^ -~]+")
 """Characters outside of printable ASCII, which may still be harmless."""
+_ESCAPED_BYTE = re.compile(r"\\x[89a-f][0-9a-f]")
+"""How a key writes a byte that is not UTF-8."""
 
 
 def escaped(text: str) -> str:
@@ -194,6 +196,36 @@ def printable_path(path: str) -> str:
     """
     key = os.fsencode(path).decode("utf-8", "backslashreplace")
     return key if os.sep == "/" else key.replace(os.sep, "/")
+
+
+def paths_of_key(key: str, root: str | None = None) -> list[str]:
+    r"""The paths on the disk that have this key: one, or several, or none if it does not exist.
+
+    A key writes bytes that are not UTF-8 as backslash escapes. A name may also hold a backslash
+    itself, so directories are listed to see which of their names are written so.
+
+    Args:
+        key: of a file or a directory.
+        root: the directory that keys are relative to; None for the current one.
+    """
+    if not _ESCAPED_BYTE.search(key):
+        path = os.path.join(root or "", key)
+        return [path] if os.path.lexists(path) else []
+    paths = [root or ""]
+    for part in re.split("(?<=/)", key):
+        name = part.rstrip("/")
+        if not _ESCAPED_BYTE.search(name):
+            paths = [os.path.join(path, part) for path in paths]
+            continue
+        below = []
+        for path in paths:
+            with suppress(OSError):  # no such directory
+                names = [
+                    one for one in os.listdir(path or os.curdir) if printable_path(one) == name
+                ]
+                below += [os.path.join(path, one + part[len(name) :]) for one in sorted(names)]
+        paths = below
+    return [path for path in paths if os.path.lexists(path)]
 
 
 def key_of(path: str, root: str | None = None, system: Any = os.path) -> str:

@@ -5,6 +5,7 @@ ends in any way. So an unlocked one is left over, even if another process has it
 """
 
 import contextlib
+import errno
 import glob
 import os
 import shutil
@@ -139,18 +140,38 @@ def left_over(target: str) -> list[str]:
 
 
 def rename_new(path: str, target: str) -> None:
-    """Give the file its name, or FileExistsError; another that comes in this moment stays, too."""
+    """Give a file another name, or FileExistsError; another that comes in this moment stays, too.
+
+    What has the name already is replaced or removed in no case. Only if it is proved to be a second
+    name of this file, as after an interruption, the first name is removed. A symbolic link is none.
+    """
     try:
         os.link(path, target)
     except FileExistsError:
-        if not os.path.samefile(path, target):  # interrupted before it lost the first name
+        if not is_second_name(path, target):
             raise
     except OSError:  # a file system without links
-        if os.path.exists(target):
-            raise FileExistsError(target) from None
+        if os.path.lexists(target):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target) from None
         os.rename(path, target)
         return
     os.unlink(path)
+
+
+def is_second_name(path: str, other: str) -> bool:
+    """Whether two paths are two hard links of one regular file: without one, the other is left."""
+    try:
+        status, other_status = os.lstat(path), os.lstat(other)
+        parent, other_parent = (os.stat(os.path.dirname(one) or ".") for one in (path, other))
+    except OSError:
+        return False
+    if not stat.S_ISREG(status.st_mode) or not os.path.samestat(status, other_status):
+        return False
+    if status.st_ino == 0 or status.st_nlink < 2:  # inode 0, as of some network file systems
+        return False
+    # One name in one directory, reached by two paths, is one name.
+    name, other_name = (os.path.basename(one).casefold() for one in (path, other))
+    return name != other_name or not os.path.samestat(parent, other_parent)
 
 
 def _sync(path: str) -> None:

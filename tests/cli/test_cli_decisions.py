@@ -178,10 +178,10 @@ def test_trash_moves_unchanged_files_aside_and_back(command: Command) -> None:
     command.path("notes/gone.txt").unlink()
     os.link(command.path("notes/linked.txt"), outside.with_name("hard link"))
     before = files_below(command.directory)
-    planned = command.done("trash", "-n", "--json").records
+    planned = command.done("trash", "-n", "--yes", "--json").records
     assert files_below(command.directory) == before
     assert not command.path("lsh.db-trash").exists()
-    done = command.done("trash", "--json")
+    done = command.done("trash", "--yes", "--json")
     assert done.records == planned
     size = sum(len(before[f"notes/{name}"]) for name in ("a.txt", "sub/b.txt"))
     assert f"moved 3 files, left 7\ndeleting lsh.db-trash frees {size} bytes;" in done.err
@@ -207,7 +207,7 @@ def test_trash_moves_unchanged_files_aside_and_back(command: Command) -> None:
         "added 0, updated 2, moved 0, removed 5"
     )
     # A second run names no file that is aside already.
-    assert {row["action"] for row in command.done("trash", "--json").records} == {"left"}
+    assert {row["action"] for row in command.done("trash", "--yes", "--json").records} == {"left"}
     assert command.fails("trash", "--restore", "--move-to", "no").startswith(
         "no: no file was moved"
     )
@@ -223,7 +223,7 @@ def test_trash_moves_unchanged_files_aside_and_back(command: Command) -> None:
         "linked.txt": ("restored", None),
     }
     command.path("notes/a.txt").unlink()
-    command.done("trash", "--restore", says="restored 1 file, left 0\n")
+    assert command.done("trash", "--restore").err.startswith("restored 1 file, left 0\n1 document ")
     assert files_below(command.directory) == before
     assert not aside.exists()
     command.done("trash", "--restore", says="restored 0 files, left 0\n")
@@ -237,9 +237,10 @@ def test_an_interrupted_trash_loses_no_file(command: Command) -> None:
     stored = command.keys()
     command.done("decide", "drop", *(key for key in stored if key.startswith("notes")))
     before = files_below(command.directory)
-    for _ in range(3):
-        process = subprocess.Popen([installed(), "trash", "-q"], cwd=command.directory)
-        while not command.path("lsh.db-trash").exists() and process.poll() is None:
+    for number in (1, 2, 3):
+        process = subprocess.Popen([installed(), "trash", "-q", "--yes"], cwd=command.directory)
+        log = command.path(f"lsh.db-trash/{number}.jsonl")
+        while not log.exists() and process.poll() is None:
             time.sleep(0.001)
         time.sleep(rng.uniform(0, 0.02))
         process.send_signal(signal.SIGKILL)
@@ -265,7 +266,7 @@ def test_trash_believes_no_log_that_leads_elsewhere(command: Command) -> None:
     command.write("mine.txt", "keep me")
     command.done("add", "notes")
     command.done("decide", "drop", "notes/a.txt")
-    command.done("trash")
+    command.done("trash", "--yes")
     log = command.path("lsh.db-trash/1.jsonl")
     log.write_text(log.read_text().replace("1/notes/a.txt", "../mine.txt"))
     assert "not below" in command.done("trash", "--restore").out

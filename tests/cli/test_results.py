@@ -98,8 +98,9 @@ COMMANDS = {
     "folders": (
         "clusters -d texts.db --folders",
         "a_share real, b_share real, a_size_share real, b_size_share real, files int, bytes int, "
-        "identical int, identical_bytes int, a text, b text",
-        "a_share b_share files bytes a b",
+        "identical int, identical_bytes int, a text, b text, unread text, a_unread int, "
+        "b_unread int, a_unread_files list, b_unread_files list",
+        "a_share b_share files bytes a b unread",
     ),
     "decisions": (
         "decisions -d decided.db",

@@ -47,7 +47,7 @@ GOOD: Final[dict[str, dict[str, Any]]] = {
 
 OF_A_DATABASE: Final = (
     *("add_decisions", "add_signatures", "dropped_files", "measure", "query_signature"),
-    *("remove_decided", "signatures", "undo_decision"),
+    *("remove_decided", "signatures", "undo_decision", "undo_last_decisions"),
 )
 """Functions of a database that are rarely used."""
 

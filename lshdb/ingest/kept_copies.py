@@ -1,0 +1,158 @@
+"""Which files hold a copy of a dropped document, so that its own file can go.
+
+A copy is a document that is not dropped, and has the same content or is as similar as the
+database's threshold asks for. It counts if a file holds it now: a file of its own, an archive or a
+mailbox, whose size and time or whose text are still those of the document. Rows of tables do not
+count, as the database does not know their files.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from lshdb.errors import InputError
+from lshdb.options import QueryOptions, WalkingOptions
+from lshdb.search.decisions import contents_in_force
+from lshdb.search.query import search
+from lshdb.shingling.arrays import int_array
+from lshdb.shingling.content import digest, encoded
+from lshdb.sources.archives import archive_of
+from lshdb.sources.extracting import file_of_message
+from lshdb.sources.identity import is_same_file
+from lshdb.sources.paths import paths_of_key
+from lshdb.sources.readers import reader_of, state_of
+from lshdb.store.rows import FileState
+
+if TYPE_CHECKING:
+    from lshdb.ingest.sync import DroppedFile
+    from lshdb.store.store import Store
+
+_SIMILAR = 1_000
+"""Documents of which one may be the copy: more are looked at only if they have the same content."""
+
+
+class _Copy(NamedTuple):
+    """A document that is a copy of a dropped one; its state is None if no file is known."""
+
+    key: str
+    digest: bytes
+    state: FileState | None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCopy:
+    """A file that holds a copy.
+
+    Attributes:
+        key: of the copy.
+        path: of the file.
+        status: of the file before it was read.
+        is_file: whether the document is the whole file, and not a member or a message in it.
+    """
+
+    key: str
+    path: str
+    status: os.stat_result
+    is_file: bool
+
+    def is_unchanged(self) -> bool:
+        """Whether the file is as it was when it was looked at."""
+        try:
+            now = os.stat(self.path)
+        except OSError:
+            return False
+        before = self.status
+        return (now.st_size, now.st_mtime_ns, now.st_ino) == (
+            before.st_size,
+            before.st_mtime_ns,
+            before.st_ino,
+        )
+
+
+class KeptCopies:
+    """Looks for the copies of dropped documents.
+
+    Args:
+        store: the database.
+        root: the directory that keys are relative to, None for the current one.
+    """
+
+    def __init__(self, store: Store, root: str | None) -> None:
+        self._store = store
+        self._root = root
+        self._reader = reader_of(WalkingOptions(root=root), store.settings.shingling, format="text")
+        with store.reading():
+            self._decided = contents_in_force(store)
+            verdicts = self._decided.of_key
+            wanted = {own for (_, own), verdict in verdicts.items() if verdict == "drop"}
+            self._same: dict[bytes, list[_Copy]] = {own: [] for own in wanted}
+            documents = store.files_below("") if wanted else []
+            _, digests = store.sizes(int_array([one.doc_id for one in documents]))
+        for one, own in zip(documents, map(bytes, digests), strict=True):
+            if own in wanted:
+                self._same[own].append(_Copy(one.key, own, one.state))
+        # What was decided to be kept may be a document no longer, and still a file.
+        for (key, own), verdict in verdicts.items():
+            if verdict == "keep" and own in wanted:
+                self._same[own].append(_Copy(key, own, None))
+        self._held: dict[tuple[str, bytes], KeptCopy | None] = {}
+
+    def of(self, dropped: DroppedFile) -> Iterator[KeptCopy]:
+        """The files that hold a copy of a dropped document, those with its content first.
+
+        None of them is its own file under another name.
+        """
+        tried = set()
+        for copy in self._copies(dropped):
+            document = copy.key, copy.digest
+            if document in tried or self._decided.of_key.get(document) == "drop":
+                continue
+            tried.add(document)
+            if document not in self._held:
+                self._held[document] = self._holder(copy)
+            held = self._held[document]
+            if held is not None and not is_same_file(held.path, dropped.path):
+                yield held
+
+    def _copies(self, dropped: DroppedFile) -> Iterator[_Copy]:
+        yield from self._same.get(dropped.digest, ())
+        # The content is that of the stored document if the file was not read.
+        if dropped.content is None:
+            query = QueryOptions(key=dropped.key, top=_SIMILAR)
+        else:
+            query = QueryOptions(dropped.content, top=_SIMILAR)
+        keys = [match.key for match in search(self._store, query)]
+        with self._store.reading():
+            known = self._store.known(keys)
+            files = self._store.files_of([one.doc_id for one in known.values()])
+        states = {one.doc_id: one.state for one in files}
+        own = dropped.key, dropped.digest
+        for key in keys:
+            if key in known and not self._decided.apart(own, (key, known[key].digest)):
+                yield _Copy(key, known[key].digest, states.get(known[key].doc_id))
+
+    def _holder(self, copy: _Copy) -> KeptCopy | None:
+        """The file that holds a document now; None if none does, or it is not known."""
+        whole = file_of_message(copy.key) or copy.key
+        for path in paths_of_key(whole, self._root) or [os.path.join(self._root or "", whole)]:
+            file = archive_of(path) or path
+            try:
+                status, member = os.stat(file), self._reader.packed.status(path)
+            except (InputError, OSError):
+                continue
+            if not stat.S_ISREG(status.st_mode):
+                continue
+            state = copy.state
+            is_read = state is not None and state.extracted and state.mtime_ns
+            if (is_read and state == state_of(member)) or any(
+                digest(encoded(content).encode()) == copy.digest
+                for batch in self._reader.file(path, whole)
+                for key, content in zip(batch.keys, batch.contents, strict=True)
+                if key == copy.key
+            ):
+                return KeptCopy(copy.key, file, status, file == path and whole == copy.key)
+        return None

@@ -1,0 +1,116 @@
+"""Lists of paths for other programs named no file whose name is not UTF-8.
+
+sharkdp/fd #295: a name that is not UTF-8 was printed with a replacement character, so that the
+program behind the pipe did not find the file.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from helpers import Command, installed
+
+from lshdb.sources.paths import key_of, paths_of_key
+
+NAMES = (b"caf\xe9.txt", b"new\nline.txt", b"back\\xe9slash.txt", b"in \xff/\xe9\\xe9.txt")
+"""As they are on the disk; the third has a backslash itself, the last has both."""
+
+
+@pytest.fixture
+def copies(command: Command) -> Command:
+    """Copies of kept files: d/NAME is a copy of a/NUMBER.txt."""
+    for number, name in enumerate(NAMES):
+        text = f"the text number {number} of all is here for everybody to read {number}"
+        command.write(f"a/{number}.txt", text)
+        path = os.path.join(os.fsencode(command.directory), b"d", name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write(text)
+    return command
+
+
+def names_below(directory: Path) -> set[bytes]:
+    top = os.fsencode(directory)
+    return {
+        os.path.relpath(os.path.join(above, name), top)
+        for above, _, names in os.walk(top)
+        for name in names
+    }
+
+
+def piped(command: Command, *arguments: str) -> list[bytes]:
+    """What a command prints, split at NUL bytes."""
+    done = subprocess.run(
+        [installed(), *arguments, "--quiet"],
+        cwd=command.directory,
+        capture_output=True,
+        check=True,
+        env=command.variables,
+    )
+    *names, rest = done.stdout.split(b"\0")
+    assert (rest, b"Traceback" in done.stderr) == (b"", False)
+    return names
+
+
+def test_dedup_lists_the_bytes_on_the_disk(copies: Command) -> None:
+    names = piped(copies, "dedup", "-0", "a", "d")
+    assert set(names) == {b"d/" + name for name in NAMES}
+    copies.path("to").mkdir()
+    subprocess.run(
+        ["xargs", "-0", "mv", "-t", "to", "--"],
+        input=b"\0".join(names),
+        cwd=copies.directory,
+        check=True,
+    )
+    assert names_below(copies.path("to")) == {os.path.basename(name) for name in NAMES}
+
+
+def test_decided_files_are_listed_and_moved_by_their_bytes(copies: Command) -> None:
+    copies.done("add", "a", "d")
+    paths = {b"d/" + name for name in NAMES}
+    dropped = piped(copies, "clusters", "--drop-list", "-0", "--keep", "first")
+    assert set(dropped) == paths
+    copies.done("decide", "drop", *map(os.fsdecode, dropped))
+    assert set(piped(copies, "decisions", "--drop", "--files", "-0")) == paths
+    listed = copies.done("decisions", "--drop", "--files")
+    assert len(listed.lines) == 4
+    assert listed.err.endswith("are written with backslashes: 3; -0 prints them as they are\n")
+    copies.done("trash")
+    assert names_below(copies.path("d")) == set()
+    assert {b"1/d/" + name for name in NAMES} < names_below(copies.path("lsh.db-trash"))
+    copies.done("trash", says="moved 0 files, left 0\n")
+    assert copies.done("trash", "--restore").err.startswith("restored 4 files, left 0")
+    assert names_below(copies.path("d")) == set(NAMES)
+
+
+def test_a_key_of_two_files_names_none(command: Command) -> None:
+    command.write("a.txt", "a text that both of them have, under two names with one key")
+    for name in (b"\xe9.txt", b"\\xe9.txt"):
+        path = os.path.join(os.fsencode(command.directory), name)
+        with open(path, "w") as file:
+            file.write(command.path("a.txt").read_text())
+    command.done("add", "a.txt", os.fsdecode(b"\xe9.txt"))
+    command.done("decide", "drop", "\\xe9.txt")
+    assert paths_of_key("\\xe9.txt", str(command.directory)) == [
+        str(command.directory / name) for name in ("\\xe9.txt", "\udce9.txt")
+    ]
+    (row,) = command.done("trash", "--json").records
+    assert row["reason"] == "2 files have this key"
+    for arguments in (("decisions", "--drop", "--files"), ("clusters", "--drop-list")):
+        done = command.done(*arguments, "-0")
+        assert (done.out, "left out: 2 files have this key" in done.err) == ("", True)
+
+
+@pytest.mark.parametrize("name", [*NAMES, b"plain.txt", b"\\x41.txt", "é\\xc3.txt".encode()])
+def test_a_key_leads_back_to_its_file(tmp_path: Path, name: bytes) -> None:
+    path = os.path.join(os.fsencode(tmp_path), name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w"):
+        pass
+    root = str(tmp_path)
+    assert paths_of_key(key_of(os.fsdecode(path), root), root) == [os.fsdecode(path)]
+    assert paths_of_key(key_of(os.fsdecode(path))) == [os.fsdecode(path)]
+    assert paths_of_key("none/\\xe9.txt", root) == []

@@ -1,0 +1,155 @@
+"""`lshdb trash` moved the only copy of a document that was to stay.
+
+geeqie #782 and mergerfs-tools #124: a duplicate finder took what a symbolic link leads to for a
+copy, so that deleting the copy deleted the file itself.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from helpers import Command
+
+TEXT = "the ferry leaves the island at noon and comes back at six in the evening every day"
+NO_COPY = "no other file holds a kept copy of it: --yes moves it all the same"
+
+
+def left_of(command: Command, *options: str) -> dict[str, str | None]:
+    """The reason why each file is left; None for one that is moved."""
+    return {row["path"]: row["reason"] for row in command.done("trash", "--json", *options).records}
+
+
+@pytest.mark.parametrize("options", [(), ("--yes",)])
+def test_a_file_that_a_link_leads_to_stays(command: Command, options: tuple[str, ...]) -> None:
+    command.write("d/a.txt", TEXT)
+    command.path("link").symlink_to("d")
+    command.done("add", "d")
+    command.done("add", "link/a.txt")
+    if command.keys() == ["d/a.txt"]:  # one file, one document: nothing can go wrong
+        return
+    command.done("decide", "drop", "link/a.txt")
+    assert left_of(command, *options) == {"link/a.txt": "the same file as d/a.txt, which stays"}
+    listed = command.done("decisions", "--drop", "--files")
+    assert (listed.out, "which stays" in listed.err) == ("", True)
+    assert command.path("d/a.txt").read_text() == TEXT
+
+
+def test_a_link_on_the_way_is_followed_no_more_than_one_at_the_end(command: Command) -> None:
+    command.write("d/sub/a.txt", TEXT)
+    command.write("kept.txt", TEXT)
+    command.path("link").symlink_to("d")
+    command.path("last.txt").symlink_to("d/sub/a.txt")
+    command.done("add", "kept.txt", "last.txt")
+    command.done("add", "link/sub/a.txt")
+    command.done("decide", "drop", "last.txt", "link/sub/a.txt")
+    assert left_of(command, "--yes") == {
+        "last.txt": "a symbolic link",
+        "link/sub/a.txt": "a symbolic link is on the way to it",
+    }
+
+
+def test_a_file_without_a_copy_goes_only_with_yes(command: Command) -> None:
+    command.write("alone.txt", "a text that nothing else is like, about bees and their hives")
+    for name in ("both/a.txt", "both/b.txt"):
+        command.write(name, TEXT)
+    command.done("add", "alone.txt", "both")
+    command.done("decide", "drop", "alone.txt", "both/a.txt", "both/b.txt")
+    names = ["alone.txt", "both/a.txt", "both/b.txt"]
+    assert left_of(command) == dict.fromkeys(names, NO_COPY)
+    assert left_of(command, "--yes", "-n") == dict.fromkeys(names)
+    assert left_of(command, "--yes") == dict.fromkeys(names)
+    assert not command.path("both/a.txt").exists()
+
+
+def gone(path: Path) -> None:
+    path.unlink()
+
+
+def changed(path: Path) -> None:
+    path.write_text("another text that is about bees and hives and honey in the spring")
+
+
+def linked(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("copy.txt")
+
+
+@pytest.mark.parametrize("lose", [gone, changed, linked])
+@pytest.mark.parametrize("removed", [False, True])
+def test_the_kept_file_must_hold_the_document_now(
+    command: Command, lose: Callable[[Path], None], removed: bool
+) -> None:
+    command.write("kept.txt", TEXT)
+    command.write("copy.txt", TEXT)
+    command.done("add", "kept.txt", "copy.txt")
+    command.done("decide", "keep", "kept.txt")
+    command.done("decide", "drop", "copy.txt")
+    if removed:
+        command.done("remove", "--decided")
+    lose(command.path("kept.txt"))
+    (why,) = left_of(command).values()
+    assert why in (NO_COPY, "the same file as kept.txt, which stays")
+    assert command.path("copy.txt").read_text() == TEXT
+
+
+@pytest.mark.parametrize("removed", [(), ("copy.txt",), ("kept.txt",)])
+def test_a_copy_may_be_similar_or_a_document_no_more(
+    command: Command, removed: tuple[str, ...]
+) -> None:
+    command.write("kept.txt", TEXT)
+    command.write("copy.txt", TEXT)
+    command.write("similar.txt", TEXT.replace("every day", "EVERY day!"))
+    command.done("add", "kept.txt", "copy.txt", "similar.txt")
+    command.done("decide", "keep", "kept.txt")
+    command.done("decide", "drop", "copy.txt")
+    if "kept.txt" not in removed:
+        command.done("decide", "drop", "similar.txt")
+    if removed:
+        command.done("remove", *removed)
+    assert set(left_of(command).values()) == {None}
+    assert not command.path("copy.txt").exists()
+
+
+def test_a_chain_ends_at_a_file_that_stays(command: Command) -> None:
+    words = [f"word{number}" for number in range(60)]
+    command.write("a.txt", " ".join(words))
+    command.write("b.txt", " ".join(words[3:]))
+    command.write("c.txt", " ".join(words[12:]))
+    command.done("init", "--threshold", "0.8")
+    command.done("add", "a.txt", "b.txt", "c.txt")
+    command.done("decide", "drop", "a.txt", "b.txt")
+    assert left_of(command) == {"a.txt": NO_COPY, "b.txt": None}
+
+
+def test_members_and_messages_are_copies_and_rows_are_none(command: Command) -> None:
+    names = ("zip", "mail", "row")
+    texts = {name: " ".join(f"{name}{number}" for number in range(30)) for name in names}
+    for name, text in texts.items():
+        command.write(f"{name}.txt", text)
+    with zipfile.ZipFile(command.path("in.zip"), "w") as archive:
+        archive.writestr("member.txt", texts["zip"])
+    command.write("in.mbox", f"From ann Thu Jan  1 00:00:00 2026\nSubject: x\n\n{texts['mail']}\n")
+    command.write("rows.jsonl", f'{{"id": "r", "text": "{texts["row"]}"}}\n')
+    files = [f"{name}.txt" for name in texts]
+    command.done("add", "--archives", "in.zip", "in.mbox", "rows.jsonl", *files)
+    command.done("decide", "drop", *files)
+    rows = {row["path"]: row for row in command.done("trash", "-n", "--json").records}
+    assert rows["zip.txt"]["kept"] == "in.zip"
+    assert rows["row.txt"]["reason"] == NO_COPY
+    assert rows["mail.txt"]["kept"] == "in.mbox"
+
+
+def test_a_hard_link_is_a_copy_and_what_is_in_the_trash_is_none(command: Command) -> None:
+    command.write("a.txt", TEXT)
+    os.link(command.path("a.txt"), command.path("b.txt"))
+    command.done("add", "a.txt", "b.txt")
+    command.done("decide", "drop", "b.txt")
+    assert left_of(command) == {"b.txt": None}
+    assert command.path("a.txt").read_text() == TEXT
+    command.done("add", "lsh.db-trash/1/b.txt")
+    command.done("decide", "drop", "a.txt")
+    assert left_of(command) == {"a.txt": NO_COPY}

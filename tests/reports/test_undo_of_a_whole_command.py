@@ -1,0 +1,67 @@
+"""`lshdb decide --undo` undid one decision of many that a command or a key had made at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from helpers import Command, database_of
+
+import lshdb
+from lshdb.web.reviewing import Review, as_stored
+
+TEXTS = {name: f"the text {name} about bees and hives" for name in "abcd"}
+
+
+def verdicts(command: Command) -> list[tuple[str, str]]:
+    return [(row["verdict"], row["keys"][0]) for row in command.done("decisions", "--json").records]
+
+
+@pytest.fixture
+def decided(command: Command) -> Command:
+    """A database of documents with a decision of its own."""
+    database_of(command.path("lsh.db"), TEXTS).close()
+    command.done("decide", "keep", "a")
+    return command
+
+
+@pytest.mark.parametrize("way", ["command", "file", "key"])
+def test_what_was_decided_at_once_is_undone_at_once(decided: Command, way: str) -> None:
+    if way == "command":
+        decided.done("decide", "drop", "b", "c")
+    elif way == "file":
+        decided.write("decided.csv", "verdict,key\ndrop,b\ndrop,c\n")
+        decided.done("decide", "--from", "decided.csv")
+    else:
+        review = Review(decided.path("lsh.db"), None, False)
+        with lshdb.open(decided.path("lsh.db")) as db:
+            documents = as_stored(db, "bc")
+        review.decide("drop 0 1", documents)
+    assert verdicts(decided) == [("keep", "a"), ("drop", "b"), ("drop", "c")]
+    decided.done("decide", "--undo", says="undone: 2, drop b\nundone: 3, drop c\n")
+    assert verdicts(decided) == [("keep", "a")]
+    decided.done("decide", "--undo", says="undone: 1, keep a\n")
+    assert decided.fails("decide", "--undo") == "there is no decision to undo"
+
+
+def test_one_of_them_is_undone_by_its_number(decided: Command) -> None:
+    decided.done("decide", "drop", "b", "c")
+    decided.done("decide", "--undo", "2", says="undone: 2, drop b\n")
+    assert verdicts(decided) == [("keep", "a"), ("drop", "c")]
+
+
+def test_others_at_the_same_time_keep_theirs(decided: Command) -> None:
+    with lshdb.open(decided.path("lsh.db")) as db:
+        for who in ("ann", "ben"):
+            (made,) = db.decide("drop", ["b"], who=who)
+            lshdb.undo_decision(db)
+            lshdb.add_decisions(db, [replace(made, decided="2030-01-01T00:00:00Z")])
+        assert [one.who for one in lshdb.undo_last_decisions(db)] == ["ben"]
+        assert [one.who for one in db.decisions()][1:] == ["ann"]
+
+
+def test_many_are_counted(command: Command) -> None:
+    database_of(command.path("lsh.db"), {f"{n:03}": f"text {n}" for n in range(100)}).close()
+    command.done("decide", "drop", *command.keys())
+    lines = command.done("decide", "--undo").err.splitlines()
+    assert (len(lines), lines[-1]) == (21, "undone: 80 more")
