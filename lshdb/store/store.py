@@ -137,7 +137,7 @@ class Store(lookups.StoreReader):
         Raises:
             StoreError: copying failed; all data is safe in the log.
         """
-        with sqlite_errors.translated_errors(self.path):
+        with self._connection.errors():
             empty_log(self._connection, 0.0)
 
     def writing(self) -> Transaction:
@@ -257,7 +257,7 @@ class Store(lookups.StoreReader):
         self._run_many(sql.SET_INDEXED, [(to, bucket)])
         if to is None:
             self._rows(sql.DELETE_INDEXED)
-        with sqlite_errors.translated_errors(self.path):
+        with self._connection.errors():
             self._read_settings()
 
     def note_indexed(self, doc_ids: Iterable[int]) -> None:
