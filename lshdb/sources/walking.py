@@ -8,6 +8,7 @@ The library pathspec matches patterns; it is imported when there are some.
 
 import os
 import re
+import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -233,7 +234,10 @@ def _outer(top: str, ignore_files: Sequence[str]) -> list[_Placed]:
 
 
 def _lines(path: str) -> list[str]:
-    """The lines of a file of patterns; OSError if it cannot be read."""
+    """The lines of a file of patterns; InputError or OSError if it cannot be read."""
+    mode = os.stat(path).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # a named pipe might never end
+        raise InputError(f"its {os.path.basename(path)} is not a file")
     with open(path, "rb") as file:
         data = file.read().removeprefix(_BOM)
     return [line.removesuffix(b"\r").decode("latin-1") for line in data.split(b"\n")]
