@@ -139,10 +139,15 @@ def warn_of_limit(cut: Cut) -> None:
     if take is not None:
         take(cut)
         return
+    warn_caller(LimitWarning(cut))
+
+
+def warn_caller(warning: Warning) -> None:
+    """Issue a warning for the line that called lshdb."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("lshdb."):
         level, frame = level + 1, frame.f_back
-    warnings.warn(LimitWarning(cut), stacklevel=level)
+    warnings.warn(warning, stacklevel=level)
 
 
 @contextmanager
