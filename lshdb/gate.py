@@ -34,7 +34,7 @@ from lshdb.options import (
 )
 from lshdb.shingling import positions
 from lshdb.sources import git
-from lshdb.sources.paths import key_of, printable_path
+from lshdb.sources.paths import key_of, opened, printable_path
 
 _CODE = (
     "bash c cc cjs clj cpp cs css cxx dart ex exs f90 go gradle groovy h hpp hs java jl js jsx kt "
@@ -280,10 +280,12 @@ def _baseline(path: str | None) -> set[str]:
     if path is None:
         return set()
     try:
-        with open(path, "rb") as file:
+        with opened(path, None) as file:
             return {loads(line)["fingerprint"] for line in file if not line.isspace()}
     except OSError as error:
         raise InputError(f"{printable_path(path)}: {(error.strerror or '').lower()}") from None
+    except InputError as error:
+        raise InputError(f"{printable_path(path)}: {error}") from None
     except (ValueError, TypeError, KeyError):
         raise InputError(
             f"{printable_path(path)}: not the findings of lshdb gate --json, one per line"

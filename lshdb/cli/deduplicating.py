@@ -16,6 +16,7 @@ from lshdb.cli.files import (
     STDOUT,
     check_distinct,
     directory_beside,
+    is_stdout,
     output_to,
     stdin,
     warn_of_rest,
@@ -41,7 +42,7 @@ from lshdb.ingest.ordering import check_read_twice, deduplicated_files
 from lshdb.ingest.reference import check_there, outermost, reference, temporary_store
 from lshdb.json_text import dumps
 from lshdb.limits import DEFAULTS
-from lshdb.model import AddReport
+from lshdb.model import AddReport, DroppedRow
 from lshdb.options import (
     TIMEOUT,
     DedupOptions,
@@ -51,8 +52,9 @@ from lshdb.options import (
 )
 from lshdb.sources import formats, sinks
 from lshdb.sources.compression import compression_of
+from lshdb.sources.identity import FilesRead, is_same_file
 from lshdb.sources.outputs import Output
-from lshdb.sources.paths import expanded, format_of, is_database
+from lshdb.sources.paths import expanded, format_of, is_database, pattern_top
 from lshdb.sources.readers import reader_of
 from lshdb.sources.sinks import Columns
 from lshdb.sources.walking import SkippedFiles
@@ -118,6 +120,8 @@ def dedup(
     """
     against = None if asked.against is None else str(asked.against)
     reference_fields.check(against)
+    # The first is the name that this command knows standard output by.
+    output, dropped, cuts = (STDOUT if is_stdout(it) else it for it in (output, dropped, cuts))
     paths = list(expanded(inputs))
     check_read_twice(asked, paths)
     rule = Rule(asked, settings.threshold)
@@ -144,10 +148,10 @@ def dedup(
             kept_rows.check_readable(path)
     else:
         rules = replace(rules, ignore=False)  # data is often kept out of git
-        tables = kept_rows.find_tables(paths, rules, skipped_files)
+        tables = kept_rows.find_tables(inputs, rules, skipped_files)
         if cuts is not None and len(tables) > 1:
             raise UsageError("--cuts lists the cuts of one table: give one at a time")
-        if output is not None and _is_directory(output, paths):
+        if output is not None and _is_directory(output, inputs):
             directory = output
         paths = [table.path for table in tables]
     outputs = {output or STDOUT: paths}
@@ -204,8 +208,9 @@ def dedup(
                 f"--fields {name}: it is the key or the document, and --fields takes the others; "
                 "the list has the file and line of each row"
             )
-        if of_files:
-            reader.skipped_files = skipped_files
+        reader.skipped_files = skipped_files
+        if against is not None and known is None:
+            reader.reference_files = FilesRead()
         # Temporary files may take as much room as the input: beside the output there is enough.
         beside = None if os.environ.get("TMPDIR") else directory_beside(next(iter(outputs)))
         kept = removed = listed = None
@@ -264,7 +269,12 @@ def dedup(
                 found = [one for one in outcome.dropped if one is not None]
                 counts["kept"] += len(outcome.keys) - len(found)
                 counts["dropped"] += len(found)
-                counts["stored"] += sum(db is not None and one.key == one.kept for one in found)
+                if of_files and (db is not None or against is not None):
+                    others = [one for one in found if not _is_itself(one, asked.root)]
+                    counts["stored"] += len(found) - len(others)
+                    found = others
+                else:
+                    counts["stored"] += sum(db is not None and one.key == one.kept for one in found)
                 gone = [dropped_row(one, copied=bool(rule.copied)) for one in found]
                 if listed is not None:
                     listed.write(outcome)
@@ -308,6 +318,12 @@ def dedup(
         raise typer.Exit(running.FAILED)
 
 
+def _is_itself(dropped: DroppedRow, root: str | None) -> bool:
+    """Whether a file is similar to a stored document of its own, as its only copy is."""
+    path, other = (os.path.join(root or "", key) for key in (dropped.key, dropped.kept))
+    return path == other or is_same_file(path, other)
+
+
 def _print_paths(rows: Iterator[Sequence[object]]) -> None:
     """Print the keys of files as paths, each followed by a NUL byte."""
     for path in results.paths_of_keys(str(key) for key, *_ in rows):
@@ -332,9 +348,9 @@ def _dropped_sink(path: str, columns: Columns) -> Iterator[sinks.Sink]:
 
 def _is_directory(output: str, inputs: Sequence[str]) -> bool:
     """Whether the output is a directory, or will be one."""
-    if output == STDOUT or os.path.isfile(output):
+    if output == STDOUT or (os.path.exists(output) and not os.path.isdir(output)):
         return False
     if os.path.isdir(output) or output.endswith(os.sep):
         return True
     named = format_of(output) != "text" or compression_of(output) is not None
-    return not named and any(map(os.path.isdir, inputs))
+    return not named and any(os.path.isdir(one) or pattern_top(one) for one in inputs)

@@ -4,16 +4,18 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from lshdb.cli import running
 from lshdb.cli.messages import warn
-from lshdb.errors import UsageError
+from lshdb.errors import InputError, UsageError
 from lshdb.sources.outputs import Output
-from lshdb.sources.paths import entries, opened
+from lshdb.sources.paths import descriptor_of, entries, opened, printable_path
 
 STDOUT = "-"
+_STDOUT_NUMBER = 1
 
 
 def warn_of_rest(text: str) -> None:
@@ -26,6 +28,16 @@ def output_to(path: str) -> Output:
     if path != STDOUT:
         running.clear_away_on_interrupt()
     return Output(path, warn=warn_of_rest)
+
+
+def is_open_file(path: str) -> bool:
+    """Whether an output is `-`, or /dev/stdout and the like, which are written where they are."""
+    return path == STDOUT or descriptor_of(path) is not None
+
+
+def is_stdout(path: str | None) -> bool:
+    """Whether an output is standard output, by any of its names."""
+    return path is not None and (path == STDOUT or descriptor_of(path) == _STDOUT_NUMBER)
 
 
 def check_distinct(inputs: Iterable[str], outputs: Iterable[str]) -> None:
@@ -59,8 +71,19 @@ def _identity(path: str, stream: int) -> object:
 
 def entries_of(path: str, *, null: bool) -> Iterator[str]:
     """The names that a file or `-` lists, read as they are taken."""
-    with opened(path, stdin()) as file:
+    with input_of(path, stdin()) as file:
         yield from entries(file, null=null)
+
+
+@contextmanager
+def input_of(path: str, standard_input: BinaryIO | None) -> Iterator[BinaryIO]:
+    """A file that is read, or standard input for `-`; an InputError says its name."""
+    with ExitStack() as stack:
+        try:
+            file = stack.enter_context(opened(path, standard_input))
+        except InputError as error:
+            raise InputError(f"{printable_path(path)}: {error}") from error
+        yield file
 
 
 def stdin() -> BinaryIO | None:
@@ -70,6 +93,6 @@ def stdin() -> BinaryIO | None:
 
 def directory_beside(path: str) -> Path | None:
     """The directory of an output file; None if it is not a file in one."""
-    if path == STDOUT or (os.path.exists(path) and not os.path.isfile(path)):
+    if is_open_file(path) or (os.path.exists(path) and not os.path.isfile(path)):
         return None
     return Path(os.path.realpath(path)).parent

@@ -314,7 +314,7 @@ def report(
             progress=progress,
         )
         output.write(page.encode())
-    if report_file != files.STDOUT:
+    if not files.is_stdout(report_file):
         results.print_names((f"{key}: {own}" for key, own in found.names.items()), null=False)
     return failed > 0
 
@@ -377,7 +377,7 @@ def plot(
 
 def _check_name(name: str, *suffixes: str) -> None:
     """UsageError for an output whose name has another suffix."""
-    if name != files.STDOUT and not name.lower().endswith(suffixes):
+    if not files.is_open_file(name) and not name.lower().endswith(suffixes):
         raise UsageError(f"--output {name}: the name must end in {' or '.join(suffixes)}")
 
 
@@ -388,7 +388,7 @@ def _drawn(name: str, *read: Path) -> Iterator[tuple[Any, Output, Progress]]:
     web = _drawing()
     with files.output_to(name) as output, shown(messages.shows_progress(), "drawing") as progress:
         yield web, output, progress
-    if name != files.STDOUT:
+    if not files.is_open_file(name):
         messages.message(f"wrote {printable_path(name)}")
 
 

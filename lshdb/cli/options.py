@@ -102,7 +102,11 @@ class Form(Options):
         super().__post_init__()
         if self.as_json + self.as_csv + (self.output is not None) > 1:
             raise UsageError("give one of --json, --csv and --output")
-        if self.output is not None and paths.format_of(self.output) == "text":
+        if (
+            self.output is not None
+            and paths.format_of(self.output) == "text"
+            and not files.is_open_file(os.path.join(os.curdir, self.output))
+        ):
             suffixes = ", ".join(paths.FORMATS)
             raise UsageError(f"--output {self.output}: the name must end in {suffixes}")
 

@@ -51,6 +51,7 @@ from lshdb.shards import opened, query_files
 from lshdb.shingling.shingling import Content
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.sources.batch import Batch
+from lshdb.sources.identity import FilesRead
 from lshdb.sources.paths import escaped, format_of, key_of, printable_path
 
 _Answer = tuple[str, list[Match]]
@@ -351,14 +352,20 @@ def clusters(
 
 def _write_dropped(clusters: Iterable[Cluster], threshold: float, form: Form, null: bool) -> None:
     """Write the keys of members to drop; if lines are keys, only those that fit on a line."""
-    below = unprintable = 0
+    below = unprintable = same = 0
 
     def dropped() -> Iterator[tuple[str]]:
-        nonlocal below, unprintable
+        nonlocal below, unprintable, same
         for one in clusters:
             below += roles(one, threshold).count("below")
-            for key in dropped_members(one, threshold):
-                if form.is_text and not null and escaped(key) != key:
+            keys = dropped_members(one, threshold)
+            kept_files = FilesRead()
+            for key in {*one.members}.difference(keys):
+                kept_files.earlier(key)
+            for key in keys:
+                if kept_files.earlier(key, remember=False):
+                    same += 1
+                elif form.is_text and not null and escaped(key) != key:
                     unprintable += 1
                 else:
                     yield (key,)
@@ -367,6 +374,8 @@ def _write_dropped(clusters: Iterable[Cluster], threshold: float, form: Form, nu
         results.print_names(results.paths_of_keys(key for (key,) in dropped()), null=True)
     else:
         results.write_results({"key": str}, dropped(), form, noun=("key",), none="none to drop")
+    if same:
+        messages.message(f"not listed, as their files are those of kept documents: {same:,}")
     if below:
         messages.message(f'"below", so not listed: {below:,}; with --star there are none')
     if unprintable:

@@ -5,10 +5,9 @@ from typing import Annotated
 import typer
 
 from lshdb.cli import messages
-from lshdb.cli.files import STDOUT, check_distinct, output_to, stdin
+from lshdb.cli.files import STDOUT, check_distinct, input_of, output_to, stdin
 from lshdb.exchange import cuts as lists
 from lshdb.groups import Option
-from lshdb.sources.paths import opened
 
 
 def restore(
@@ -26,6 +25,10 @@ def restore(
     Example: lshdb restore short.jsonl --cuts cuts.jsonl -o original.jsonl
     """
     check_distinct([rows, cuts], [output])
-    with opened(rows, stdin()) as file, opened(cuts, None) as listed, output_to(output) as target:
+    with (
+        input_of(rows, stdin()) as file,
+        input_of(cuts, None) as listed,
+        output_to(output) as target,
+    ):
         count = lists.restore(file, listed, target)
     messages.message(f"restored {count:,} rows")

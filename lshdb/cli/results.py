@@ -121,7 +121,7 @@ def write_results(
     elif object in names.values():
         as_json = formats.KIND[format] == "json"
         rows = ([_written(one, as_json) for one in row] for row in rows)
-    is_screen = form.output is None
+    is_screen = form.output is None or files.is_open_file(path)
     with files.output_to(path) as output:
         head = formats.table_schema_of(names, format, has_heading=form.heading is not False)
         with formats.sink(Target(output, format, is_screen), head) as sink:

@@ -18,6 +18,7 @@ import numpy as np
 from lshdb.errors import InputError, SettingsWarning, UsageError, warn
 from lshdb.exchange import kept_rows
 from lshdb.exchange.results import Dropped
+from lshdb.formatting import counted
 from lshdb.groups import Taking, checked, takes
 from lshdb.ingest import ordering, reference
 from lshdb.ingest.batches import Job
@@ -29,6 +30,7 @@ from lshdb.shingling import arrays
 from lshdb.sketching.settings import Settings
 from lshdb.sources import formats, json_rows, readers, sinks
 from lshdb.sources.batch import Batch, Origin
+from lshdb.sources.identity import FilesRead
 from lshdb.sources.paths import expanded, is_database
 from lshdb.sources.records import Collector
 from lshdb.sources.walking import SkippedFiles
@@ -251,7 +253,10 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
             metadata_fields=reference.outermost(options.ranked_by),
             whole=True,
         )
-        source = _source_of(data, reading)
+        reference_files = FilesRead()
+        if _is_files(options.against) and not _is_database(options.against):
+            _tables(_paths_of(options.against), reference_files)
+        source = _source_of(data, reading, reference_files)
         return _decided(source, settings, options, settings.threshold, store)
 
 
@@ -277,7 +282,7 @@ def _reference(
     known, limits = options.against, options.limits
     if known is None:
         return nullcontext()
-    if isinstance(known, str | os.PathLike) and is_database(os.fspath(known)):
+    if _is_database(known):
         return reference.database(os.fspath(known), rule, settings, TIMEOUT, limits)
     batches = _source_of(known, _reading(options, settings)).batches()
     return reference.indexed(batches, "against", settings, options, limits)
@@ -332,12 +337,30 @@ def decided_rows(outcomes: Iterable[Outcome]) -> Iterator[DecidedRow]:
 # the forms of rows
 
 
-def _source_of(rows: Any, reading: readers.Reader) -> _Source:
-    """The source of the rows; UsageError for data without rows."""
-    if isinstance(rows, str | os.PathLike):
-        rows = [rows]
-    if isinstance(rows, list | tuple) and rows and isinstance(rows[0], str | os.PathLike):
-        return _of_files(rows, reading)
+def _is_files(rows: object) -> bool:
+    """Whether rows are named by their files."""
+    if isinstance(rows, list | tuple) and rows:
+        rows = rows[0]
+    return isinstance(rows, str | os.PathLike)
+
+
+def _is_database(rows: object) -> bool:
+    """Whether rows are those of a database."""
+    return isinstance(rows, str | os.PathLike) and is_database(rows)
+
+
+def _source_of(
+    rows: Any, reading: readers.Reader, reference_files: FilesRead | None = None
+) -> _Source:
+    """The source of the rows; UsageError for data without rows.
+
+    Args:
+        rows: the data.
+        reading: how rows become documents.
+        reference_files: files that are no input, as rows are compared with theirs.
+    """
+    if _is_files(rows):
+        return _of_files(_paths_of(rows), reading, reference_files)
     library, kind = type(rows).__module__.partition(".")[0], type(rows).__name__
     if library in ("pandas", "polars") and kind == "Series":
         raise UsageError('a Series has no columns: give a table, series.to_frame("text")')
@@ -400,19 +423,37 @@ def _of_dicts(rows: list[Any], reading: readers.Reader) -> _Source:
     return _Source(batches, lambda mask: [*compress(rows, mask.tolist())])
 
 
-def _of_files(given: Sequence[Any], reader: readers.Reader) -> _Source:
+def _paths_of(given: Any) -> list[str]:
+    """The paths and patterns that were given; UsageError if something else is among them."""
+    given = [given] if isinstance(given, str | os.PathLike) else given
     for path in given:
         if not isinstance(path, str | os.PathLike):
             raise UsageError(f"among names of files there is {path!r:.100}")
-    names = list(expanded(map(os.fspath, given)))
-    for name in names:
+    return [*map(os.fspath, given)]
+
+
+def _tables(names: Sequence[str], files_read: FilesRead | None) -> tuple[list[str], SkippedFiles]:
+    """The paths of tables, and what was skipped; see `kept_rows.find_tables`."""
+    for name in expanded(names):
         if not os.path.exists(name):
             raise InputError(
                 f"{name!r:.100}: no such file; strings are names of files, and texts go in dicts: "
                 '[{"text": text} for text in texts]'
             )
-    rules = WalkingOptions(ignore=False)
-    paths = [one.path for one in kept_rows.find_tables(names, rules, SkippedFiles())]
+    skipped_files = SkippedFiles()
+    tables = kept_rows.find_tables(names, WalkingOptions(ignore=False), skipped_files, files_read)
+    return [table.path for table in tables], skipped_files
+
+
+def _of_files(
+    names: Sequence[str], reader: readers.Reader, reference_files: FilesRead | None
+) -> _Source:
+    paths, skipped_files = _tables(names, FilesRead(reference_files))
+    if repeated := skipped_files["repeated"]:
+        if not paths:
+            raise UsageError("against has the same files as the data, and no others are there")
+        text = f"{counted(repeated, 'file')} skipped: earlier paths, or against, lead to the same"
+        warn(UserWarning(text))
     for path in paths:
         reader.head(path)
     files = _Files(paths, reader)

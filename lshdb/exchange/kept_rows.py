@@ -12,7 +12,14 @@ from lshdb.errors import InputError, UsageError
 from lshdb.options import WalkingOptions
 from lshdb.sources import formats, outputs, readers, sinks, walking
 from lshdb.sources.batch import Origin, TableSchema
-from lshdb.sources.paths import format_of, is_database, printable_path
+from lshdb.sources.identity import FilesRead
+from lshdb.sources.paths import (
+    expanded,
+    format_of,
+    is_database,
+    pattern_top,
+    printable_path,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +28,8 @@ class Table:
 
     Attributes:
         path: the file's.
-        name: from the directory that it was found in, else without its directory.
+        name: its path from the directory that it was found in, or from the part of a pattern
+            before its first `*` or the like; else without its directory.
     """
 
     path: str
@@ -29,36 +37,62 @@ class Table:
 
 
 def find_tables(
-    paths: Iterable[str], rules: WalkingOptions, skipped_files: walking.SkippedFiles
+    inputs: Iterable[str],
+    rules: WalkingOptions,
+    skipped_files: walking.SkippedFiles,
+    files_read: FilesRead | None = None,
 ) -> list[Table]:
     """The named tables, and the files of directories that are tables by their suffix.
+
+    Each file is in the list once, although several paths may lead to it.
+
+    Args:
+        inputs: paths and patterns.
+        rules: which files of directories.
+        skipped_files: counts the others, and files that are reached again.
+        files_read: files that are reached elsewhere; those of the list are added.
 
     Raises:
         UsageError: a database.
         InputError, OSError: a file or directory that cannot be read, or has no table in it.
     """
-    found = []
-    for path in paths:
-        if path == outputs.STDOUT or not os.path.isdir(path):
-            check_readable(path)
-            found.append(Table(path, os.path.basename(path)))
-            continue
-        inside = []
-        for entry in walking.walk(path, rules, skipped_files):
-            if isinstance(entry, tuple):
-                raise entry[1]
-            if format_of(entry.path) != "text":
-                check_readable(entry.path)
-                inside.append(Table(entry.path, os.path.relpath(entry.path, path)))
-            else:
-                skipped_files.add("texts", entry.path, "not a table by its suffix")
-        if not inside:
-            raise InputError(
-                f"{printable_path(path)}: no table in it: none of its files ends in .jsonl, .csv, "
-                ".parquet or .arrow"
-            )
-        found += inside
-    return found
+    tables: list[Table] = []
+    files_read = FilesRead() if files_read is None else files_read
+
+    def take(path: str, name: str) -> None:
+        check_readable(path)
+        if path != outputs.STDOUT and (earlier := files_read.earlier(path)):
+            skipped_files.add_repeated(path, earlier)
+        else:
+            tables.append(Table(path, name))
+
+    for given in inputs:
+        top = pattern_top(given)
+        for path in expanded([given]):
+            if path == outputs.STDOUT or not os.path.isdir(path):
+                take(path, os.path.basename(path) if top is None else _name_below(path, top))
+                continue
+            is_empty = True
+            for entry in walking.walk(path, rules, skipped_files):
+                if isinstance(entry, tuple):
+                    raise entry[1]
+                if format_of(entry.path) != "text":
+                    is_empty = False
+                    take(entry.path, _name_below(entry.path, path if top is None else top))
+                else:
+                    skipped_files.add("texts", entry.path, "not a table by its suffix")
+            if is_empty:
+                raise InputError(
+                    f"{printable_path(path)}: no table in it: none of its files ends in .jsonl, "
+                    ".csv, .parquet or .arrow"
+                )
+    return tables
+
+
+def _name_below(path: str, directory: str) -> str:
+    """The path of a file from a directory; its name if it is not below that."""
+    name = os.path.relpath(path, directory)
+    return os.path.basename(path) if name.split(os.sep)[0] == os.pardir else name
 
 
 def check_readable(path: str) -> None:

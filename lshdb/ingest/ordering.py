@@ -7,9 +7,9 @@ kept rows.
 
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -28,8 +28,9 @@ from lshdb.progress import Progress
 from lshdb.shingling.arrays import bounded
 from lshdb.shingling.content import encoded, from_stored
 from lshdb.sources.batch import Batch, Origin
+from lshdb.sources.identity import FilesRead
 from lshdb.sources.metadata import picked
-from lshdb.sources.paths import STDIN, expanded
+from lshdb.sources.paths import STDIN, expanded, is_database, printable_path
 from lshdb.sources.readers import Reader, reader_of
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
@@ -45,8 +46,45 @@ def _is_descending(options: RuleOptions) -> bool:
     return down or options.keep_max is not None or options.rule == "contained"
 
 
+def _inside(options: RuleOptions) -> Callable[[str], bool] | None:
+    """Whether a file is in the directory that `keep_in` names; None without one.
+
+    Directories are compared by device and inode: links and mounts have other names.
+
+    Raises:
+        InputError: there is no such directory.
+    """
+    directory = options.keep_in
+    if directory is None:
+        return None
+    if not os.path.isdir(directory):
+        raise InputError(f"keep_in {printable_path(directory)}: no such directory")
+    status, real = os.stat(directory), os.path.realpath(directory)
+
+    @lru_cache
+    def holds(folder: str) -> bool:
+        path = os.path.realpath(folder)
+        while path != real:
+            with suppress(OSError):  # in an archive
+                if status.st_ino and os.path.samestat(os.stat(path), status):
+                    return True
+            path, inner = os.path.dirname(path), path
+            if path == inner:
+                return False
+        return True
+
+    def holds_file(path: str) -> bool:
+        return holds(os.path.dirname(os.path.realpath(path) if os.path.islink(path) else path))
+
+    return holds_file
+
+
 def _ranks(
-    options: RuleOptions, batch: Batch, numbers: Sequence[int], sizes: Iterable[int]
+    options: RuleOptions,
+    batch: Batch,
+    numbers: Sequence[int],
+    sizes: Iterable[int],
+    inside: Callable[[str], bool] | None,
 ) -> Iterator[tuple[int, object]]:
     """The place and the rank of each document; UsageError if it has no file that is needed.
 
@@ -55,10 +93,10 @@ def _ranks(
         batch: the documents.
         numbers: of each.
         sizes: its length, or how many shingles it has.
+        inside: whether a file is in the directory of `keep_in`.
     """
     keep, field = options.keep, next(iter(options.ranked_by), None)
     root = options.root or "" if isinstance(options, WalkingOptions) else ""
-    inside = options.keep_in and os.path.join(os.path.abspath(options.keep_in), "")
     columns = numbers, sizes, batch.all_metadata(), batch.where()
     for number, size, metadata, (file, line) in zip(*columns, strict=True):
         path = os.path.abspath(os.path.join("" if line else root, file or ""))
@@ -75,7 +113,7 @@ def _ranks(
             rank = number
         elif keep == "longest" or options.rule == "contained":
             rank = size
-        elsewhere = bool(inside) and not path.startswith(str(inside))
+        elsewhere = inside is not None and not inside(path)
         yield 2 * elsewhere + (field is not None and rank is None), rank
 
 
@@ -109,6 +147,8 @@ def deduplicated_files(
         )
     known: AbstractContextManager[Collection | None] = nullcontext(against)
     if against is None and options.against is not None:
+        if not is_database(options.against):
+            reader.reference_files = FilesRead()
         known = reference(
             options,
             replace(reader),
@@ -286,6 +326,7 @@ def _take_in(
 ) -> tuple[int, int]:
     """Write all documents to the temporary file; return the number of rows, and of empty ones."""
     count = empty = ranked = 0
+    inside = _inside(options)
     for batch in items:
         for _, failure in batch.failures:
             if job.on_failure is not None:
@@ -295,7 +336,7 @@ def _take_in(
         if codes is not None:
             sizes = codes.add(numbers, forms)
             empty += sizes.count(0)
-        ranks = [*_ranks(options, batch, numbers, sizes)]
+        ranks = [*_ranks(options, batch, numbers, sizes, inside)]
         ranked += sum(rank is not None for _, rank in ranks)
         columns = numbers, batch.keys, ranks, forms, batch.all_metadata(), batch.where()
         waiting.add(
@@ -310,7 +351,12 @@ def _take_in(
 
 
 def check_read_twice(options: RuleOptions, paths: Iterable[str]) -> None:
-    """UsageError if the input is read twice, and can be read only once."""
+    """UsageError if the input is read twice, and can be read only once.
+
+    Raises:
+        InputError: the directory of `keep_in` does not exist.
+    """
+    _inside(options)
     for path in expanded(paths) if options.read_twice else ():
         is_pipe = os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
         if path == STDIN or is_pipe:

@@ -75,7 +75,7 @@ def reference(
     Args:
         options: `against`, and what is to be known of it.
         reader: a reader with the same options reads the files, all of them or none;
-            its counts of skipped files grow.
+            its counts of skipped files grow, and its `reference_files`.
         settings: of the database whose documents are compared with it.
         timeout: of a database.
         limits: of either.
@@ -104,7 +104,8 @@ def reference(
     )
     reader.skipped_files = skipped_files
     progress = reader.shown(options.progress, "indexing", [name])
-    return indexed(reader.batches([name]), name, settings, options, limits, beside, progress)
+    batches_of_files = reader.batches([name], reader.reference_files)
+    return indexed(batches_of_files, name, settings, options, limits, beside, progress)
 
 
 @contextmanager

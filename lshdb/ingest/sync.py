@@ -27,11 +27,11 @@ from lshdb.search.decisions import dropped_contents
 from lshdb.shingling.arrays import chunks, int_array
 from lshdb.shingling.content import digest, encoded
 from lshdb.shingling.shingling import Content
-from lshdb.sources.archives import archive_of
+from lshdb.sources.archives import Member, archive_of
 from lshdb.sources.batch import Batch
 from lshdb.sources.document_formats import is_mailbox
 from lshdb.sources.extracting import file_of_message
-from lshdb.sources.identity import is_same_file
+from lshdb.sources.identity import FilesRead, is_same_file, may_repeat
 from lshdb.sources.paths import format_of, key_of, paths_of_key, printable_path
 from lshdb.sources.readers import TABLE, Reader, reader_of, reason, state_of
 from lshdb.store.lookups import StoredFile
@@ -161,14 +161,20 @@ def _plan(
 ) -> _Plan:
     """Compare the stored documents with the files; `again` reads those of other kinds anyway."""
     plan, found = _Plan(), dict[str, _File]()
+    repeated: defaultdict[str, list[str]] = defaultdict(list)
     unread: list[str] = []
-    for path in dict.fromkeys(directories):
+    paths = [*dict.fromkeys(directories)]
+    files_read = FilesRead() if may_repeat(paths) else None
+    stored_files: set[str] = set()
+    for path in paths:
         # Keys have slashes on each system.
         start = posixpath.join(key_of(path, reader.rules.root), "")
         # No absolute path is below the root itself.
         below = [one for one in store.files_below(start) if start or not os.path.isabs(one.key)]
         plan.below[path] = [one for one in below if one.state is not None]
         plan.known |= {one.key: one for one in below}
+        if files_read is not None:
+            stored_files.update(file_of_message(one.key) or one.key for one in below)
         cut = len(os.path.join(path, ""))
         for entry in reader.walked(path):
             if isinstance(entry, tuple):
@@ -184,8 +190,21 @@ def _plan(
                 continue
             with suppress(OSError):  # gone since
                 state = state_of(entry.stat(follow_symlinks=False))
-                if state is not None:
-                    found[key] = entry.path, state
+                if state is None:
+                    continue
+                archive = archive_of(entry.path) if isinstance(entry, Member) else None
+                earlier = files_read and files_read.earlier(entry.path, archive)
+                if earlier and (key in found or key not in stored_files):
+                    reader.skipped_files.add_repeated(entry.path, earlier)
+                    continue
+                found[key] = entry.path, state
+                if earlier:
+                    repeated[earlier].append(entry.path)
+    for key, (first, _) in [*found.items()] if repeated else ():
+        # Of the names of a file, each that has a document keeps it, and no other gets one.
+        if first in repeated and key not in stored_files:
+            reader.skipped_files.add_repeated(first, repeated[first][0])
+            del found[key]
     files = {key: key if key in found else file_of_message(key) for key in plan.known}
     for key, one in plan.known.items():
         if files[key] != key:

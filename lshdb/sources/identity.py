@@ -4,7 +4,87 @@ What moves, removes or compares files asks here, for names alone do not say it.
 """
 
 import os
+import re
 import stat
+from collections.abc import Sequence
+
+_MOUNTS = "/proc/self/mountinfo"
+_ESCAPE = re.compile(rb"\\([0-7]{3})")
+
+
+def may_repeat(paths: Sequence[str]) -> bool:
+    """Whether inputs may lead to a file twice: there are several, or a mount is below the one.
+
+    Otherwise no file needs to be remembered, as links in a directory are not followed.
+    """
+    if len(paths) != 1 or not os.path.isdir(paths[0]):
+        return len(paths) > 1
+    start = os.fsencode(os.path.join(os.path.realpath(paths[0]), ""))
+    try:
+        with open(_MOUNTS, "rb") as file:
+            points = [line.split(b" ")[4] for line in file]
+    except OSError:  # only Linux has this list
+        return False
+    return any(
+        _ESCAPE.sub(lambda escape: bytes([int(escape[1], 8)]), point).startswith(start)
+        for point in points
+    )
+
+
+class FilesRead:
+    """The files that were read so far, where one may be reached again by another path.
+
+    Args:
+        before: files that were read elsewhere, such as those of a reference.
+    """
+
+    def __init__(self, before: "FilesRead | None" = None) -> None:
+        self._before = before
+        self._paths: dict[object, str] = {}
+
+    def earlier(
+        self, path: str, archive: str | None = None, *, remember: bool = True
+    ) -> str | None:
+        """The path by which the same file was read before; None if it was not.
+
+        Args:
+            path: of the file.
+            archive: the path of the archive that the file is a member of.
+            remember: whether a regular file counts as read from now on.
+        """
+        identity = _identity(path, archive)
+        if identity is None:
+            return None
+        inside = 0 if archive is None else len(path) - len(archive)
+        for files in (self._before, self):
+            other = None if files is None else files._paths.get(identity)
+            # A file may be gone, and a new one have its inode.
+            if other and is_same_file(archive or path, other[: len(other) - inside]):
+                return other
+        if remember:
+            self._paths[identity] = path
+        return None
+
+    def forget(self, path: str, archive: str | None = None) -> None:
+        """Forget a file that was not read in the end."""
+        self._paths.pop(_identity(path, archive), None)
+
+
+def _identity(path: str, archive: str | None) -> object:
+    """What two paths of one file have in common; None if it is not a regular file.
+
+    Two hard links have an inode in common, but not a real path.
+    """
+    try:
+        status = os.stat(archive or path)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        identity: object = status.st_dev << 64 | status.st_ino
+        if status.st_nlink > 1 or status.st_ino == 0:
+            identity = os.path.realpath(archive or path)
+    except (OSError, ValueError):  # gone, or no path at all
+        return None
+    return identity if archive is None else (identity, path[len(archive) :])
 
 
 def is_same_file(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:

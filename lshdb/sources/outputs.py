@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import BinaryIO, Self
 
 from lshdb.sources.compression import check_available, compression_of, packed
+from lshdb.sources.paths import descriptor_of
 from lshdb.store.partial_files import PartialFile, left_over
 
 STDOUT = "-"
@@ -18,7 +19,8 @@ class Output:
     """A file to be written, compressed by its suffix, or standard output. A context manager.
 
     Writes to a file beside it, NAME.N.partial, which takes its name at the end: an interrupted
-    job leaves no file that looks complete. A device or a pipe is written directly.
+    job leaves no file that looks complete. A device or a pipe is written directly, and so is an
+    open file such as /dev/stdout, from where it is.
 
     Attributes:
         path: the file's path, or `-`.
@@ -44,6 +46,14 @@ class Output:
             # A person sees each row as it is found; the console of Windows is no file of bytes.
             if sys.stdout.isatty() and os.name == "posix":
                 self._raw = open(sys.stdout.fileno(), "wb", 0, closefd=False)  # noqa: SIM115
+        elif (descriptor := descriptor_of(self.path)) is not None:
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None:
+                    stream.flush()
+            with self._named():
+                # Its position is shared: it may be at the end of a file that others write, too.
+                copy = os.dup(descriptor)
+            self._raw = open(copy, "wb", 0 if os.isatty(copy) else -1)  # noqa: SIM115
         elif os.path.exists(self.path) and not os.path.isfile(self.path):
             self._raw = open(self.path, "wb")  # noqa: SIM115  # closed by close
         else:

@@ -1,8 +1,10 @@
 """Which files are read, their formats, and how they are opened."""
 
 import glob
+import io
 import os
 import re
+import select
 import stat
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -14,6 +16,10 @@ from lshdb.options import Format
 from lshdb.sources.compression import compression_of, unpacked, without_compression
 
 STDIN = "-"
+_MAX_LINKS = 40
+"""Links one after the other, as for Linux."""
+_PIPE_WAIT = 2
+"""Seconds that the program at the other end of a named pipe has for opening it."""
 BUFFER = 1 << 20
 """Bytes read at once; with Python's 8 KB a line of JSON takes several system calls."""
 
@@ -105,10 +111,40 @@ def expanded(paths: Iterable[str]) -> Iterator[str]:
     hidden ones. A pattern without a match stays: opening it then reports a missing file.
     """
     for path in paths:
-        if path == STDIN or not glob.has_magic(path) or os.path.lexists(path):
+        if pattern_top(path) is None:
             yield path
         else:
             yield from sorted(glob.glob(path, recursive=True)) or [path]
+
+
+def pattern_top(path: str) -> str | None:
+    """The directory that all matches of a pattern are below; None for a path."""
+    if path == STDIN or not glob.has_magic(path) or os.path.lexists(path):
+        return None
+    top = os.path.dirname(path)
+    while glob.has_magic(top):
+        top = os.path.dirname(top)
+    return top or os.curdir
+
+
+def descriptor_of(path: str) -> int | None:
+    """The number of the open file that /dev/stdout, /dev/fd/3 and the like, or a link, lead to.
+
+    None for other paths. A file is not opened again by such a name, but written where it is open:
+    standard output may be at the end of a log.
+    """
+    for _ in range(_MAX_LINKS):
+        directory, name = os.path.split(os.path.abspath(path))
+        directory = os.path.realpath(directory)
+        if name.isdecimal() and (
+            directory == os.path.realpath("/dev/fd")
+            or re.fullmatch(rf"/proc/{os.getpid()}(/task/\d+)?/fd", directory)
+        ):
+            return int(name)
+        if not os.path.islink(path):
+            return None
+        path = os.path.join(directory, os.readlink(path))
+    return None
 
 
 def listed(names: Iterable[str]) -> Iterator[str]:
@@ -144,13 +180,68 @@ def opened(path: str, stdin: BinaryIO | None) -> Iterator[BinaryIO]:
         _check_end(stdin)
         yield stdin
         return
-    with open(path, "rb", buffering=BUFFER) as file:
-        _check_end(file)
+    with _opened_file(path) as file:
         if (suffix := compression_of(path)) is None:
             yield file
         else:
             with unpacked(file, suffix) as stream:
                 yield stream
+
+
+def _opened_file(path: str) -> BinaryIO:
+    """A file that is opened for reading, without waiting for the other end of a pipe for ever.
+
+    Raises:
+        InputError: a socket, a device, or a named pipe that no program writes to.
+    """
+    mode = os.stat(path).st_mode
+    if stat.S_ISREG(mode) or not hasattr(os, "O_NONBLOCK"):
+        file: BinaryIO = open(path, "rb", buffering=BUFFER)  # noqa: SIM115
+        try:
+            _check_end(file)
+        except BaseException:
+            file.close()
+            raise
+        return file
+    if stat.S_ISSOCK(mode):
+        raise InputError("a socket, not a file")
+    raw = _Pipe(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC))
+    pipe = io.BufferedReader(raw, BUFFER)
+    try:
+        _check_end(pipe)
+        if stat.S_ISFIFO(mode) and not _has_writer(raw, pipe):
+            raise InputError("a named pipe, and no program writes to it: start that one first")
+        os.set_blocking(raw.fileno(), True)
+    except BaseException:
+        pipe.close()
+        raise
+    return pipe
+
+
+class _Pipe(io.FileIO):
+    """A file that knows whether its other end was open when nothing could be read.
+
+    Attributes:
+        is_open: whether it was.
+    """
+
+    is_open = True
+
+    def readinto(self, buffer: Any) -> int | None:
+        """As usual; None if nothing is there yet, 0 at the end."""
+        count = super().readinto(buffer)
+        self.is_open = count != 0
+        return count
+
+
+def _has_writer(raw: _Pipe, file: "io.BufferedReader[_Pipe]") -> bool:
+    """Whether a program writes to a pipe that does not block, or does soon, or is done."""
+    poll = select.poll()
+    poll.register(raw.fileno(), select.POLLIN)
+    if poll.poll(_PIPE_WAIT * 1000):
+        return True
+    file.peek(1)
+    return raw.is_open
 
 
 def is_database(path: str | os.PathLike[str]) -> bool:

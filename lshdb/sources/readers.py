@@ -18,9 +18,10 @@ from lshdb.options import DocumentOptions, Format, WalkingOptions
 from lshdb.progress import BYTES, Progress, shown, silent
 from lshdb.shingling.shingling import Content, Shingling
 from lshdb.sources import extracting, formats, inputs, json_rows, records, sinks, walking
-from lshdb.sources.archives import Archives, archive_of, is_archive
+from lshdb.sources.archives import Archives, Member, archive_of, is_archive
 from lshdb.sources.batch import Batch, TableSchema, failed
 from lshdb.sources.extracting import Extractor
+from lshdb.sources.identity import FilesRead, may_repeat
 from lshdb.sources.paths import (
     STDIN,
     ZIP,
@@ -53,6 +54,8 @@ class Reader(records.RecordOptions):
         skip_tables: whether files of rows in directories are skipped, although `format` is text.
         taken: which documents such as PDF are taken, and how.
         source: whether HTML is a program, and not a page.
+        reference_files: files of a reference: they are skipped, as they would be similar to
+            themselves.
         extractor: takes the text out of documents such as PDF.
         packed: reads members of archives.
         skipped_files: counts of skipped entries of directories.
@@ -70,6 +73,7 @@ class Reader(records.RecordOptions):
     skip_tables: bool = False
     taken: DocumentOptions = field(default_factory=DocumentOptions)
     source: bool = False
+    reference_files: FilesRead | None = None
     extractor: Extractor | None = None
     packed: Archives = field(init=False, repr=False)
     skipped_files: walking.SkippedFiles = field(default_factory=walking.SkippedFiles, init=False)
@@ -111,15 +115,47 @@ class Reader(records.RecordOptions):
         for batch in self.batches(paths):
             yield from batch.items()
 
-    def batches(self, paths: Iterable[str]) -> Iterator[Batch]:
-        """Like `read`, in batches: of rows, or of one text file."""
-        for path in expanded(paths):
+    def batches(self, paths: Iterable[str], files_read: FilesRead | None = None) -> Iterator[Batch]:
+        """Like `read`, in batches: of rows, or of one text file.
+
+        A file to which several paths lead is read once, and counted as skipped after that.
+
+        Args:
+            paths: files, directories, patterns and `-`.
+            files_read: the files that were read before, to which these are added.
+        """
+        names: Iterable[str] = expanded(paths)
+        if isinstance(paths, Collection):
+            names = [*names]
+        if files_read is None and (
+            self.reference_files is not None or not isinstance(names, list) or may_repeat(names)
+        ):
+            files_read = FilesRead(self.reference_files)
+        for path in names:
             if path != STDIN and (
                 os.path.isdir(path) or (self.archives and archive_of(path) == path)
             ):
-                yield from self._directory(path)
-            else:
+                yield from self._directory(path, files_read)
+            elif path == STDIN or files_read is None:
                 yield from self.file(path)
+            else:
+                archive = archive_of(path)
+                yield from self._once(files_read, path, None, None if archive == path else archive)
+
+    def _once(
+        self, files_read: FilesRead, path: str, key: str | None, archive: str | None
+    ) -> Iterator[Batch]:
+        """The documents of a file (see `file`) that was not read before."""
+        if earlier := files_read.earlier(path, archive):
+            self.skipped_files.add_repeated(path, earlier)
+            return
+        is_empty = True
+        for batch in self.file(path, key):
+            is_empty = False
+            yield batch
+            del batch  # before another is read
+        if is_empty:  # skipped in a directory: where it is named itself, it is a failure
+            files_read.forget(path, archive)
 
     def read_one(self, path: str) -> Content:
         """The one document, without a key, that a file or `-` holds; InputError if it does not."""
@@ -142,7 +178,7 @@ class Reader(records.RecordOptions):
         packed = self.packed if self.archives else None
         return walking.walk(directory, self.rules, self.skipped_files, packed)
 
-    def _directory(self, directory: str) -> Iterator[Batch]:
+    def _directory(self, directory: str, files_read: FilesRead | None) -> Iterator[Batch]:
         key, start = key_of(directory, self.rules.root), len(os.path.join(directory, ""))
         for found in self.walked(directory):
             if isinstance(found, tuple):
@@ -152,8 +188,12 @@ class Reader(records.RecordOptions):
                 if self.skip_tables and format_of(found.name) != "text":
                     self.skipped_files.add("tables", found.path, TABLE)
                     continue
-                below = printable_path(found.path[start:])
-                yield from self.file(found.path, os.path.join(key, below))
+                own = os.path.join(key, printable_path(found.path[start:]))
+                if files_read is None:
+                    yield from self.file(found.path, own)
+                else:
+                    archive = archive_of(found.path) if isinstance(found, Member) else None
+                    yield from self._once(files_read, found.path, own, archive)
 
     def file(self, path: str, key: str | None = None) -> Generator[Batch]:
         """The documents of one file, or of standard input.

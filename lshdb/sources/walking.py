@@ -8,6 +8,7 @@ The library pathspec matches patterns; it is imported when there are some.
 
 import os
 import re
+import stat
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -17,7 +18,7 @@ from lshdb.errors import InputError, UsageError
 from lshdb.options import WalkingOptions
 from lshdb.sources import git
 from lshdb.sources.archives import Archives, Member, archive_of
-from lshdb.sources.paths import is_database
+from lshdb.sources.paths import is_database, printable_path
 from lshdb.store.guard import is_open, open_inodes
 
 _IGNORE_FILES = (".gitignore", ".lshdbignore")
@@ -37,13 +38,14 @@ _REASONS = (
     "tables",  # files of rows, by their suffixes, where only text files are read; JSON without rows
     "texts",  # other files, where only tables are read
     "documents",  # PDF, Word and the like, where they are not wanted, or a library is missing
+    "repeated",  # files that another path led to before: another input, or a link to one
     "scanned",  # PDFs of pictures; these have documents, without text
     "dropped",  # files whose documents were decided to be dropped, in `sync`
 )
 
 
 class SkippedFiles(Counter[str]):
-    """Counts of skipped entries of directories, by the reason.
+    """Counts of skipped entries of directories, by the reason, and of inputs that are repeated.
 
     With the documents and failures these, but for `scanned`, are all entries, without what is in
     skipped directories, and without an open database.
@@ -59,6 +61,10 @@ class SkippedFiles(Counter[str]):
         self[kind] += 1
         if self.on_skip is not None:
             self.on_skip(path, why)
+
+    def add_repeated(self, path: str, earlier: str) -> None:
+        """Count a file that was read before, by another path or the same."""
+        self.add("repeated", path, f"read already, as {printable_path(earlier)}")
 
     def counts(self) -> dict[str, int]:
         """The count for each reason."""
@@ -233,7 +239,10 @@ def _outer(top: str, ignore_files: Sequence[str]) -> list[_Placed]:
 
 
 def _lines(path: str) -> list[str]:
-    """The lines of a file of patterns; OSError if it cannot be read."""
+    """The lines of a file of patterns; InputError or OSError if it cannot be read."""
+    mode = os.stat(path).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # a named pipe might never end
+        raise InputError(f"its {os.path.basename(path)} is not a file")
     with open(path, "rb") as file:
         data = file.read().removeprefix(_BOM)
     return [line.removesuffix(b"\r").decode("latin-1") for line in data.split(b"\n")]

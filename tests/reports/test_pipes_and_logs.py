@@ -1,0 +1,176 @@
+"""A named pipe hung for ever, and a log was replaced by what was to be written at its end.
+
+mempalace #2221 (https://github.com/MemPalace/mempalace/issues/2221) and ack #214
+(https://github.com/beyondgrep/ack2/issues/214): reading hangs on a pipe, also if it is a
+.gitignore. atropos #73 (https://github.com/jdidion/atropos/issues/73): a file that /dev/stderr
+leads to is overwritten, where `2>> log` adds to it.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from time import sleep
+
+import pytest
+from helpers import Command
+
+from lshdb.sources.paths import descriptor_of
+
+TEXT = "the quick brown fox jumps over the lazy dog and runs home"
+ROW = f'{{"text": "{TEXT}"}}\n'
+NO_WRITER = "a named pipe, and no program writes to it: start that one first"
+
+
+@pytest.fixture
+def folder(command: Command) -> Iterator[Command]:
+    """A folder with a pipe, a socket and a text."""
+    command.write("d/a.txt", TEXT)
+    os.mkfifo(command.path("d/pipe"))
+    here = os.getcwd()
+    with socket.socket(socket.AF_UNIX) as server:
+        os.chdir(command.directory)  # the path of a socket is short
+        server.bind("d/socket")
+        os.chdir(here)
+        yield command
+
+
+def test_a_pipe_without_a_writer_fails(folder: Command) -> None:
+    folder.write("list", "d/pipe\0d/a.txt\0d/socket\0/dev/zero\0")
+    folder.done("init", "-d", "known.db")
+    commands = [
+        ["add", "--files-from", "list", "-0"],
+        ["add", "-d", "x.db", "--files-from", "d/pipe"],
+        ["query", "-d", "known.db", "d/pipe"],
+        ["dedup", "d/pipe", "-o", "out.jsonl"],
+        ["compare", "-d", "known.db", "d/a.txt", "d/pipe"],
+        ["restore", "d/pipe", "--cuts", "list"],
+    ]
+    with ThreadPoolExecutor(len(commands)) as pool:
+        listed, *others = pool.map(lambda given: folder(*given), commands)
+    assert listed.err.splitlines() == [
+        f"lshdb: d/pipe: {NO_WRITER}",
+        "lshdb: d/socket: a socket, not a file",
+        "lshdb: /dev/zero: a device, not a file",
+        "added 1, updated 0, unchanged 0, failed 3",
+    ]
+    for done in others:
+        assert f"lshdb: d/pipe: {NO_WRITER}\n" in done.err
+        assert done.status == 1
+
+
+def test_a_pipe_in_a_folder_is_skipped(folder: Command) -> None:
+    done = folder.done("add", "d", "d/*.txt")
+    assert "skipped: 2 special, 1 repeated\n" in done.err
+    os.mkfifo(folder.path("d/.gitignore"))
+    done = folder("add", "-d", "x.db", "d")
+    assert "lshdb: d: its .gitignore is not a file\n" in done.err
+    assert done.status == 1
+
+
+@pytest.mark.parametrize("late", [0, 0.4])
+def test_a_pipe_with_a_writer_is_read(folder: Command, late: float) -> None:
+    pipe = folder.path("d/pipe")
+
+    def write() -> None:
+        sleep(late)
+        with pipe.open("w") as file:
+            sleep(late)  # open, and silent at first
+            file.write(TEXT)
+            file.flush()
+            sleep(late)
+            file.write(" again")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    folder.done("add", "d/pipe", "--format", "text")
+    writer.join()
+    assert folder.rows("SELECT key, content FROM documents") == [("d/pipe", f"{TEXT} again")]
+
+
+def test_a_substituted_process_is_read(folder: Command) -> None:
+    # As `lshdb add <(cat d/a.txt)`, whose writer may be done before lshdb opens the pipe.
+    source, given = os.pipe()
+    with open(given, "w") as file:
+        file.write(TEXT)
+    process = folder.start("add", f"/dev/fd/{source}", "--format", "text", pass_fds=[source])
+    os.close(source)
+    assert process.wait() == 0
+    assert folder.rows("SELECT content FROM documents") == [(TEXT,)]
+
+
+NAMES = ["/dev/stdout", "/proc/self/fd/1", "out.jsonl"]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="Linux has these names")
+class TestLogs:
+    """What is written to an open file goes where that is."""
+
+    @pytest.fixture
+    def log(self, command: Command) -> Command:
+        command.write("in.jsonl", ROW)
+        command.write("more/b.jsonl", ROW)
+        command.write("log", "before\n")
+        command.path("out").symlink_to("/dev/stdout")
+        command.path("out.jsonl").symlink_to("/proc/self/fd/1")
+        return command
+
+    def run(self, command: Command, *arguments: str, descriptor: int = 1) -> str:
+        """What the log has after a command whose descriptor it is, opened for append."""
+        with ExitStack() as stack:
+            file = stack.enter_context(command.path("log").open("a"))
+            null = stack.enter_context(open(os.devnull, "w"))
+            before = os.stat(command.path("log")).st_ino
+            streams = {1: null, 2: null, descriptor: file}
+            process = command.start(*arguments, stdout=streams[1], stderr=streams[2])
+            assert process.wait() == 0
+        assert os.stat(command.path("log")).st_ino == before
+        return command.path("log").read_text()
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_it_is_added_to_a_log(self, log: Command, name: str) -> None:
+        assert self.run(log, "dedup", "in.jsonl", "-o", name) == f"before\n{ROW}"
+        assert sorted(os.listdir(log.directory)) == ["in.jsonl", "log", "more", "out", "out.jsonl"]
+
+    def test_so_it_is_for_each_command(self, log: Command) -> None:
+        log.done("add", "in.jsonl", "--auto-key")
+        log.done("add", "more/b.jsonl", "--auto-key")
+        found = self.run(log, "dedup", "in.jsonl", "more", "-o", "out2", "--dropped", "/dev/stdout")
+        assert found.startswith('before\n{"')
+        log.write("log", "before\n")
+        found = self.run(log, "dedup", "more", "-o", "/dev/stderr", "--json", descriptor=2)
+        assert found.startswith(f"before\n{ROW}")
+        for arguments in (
+            ["pairs", "-o", "out.jsonl"],
+            ["plot", "-o", "/dev/stdout"],
+        ):
+            log.write("log", "before\n")
+            found = self.run(log, *arguments)
+            assert found.startswith("before\n"), arguments
+            assert len(found) > 10, arguments
+
+    def test_a_pipe_and_a_terminal_get_it(self, log: Command) -> None:
+        # A folder of tables goes to one stream, which is no folder of that name.
+        assert log.done("dedup", "more", "-o", "/dev/stdout").out == ROW
+        shown, status = log.on_terminal("dedup", "in.jsonl", "-o", "/dev/fd/1")
+        assert (ROW.strip() in shown, status) == (True, 0)
+        assert (
+            log.fails("dedup", "in.jsonl", "-o", "/dev/fd/77") == "/dev/fd/77: bad file descriptor"
+        )
+        assert "standard output" in log.fails(
+            "dedup", "in.jsonl", "-o", "/dev/stdout", "--dropped", "/dev/fd/1", status=2
+        )
+
+    def test_other_names_are_files(self, log: Command) -> None:
+        for name in ("/dev/stdout", "/dev/fd/1", "/proc/thread-self/fd/1"):
+            assert descriptor_of(name) == 1
+        assert descriptor_of(str(log.path("out"))) == 1
+        for name in ("log", "-", "", "1", "/dev/null", "more", "gone", "/proc/1/fd/1x"):
+            assert descriptor_of(str(log.path(name)) if name in ("log", "more") else name) is None
+        loop = log.path("loop")
+        loop.symlink_to("loop")
+        assert descriptor_of(str(loop)) is None
