@@ -118,7 +118,7 @@ def undo_last_decisions(database: Opened) -> list[Decision]:
 
     >>> import lshdb
     >>> with lshdb.open("poems.db") as db:
-    ...     report = db.add_many({"a": "The owl and the pussycat", "b": "The duck and the cat"})
+    ...     report = db.add_many([("a", "The owl and the pussycat"), ("b", "The duck")])
     ...     made = db.decide("drop", ["a", "b"])
     ...     [each.decision for each in lshdb.undo_last_decisions(db)]
     [1, 2]

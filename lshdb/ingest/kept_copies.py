@@ -3,11 +3,13 @@
 A copy is a document that is not dropped, and has the same content or is as similar as the
 database's threshold asks for. It counts if a file holds it now: a file of its own, an archive or a
 mailbox, whose size and time or whose text are still those of the document. Rows of tables do not
-count, as the database does not know their files.
+count, as the database does not know their files. Of a document without text, such as a PDF of
+pictures, only a file with the same bytes is a copy.
 """
 
 from __future__ import annotations
 
+import filecmp
 import os
 import stat
 from collections.abc import Iterator
@@ -106,7 +108,7 @@ class KeptCopies:
 
         None of them is its own file under another name.
         """
-        tried = set()
+        tried, has_text = set(), self._has_text(dropped)
         for copy in self._copies(dropped):
             document = copy.key, copy.digest
             if document in tried or self._decided.of_key.get(document) == "drop":
@@ -115,8 +117,17 @@ class KeptCopies:
             if document not in self._held:
                 self._held[document] = self._holder(copy)
             held = self._held[document]
-            if held is not None and not is_same_file(held.path, dropped.path):
+            if held is None or is_same_file(held.path, dropped.path):
+                continue
+            if has_text or (held.is_file and _has_same_bytes(held.path, dropped.path)):
                 yield held
+
+    def _has_text(self, dropped: DroppedFile) -> bool:
+        if isinstance(dropped.content, str):
+            return any(map(str.isalnum, dropped.content))
+        with self._store.reading():
+            row = self._store.document(dropped.key)
+        return row is not None and row.shingles > 0
 
     def _copies(self, dropped: DroppedFile) -> Iterator[_Copy]:
         yield from self._same.get(dropped.digest, ())
@@ -156,3 +167,10 @@ class KeptCopies:
             ):
                 return KeptCopy(copy.key, file, status, file == path and whole == copy.key)
         return None
+
+
+def _has_same_bytes(path: str, other: str) -> bool:
+    try:
+        return filecmp.cmp(path, other, shallow=False)
+    except OSError:
+        return False

@@ -153,3 +153,14 @@ def test_a_hard_link_is_a_copy_and_what_is_in_the_trash_is_none(command: Command
     command.done("add", "lsh.db-trash/1/b.txt")
     command.done("decide", "drop", "a.txt")
     assert left_of(command) == {"a.txt": NO_COPY}
+
+
+def test_files_without_text_are_copies_only_of_their_bytes(command: Command) -> None:
+    """Different PDFs of pictures have the same empty text, as these files have."""
+    for name, text in {"kept.txt": "\n", "same.txt": "\n", "else.txt": "\ufeff\n"}.items():
+        command.write(name, text)
+    command.done("add", "kept.txt", "same.txt", "else.txt")
+    counts = command.done("sql", "select count(distinct digest) from documents").out
+    assert counts == "1\n"
+    command.done("decide", "drop", "same.txt", "else.txt")
+    assert left_of(command) == {"same.txt": None, "else.txt": NO_COPY}
