@@ -43,6 +43,7 @@ OF_PYTHON: Final = {
     "path": "--db, or an argument",
     "timeout": "given for the database that a command opens",
     "mode": "each command knows what it does with the file",
+    "check_settings": "a command prints which settings differ",
 }
 OF_COMMANDS: Final = {
     **dict.fromkeys(("db", "timeout"), "the file, which lshdb.open takes"),

@@ -87,7 +87,7 @@ def test_a_file_that_is_replaced_while_a_service_opens(tmp_path: Path, path: Pat
     with ThreadPoolExecutor(1) as replacing:
         replacing.submit(replace)
         try:
-            reasons = {in_time(outcome, path) for _ in range(100)}
+            reasons = {in_time(outcome, path) for _ in range(40)}
         finally:
             stop.set()
     assert all(reason == "" or "was deleted or replaced" in reason for reason in reasons), reasons
@@ -109,6 +109,21 @@ def test_a_file_replaced_between_two_of_its_threads(
 
     monkeypatch.setattr(services._Threads, "begin_reader", replaced)
     with pytest.raises(lshdb.StoreError, match="was deleted or replaced"):
+        lshdb.Service(path)
+    assert service_threads() == []
+
+
+def test_a_service_without_a_thread_left(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start, left = threading.Thread.start, [True, True]
+
+    def starts(thread: threading.Thread) -> None:
+        if not left:
+            raise RuntimeError("can't start new thread")
+        left.pop()
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", starts)
+    with pytest.raises(lshdb.StoreError, match="cannot be started: can't start new thread"):
         lshdb.Service(path)
     assert service_threads() == []
 
@@ -157,7 +172,7 @@ def test_calls_of_a_service_whose_thread_died_get_its_error(
         with pytest.raises(lshdb.StoreError, match=r"no room.*open another one") as caught:
             later()
         assert isinstance(caught.value.__cause__, MemoryError)
-    in_time(lambda: service.close() or True)
+    in_time(lambda: [service.close()])
     assert service_threads() == []
     with pytest.raises(lshdb.UsageError, match="is closed"):
         service.query(FOX)

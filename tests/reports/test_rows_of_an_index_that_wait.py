@@ -21,6 +21,7 @@ import pytest
 from helpers import Command
 
 import lshdb
+from lshdb import service as service_module
 from lshdb.store import late
 from lshdb.web import rendering, views
 
@@ -75,7 +76,10 @@ def unindexed(path: Path) -> int:
         return db.info().unindexed
 
 
-def test_a_service_writes_them_and_answers_meanwhile(pending: Path) -> None:
+def test_a_service_writes_them_and_answers_meanwhile(
+    pending: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service_module, "_LOOK_SECONDS", 0.05)
     with lshdb.Service(pending) as service, soon() as waits:
         assert len(service.query(DOCUMENTS[0][1], threshold=0.6)) == 3
         while unindexed(pending) and waits():
@@ -101,6 +105,7 @@ def test_a_service_says_what_keeps_it_from_writing_them(
         raise lshdb.StoreError("the disk is full")
 
     complete = late.complete
+    monkeypatch.setattr(service_module, "_LOOK_SECONDS", 0.05)
     monkeypatch.setattr(late, "complete", full)
     with lshdb.Service(pending) as service, soon() as waits:
         while service.stats().index_error is None and waits():

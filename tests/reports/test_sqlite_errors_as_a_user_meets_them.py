@@ -15,7 +15,6 @@ import pytest
 from sql_faults import Faults, faults  # noqa: F401  # a fixture
 
 import lshdb
-from lshdb.ingest import add
 from lshdb.store import late
 
 LIMITS = lshdb.Limits(batch_documents=8, late_from=1, reindex_rows=400)
@@ -61,7 +60,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
             lshdb.open(directory / name, shingle="word:2", passages=4, limits=LIMITS) as db,
         ):
             if name == "pending":
-                patched.setattr(add.late, "complete", lambda *_: None)
+                patched.setattr(late, "complete", lambda *_: None)
             db.add_many(DOCUMENTS, workers=0)
             assert db.info().unindexed == (16 if name == "pending" else 0)
     return directory
@@ -72,10 +71,9 @@ def fail_each(
     stored: Path,
     path: Path,
     use: Callable[[lshdb.Database], Any],
-    step: int = 1,
 ) -> int:
     """Fail each call of SQLite that a method makes; how many there are."""
-    for number in range(1, 1_000, step):
+    for number in range(1, 1_000):
         shutil.copy(stored, path)
         faults.begin(0)
         with lshdb.open(path, limits=LIMITS) as db:
