@@ -1,8 +1,7 @@
 """The SQLite file: the only room that imports sqlite3.
 
-In: rows as arrays and lists. Out: rows as arrays and lists, typed; lshdb's errors in place of
-SQLite's. The tables are in schema.sql, all other SQL in statements, except pragmas, BEGIN and
-COMMIT, and what is made of a user's text (readonly_sql).
+In and out: rows as typed arrays and lists; lshdb's errors in place of SQLite's. The tables are in
+schema.sql, all other SQL in statements, except pragmas, BEGIN, COMMIT and users' texts.
 
     connection     opens a file and checks its format, or one that may be damaged; pragmas
     sqlite_errors  SQLite's errors as lshdb's own
@@ -14,13 +13,14 @@ COMMIT, and what is made of a user's text (readonly_sql).
     store          writes documents, decisions and the settings; lookups reads everything
     index          writes signatures, bands and fingerprints, and reads them for `check`
     late           the band rows of a large addition, written when its documents are
-    readonly_sql   runs a user's own SELECT, or condition on documents; only lets SQL read
-    page_sql       limits of time and memory for a statement that a page runs
+    readonly_sql   runs a user's SELECT, or condition on documents; page_sql limits that of a page
     functions      SQL functions such as lsh_similarity, for any connection
     backup         copies a file in use
+    replacing      changes a file for another one, in one step
+    location       where a file is, and whether it has other names with logs of their own
     waiting        documents in a temporary file, until it is their turn to be decided on
     partial_files  files that take their names when complete; what killed runs left of them
 
 Doors: backup, connection, functions, guard, index, late, lookups,
-partial_files, readonly_sql, rows, schema, sqlite_errors, statements, store, waiting.
+partial_files, readonly_sql, replacing, rows, schema, sqlite_errors, statements, store, waiting.
 """

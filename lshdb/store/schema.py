@@ -68,8 +68,8 @@ def check_contents(connection: Connection) -> None:
         sqlite3.Error: to be translated by the caller.
     """
     path = connection.path
-    if fault := size_fault(connection):
-        raise DamagedFile(f"{path} is damaged: {fault}; {RESTORE}")
+    if size := size_fault(connection):
+        raise DamagedFile(f"{path} is damaged: {size}; {RESTORE}")
     before = connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST)
     try:
         for fault in faults(connection):

@@ -72,9 +72,9 @@ def test_all_that_open_it_say_the_same(command: Command, change: str) -> None:
 
 def test_pages_that_are_cut_are_found_by_all(command: Command) -> None:
     os.truncate(path := command.path("lsh.db"), path.stat().st_size - PAGE)
-    for mode in ("create", "read"):
+    for opening in (lshdb.open, lshdb.Service):
         with pytest.raises(DamagedFile):
-            lshdb.open(path, mode=mode)  # type: ignore[call-overload]
+            opening(path)
     assert [problem.kind for problem in lshdb.check(path, deep=True).problems] == ["damaged"]
 
 
