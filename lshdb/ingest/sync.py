@@ -12,7 +12,6 @@ import os
 import posixpath
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -160,6 +159,7 @@ def _plan(
     """Compare the stored documents with the files; `again` reads those of other kinds anyway."""
     plan, found = _Plan(), dict[str, _File]()
     unread: list[str] = []
+    kept = set[str]()
     for path in dict.fromkeys(directories):
         # Keys have slashes on each system.
         start = posixpath.join(key_of(path, reader.rules.root), "")
@@ -180,10 +180,17 @@ def _plan(
             if format_of(entry.name) != "text" and (known is None or known.state is None):
                 reader.skipped_files.add("tables", entry.path, TABLE)
                 continue
-            with suppress(OSError):  # gone since
+            try:
                 state = state_of(entry.stat(follow_symlinks=False))
-                if state is not None:
-                    found[key] = entry.path, state
+            except FileNotFoundError:
+                continue  # gone since
+            except OSError as error:
+                on_failure(Failure(printable_path(entry.path), reason(error)))
+                kept.add(key)
+                unread.append(f"{key}/")  # it may be an archive
+                continue
+            if state is not None:
+                found[key] = entry.path, state
     files = {key: key if key in found else file_of_message(key) for key in plan.known}
     for key, one in plan.known.items():
         if files[key] != key:
@@ -196,7 +203,8 @@ def _plan(
             plan.read[key] = file
         else:
             plan.unchanged += len(stored)
-    missing = [one for key, one in plan.known.items() if files[key] not in found]
+    there = kept.union(found)
+    missing = [one for key, one in plan.known.items() if there.isdisjoint((key, files[key]))]
     plan.left = sum(one.state is None for one in missing)
     away = tuple(unread)
     plan.gone = [one for one in missing if one.state and not one.key.startswith(away)]
@@ -321,15 +329,38 @@ def _digests(store: Store, documents: Sequence[StoredFile]) -> list[bytes]:
 
 
 def _items(plan: _Plan, reader: Reader) -> Iterator[Batch]:
-    """The documents of the files to read; documents of files without one are gone."""
+    """The documents of the files to read; documents that are in none of them are gone.
+
+    What cannot be read is not gone: a message that fails, or all documents of a file that does.
+    """
     for key, (path, _) in plan.read.items():
-        items = list(reader.file(path, key))
-        if items and os.path.lexists(archive_of(path) or path):
-            yield from items
-            keys = {own for item in items for own in item.keys}
-            plan.gone += [one for one in plan.messages.get(key, ()) if one.key not in keys]
-        elif (known := plan.known.get(key)) is not None and known.state is not None:
-            plan.gone.append(known)  # binary now, or gone since
+        stored = [*plan.messages.get(key, ()), *filter(None, [plan.known.get(key)])]
+        stored = [one for one in stored if one.state]
+        keys = set[str]()
+        is_read = is_failed = False
+        for batch in reader.file(path, key):
+            if batch.failures and not _exists(path):
+                continue  # gone since
+            is_read = True
+            is_failed |= bool(batch.failures) and not batch.unread
+            keys.update(batch.keys, batch.unread)
+            yield batch
+        if not is_read and not is_mailbox(path) and _exists(path):
+            # A text is binary now; but of a PDF or the like the reader may be missing.
+            stored = [one for one in stored if one.state and not one.state.extracted]
+        if not is_failed:
+            plan.gone += [one for one in stored if one.key not in keys]
+
+
+def _exists(path: str) -> bool:
+    """Whether a file or an archive's member may be there: what cannot be looked at may be."""
+    try:
+        os.lstat(archive_of(path) or path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        pass
+    return True
 
 
 def _move(store: Store, plan: _Plan) -> int:
