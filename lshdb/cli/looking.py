@@ -1,10 +1,11 @@
 """The commands that show what a database holds, also in pages and pictures to hand on."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from random import SystemRandom
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,7 +22,8 @@ from lshdb.cli.options import (
 from lshdb.cli.sql_values import with_values
 from lshdb.errors import InputError, LshdbError, UsageError
 from lshdb.groups import Option, regrouped
-from lshdb.model import Bucket
+from lshdb.ingest.submissions import LeftOut, Notes, left_out_of
+from lshdb.model import Bucket, Failure
 from lshdb.options import (
     PictureOptions,
     PurposeOptions,
@@ -38,6 +40,9 @@ from lshdb.sources.outputs import Output
 from lshdb.sources.paths import escaped, opened, printable_path
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import resolve
+
+if TYPE_CHECKING:
+    from lshdb.ingest.folders import Folders
 
 _LONGEST_SQL = 2_000_000
 """Bytes read of a statement: more than SQLite may take."""
@@ -278,6 +283,8 @@ def report(
 
     _check_name(report_file, ".html", ".htm")
     lowest, failed = None, 0
+    left_out: Sequence[LeftOut] = ()
+    failures: Sequence[tuple[str, str]] = ()
     _drawing()  # before submissions are read
     with ExitStack() as stack:
         if directory is None:
@@ -296,13 +303,17 @@ def report(
                 threshold=asked.threshold or usual,
                 group_by=asked.group_by or directory,
             )
-            store, failed = stack.enter_context(_submissions(directory, settings))
+            store, failures, left_out = stack.enter_context(_submissions(directory, settings))
+            failed = len(failures)
             name = f"Similar submissions in {printable_path(directory)}"
         read = () if directory else (at.db,)
         web, output, progress = stack.enter_context(_drawn(report_file, *read))
         found = stack.enter_context(folders(store, asked, anonymous=asked.anonymous))
         if directory is not None and len(found.files) < 2:
-            raise InputError(f"{directory}: one submission alone, with nothing to compare it with")
+            alone = "one submission alone, with nothing to compare it with"
+            raise InputError(f"{printable_path(directory)}: {alone}")
+        if asked.anonymous:
+            left_out, failures = _renamed(left_out, found), ()
         heading = title or ("Similar submissions" if asked.anonymous else name)
         page = web.report(
             found,
@@ -311,12 +322,26 @@ def report(
             title=heading,
             lowest=lowest,
             failed=failed,
+            missing=[(one.name, one.reason) for one in left_out],
+            failures=failures,
             progress=progress,
         )
         output.write(page.encode())
     if not files.is_stdout(report_file):
         results.print_names((f"{key}: {own}" for key, own in found.names.items()), null=False)
-    return failed > 0
+    return failed > 0 or any(not one.is_read for one in left_out)
+
+
+def _renamed(left_out: Sequence[LeftOut], found: "Folders") -> list[LeftOut]:
+    """Submissions under names that say nothing, which the others go before, without the reasons."""
+    known = {name: key for key, name in found.names.items()}
+    new = [one for one in left_out if one.key not in known]
+    SystemRandom().shuffle(new)
+    for number, one in enumerate(new, len(found.files) + 1):
+        known[one.key] = f"submission-{number}"
+        found.names[known[one.key]] = one.key
+    renamed = [replace(one, name=known[one.key], reason="") for one in left_out]
+    return sorted(renamed, key=lambda one: (len(one.name), one.name))
 
 
 def _settings(purpose: PurposeOptions, threshold: float | None, base: BasePaths) -> Settings:
@@ -328,21 +353,37 @@ def _settings(purpose: PurposeOptions, threshold: float | None, base: BasePaths)
 
 
 @contextmanager
-def _submissions(directory: str, settings: Settings) -> Iterator[tuple[Store, int]]:
-    """A temporary database of the texts in a directory, and how many could not be read."""
-    failures = documents.Failures()
+def _submissions(
+    directory: str, settings: Settings
+) -> Iterator[tuple[Store, list[tuple[str, str]], list[LeftOut]]]:
+    """A temporary database of the texts in a directory, the files that could not be read with the
+    reasons, and the submissions without a text to compare.
+    """
+    failures, notes = documents.Failures(print_all=True), Notes()
+
+    def failed(failure: Failure) -> None:
+        failures.report(failure)
+        notes.failed(failure)
+
     with documents.temporary_database(settings) as database:
         reader = documents.reader_for(database, archives=True)
+        reader.skipped_files.on_skip = notes.skipped
         done = database.sync(
             [directory],
             reader=reader,
-            on_failure=failures.report,
+            on_failure=failed,
             progress=messages.shows_progress(),
         )
+        names = {path for path, _ in notes.failures}
+        missing = list(left_out_of(database.store, directory, notes))
+        for one in missing:
+            if one.name not in names:
+                messages.warn(f"lshdb: {one.name}: {one.reason}")
+            database.remove(one.empty)
         documents.report_reading(reader.skipped_files.counts(), done.replaced)
         if not done.added:
             raise InputError(f"{printable_path(directory)}: no text is in it")
-        yield database.store, done.failed
+        yield database.store, notes.failures, missing
 
 
 def plot(

@@ -14,6 +14,7 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
     cutting     cuts out of texts what earlier ones have
     reference   a collection whose near duplicates are dropped from the input
     folders     the files of each folder as one document of a temporary file
+    submissions which of a directory a report says nothing of, and why
     ordering    deduplicating rows of an input, also in another order than the input's
     deciding    what reviewers decide of documents; removes what they decided to drop
     sync        brings documents in line with the files below directories
@@ -21,5 +22,5 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
     trash       moves files of dropped documents aside, and back
 
 Doors: add, arrivals, batches, containing, deciding, dedup, folders, ordering, parts, queries,
-reference, sync, trash, workers, writing.
+reference, submissions, sync, trash, workers, writing.
 """

@@ -12,7 +12,6 @@ import os
 import posixpath
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -166,6 +165,7 @@ def _plan(
     paths = [*dict.fromkeys(directories)]
     files_read = FilesRead() if may_repeat(paths) else None
     stored_files: set[str] = set()
+    kept = set[str]()
     for path in paths:
         # Keys have slashes on each system.
         start = posixpath.join(key_of(path, reader.rules.root), "")
@@ -188,18 +188,25 @@ def _plan(
             if format_of(entry.name) != "text" and (known is None or known.state is None):
                 reader.skipped_files.add("tables", entry.path, TABLE)
                 continue
-            with suppress(OSError):  # gone since
+            try:
                 state = state_of(entry.stat(follow_symlinks=False))
-                if state is None:
-                    continue
-                archive = archive_of(entry.path) if isinstance(entry, Member) else None
-                earlier = files_read and files_read.earlier(entry.path, archive)
-                if earlier and (key in found or key not in stored_files):
-                    reader.skipped_files.add_repeated(entry.path, earlier)
-                    continue
-                found[key] = entry.path, state
-                if earlier:
-                    repeated[earlier].append(entry.path)
+            except FileNotFoundError:
+                continue  # gone since
+            except OSError as error:
+                on_failure(Failure(printable_path(entry.path), reason(error)))
+                kept.add(key)
+                unread.append(f"{key}/")  # it may be an archive
+                continue
+            if state is None:
+                continue
+            archive = archive_of(entry.path) if isinstance(entry, Member) else None
+            earlier = files_read and files_read.earlier(entry.path, archive)
+            if earlier and (key in found or key not in stored_files):
+                reader.skipped_files.add_repeated(entry.path, earlier)
+                continue
+            found[key] = entry.path, state
+            if earlier:
+                repeated[earlier].append(entry.path)
     for key, (first, _) in [*found.items()] if repeated else ():
         # Of the names of a file, each that has a document keeps it, and no other gets one.
         if first in repeated and key not in stored_files:
@@ -217,7 +224,8 @@ def _plan(
             plan.read[key] = file
         else:
             plan.unchanged += len(stored)
-    missing = [one for key, one in plan.known.items() if files[key] not in found]
+    there = kept.union(found)
+    missing = [one for key, one in plan.known.items() if there.isdisjoint((key, files[key]))]
     plan.left = sum(one.state is None for one in missing)
     away = tuple(unread)
     plan.gone = [one for one in missing if one.state and not one.key.startswith(away)]
@@ -393,15 +401,38 @@ def _digests(store: Store, documents: Sequence[StoredFile]) -> list[bytes]:
 
 
 def _items(plan: _Plan, reader: Reader) -> Iterator[Batch]:
-    """The documents of the files to read; documents of files without one are gone."""
+    """The documents of the files to read; documents that are in none of them are gone.
+
+    What cannot be read is not gone: a message that fails, or all documents of a file that does.
+    """
     for key, (path, _) in plan.read.items():
-        items = list(reader.file(path, key))
-        if items and os.path.lexists(archive_of(path) or path):
-            yield from items
-            keys = {own for item in items for own in item.keys}
-            plan.gone += [one for one in plan.messages.get(key, ()) if one.key not in keys]
-        elif (known := plan.known.get(key)) is not None and known.state is not None:
-            plan.gone.append(known)  # binary now, or gone since
+        stored = [*plan.messages.get(key, ()), *filter(None, [plan.known.get(key)])]
+        stored = [one for one in stored if one.state]
+        keys = set[str]()
+        is_read = is_failed = False
+        for batch in reader.file(path, key):
+            if batch.failures and not _exists(path):
+                continue  # gone since
+            is_read = True
+            is_failed |= bool(batch.failures) and not batch.unread
+            keys.update(batch.keys, batch.unread)
+            yield batch
+        if not is_read and not is_mailbox(path) and _exists(path):
+            # A text is binary now; but of a PDF or the like the reader may be missing.
+            stored = [one for one in stored if one.state and not one.state.extracted]
+        if not is_failed:
+            plan.gone += [one for one in stored if one.key not in keys]
+
+
+def _exists(path: str) -> bool:
+    """Whether a file or an archive's member may be there: what cannot be looked at may be."""
+    try:
+        os.lstat(archive_of(path) or path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        pass
+    return True
 
 
 def _move(store: Store, plan: _Plan) -> int:

@@ -11,7 +11,7 @@ where and why, and the rows as they were read. And the way back: rows to files.
     archives      ZIP and tar files as directories of their members
     compression   packs and unpacks, by suffix
     inputs        a file that is read: bytes, text in UTF-8, or one text
-    extracting    the text of documents such as PDF, by a process of its own
+    extracting, programs    the text of documents such as PDF, by a process; those of users
     document_formats  that process: the table of their formats, and how texts are normalised
     formats       the table of formats, each a class that reads and writes
     json_rows     JSON lines and arrays

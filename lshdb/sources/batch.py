@@ -100,6 +100,7 @@ class Batch:
         indices: of each document's row among those of the origin, ascending.
         states: of the documents that are text files, the keys, and the states before reading.
         failures: of rows that give no document, with their indices; or of a whole file.
+        unread: the keys of documents that are there and failed, of a file whose others did not.
         replaced: how many have bytes or code units that are not Unicode, replaced by U+FFFD.
         size: about their bytes in memory.
         wheres: where each document is from, if the others do not say so.
@@ -112,6 +113,7 @@ class Batch:
     indices: Sequence[int] = ()
     states: Sequence[tuple[str, FileState]] = ()
     failures: Sequence[tuple[int, Failure]] = ()
+    unread: Sequence[str] = ()
     replaced: int = 0
     size: int = 0
     wheres: Sequence[Where] = ()
@@ -146,6 +148,7 @@ class Batch:
             metadata if any(metadata) else (),
             states=[*every(one.states for one in some)],
             failures=[*every(one.failures for one in some)],
+            unread=[*every(one.unread for one in some)],
             replaced=sum(one.replaced for one in some),
             size=sum(one.size for one in some),
             wheres=[*every(one.where() for one in some)],

@@ -19,7 +19,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from itertools import chain
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
@@ -42,8 +41,10 @@ _NUMBER = re.compile(
     r"\W*(?:page|seite|p\.)?\s*(?:\d+|[ivxlc]+)(?:\s*(?:of|von|/)\s*\d+)?\W*", re.I
 )
 """A line that is the number of a page."""
-_HYPHEN = re.compile(r"(\w+)(?:\ufffe|[-\u2010]\n)([^\W\d_]\w*)")
+_HYPHEN = re.compile(r"\b(\w+)(?:\ufffe|[-\u2010]\n)([^\W\d_]\w*)")
 """A word that is cut at the end of a line; U+FFFE is PDFium's sign for that."""
+_SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_COMPOUND = re.compile(r"\b\w+-\w+")
 _CHARACTERS = {
     **dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff\0"), None),
     **dict(zip(range(0xFB00, 0xFB07), ("ff", "fi", "fl", "ffi", "ffl", "st", "st"), strict=True)),
@@ -63,6 +64,19 @@ _PROPERTIES = {
 }
 """Names of metadata, by those of Office, OpenDocument and EPUB."""
 _QUOTED = re.compile(r"(?m)^(?:>.*|On .{1,200} wrote:\s*|-+ ?Original Message ?-+(?s:.*))$\n?")
+_LONG = 2_000
+"""Characters of a header that Python parses: 100,000 of addresses take minutes."""
+_ENCODED = re.compile(r"=\?([^?\s*]{1,60})(?:\*[^?\s]{1,60})?\?([bqBQ])\?([^?]*)\?=(?:\s+(?==\?))?")
+"""A word of a header in another encoding than ASCII."""
+_NAMING = re.compile(rb"(?im)^(from|to|date|subject|message-id):(.*(?:\r?\n[ \t].*)*)")
+"""Headers that name a message; programs of mail change others, such as Status."""
+_BLANK = re.compile(rb"\r?\n\r?\n")
+_LARGEST_MESSAGE = 1 << 28
+"""Bytes of a message with its attachments, which Python's parser takes five times in memory."""
+_LONGEST_ID = 900
+"""Characters of the id of a message: a line of mail has up to 998."""
+_LINE = 1 << 20
+"""Bytes of a line of a mailbox that are read at once."""
 _REFUSED = ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.system")
 """Events of what a document has no use for."""
 
@@ -202,7 +216,9 @@ def _page(data: bytes | str, about: Metadata) -> str:
     """The text of a web page, without its scripts and styles."""
     from selectolax.lexbor import LexborHTMLParser
 
-    tree = LexborHTMLParser(data if isinstance(data, str) else _decoded(data))
+    text = data if isinstance(data, str) else _decoded(data)
+    # The parser takes no half of a surrogate pair.
+    tree = LexborHTMLParser(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
     if (title := tree.css_first("title")) is not None:
         about["title"] = title.text()
     if (author := tree.css_first("meta[name=author]")) is not None:
@@ -219,7 +235,7 @@ def _decoded(data: bytes) -> str:
     names = re.findall(rb"charset=[\"']?([\w-]+)", data[:2048], re.I)
     utf_16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")
     for encoding in ("utf-16" if utf_16 else "utf-8", *map(bytes.decode, names), "cp1252"):
-        with suppress(UnicodeDecodeError, LookupError):
+        with suppress(UnicodeError, LookupError):
             return data.decode(encoding)
     return data.decode("latin-1")
 
@@ -238,34 +254,116 @@ def _epub(path: str, about: Metadata) -> Iterator[str]:
 
 
 def _mail(path: str, about: Metadata) -> Iterator[str]:
+    """The text of a file of one message."""
     with open(path, "rb") as file:
         yield _message(file.read(), about)
 
 
-def _message(data: bytes, about: Metadata) -> str:
+def _message(data: bytes | bytearray, about: Metadata) -> str:
     """The text of a message, or its page; attachments are left out."""
     from email import message_from_bytes
     from email.policy import default
 
-    message = message_from_bytes(data, policy=default)
+    message = message_from_bytes(data, policy=default.clone(header_factory=_header))
     for name in ("from", "to", "date", "subject", "message-id"):
         about[name] = str(message[name] or "")
-    body = message.get_body(("plain", "html"))
-    text = "" if body is None else body.get_content()
-    return _page(text, {}) if body and body.get_content_subtype() == "html" else text
+    texts: dict[str, Any] = {}
+    for kind, part in _bodies(message):
+        texts.setdefault(kind, part)
+    if not texts:
+        return ""
+    body = texts.get("plain") or texts["html"]
+    text = body.get_payload(decode=True).decode(body.get_content_charset("ascii"), "replace")
+    return _page(text, {}) if "plain" not in texts else text
 
 
-def _mbox(path: str) -> Iterator[tuple[Metadata, list[str]]]:
-    """The metadata and text of each message."""
+def _bodies(part: Any) -> Iterator[tuple[str, Any]]:
+    """The parts of a message that are its text, each with its kind."""
+    if part.get_content_disposition() == "attachment":
+        return
+    kind = part.get_content_type()
+    if part.is_multipart() and part.get_content_maintype() == "multipart":
+        parts = part.get_payload()
+        if kind == "multipart/related":  # one page and its pictures
+            start = part.get_param("start")
+            parts = [one for one in parts if start and one["content-id"] == start] or parts
+            parts = parts[:1]
+        for inner in parts:
+            yield from _bodies(inner)
+    elif kind in ("text/plain", "text/html"):
+        yield part.get_content_subtype(), part
+
+
+def _header(name: str, value: str) -> str:
+    """A header as Python parses it; as it is written, if it is long or cannot be parsed."""
+    from email.policy import default
+
+    if len(value) <= _LONG:
+        with suppress(Exception):  # of several types, which Python does not document
+            return str(default.header_factory(name, value))
+    raw = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return _ENCODED.sub(_word, raw)
+
+
+def _word(found: re.Match[str]) -> str:
+    """The text of an encoded word; the word itself if it has none."""
+    from base64 import b64decode
+    from quopri import decodestring
+
+    charset, kind, data = found.groups()
+    with suppress(ValueError, LookupError):
+        if kind in "bB":
+            return b64decode(data + "=" * (-len(data) % 4)).decode(charset, "replace")
+        return decodestring(data, header=True).decode(charset, "replace")
+    return found[0]
+
+
+def _name_of(data: bytes | bytearray) -> str:
+    """The name of a message in its mailbox: its id, or else a digest of its headers and body.
+
+    What the id may have in it keeps it apart from the key of the file before it, and from a number
+    behind it. A digest does not change if other messages come or go, as a number would.
+    """
+    from hashlib import blake2b
+
+    blank = _BLANK.search(data)
+    head, body = (data[: blank.start()], data[blank.end() :]) if blank else (data, b"")
+    headers = [(name.lower(), value) for name, value in _NAMING.findall(head)]
+    with suppress(KeyError, UnicodeDecodeError):
+        own = dict(reversed(headers))[b"message-id"].decode().strip()
+        own = own.removeprefix("<").removesuffix(">")
+        if own.isprintable() and 0 < len(own) <= _LONGEST_ID and not set(own) & set("<> "):
+            return f"<{own}>"
+    known = b"\n".join(b"%b:%b" % (name, value.strip()) for name, value in sorted(headers))
+    return blake2b(known + b"\n\n" + body.strip(), digest_size=16).hexdigest()
+
+
+def _messages(path: str, start: int) -> Iterator[tuple[bytearray, int, int]]:
+    """The messages of a mailbox from a byte on: each with its size, and the byte after it.
+
+    Of one that is larger than the limit there is only a part.
+    """
     with open(path, "rb") as file:
-        lines: list[bytes] = []
-        for line in chain(file, (b"From ",)):
-            if not line.startswith(b"From "):
-                lines.append(line.removeprefix(b">") if line.startswith(b">From ") else line)
-            elif lines:
-                about: Metadata = {}
-                yield about, [_message(b"".join(lines), about)]
-                lines = []
+        file.seek(start)
+        data, size, begins_line = bytearray(), 0, True
+        while line := file.readline(_LINE):
+            if begins_line and line.startswith(b"From "):
+                if size:
+                    yield data, size, file.tell() - len(line)
+                data, size = bytearray(), 0
+                begins_line = line.endswith(b"\n")
+                while not begins_line:  # the rest of that line
+                    line = file.readline(_LINE)
+                    begins_line = line.endswith(b"\n") or not line
+                continue
+            if begins_line and line.startswith(b">From "):
+                line = line.removeprefix(b">")
+            begins_line = line.endswith(b"\n")
+            size += len(line)
+            if len(data) <= _LARGEST_MESSAGE:
+                data += line
+        if size:
+            yield data, size, file.tell()
 
 
 _Read = Callable[[str, Metadata], Iterator[str]]
@@ -337,7 +435,7 @@ def normalized(pages: list[str], *, of_paper: bool) -> str:
     """
     texts = []
     for page in pages:
-        lines = page.translate(_CHARACTERS).splitlines()
+        lines = _joined_pairs(page).translate(_CHARACTERS).splitlines()
         texts.append([" ".join(line.split()) for line in lines if line.strip()])
     if of_paper:
         counts = Counter(
@@ -349,7 +447,7 @@ def normalized(pages: list[str], *, of_paper: bool) -> str:
                     del lines[at]
     whole = ["\n".join(lines) for lines in texts]
     if of_paper:
-        compounds = set(re.findall(r"\w+-\w+", "\n".join(whole)))
+        compounds = set(_COMPOUND.findall("\n".join(whole)))
 
         def joined(found: re.Match[str]) -> str:
             compound = f"{found[1]}-{found[2]}"
@@ -357,6 +455,13 @@ def normalized(pages: list[str], *, of_paper: bool) -> str:
 
         whole = [_HYPHEN.sub(joined, text) for text in whole]
     return ("\n\f" if of_paper and any(whole) else "\n").join(whole).strip("\n")
+
+
+def _joined_pairs(text: str) -> str:
+    """The text with one character for both halves of a surrogate pair; RTF writes them apart."""
+    if _SURROGATES.search(text) is None:
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def _edge(line: str) -> str:
@@ -375,24 +480,53 @@ def _taken(pages: Iterable[str], largest: int) -> list[str]:
     return taken
 
 
-def _documents(job: Metadata) -> Iterator[Metadata]:
-    """The documents in a file, each with its text and metadata."""
+def _answers(job: Metadata) -> Iterator[Metadata]:
+    """What is sent about a file: each document, or why there is none, and last the end.
+
+    Before each message of a mailbox goes its name, and the byte after it: another process goes on
+    there if this one does not survive the message.
+    """
+    if job["kind"] != "mbox":
+        yield _document(job)
+        return
+    for data, size, after in _messages(job["path"], job["start"]):
+        yield {"message": _name_of(data), "after": after}
+        if size > _LARGEST_MESSAGE:
+            yield {"refused": f"larger than {_LARGEST_MESSAGE:,} bytes, the limit of a message"}
+        else:
+            yield _document(job, data)
+
+
+def _document(job: Metadata, message: bytes | bytearray | None = None) -> Metadata:
+    """The text and metadata of a file, or of a message in it; or why it is refused."""
     from importlib.metadata import version
 
     path, kind = job["path"], job["kind"]
-    if kind == "zip":
-        kind = _kind_of_zip(path)
-    _, _, library, read, is_text = FORMATS[kind]
-    by = f"{library} {version(library)}" if library else f"Python {sys.version.split()[0]}"
-    about: Metadata = {}
-    found = _mbox(path) if kind == "mbox" else [(about, read(path, about))]
-    for about, pages in found:
+    try:
+        if kind == "zip":
+            kind = _kind_of_zip(path)
+        _, _, library, read, is_text = FORMATS[kind]
+        by = f"{library} {version(library)}" if library else f"Python {sys.version.split()[0]}"
+        about: Metadata = {}
+        pages = read(path, about) if message is None else [_message(message, about)]
         text = normalized(_taken(pages, job["largest"]), of_paper=kind == "pdf")
         if is_text and not library and not job["quotes"]:
             text = _QUOTED.sub("", text).strip()
         about["scanned"] = kind == "pdf" and not text
         own = {name: value for name, value in about.items() if value}
-        yield {"text": text, "metadata": {"type": kind, **own}, "extracted": {"by": by}}
+        return {"text": text, "metadata": {"type": kind, **own}, "extracted": {"by": by}}
+    except Exception as error:
+        return {"refused": _reason(error, kind)}
+
+
+def _reason(error: Exception, kind: str) -> str:
+    """Why a file of a kind is refused, in words for the user."""
+    if isinstance(error, Refused):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return f"it takes more than {_MEMORY:,} bytes of memory"
+    why = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return f"no {FORMATS[kind].name} that can be read ({why:.200})"
 
 
 def _restrict() -> None:
@@ -411,33 +545,35 @@ def _restrict() -> None:
 
 
 def main() -> None:
-    """Do the jobs on standard input, one after the other."""
+    """Do the jobs on standard input, or of a descriptor that is named, one after the other."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
     _restrict()
-    jobs, out = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    jobs = open(int(sys.argv[1]), "rb") if sys.argv[1:] else sys.stdin.buffer  # noqa: SIM115
+    out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what libraries print is no answer
 
     def send(answer: Metadata) -> None:
         out.write(json.dumps(answer).encode() + b"\n")
         out.flush()
 
+    alarm = getattr(signal, "alarm", int)  # which Windows lacks
     for line in jobs:
         job = json.loads(line)
-        if hasattr(signal, "alarm"):  # the parent may have been killed meanwhile
-            signal.alarm(int(job["seconds"]) + 5)
+        # The parent ends this process in time, unless it was killed meanwhile. It may take as long
+        # as it likes until it reads an answer.
+        seconds = int(job["seconds"]) + 5
         last: Metadata = {"end": True}
         try:
-            for found in _documents(job):
-                send(found)
-        except Refused as error:
-            last["refused"] = str(error)
-        except MemoryError:
-            last["refused"] = f"it takes more than {_MEMORY:,} bytes of memory"
-        except Exception as error:
-            why = (str(error).strip() or type(error).__name__).splitlines()[0]
-            last["refused"] = f"no {FORMATS[job['kind']].name} that can be read ({why:.200})"
+            alarm(seconds)
+            for answer in _answers(job):
+                alarm(0)
+                send(answer)
+                alarm(seconds)
+        except Exception as error:  # of reading a mailbox, not of a message
+            last["refused"] = _reason(error, job["kind"])
+        alarm(0)
         send(last)
 
 

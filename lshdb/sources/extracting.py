@@ -4,23 +4,26 @@ The process runs `document_formats`, nothing else, so that what a stranger's fil
 costs this one file. It is started for the first document, and again after it was killed.
 """
 
+from __future__ import annotations
+
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 from lshdb.errors import InputError, UsageError
 from lshdb.options import DocumentOptions
-from lshdb.sources import document_formats
+from lshdb.sources import document_formats, programs
 from lshdb.sources.compression import compression_of
 from lshdb.sources.document_formats import FORMATS, KINDS, is_mailbox, normalized
 from lshdb.sources.inputs import Skipped
@@ -36,6 +39,10 @@ _STARTS = {
 """The first bytes of documents, in small letters, for files whose suffix says nothing."""
 PROBE = 1024
 """Bytes of the beginning of a file that say what it is."""
+_MESSAGE = re.compile(r"(?s)(.*)#(?:<[^<>]+>|[\da-f]{32})(?: \d+)?")
+"""The key of a message: its file, and its name there (see `document_formats`)."""
+_SEARCH = 60.0
+"""Minimum seconds to start, and to find the next message of a mailbox."""
 _MAILDIR = ("cur", "new")
 _HEAD = 10_000_000
 """Bytes of an answer besides its text."""
@@ -58,6 +65,18 @@ class Extracted:
     extracted: str
 
 
+class Unread(NamedTuple):
+    """A document in a file of several that cannot be read; the others can.
+
+    Attributes:
+        name: as of `Extracted`.
+        reason: why, and where it is in the file.
+    """
+
+    name: str
+    reason: str
+
+
 @dataclass(eq=False)
 class Extractor:
     """Takes the text out of documents, in a process that ends with this object.
@@ -74,7 +93,7 @@ class Extractor:
     options: DocumentOptions
     largest: int
     source: bool = False
-    _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    _process: _Process | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self._commands: dict[str, list[str]] = {}
@@ -90,7 +109,7 @@ class Extractor:
 
     def __del__(self) -> None:
         if process := self._process:
-            _end(process)
+            process.end()
 
     def kind_of(self, path: str, start: bytes = b"") -> str | None:
         """The kind of a file's document, by suffix or first bytes; None for a text.
@@ -116,8 +135,8 @@ class Extractor:
         install = f"needs {INSTALL}" if self.options.documents else "documents are not wanted"
         raise Skipped("documents", f"{form.name}: {install}")
 
-    def documents(self, path: str, kind: str) -> Iterator[Extracted]:
-        """The documents in a file.
+    def documents(self, path: str, kind: str) -> Iterator[Extracted | Unread]:
+        """The documents in a file, and those that cannot be read, each with the reason.
 
         Raises:
             InputError: there are none, or no more, with the reason.
@@ -125,51 +144,78 @@ class Extractor:
         if kind in self._commands:
             yield self._converted(path, self._commands[kind])
             return
-        process, self._process = self._process or _started(), None
+        names = Counter[str]()
+        start: int | None = 0
+        while start is not None:
+            start = yield from self._documents_from(start, path, kind, names)
+
+    def _documents_from(
+        self, start: int, path: str, kind: str, names: Counter[str]
+    ) -> Generator[Extracted | Unread, None, int | None]:
+        """The documents in a file from a byte on, as far as one process comes.
+
+        Returns:
+            The byte after a message that the process did not survive; None at the end.
+        """
+        process, self._process = self._process or _Process(), None
         seconds = self.options.extract_timeout
         job = {"path": os.path.abspath(path), "kind": kind, "quotes": self.options.quotes}
-        job |= {"seconds": seconds, "largest": self.largest}
-        names = Counter[str]()
+        job |= {"seconds": seconds, "largest": self.largest, "start": start}
+        name = refused = None
         try:
-            assert process.stdin is not None
-            with suppress(OSError):  # if it died before, it gives no answer
-                process.stdin.write(json.dumps(job).encode() + b"\n")
-                process.stdin.flush()
-            while "end" not in (answer := _answer(process, seconds, self.largest)):
-                name, about = None, answer["metadata"]
-                if kind == "mbox":
-                    name = about.get("message-id") or str(names.total() + 1)
-                    names[name] += 1
-                    name += f" {names[name]}" * (names[name] > 1)
-                yield Extracted(name, answer["text"], about, json.dumps(answer["extracted"]))
+            process.give(job)
+            while True:
+                # To find the next message takes time that is not the message's.
+                is_search = kind == "mbox" and name is None
+                try:
+                    wait = max(seconds, _SEARCH) if is_search else seconds
+                    answer = process.answer(wait, self.largest)
+                except InputError as error:
+                    if name is None:
+                        raise
+                    yield Unread(name, f"message {names.total():,}: {error}")
+                    return start
+                refused = answer.get("refused", refused)
+                if "end" in answer:
+                    break
+                if "message" in answer:
+                    name, start = _numbered(answer["message"], names), answer["after"]
+                    continue
+                if "text" in answer:
+                    by = json.dumps(answer["extracted"])
+                    yield Extracted(name, answer["text"], answer["metadata"], by)
+                elif name is not None:
+                    yield Unread(name, f"message {names.total():,}: {refused}")
+                    refused = None
+                name = None
             if self._process is None:
                 self._process = process
         finally:
             if self._process is not process:
-                _end(process)
-        if "refused" in answer:
-            raise InputError(answer["refused"])
+                process.end()
+        if refused is not None:
+            raise InputError(refused)
+        return None
 
     def _converted(self, path: str, command: list[str]) -> Extracted:
         """What a command of the user prints of a file."""
         words = [word.replace("{}", os.path.abspath(path)) for word in command]
-        seconds = self.options.extract_timeout
-        pipe, null = subprocess.PIPE, subprocess.DEVNULL
-        try:
-            done = subprocess.run(words, check=True, stdin=null, stdout=pipe, timeout=seconds)
-        except (OSError, subprocess.SubprocessError) as error:
-            raise InputError(str(error)) from error
-        if len(done.stdout) > self.largest:
-            raise InputError(f"{command[0]} prints more than {self.largest:,} bytes, the limit")
-        text = normalized([done.stdout.decode("utf-8", "replace")], of_paper=False)
+        printed = programs.output(words, self.options.extract_timeout, self.largest)
+        text = normalized([printed.decode("utf-8", "replace")], of_paper=False)
         kind = os.path.splitext(path)[1].lower()[1:]
         return Extracted(None, text, {"type": kind}, json.dumps({"by": shlex.join(command)}))
 
 
+def _numbered(name: str, names: Counter[str]) -> str:
+    """The name of a message, with a number if it is not the first one of that name."""
+    names[name] += 1
+    return name + f" {names[name]}" * (names[name] > 1)
+
+
 def file_of_message(key: str) -> str:
     """The key of the file of mail that a message with this key is in; else empty."""
-    path, _, _ = key.partition("#<") if "#<" in key else key.rpartition("#")
-    return path if is_mailbox(path) else ""
+    found = _MESSAGE.fullmatch(key) if "#" in key else None
+    return found[1] if found is not None and is_mailbox(found[1]) else ""
 
 
 def lacks_library() -> bool:
@@ -188,33 +234,56 @@ def _is_maildir(directory: str) -> bool:
     return name in _MAILDIR and all(os.path.isdir(os.path.join(parent, one)) for one in _MAILDIR)
 
 
-def _started() -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-P", document_formats.__file__],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        # Ctrl-C goes to all processes of a terminal's group; this one ends with its pipe.
-        process_group=0 if os.name == "posix" else None,
-    )
+class _Process:
+    """A process that extracts, and the pipe of its jobs."""
 
+    def __init__(self) -> None:
+        words = [sys.executable, "-P", document_formats.__file__]
+        if programs.HAS_GROUPS:
+            given, jobs = os.pipe()
+            try:
+                self._process = programs.started(
+                    [*words, str(given)], subprocess.DEVNULL, passed=(given,)
+                )
+            except BaseException:
+                os.close(jobs)
+                raise
+            finally:
+                os.close(given)
+            self._jobs: IO[bytes] = open(jobs, "wb")  # noqa: SIM115
+        else:
+            self._process = programs.started(words, subprocess.DEVNULL)
+            assert self._process.stdin is not None
+            self._jobs = self._process.stdin
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    with suppress(OSError), process:
-        process.kill()
+    def give(self, job: dict[str, Any]) -> None:
+        """Send a job."""
+        with suppress(OSError):  # if it died before, it gives no answer
+            self._jobs.write(json.dumps(job).encode() + b"\n")
+            self._jobs.flush()
 
+    def answer(self, seconds: float, largest: int) -> dict[str, Any]:
+        """Its next answer, in its time; InputError if it dies before."""
+        assert self._process.stdout is not None
+        is_late = threading.Event()
 
-def _answer(process: subprocess.Popen[bytes], seconds: float, largest: int) -> dict[str, Any]:
-    """The next answer of a process, in its time; InputError if it dies before."""
-    assert process.stdout is not None
-    late = threading.Timer(seconds, process.kill)
-    late.start()
-    # A character is at most an escaped pair of surrogates.
-    data = process.stdout.readline(12 * largest + _HEAD)
-    is_late = late.finished.is_set()
-    late.cancel()
-    with suppress(ValueError):
-        return dict(json.loads(data))
-    if is_late:
-        raise InputError(f"reading it takes more than {seconds:g} seconds (--extract-timeout)")
-    raise InputError("the library that reads it crashed, or took too much memory")
+        def end() -> None:
+            is_late.set()
+            programs.kill_group(self._process)
+
+        timer = threading.Timer(seconds, end)
+        timer.start()
+        # A character is at most an escaped pair of surrogates.
+        data = self._process.stdout.readline(12 * largest + _HEAD)
+        timer.cancel()
+        with suppress(ValueError):
+            return dict(json.loads(data))
+        if is_late.is_set():
+            raise InputError(f"reading it takes more than {seconds:g} seconds (--extract-timeout)")
+        raise InputError("the library that reads it crashed, or took too much memory")
+
+    def end(self) -> None:
+        """End it, with all of its group."""
+        with suppress(OSError), self._process:
+            programs.kill_group(self._process)
+            self._jobs.close()

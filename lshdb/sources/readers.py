@@ -9,6 +9,7 @@ import time
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field, fields, replace
+from itertools import chain
 from typing import Any, BinaryIO
 
 from lshdb.errors import InputError, UsageError
@@ -20,7 +21,7 @@ from lshdb.shingling.shingling import Content, Shingling
 from lshdb.sources import extracting, formats, inputs, json_rows, records, sinks, walking
 from lshdb.sources.archives import Archives, Member, archive_of, is_archive
 from lshdb.sources.batch import Batch, TableSchema, failed
-from lshdb.sources.extracting import Extractor
+from lshdb.sources.extracting import Extracted, Extractor
 from lshdb.sources.identity import FilesRead, may_repeat
 from lshdb.sources.paths import (
     STDIN,
@@ -165,9 +166,14 @@ class Reader(records.RecordOptions):
                 if self.of_sets or path == STDIN:
                     content = self.content_of(source.one_text())
                 else:
-                    (content, *others) = (one.contents[0] for one in self._texts(source, path, ""))
-                    if others:
-                        raise InputError("it has several messages")
+                    batches = [*self._texts(source, path, printable_path(path))]
+                    for _, failure in chain.from_iterable(one.failures for one in batches):
+                        raise InputError(failure.reason)
+                    contents = [*chain.from_iterable(one.contents for one in batches)]
+                    if len(contents) != 1:
+                        raise InputError(f"it has {'several' if contents else 'no'} messages")
+                    (content,) = contents
+                    self.replaced += sum(one.replaced for one in batches)
                 self.replaced += source.torn
                 return content
         except (InputError, OSError) as error:
@@ -199,6 +205,7 @@ class Reader(records.RecordOptions):
         """The documents of one file, or of standard input.
 
         A file in a directory has a key, and gives nothing if it is binary, or JSON without rows.
+        What cannot be read of a mailbox is a failure of a message; else it is one of the file.
         """
         try:
             format = self.format_of(path)
@@ -316,28 +323,60 @@ class Reader(records.RecordOptions):
         if kind is None or self.of_sets:
             yield self._text(source, key, state)
             return
+        assert state is not None
+        first: list[tuple[str, rows.FileState]] = []
+        is_whole = True
         try:
             with self.packed.on_disk(path, source.file) as copy:
                 for found in self.extractor.documents(copy, kind):
-                    own = key if found.name is None else f"{key}#{found.name}"
-                    states = [(own, replace(state, extracted=found.extracted))] if state else []
-                    if found.metadata.get("scanned"):
-                        self.skipped_files.add("scanned", path, "a PDF of pictures: it has no text")
-                    metadata = self.kept_fields(found.metadata)
-                    size = found.text.__sizeof__() + len(own)
-                    yield Batch([own], [found.text], [metadata], states=states, size=size)
+                    if isinstance(found, Extracted):
+                        batch = self._extracted(found, path, key, state)
+                    else:
+                        batch = self._unread(path, key, found.name, found.reason)
+                    first = first or [*batch.states]
+                    is_whole &= not batch.unread
+                    yield batch
         except InputError as error:
             if kind == "zip":
                 why = f"a binary file ({binary_kind(ZIP)})"
                 raise inputs.Skipped("binary", why) from error
+            yield _to_read_again(first)
             raise
+        if not is_whole:
+            yield _to_read_again(first)
         self.bytes_read += source.size
+
+    def _extracted(self, found: Extracted, path: str, key: str, state: rows.FileState) -> Batch:
+        """The batch of a document that was taken out of a file, by the rules for all documents."""
+        own = key if found.name is None else f"{key}#{found.name}"
+        try:
+            text, metadata, replaced = self.text_document(own, found.text, found.metadata)
+        except InputError as error:
+            if found.name is None:
+                raise
+            return self._unread(path, key, found.name, str(error))
+        if found.metadata.get("scanned"):
+            self.skipped_files.add("scanned", path, "a PDF of pictures: it has no text")
+        return Batch(
+            [own],
+            [text],
+            [metadata],
+            states=[(own, replace(state, extracted=found.extracted))],
+            replaced=replaced,
+            size=text.__sizeof__() + len(own),
+        )
+
+    def _unread(self, path: str, key: str, name: str, reason: str) -> Batch:
+        """The batch of a message that cannot be read."""
+        failure = Failure(f"{printable_path(path)}#{name}", reason)
+        return Batch(failures=[(0, failure)], unread=[f"{key}#{name}"])
 
     def _text(self, source: inputs.Input, key: str, state: rows.FileState | None) -> Batch:
         """The batch of a text as one document."""
         text = source.one_text()
         if self.of_sets:
             raise InputError("a text, and this database holds sets: give JSON lines")
+        text, _, _ = self.text_document(key, text, None)
         states = () if state is None else [(key, state)]
         return Batch([key], [text], states=states, size=text.__sizeof__() + len(key))
 
@@ -349,6 +388,11 @@ def reader_of(options: Options, shingling: Shingling, **others: Any) -> Reader:
     own["rules"] = regrouped(options, WalkingOptions)
     own |= {"taken": regrouped(options, DocumentOptions), "source": shingling.kind == "code"}
     return Reader(shingling.of_sets, **(own | others))
+
+
+def _to_read_again(states: Sequence[tuple[str, rows.FileState]]) -> Batch:
+    """The batch without documents that says: a file was not read whole, as if it had changed."""
+    return Batch(states=[(key, replace(state, mtime_ns=None)) for key, state in states])
 
 
 def state_of(status: os.stat_result) -> rows.FileState | None:

@@ -144,6 +144,33 @@ class RecordOptions:
                 raise InputError(f"field {self.key_field!r} {error}") from error
         return key, content, metadata, replaced
 
+    def text_document(
+        self, key: str, text: str, fields: Record | None
+    ) -> tuple[str, str | None, bool]:
+        """The text and stored metadata of a document that is a file or in one.
+
+        Args:
+            key: as it is to be stored.
+            text: as it was taken out of the file.
+            fields: the metadata; None if there is none.
+
+        Returns:
+            The text, the metadata, and whether lone surrogates are replaced in the text.
+
+        Raises:
+            InputError: the document cannot be stored.
+        """
+        if fault := key_fault(key):
+            raise InputError(f"its key {fault}")
+        try:
+            clean = str(normalized(text, self.limits.largest_document))
+            metadata = None if fields is None else self.kept_fields(fields)
+        except ContentError as error:
+            raise InputError(str(error)) from error
+        if clean is not text and self.strict:
+            raise InputError("its text has a lone surrogate, which is not Unicode text")
+        return clean, metadata, clean is not text
+
     def content_of(self, text: str) -> Content:
         """The text itself; for sets the array in it. InputError if there is none."""
         if not self.of_sets:

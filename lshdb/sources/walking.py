@@ -42,6 +42,7 @@ _REASONS = (
     "scanned",  # PDFs of pictures; these have documents, without text
     "dropped",  # files whose documents were decided to be dropped, in `sync`
 )
+EXCLUDED = "excluded by a pattern"
 
 
 class SkippedFiles(Counter[str]):
@@ -163,22 +164,25 @@ def walk(
                 or any(_decision(exclude, above) for above in paths)
                 or (include and not is_dir and not _decision(include, inner, below=True))
             ):
-                skipped_files.add("ignored", one.path, "excluded by a pattern")
+                skipped_files.add("ignored", one.path, EXCLUDED)
             elif not is_dir and (
                 (one.inode() in inodes and is_open(one.path)) or (database and is_open(database))
             ):
                 pass  # the database itself does not count as skipped
             elif not is_dir and database and _is_database(database):
                 skipped_files.add("binary", one.path, "a part of an SQLite database")
-            elif (
-                rules.max_filesize is not None
-                and not is_dir
-                and one.stat().st_size > rules.max_filesize
-            ):
+            elif rules.max_filesize is not None and not is_dir and _size(one) > rules.max_filesize:
                 skipped_files.add("large", one.path, f"larger than {rules.max_filesize:,} bytes")
             else:
                 taken.append((one.path, one, patterns))
         waiting += reversed(taken)
+
+
+def _size(entry: Entry) -> int:
+    """The size of a file, as far as it can be known: to read it will say why not."""
+    with suppress(OSError):
+        return entry.stat().st_size
+    return 0
 
 
 def _is_seen(entry: Entry, rules: WalkingOptions, skipped_files: SkippedFiles) -> bool:

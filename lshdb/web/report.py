@@ -62,6 +62,8 @@ def report(
     title: str,
     lowest: float | None = None,
     failed: int = 0,
+    missing: Sequence[tuple[str, str]] = (),
+    failures: Sequence[tuple[str, str]] = (),
     progress: Progress,
 ) -> str:
     """The report as HTML, of up to 10 MB in UTF-8.
@@ -73,6 +75,8 @@ def report(
         title: the heading.
         lowest: the minimum similarity of pairs, if it is not that of clusters.
         failed: how many files could not be read, and so are not in it.
+        missing: the names of submissions that are not compared, each with the reason.
+        failures: the names of files that could not be read, likewise; none to hide the names.
         progress: called now and then.
     """
     database = Database(folders.store)
@@ -121,6 +125,8 @@ def report(
             verdicts=Counter(one.verdict for one in decisions if one.state == "holds"),
             notes=tuple(notes),
             failed=failed,
+            missing=missing,
+            failures=[one for one in failures if one[0] not in dict(missing)],
             **figures,
         )
 

@@ -1,0 +1,246 @@
+"""Messages that cannot be read, or kill or stop the process that reads them, cost themselves only.
+
+Charsets that a sender made up ended the fetching of a whole folder of mail, and everything newer
+was never reached: vbuterin/messaging-daemon#6, NousResearch/hermes-agent#55383, pazz/alot#107.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import documents
+import pytest
+from helpers import Command
+
+import lshdb
+from lshdb.sources import document_formats
+
+PARSER = """
+import os, time
+class LexborHTMLParser:
+    def __init__(self, data):
+        if "CRASH" in data:
+            os.abort()
+        if "SLOW" in data:
+            time.sleep(30)
+        self.root = self.text = None
+    def css_first(self, _):
+        return None
+    def css(self, _):
+        return []
+"""
+"""Stands in for selectolax, which does not crash or hang on demand."""
+
+
+def message(number: int, head: str = "", body: str = "", *, name: str | None = None) -> bytes:
+    """A message of a mailbox, with an id unless `name` is empty."""
+    own = f"Message-ID: <m{number}@example.org>\n" if name is None else name
+    text = body or f"The words of message {number} are about w{number} and x{number * 7} only."
+    return (
+        f"From ann@example.org Mon Jan  5 10:00:00 2026\nFrom: Ann <ann@example.org>\n"
+        f"Subject: {number}\n{own}{head}\n{text}\n\n"
+    ).encode("utf-8", "surrogateescape")
+
+
+def box(path: Path, messages: list[bytes], age: int = 1_000) -> None:
+    """A mailbox of this age in seconds, so that a change of it is seen by its time."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(b"".join(messages))
+    os.utime(path, (1_700_000_000 - age, 1_700_000_000 - age))
+
+
+def failed(said: str) -> dict[str, str]:
+    """The reasons of failures by the names of messages."""
+    lines = [line.partition("#")[2] for line in said.splitlines() if "lshdb: d/in.mbox#" in line]
+    return {name: why for name, _, why in (line.partition(": ") for line in lines)}
+
+
+def test_each_message_fails_alone_and_is_not_gone(command: Command) -> None:
+    whole = [message(number) for number in range(300)]
+    box(command.path("d/in.mbox"), whole)
+    command.done(
+        "sync", "d", says="added 300, updated 0, moved 0, removed 0, unchanged 0, failed 0\n"
+    )
+    changed = list(whole)
+    changed[10] = message(10, "Content-Type: text/plain; charset=x-unheard-of\n")
+    changed[20] = message(20, "Content-Type: text/plain; charset=base64\n")
+    del changed[290]
+    box(command.path("d/in.mbox"), changed, 900)
+    for arguments in (["sync", "d", "--dry-run", "--quiet"], ["sync", "d"], ["sync", "d"]):
+        done = command(*arguments)
+        assert done.status == 1
+        assert failed(done.err) == {
+            "<m10@example.org>": "message 11: no mail that can be read (unknown encoding: "
+            "x-unheard-of)",
+            "<m20@example.org>": "message 21: no mail that can be read ('base64' is not a text "
+            "encoding; use codecs.decode() to handle arbitrary codecs)",
+        }
+    assert len(command.keys()) == 299
+    assert "added 0, updated 0, moved 0, removed 0, unchanged 297, failed 2" in done.err
+    for reading in (["add", "-d", "b.db", "d"], ["dedup", "d"], ["query", "d/in.mbox"]):
+        done = command(*reading)
+        assert (done.status, len(failed(done.err))) == (1, 2)
+    # An emptied mailbox has none of its messages any more.
+    box(command.path("d/in.mbox"), [], 800)
+    done = command.done("sync", "d", "--yes")
+    assert " removed 299, " in done.err
+    assert "it has no messages" in command.fails("compare", "d/in.mbox", "d/in.mbox")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        f"To: {'a b ' * 50_000}\n",
+        f"To: {'(' * 50_000}\n",
+        f"Cc: {'x@y.z, ' * 50_000}\n",
+        f"From: {'=?utf-8?q?a?= ' * 50_000}\n",
+        f"Subject: {'=?a?q?x' * 50_000}\n",
+        f"Content-Type: text/plain{'; a=b' * 50_000}\n",
+        f"Content-Disposition: inline; {'x ' * 50_000}\n",
+        f"Date: {'1 ' * 50_000}\n",
+        f"Message-ID: {'<' * 900}\n",
+        "To: " + '"' * 1_900 + "\n",
+        "Subject: =?x-nope?B?SGVsbG8=?= =?utf-8?B?!?=\n",
+    ],
+)
+def test_a_header_that_python_takes_minutes_for_is_read(head: str) -> None:
+    about: dict[str, object] = {}
+    assert "w7" in document_formats._message(message(7, head).partition(b"\n")[2], about)
+    assert about["subject"] == "7" or "Subject" in head
+
+
+def test_headers_and_bodies_are_read_as_before() -> None:
+    about: dict[str, object] = {}
+    made = documents.message("Fähre =?", "The ferry leaves.")
+    made.replace_header("To", "Bob Größe <bob@example.org>, eve@example.org")
+    assert document_formats._message(made.as_bytes(), about).strip() == "The ferry leaves."
+    assert about["to"] == "Bob Größe <bob@example.org>, eve@example.org"
+    assert about["subject"] == "Fähre =?"
+    assert about["date"] == "Mon, 05 Jan 2026 10:00:00 +0000"
+    long = "Ann =?utf-8?q?M=C3=BCller?= =?utf-8?b?w6Q=?= <ann@example.org>, " + "b@c.org, " * 300
+    assert document_formats._header("To", long).startswith("Ann Mülleräann"[:10])
+
+
+def test_a_crash_and_a_slow_message_cost_one_each(command: Command) -> None:
+    library = command.path("library/selectolax")
+    library.mkdir(parents=True)
+    (library / "__init__.py").touch()
+    (library / "lexbor.py").write_text(PARSER)
+    page = "Content-Type: text/html\n"
+    messages = [message(number) for number in range(40)]
+    messages[5] = message(5, page, "SLOW")
+    messages[20] = message(20, page, "CRASH")
+    messages[21] = message(20, page, "CRASH")  # the id of the one before
+    box(command.path("d/in.mbox"), messages)
+    limited = Command(command.directory, {"PYTHONPATH": str(library.parent)})
+    done = limited("sync", "d", "--extract-timeout", "1")
+    died = "the library that reads it crashed, or took too much memory"
+    assert failed(done.err) == {
+        "<m5@example.org>": "message 6: reading it takes more than 1 seconds (--extract-timeout)",
+        "<m20@example.org>": f"message 21: {died}",
+        "<m20@example.org> 2": f"message 22: {died}",
+    }
+    assert "added 37, " in done.err
+    assert done.status == 1
+
+
+def test_the_limit_is_of_a_message_not_of_a_mailbox(tmp_path: Path) -> None:
+    # An alarm of the process itself, of some seconds more, began with the mailbox.
+    box(tmp_path / "d/in.mbox", [message(number) for number in range(3)])
+    program = (
+        "import signal, sys, document_formats as d\n"
+        "armed = []\n"
+        "signal.alarm = armed.append\n"
+        "d.main()\n"
+        "print(armed, file=sys.stderr)\n"
+    )
+    job = (
+        b'{"path": "%s", "kind": "mbox", "quotes": true, "seconds": 9, "largest": 999, "start": 0}'
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        input=job % str(tmp_path / "d/in.mbox").encode(),
+        cwd=Path(document_formats.__file__).parent,
+        capture_output=True,
+        check=True,
+    )
+    # It runs while the process reads, and not while it waits for its reader.
+    assert done.stderr.decode().strip() == str([14, 0] * 7)
+    assert done.stdout.count(b'"text"') == 3
+
+
+def test_a_message_that_is_too_large_costs_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large = "many words " * 500
+    messages = [message(1), message(2, body=large), message(3)]
+    box(tmp_path / "d/in.mbox", messages)
+    limits = lshdb.Limits(largest_document=10_000)
+    failures: list[lshdb.Failure] = []
+    with lshdb.open(tmp_path / "lsh.db", limits=limits) as db:
+        report = db.add_files([str(tmp_path / "d/in.mbox")], on_failure=failures.append)
+    assert (report.added, report.failed) == (2, 1)
+    (failure,) = failures
+    assert failure.where == f"{tmp_path}/d/in.mbox#<m2@example.org>"
+    assert "message 2: its text is larger than 4,000 bytes" in failure.reason
+    monkeypatch.setattr(document_formats, "_LARGEST_MESSAGE", 4_000)
+    monkeypatch.setattr(document_formats, "_LINE", 100)
+    job = {"path": str(tmp_path / "d/in.mbox"), "kind": "mbox", "quotes": True}
+    answers = [*document_formats._answers({**job, "largest": 9_999, "start": 0})]
+    read = [one for one in answers if "message" not in one]
+    assert ["text" in one for one in read] == [True, False, True]
+    assert read[1]["refused"] == "larger than 4,000 bytes, the limit of a message"
+    again = [*document_formats._answers({**job, "largest": 9_999, "start": answers[0]["after"]})]
+    assert again == answers[2:]
+
+
+NAMES = {
+    "none": "",
+    "nul": "Message-ID: <a\0b@x>\n",
+    "number": "Message-ID: <abc#2>\n",
+    "plain": "Message-ID: <abc>\n",
+    "twice": "Message-ID: <abc>\n",
+    "like the second": "Message-ID: <abc> 2\n",
+    "long": f"Message-ID: <{'i' * 3_000}@x>\n",
+    "folded": "Message-ID:\n <folded@x>\n",
+    "in two lines": "Message-ID: <a\n b@x>\n",
+    "bare": "Message-ID: bare#<x\n",
+    "of a folder": "Message-ID: <a/../b.mbox#<c@x>>\n",
+    "bytes": "Message-ID: <\udcff\udcfe@x>\n",
+    "surrogate": "Message-ID: <\udced\udca0\udc80@x>\n",
+    "blank": "Message-ID:  \n",
+    "a number": "Message-ID: 7\n",
+}
+
+
+def test_the_keys_of_messages_are_valid_stable_and_apart(command: Command) -> None:
+    named = [message(n, name=NAMES[name], body=name) for n, name in enumerate(NAMES)]
+    same = message(90, name="", body="the same")
+    messages = [*named, same, same, *(message(n) for n in range(100, 150))]
+    count = len(messages)
+    box(command.path("d/in.mbox"), messages)
+    added = f"added {count}, updated 0, moved 0, removed 0, unchanged 0, failed 0\n"
+    command.done("sync", "d", says=added)
+    keys = command.keys()
+    assert len(keys) == count
+    assert {"d/in.mbox#<abc#2>", "d/in.mbox#<abc>", "d/in.mbox#<abc> 2", "d/in.mbox#<folded@x>"} < {
+        *keys
+    }
+    assert not [key for key in keys if "\0" in key or "\n" in key or len(key) > 1_000]
+    same_again = f"added 0, updated 0, moved 0, removed 0, unchanged {count}, failed 0\n"
+    command.done("sync", "d", says=same_again)
+    box(command.path("d/in.mbox"), messages, 900)
+    command.done("sync", "d", says=same_again)
+    # One comes to the front and one goes, and no other message changes its name.
+    box(command.path("d/in.mbox"), [message(99, name=""), *messages[1:]], 800)
+    one_each = f"added 1, updated 0, moved 0, removed 1, unchanged {count - 1}, failed 0\n"
+    command.done("sync", "d", says=one_each)
+    # Programs of mail write into a mailbox what was read.
+    status = [one.replace(b"\nSubject:", b"\nStatus: RO\nSubject:", 1) for one in messages[1:]]
+    box(command.path("d/in.mbox"), status, 700)
+    command.done("sync", "d", says=one_each.replace("added 1", "added 0"))
+    command.path("d/in.mbox").unlink()
+    assert f" removed {count - 1}, " in command.done("sync", "d", "--yes").err

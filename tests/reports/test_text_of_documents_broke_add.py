@@ -1,0 +1,112 @@
+"""What comes out of a document follows the rules for rows: halves of surrogate pairs, NUL, sizes.
+
+One PDF with half of a surrogate pair ended the indexing of all: Future-House/paper-qa#1258,
+run-llama/llama_index#1764, ThalesGroup/fred#2261.
+"""
+
+from __future__ import annotations
+
+import json
+import tarfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import documents
+import pytest
+from helpers import Command
+
+import lshdb
+from lshdb.sources import document_formats, metadata
+
+HALF = b"+2D0-"
+"""Half of a pair in UTF-7."""
+
+
+def mail(body: bytes, charset: str = "utf-7", kind: str = "plain") -> bytes:
+    head = f"Subject: half\nContent-Type: text/{kind}; charset={charset}\n\n"
+    return head.encode() + body
+
+
+@pytest.fixture
+def folder(command: Command) -> Command:
+    """Documents with halves of pairs, and one without."""
+    files = {
+        "a.rtf": rb"{\rtf1\ansi one half \u-10240? and words}",
+        "pair.rtf": rb"{\rtf1\ansi a face \u-10179?\u-8704? and words}",
+        "b.eml": mail(b"one half " + HALF + b" and words"),
+        "in.mbox": b"From x\nMessage-ID: <1@x>\n" + mail(b"one half " + HALF + b" of a box"),
+        "page.html": b"<meta charset=utf-7><title>A " + HALF + b"</title><p>half " + HALF,
+        "title.eml": b"Subject: =?utf-7?q?" + HALF + b"?= and\0 NUL\n\nwords\0 of it",
+        "c.txt": b"some words of a text",
+    }
+    for name, data in files.items():
+        command.write(f"d/{name}", data)
+    documents.pdf(command.path("d/whole.pdf"), documents.paragraphs(2))
+    return command
+
+
+def test_halves_of_pairs_are_replaced_and_counted(folder: Command) -> None:
+    command = folder
+    for arguments in (["add", "d"], ["sync", "-d", "b.db", "d"], ["dedup", "d"]):
+        done = command(*arguments)
+        assert done.status == 0, done.err
+        assert "not UTF-8: 3, bad bytes replaced" in done.err
+    assert "unchanged 8" in command.done("sync", "d").err
+    stored: dict[Any, Any] = dict(command.rows("SELECT key, content FROM documents"))
+    assert stored["d/a.rtf"] == "one half \ufffd and words"
+    assert stored["d/pair.rtf"] == "a face \U0001f600 and words"
+    assert stored["d/b.eml"] == "one half \ufffd and words"
+    assert stored["d/in.mbox#<1@x>"] == "one half \ufffd of a box"
+    assert stored["d/title.eml"] == "words of it"
+    kept: dict[Any, Any] = dict(command.rows("SELECT key, metadata FROM documents"))
+    assert "\ud83d" not in json.loads(kept["d/title.eml"])["subject"]
+    assert command.done("check").err.startswith("lsh.db is whole: 8 documents")
+    strict = command("add", "-d", "c.db", "d", "--strict")
+    named = ("d/a.rtf", "d/b.eml", "d/in.mbox#<1@x>")
+    assert all(f"lshdb: {name}: " in strict.err for name in named)
+    assert strict.err.count("lone surrogate") == 3
+    assert (strict.status, "added 5, " in strict.err) == (1, True)
+
+
+def test_metadata_that_is_too_large_costs_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metadata, "LARGEST", 100)
+    for name, title in {"large": "t" * 200, "small": "t"}.items():
+        (tmp_path / f"{name}.html").write_text(f"<title>{title}</title><p>words")
+    failures: list[lshdb.Failure] = []
+    with lshdb.open(tmp_path / "lsh.db") as db:
+        report = db.add_files([str(tmp_path)], include=["*.html"], on_failure=failures.append)
+    assert (report.added, report.failed) == (1, 1)
+    assert failures[0].where == str(tmp_path / "large.html")
+    assert failures[0].reason.startswith("metadata has 2")
+
+
+def test_a_page_in_a_codec_of_another_kind_is_read(tmp_path: Path) -> None:
+    for name in (b"punycode", b"undefined", b"rot13", b"nosuch", b"utf-7"):
+        data = b"<meta charset=%b><p>caf\xe9 and words" % name
+        (tmp_path / "a.html").write_bytes(data)
+        assert "words" in "".join(document_formats._html(str(tmp_path / "a.html"), {}))
+
+
+def test_a_line_of_one_word_takes_no_time() -> None:
+    text = document_formats.normalized(["a" * 1_000_000 + "\nwell-known"], of_paper=True)
+    assert text.endswith("a\nwell-known")
+
+
+def test_names_of_members_are_keys(command: Command) -> None:
+    command.path("d").mkdir()
+    with tarfile.open(command.path("d/a.tar"), "w") as archive:
+        for name in ("in.mbox#1.txt", "b\udcff.txt", "line\nend.txt", "x.mbox#<a>", "\ud55c.txt"):
+            archive.addfile(tarfile.TarInfo(name))
+    with zipfile.ZipFile(command.path("d/b.zip"), "w") as archive:
+        archive.writestr("in.mbox", b"From x\nMessage-ID: <1@x>\n\nwords of it\n")
+        archive.writestr("in.mbox#<1>.txt", "text")
+    keys = ["in.mbox#1.txt", "b\\xff.txt", "line\nend.txt", "x.mbox#<a>", "\ud55c.txt"]
+    keys = [f"d/a.tar/{key}" for key in keys]
+    keys += ["d/b.zip/in.mbox#<1@x>", "d/b.zip/in.mbox#<1>.txt"]
+    for number in (7, 0, 0):
+        done = command.done("sync", "d", "--archives")
+        assert done.err.startswith(f"added {number}, updated 0, moved 0, removed 0, ")
+    assert command.keys() == sorted(keys)
