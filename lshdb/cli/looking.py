@@ -272,7 +272,7 @@ def report(
 
     Example: lshdb report submissions/ --for programs --base template/ -o report.html
     """
-    from lshdb.ingest.folders import folders  # nothing else needs it
+    from lshdb.ingest.folders import check_units, folders  # nothing else needs it
 
     _check_name(report_file, ".html", ".htm")
     lowest, failed = None, 0
@@ -301,6 +301,8 @@ def report(
         found = stack.enter_context(folders(store, asked, anonymous=asked.anonymous))
         if directory is not None and len(found.files) < 2:
             raise InputError(f"{directory}: one submission alone, with nothing to compare it with")
+        if directory is None and asked.group_by is not None:
+            check_units(found, asked.group_by)
         heading = title or ("Similar submissions" if asked.anonymous else name)
         page = web.report(
             found,
