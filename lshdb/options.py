@@ -323,7 +323,9 @@ class FieldOptions(Options):
     """The fields of a JSON line, or the columns of a table."""
 
     key_field: Annotated[str, Option("Field or column of the key.", metavar="NAME")] = "id"
-    text_field: Annotated[str, Option("Of the text; also a,b or a.b.", metavar="NAME")] = "text"
+    text_field: Annotated[str, Option("Of the text; also a,b, a.b or a[].b.", metavar="NAME")] = (
+        "text"
+    )
     set_field: Annotated[str, Option("Of the set.", metavar="NAME")] = "set"
 
 

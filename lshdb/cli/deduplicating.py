@@ -54,7 +54,13 @@ from lshdb.sources import formats, sinks
 from lshdb.sources.compression import compression_of
 from lshdb.sources.identity import FilesRead, is_same_file
 from lshdb.sources.outputs import Output
-from lshdb.sources.paths import expanded, format_of, is_database, pattern_top
+from lshdb.sources.paths import (
+    expanded,
+    format_of,
+    is_database,
+    is_named_as_text,
+    pattern_top,
+)
 from lshdb.sources.readers import reader_of
 from lshdb.sources.sinks import Columns
 from lshdb.sources.walking import SkippedFiles
@@ -131,7 +137,10 @@ def dedup(
         if against == STDOUT:
             raise UsageError("--against reads no standard input: save it to a file")
         check_there(against)
-    of_files = asked.format == "text" or (output is None and any(map(os.path.isdir, paths)))
+    are_texts = asked.format == "auto" and paths and all(map(is_named_as_text, paths))
+    of_files = asked.format == "text" or (
+        output is None and (are_texts or any(map(os.path.isdir, paths)))
+    )
     if null and not of_files:
         raise UsageError("--null is for files: give a directory and no -o, or --format text")
     shown = list(asked.fields)

@@ -279,7 +279,7 @@ def report(
 
     Example: lshdb report submissions/ --for programs --base template/ -o report.html
     """
-    from lshdb.ingest.folders import folders  # nothing else needs it
+    from lshdb.ingest.folders import check_units, folders  # nothing else needs it
 
     _check_name(report_file, ".html", ".htm")
     lowest, failed = None, 0
@@ -312,6 +312,8 @@ def report(
         if directory is not None and len(found.files) < 2:
             alone = "one submission alone, with nothing to compare it with"
             raise InputError(f"{printable_path(directory)}: {alone}")
+        if directory is None and asked.group_by is not None:
+            check_units(found, asked.group_by)
         if asked.anonymous:
             left_out, failures = _renamed(left_out, found), ()
         heading = title or ("Similar submissions" if asked.anonymous else name)

@@ -22,7 +22,7 @@ from lshdb.ingest.reference import temporary_store
 from lshdb.model import CopiedPassage, Document, PassagePair
 from lshdb.options import AddManyOptions, ConditionOptions
 from lshdb.shingling.tokens import FILES
-from lshdb.sources.paths import key_of
+from lshdb.sources.paths import escaped, key_of
 from lshdb.store.store import Store
 
 _T = TypeVar("_T")
@@ -152,11 +152,23 @@ def _groups(keys: list[str], group_by: str | os.PathLike[str] | None) -> dict[st
     return found
 
 
+def check_units(found: Folders, group_by: str | os.PathLike[str]) -> None:
+    """UsageError if a grouping leaves fewer than two units, which cannot be compared."""
+    names = list(found.files)
+    if len(names) < 2:
+        units = f"one unit alone, {escaped(names[0])}" if names else "no unit"
+        raise UsageError(
+            f"group_by {str(group_by)!r} leaves {units}, with nothing to compare it with: name a "
+            "directory that was added and holds several"
+        )
+
+
 def in_folders(
     find: Callable[..., Iterator[_T]], store: Store, options: Any, *others: Any
 ) -> Iterator[_T]:
     """What a search finds among the folders of a file."""
     with folders(store, options) as found:
+        check_units(found, options.group_by)
         if isinstance(options, ConditionOptions):
             options = replace(options, where=None, parameters=())
         for one in find(found.store, options, *others):

@@ -111,10 +111,20 @@ def _byte_table(kind: str) -> bytes:
 _CHAR_TABLE = _byte_table("char")
 _WORD_TABLE = _byte_table("word")
 
-# A text may be cut before these characters: none combines with the one before it, and
-# (for words) each begins a word or separates two.
-_CHAR_CUT = "[\\x00-\\x7f\u3400-\u4dbf\u4e00-\u9fff]"
-_WORD_CUT = "[\\x09-\\x0d\\x20\u3400-\u4dbf\u4e00-\u9fff]"
+# A text may be cut before these characters: what they become begins with a character that combines
+# with none before it, and (for words) each begins a word or separates two. There are some of every
+# script that is written without blanks, so that its texts take the memory of a block, too.
+_WORDS_ALONE = "\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0002a6df"
+_BETWEEN_WORDS = (
+    "\x09-\x0d\x20\u2010-\u2016\u2018-\u2027\u3000-\u3003\uff01-\uff0f\U0001f300-\U0001f64f"
+)
+_CHAR_CUT = (
+    "[\\x00-\\x7f\u0391-\u03a1\u03b1-\u03c9\u0400-\u0482\u05d0-\u05ea\u0621-\u063a\u0641-\u064a"
+    "\u0904-\u0939\u0985-\u09b9\u0e01-\u0e2e\u0e81-\u0eae\u0f40-\u0f6c\u1000-\u1020\u1780-\u17b3"
+    "\uac00-\ud7a3\ufb50-\ufbb1\ufd50-\ufdfb\uff01-\uff9d\U0001f650-\U0001faff"
+    f"{_WORDS_ALONE}{_BETWEEN_WORDS}]"
+)
+_WORD_CUT = f"[{_WORDS_ALONE}{_BETWEEN_WORDS}]"
 
 
 def distinct_shingles(
@@ -300,7 +310,9 @@ def _collapsed_pieces(text: str, block: int) -> Iterator[str]:
         if begun and folded.startswith(" "):
             gap = " "
         if body := folded.strip(" "):
-            yield gap + body
+            # NFKC makes up to 18 characters of one.
+            whole = gap + body
+            yield from (whole[at : at + block] for at in range(0, len(whole), block))
             begun, gap = True, " " * folded.endswith(" ")
 
 
@@ -338,8 +350,8 @@ def cut_words(texts: list[str]) -> Words:
     else:
         texts = _fold_group(texts)
         joined = "".join((" ", " ".join(texts), " "))
-        buffer, at = utf8(joined)
         first, last = word_bounds(code_points(joined))
+        buffer, at = utf8(joined)  # after the code points are gone: both are large
         begins, ends = at[first], at[last]
     counts = sizes_of(np.searchsorted(first, offsets_of(lengths_of(texts) + 1)))
     return Words(buffer, begins, ends, first, last, counts)

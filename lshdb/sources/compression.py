@@ -43,14 +43,38 @@ def unpacked(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
     """A compressed file's content; reading it raises InputError if it is damaged."""
     module = _module(suffix)
     own = [getattr(module, name) for name in ("LZMAError", "ZstdError") if hasattr(module, name)]
+    is_begun = False
     try:
         with module.open(file, "rb") as stream:
-            yield io.BufferedReader(stream, _BUFFER)
+            try:
+                yield io.BufferedReader(stream, _BUFFER)
+            except BaseException:
+                is_begun = stream.tell() > 0
+                raise
     except (OSError, EOFError, zlib.error, *own) as error:
         # Errors of bz2 about wrong data have no number; those of the system have one.
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        raise InputError(f"not {_NAMES[suffix]}, or not all of it") from error
+        raise InputError(_reason(suffix, error, is_begun)) from error
+
+
+def _reason(suffix: str, error: Exception, is_begun: bool) -> str:
+    """What is wrong with a compressed file, some of which may have been read, and what to do."""
+    name, message = _NAMES[suffix], str(error).lower()
+    if isinstance(error, EOFError):
+        return f"{name} that is cut off: the end of the file is missing; get it again"
+    if "window" in message or "too much memory" in message:
+        return (
+            f"{name} with a window that is larger than this Python reads: decompress it by "
+            "zstd -d --long=31"
+        )
+    if is_begun:
+        tool = {".bz2": "bzip2"}.get(suffix, name)
+        return (
+            f"{name} that is damaged, or has something else behind it; {tool} -dc writes what can "
+            "be read"
+        )
+    return f"not {name}: rename it, or get it again"
 
 
 def packed(file: BinaryIO, suffix: str) -> BinaryIO:

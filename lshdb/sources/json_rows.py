@@ -13,6 +13,7 @@ from lshdb.json_text import encode, loads, repaired
 from lshdb.sources import sinks
 from lshdb.sources.batch import Batch, Origin, Record, TableSchema
 from lshdb.sources.inputs import Input, Skipped
+from lshdb.sources.paths import is_named_as_text
 from lshdb.sources.records import (
     BOM,
     Collector,
@@ -126,7 +127,11 @@ def _batch(found: list[bytes | None], number: int, source: Input, is_array: bool
             record, is_torn = _record_of(line, options)
         except InputError as error:
             if not is_blank(line):
-                documents.fail(index, str(error))
+                hint = ""
+                if numbers[index] == 1 and is_named_as_text(source.name):
+                    how = options.option("--format text", 'Database.dedup_files, format="text"')
+                    hint = f"; if the file is one text, give {how}"
+                documents.fail(index, f"{error}{hint}")
         else:
             documents.take(index, record, is_torn=is_torn)
     rows = None

@@ -8,6 +8,8 @@ from lshdb.json_text import dumps, loads
 
 Path = tuple[str, ...]
 """The name of a field, after those of the objects that it is in."""
+LIST = "[]"
+"""Behind the name of a list whose elements are meant."""
 LARGEST = 90_000_000
 """Maximum characters of metadata: with the largest content, a row fits SQLite's billion bytes."""
 
@@ -60,10 +62,23 @@ def path_of(name: str, fields: Container[str]) -> Path:
 
 
 def value_at(record: dict[str, Any], path: Path, missing: object = None) -> Any:
-    """The value of a field, which may be in an object."""
+    """The value of a field, which may be in an object.
+
+    Of a name with [] it is the list of the values in the elements of a list that have it.
+    """
     value: object = record
-    for name in path:
-        if not isinstance(value, dict) or name not in value:
+    for index, name in enumerate(path):
+        if not isinstance(value, dict):
             return missing
+        if name not in value:
+            elements = value.get(name.removesuffix(LIST)) if name.endswith(LIST) else None
+            if not isinstance(elements, list):
+                return missing
+            rest = path[index + 1 :]
+            inner = [
+                value_at(one, rest, missing) if rest and isinstance(one, dict) else one
+                for one in elements
+            ]
+            return [one for one in inner if one is not missing]
         value = value[name]
     return value

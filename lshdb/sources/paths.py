@@ -372,3 +372,8 @@ def _check_end(file: BinaryIO) -> None:
         return
     if not os.path.samestat(status, os.stat(os.devnull)):
         raise InputError("a device, not a file")
+
+
+def is_named_as_text(path: str) -> bool:
+    """Whether the suffix is that of a text, and of no rows."""
+    return without_compression(path).lower().endswith((".txt", ".text", ".md", ".rst"))

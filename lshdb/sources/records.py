@@ -18,7 +18,7 @@ from lshdb.model import Failure
 from lshdb.shingling.content import normalized
 from lshdb.shingling.shingling import Content, OfSets
 from lshdb.sources.batch import Batch, Origin, Record, Rows, TableSchema
-from lshdb.sources.metadata import Path, path_of, to_json, value_at
+from lshdb.sources.metadata import LIST, Path, path_of, to_json, value_at
 from lshdb.sources.paths import escaped
 
 BOM = b"\xef\xbb\xbf"
@@ -38,7 +38,8 @@ KeyOfColumn = tuple[str | InputError | None, str]
 def field_paths(name: str, names: Container[str]) -> list[Path]:
     """The fields for a name, in records with fields of these names.
 
-    A field of that name comes first; else `a,b` is the fields a and b, and `a.b` is b in a.
+    A field of that name comes first; else `a,b` is the fields a and b, and `a.b` is b in a. `a[].b`
+    is b in each element of the list a.
 
     >>> field_paths("title,meta.body", ["title", "meta"])
     [('title',), ('meta', 'body')]
@@ -107,7 +108,7 @@ class RecordOptions:
     def own_fields(self, names: Collection[str]) -> set[str]:
         """The fields that keys and documents are made of, among those of a record."""
         own = (self.key_field, self.content_field)
-        return {path[0] for name in own for path in field_paths(name, names)}
+        return {_outer(path, names) for name in own for path in field_paths(name, names)}
 
     def document(
         self, record: Record, where: str, given: KeyOfColumn | None = None, *, typed: bool = True
@@ -206,7 +207,11 @@ class RecordOptions:
             repeated = min(name for name, count in Counter(names).items() if count > 1)
             raise InputError(f"two columns are named {repeated!r}")
         paths = field_paths(self.content_field, record)
-        wrong = [str(self._no_content(record, name)) for name, *_ in paths if name not in record]
+        wrong = [
+            str(self._no_content(record, name))
+            for path in paths
+            if (name := _outer(path, record)) not in record
+        ]
         if field_paths(self.key_field, record)[0][0] not in record and not self.auto_key:
             wrong.insert(0, f"no {self._named_key()}")
         if wrong:
@@ -268,6 +273,8 @@ class RecordOptions:
         values = [(".".join(path), value_at(record, path, _MISSING)) for path in paths]
         values = [(name, value) for name, value in values if value is not _MISSING]
         if not values:
+            if null := next(filter(None, (_null_in(record, path) for path in paths)), ""):
+                raise InputError(f"field {null!r} is null, so there is no {wanted!r}")
             raise self._no_content(record, wanted)
         if self.of_sets:
             return set_of(values[0][1], f"field {wanted!r}", self.of_sets), False
@@ -281,6 +288,8 @@ class RecordOptions:
                 replaced |= is_torn
             if isinstance(value, str):
                 texts.append(value)
+            elif isinstance(value, list) and value:
+                texts += _texts_in(name, value)
             elif value is not None or len(paths) == 1:
                 raise InputError(f"field {name!r} is {kind_of(value)}, not a string")
         if not texts:
@@ -404,10 +413,35 @@ def _repaired(value: object) -> object:
     return value
 
 
+def _outer(path: Path, names: Container[str]) -> str:
+    """The name of the column that a field is in."""
+    return path[0] if path[0] in names else path[0].removesuffix(LIST)
+
+
+def _null_in(record: Record, path: Path) -> str:
+    """The name of the object around a field that is null; empty if there is none."""
+    for end in range(1, len(path)):
+        if value_at(record, path[:end], _MISSING) is None:
+            return ".".join(path[:end])
+    return ""
+
+
+def _texts_in(name: str, value: list[object]) -> list[str]:
+    """The texts of a list; InputError if there is something else."""
+    for index, one in enumerate(value, 1):
+        if one is not None and not isinstance(one, str):
+            raise InputError(f"element {index} of field {name!r} is {kind_of(one)}, not a string")
+    return [one for one in value if isinstance(one, str)]
+
+
 def _without(record: Record, path: Path) -> Record:
     """The record without a field, which may be in an object; drops an object that gets empty."""
     first, *more = path
     inner = record.get(first)
+    if first not in record and isinstance(elements := record.get(first.removesuffix(LIST)), list):
+        kept = [_without(one, tuple(more)) if isinstance(one, dict) else one for one in elements]
+        left = {first.removesuffix(LIST): kept} if more and any(kept) else {}
+        return _without(record, (first.removesuffix(LIST),)) | left
     if more and isinstance(inner, dict) and (rest := _without(inner, tuple(more))):
         return record | {first: rest}
     if more and not isinstance(inner, dict):

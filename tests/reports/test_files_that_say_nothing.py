@@ -1,0 +1,97 @@
+"""Files whose rows or ends were refused by a message that did not say what is wrong."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from helpers import Command
+
+import lshdb
+
+TEXT = "the ferry to the islands runs every hour from the pier"
+ROWS = b"".join(b'{"id": %d, "text": "%d %s"}\n' % (i, i, TEXT.encode()) for i in range(3_000))
+GZIP = gzip.compress(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (GZIP[:-9], "gzip that is cut off: the end of the file is missing"),
+        (GZIP + b"garbage", "gzip that is damaged, or has something else behind it; gzip -dc"),
+        (ROWS, "not gzip: rename it"),
+    ],
+)
+def test_a_compressed_file_that_is_not_whole(command: Command, data: bytes, says: str) -> None:
+    command.write("a.jsonl.gz", data)
+    done = command("add", "a.jsonl.gz")
+    assert done.status == 1
+    assert f"a.jsonl.gz: {says}" in done.err
+
+
+def test_a_window_that_is_too_large(command: Command) -> None:
+    # A frame without a size, with a window of 2 GB.
+    command.write("a.jsonl.zst", b"\x28\xb5\x2f\xfd\x00" + bytes([21 << 3]) + b"\x01\x00\x00")
+    said = command("add", "a.jsonl.zst").err
+    assert "zstd with a window that is larger" in said or "zstd needs Python" in said
+    assert "zstd -d --long=31" in said or "zstd needs Python" in said
+
+
+def test_members_and_padding_of_gzip(command: Command) -> None:
+    command.write("a.jsonl.gz", GZIP + gzip.compress(b'{"id": "last", "text": "b"}\n') + bytes(99))
+    assert "added 3,001" in command.done("add", "a.jsonl.gz").err
+
+
+TURNS = [{"from": "a", "value": TEXT}, {"from": "b", "value": "yes"}, {"from": "c"}]
+A, B = {"from": "a"}, {"from": "b"}
+
+
+@pytest.mark.parametrize(
+    ("field", "row", "text", "left"),
+    [
+        ("turns[].value", {"turns": TURNS[:2]}, f"{TEXT}\nyes", {"turns": [A, B]}),
+        ("turns[].value", {"turns": TURNS[1:]}, "yes", {"turns": [B, {"from": "c"}]}),
+        ("tags", {"tags": ["a", None, "b c"], "n": 1}, "a\nb c", {"n": 1}),
+        ("tags[]", {"tags": ["a", "b"], "n": 1}, "a\nb", {"n": 1}),
+        ("m.turns[].value", {"m": {"turns": TURNS[1:2], "n": 1}}, "yes", {"m": {"n": 1, "turns": [B]}}),
+        ("t,turns[].value", {"t": "head", "turns": TURNS[1:2]}, "head\nyes", {"turns": [B]}),
+    ],
+)  # fmt: skip
+def test_texts_within_lists(
+    path: Path, field: str, row: dict[str, object], text: str, left: dict[str, object]
+) -> None:
+    rows = path.parent / "a.jsonl"
+    rows.write_text(json.dumps({"id": "x", **row}) + "\n")
+    with lshdb.open(path) as database:
+        assert database.add_files([str(rows)], text_field=field).added == 1
+        stored = database.get("x")
+    assert (stored.content, stored.metadata) == (text, left)
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({"meta": None}, "field 'meta' is null, so there is no 'meta.body'"),
+        ({"meta": {"body": None}}, "field 'meta.body' is null, not a string"),
+        ({"meta": {"body": ["a", 1]}}, "element 2 of field 'meta.body' is a number, not a string"),
+        ({"meta": {"body": []}}, "field 'meta.body' is an array, not a string"),
+        ({}, "no field 'meta.body'"),
+    ],
+)
+def test_a_row_without_a_text(command: Command, row: dict[str, object], says: str) -> None:
+    command.write("a.jsonl", json.dumps({"id": 1, **row}) + "\n")
+    assert f"a.jsonl:1: {says}" in command("add", "a.jsonl", "--text-field", "meta.body").err
+
+
+def test_texts_that_are_named_are_texts(command: Command) -> None:
+    for name in ("a", "b"):
+        command.write(f"{name}.txt", TEXT)
+    done = command.done("dedup", "a.txt", "b.txt")
+    assert done.out == "1.000000\tidentical\tb.txt\ta.txt\n"
+    assert "give --format text" in command("dedup", "a.txt", "b.txt", "-o", "out.jsonl").err
+    found = lshdb.dedup([str(command.path("a.txt"))])
+    assert found.kept == []
+    command.write("rows.txt", ROWS)
+    assert "kept" in command.done("dedup", "rows.txt", "--format", "jsonl", "-o", "o.jsonl").err
