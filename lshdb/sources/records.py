@@ -12,7 +12,7 @@ from typing import IO
 
 from lshdb.errors import ContentError, InputError, UsageError
 from lshdb.json_text import MAX_DEPTH, loads, repaired, without_surrogates
-from lshdb.keys import Ids, key_of_id, kind_of_id, with_article
+from lshdb.keys import Ids, key_fault, key_of_id, kind_of_id, with_article
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import Failure
 from lshdb.shingling.content import normalized
