@@ -80,7 +80,7 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
     "compare": (set(), {"encoding", *DOCUMENTS}),
     "decide": ({"verdict", "keys"}, {"words", "undo"}),
     "tune": (set(), {"top", "measure", "sample"}),  # lshdb.measure
-    "backup": (set(), {"target"}),
+    "backup": (set(), {"target", "restore"}),
 }
 
 
