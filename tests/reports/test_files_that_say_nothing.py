@@ -55,7 +55,12 @@ A, B = {"from": "a"}, {"from": "b"}
         ("turns[].value", {"turns": TURNS[1:]}, "yes", {"turns": [B, {"from": "c"}]}),
         ("tags", {"tags": ["a", None, "b c"], "n": 1}, "a\nb c", {"n": 1}),
         ("tags[]", {"tags": ["a", "b"], "n": 1}, "a\nb", {"n": 1}),
-        ("m.turns[].value", {"m": {"turns": TURNS[1:2], "n": 1}}, "yes", {"m": {"n": 1, "turns": [B]}}),
+        (
+            "m.turns[].value",
+            {"m": {"turns": TURNS[1:2], "n": 1}},
+            "yes",
+            {"m": {"n": 1, "turns": [B]}},
+        ),
         ("t,turns[].value", {"t": "head", "turns": TURNS[1:2]}, "head\nyes", {"turns": [B]}),
     ],
 )  # fmt: skip
