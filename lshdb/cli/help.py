@@ -61,7 +61,8 @@ class Page(TyperCommand):
         parser = super().make_parser(ctx)
         for option in {*parser._short_opt.values(), *parser._long_opt.values()}:
             if option.action in ("store", "store_const"):
-                option.process = partial(_store_once, option, option.process, ctx, {})
+                once = partial(_store_once, option, option.process, ctx, {})
+                option.process = once  # type: ignore[method-assign]
         return parser
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002

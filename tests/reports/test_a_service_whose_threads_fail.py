@@ -172,7 +172,7 @@ def test_calls_of_a_service_whose_thread_died_get_its_error(
         with pytest.raises(lshdb.StoreError, match=r"no room.*open another one") as caught:
             later()
         assert isinstance(caught.value.__cause__, MemoryError)
-    in_time(lambda: [service.close()])
+    in_time(service.close)
     assert service_threads() == []
     with pytest.raises(lshdb.UsageError, match="is closed"):
         service.query(FOX)

@@ -36,7 +36,7 @@ def test_equal_values_flags_and_lists_may_repeat(command: Command) -> None:
     command.done("add", "a.jsonl", "-d", "x.db", "--db", "x.db", "--quiet", "-q")
     where = ["--where", "key <> ? and key <> ?", "-p", "x", "-p", "y"]
     asked = ["--threshold", "0.50", "--threshold", "0.5", "--fields", "n", "--json", "--json"]
-    done = command.done("query", "--text", rows[0]["text"], "-d", "x.db", *where, *asked)
+    done = command.done("query", "--text", str(rows[0]["text"]), "-d", "x.db", *where, *asked)
     assert len(done.records) == 2
 
 
