@@ -35,7 +35,7 @@ def test_what_is_in_the_folder_stays(folder: Command, name: str) -> None:
 
 def test_a_link_to_a_file_is_where_the_file_is(folder: Command) -> None:
     folder.path("archive/b.txt").symlink_to(os.path.join("..", "inbox", "a.txt"))
-    inputs = ["archive/b.txt", "archive/sub"]
+    inputs = ["archive/sub", "archive/b.txt"]
     done = folder.done("dedup", *inputs, "--keep-in", "inbox", "--format", "text", "-0")
     assert done.out == "archive/sub/a.txt\0"
 
