@@ -155,6 +155,9 @@ def decisions(
     when, and the note. It no longer holds if a document has changed since, is missing, or a later
     decision overruled it.
 
+    --files lists files whether or not another file holds a copy: lshdb trash moves only those of
+    which one does.
+
     `lshdb decide --from` reads what this writes with --json, --csv or -o, also for a copy of the
     database.
 
