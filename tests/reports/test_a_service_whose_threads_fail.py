@@ -47,6 +47,11 @@ def in_time(function: Any, *arguments: Any) -> Any:
     return results[0]
 
 
+def closed(service: lshdb.Service) -> bool:
+    service.close()
+    return True
+
+
 def service_threads() -> list[threading.Thread]:
     return [one for one in threading.enumerate() if one.name == "lshdb.Service"]
 
@@ -172,7 +177,7 @@ def test_calls_of_a_service_whose_thread_died_get_its_error(
         with pytest.raises(lshdb.StoreError, match=r"no room.*open another one") as caught:
             later()
         assert isinstance(caught.value.__cause__, MemoryError)
-    in_time(service.close)
+    assert in_time(closed, service)
     assert service_threads() == []
     with pytest.raises(lshdb.UsageError, match="is closed"):
         service.query(FOX)
