@@ -98,7 +98,7 @@ class Database:
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """The file, as it was named when it was opened."""
         return self._store.path
 
     @property

@@ -116,6 +116,8 @@ def _alone(path: Path, real_path: Path, timeout: float) -> Iterator[None]:
             is_damaged = True
         if not is_damaged:
             # SQLite has it emptied, and would delete it by its name when it closes the old file.
+            if fcntl is None:
+                file.close()  # Windows replaces no file that anybody has open
             Path(f"{real_path}-journal").unlink(missing_ok=True)
             yield
     if is_damaged:
