@@ -27,8 +27,9 @@ from lshdb.store import index, schema
 from lshdb.store import statements as sql
 from lshdb.store.guard import Connection
 from lshdb.store.index import BANDS, FINGERPRINTS, RARE_WORDS, IndexRows, IndexTable
-from lshdb.store.rows import record, settings_of
+from lshdb.store.rows import record, settings_of, typed
 from lshdb.store.sqlite_errors import translated_errors
+from lshdb.store.store import MAX_NUMBER
 
 _EXAMPLES = 5
 _WRONG = {
@@ -193,9 +194,14 @@ class Examination:
     def _read_settings(self) -> Iterator[tuple[str, str]]:
         row = next(iter(self._rows(sql.SELECT_SETTINGS)), ())
         try:
-            self.settings = settings_of(row, self.connection.path, self._rows(sql.BASE_TEXTS))
+            settings = settings_of(row, self.connection.path, self._rows(sql.BASE_TEXTS))
+            typed(row[-2:], int | None, int | None)
+            self.settings = settings
         except DamagedFile as error:
             yield "settings", str(error)
+        ((last,),) = self._rows(sql.LAST_DOC_ID)
+        if isinstance(last, int) and last > MAX_NUMBER:
+            yield "settings", f"the last number of a document is {last}, so none can follow"
 
     def _documents(self, settings: Settings) -> Iterator[tuple[str, str]]:
         contents = settings.passages or settings.reworded or settings.shingling.of_sets

@@ -302,7 +302,7 @@ FINGERPRINT_ROWS = f"""
 # Whether the rows of a decision are none: about one document or several, as its verdict says.
 JUDGED_DECISIONS = """
     SELECT decision, group_concat(key || coalesce(note, '') || who || decided, ''),
-        decision < 1 OR min(verdict) NOT IN ('keep', 'drop', 'different')
+        decision NOT BETWEEN 1 AND 1 << 40 OR min(verdict) NOT IN ('keep', 'drop', 'different')
             OR (count(*) > 1) <> (min(verdict) = 'different')
             OR count(DISTINCT json_array(verdict, note, who, decided)) > 1
             OR max(length(digest) <> 16 OR key = '' OR instr(key, char(0)))
