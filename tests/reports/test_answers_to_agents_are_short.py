@@ -43,6 +43,7 @@ def test_answers_are_short_and_free_of_control_characters(tmp_path: Path) -> Non
             async def call(name: str, **given: Any) -> tuple[str, Any]:
                 done = await client.call_tool(name, given)
                 (block,) = done.content
+                assert block.type == "text"
                 said = json.dumps(done.structured_content, ensure_ascii=False) + block.text
                 sizes.append(len(said))
                 for strange in ("\\u001b", "\x1b", "\x07", "\u202e"):

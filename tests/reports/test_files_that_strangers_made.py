@@ -69,6 +69,28 @@ def test_the_table_of_pairs_runs_no_code(
     assert command.rows("SELECT * FROM similar_pairs") == before
 
 
+def test_a_check_runs_no_index_of_other_tables(made: Path) -> None:
+    """As its expression fails where it runs, nothing needs to take long."""
+    alter(
+        made,
+        "CREATE TABLE other (n)",
+        "INSERT INTO other VALUES (1)",
+        "CREATE INDEX i ON other (n)",
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_schema SET sql = 'CREATE INDEX i ON other "
+        "(abs(n - 9223372036854775807 - 2))' WHERE name = 'i'",
+    )
+    with closing(sqlite3.connect(made)) as plain, pytest.raises(sqlite3.Error, match="overflow"):
+        plain.execute("PRAGMA integrity_check").fetchall()
+    assert lshdb.check(made).problems == ()
+    alter(
+        made,
+        "PRAGMA writable_schema = ON",
+        "DELETE FROM sqlite_schema WHERE name = 'empty_documents'",
+    )
+    assert problems(lshdb.check(made)) >= {"schema"}
+
+
 def problems(report: CheckReport) -> set[str]:
     return {one.kind for one in report.problems}
 
