@@ -188,9 +188,7 @@ class Examination:
 
     def _of_own(self, own: list[str]) -> list[tuple[Any, ...]]:
         """What a check of all pages finds, and of lshdb's own tables with their indexes."""
-        found = self._rows(sql.CHECK_PAGES)
-        for name in own:
-            found += self._rows(f"PRAGMA integrity_check({name})")  # a name of schema.sql
+        found = self._rows(sql.CHECK_PAGES) + self._rows(sql.CHECK_TABLES, dumps(own))
         return [row for row in found if row != ("ok",)] or [("ok",)]
 
     def _schema(self) -> Iterator[tuple[str, str]]:

@@ -313,8 +313,11 @@ JUDGED_DECISIONS = """
             OR max(length(digest) <> 16 OR key = '' OR instr(key, char(0)))
     FROM decisions GROUP BY decision"""
 CHECK_STRUCTURE = "PRAGMA integrity_check(100)"
-# Without what indexes should have.
+# All without what indexes should have; and some tables with it.
 CHECK_PAGES = "PRAGMA quick_check(100)"
+CHECK_TABLES = """
+    SELECT c.integrity_check
+    FROM json_each(?) AS own CROSS JOIN pragma_integrity_check(own.value) AS c"""
 CHECK_CONSTRAINTS = "PRAGMA ignore_check_constraints = OFF"
 CHECK_NO_CONSTRAINTS = "PRAGMA ignore_check_constraints = ON"
 BROKEN_REFERENCES = "PRAGMA foreign_key_check"
