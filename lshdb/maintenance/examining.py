@@ -27,7 +27,8 @@ from lshdb.store import index, schema
 from lshdb.store import statements as sql
 from lshdb.store.guard import Connection
 from lshdb.store.index import BANDS, FINGERPRINTS, RARE_WORDS, IndexRows, IndexTable
-from lshdb.store.rows import record, settings_of
+from lshdb.store.rows import record, settings_of, typed
+from lshdb.store.store import MAX_NUMBER
 
 _EXAMPLES = 5
 _WRONG = {
@@ -176,9 +177,20 @@ class Examination:
             yield "damaged", fault
         # Otherwise the file's own expressions would run; constraints are checked here.
         self._rows(sql.CHECK_NO_CONSTRAINTS)
-        lines = [" ".join(line.split()) for (line,) in self._rows(sql.CHECK_STRUCTURE)]
+        own = [name for kind, name, _ in schema.definitions() if kind == "table"]
+        found = self._rows(sql.CHECK_STRUCTURE) if not self._others_run(own) else self._of_own(own)
+        lines = [" ".join(line.split()) for (line,) in found]
         self._rows(sql.CHECK_CONSTRAINTS)
         yield from (("damaged", line) for line in lines if lines != ["ok"])
+
+    def _others_run(self, own: list[str]) -> bool:
+        """Whether a whole check would run expressions of the user's indexes of other tables."""
+        return bool(self._rows(sql.OTHER_TABLES_WITH_CODE, dumps(own)))
+
+    def _of_own(self, own: list[str]) -> list[tuple[Any, ...]]:
+        """What a check of all pages finds, and of lshdb's own tables with their indexes."""
+        found = self._rows(sql.CHECK_PAGES) + self._rows(sql.CHECK_TABLES, dumps(own))
+        return [row for row in found if row != ("ok",)] or [("ok",)]
 
     def _schema(self) -> Iterator[tuple[str, str]]:
         for fault in schema.faults(self.connection):
@@ -194,9 +206,14 @@ class Examination:
     def _read_settings(self) -> Iterator[tuple[str, str]]:
         row = next(iter(self._rows(sql.SELECT_SETTINGS)), ())
         try:
-            self.settings = settings_of(row, self.connection.path, self._rows(sql.BASE_TEXTS))
+            settings = settings_of(row, self.connection.path, self._rows(sql.BASE_TEXTS))
+            typed(row[-2:], int | None, int | None)
+            self.settings = settings
         except DamagedFile as error:
             yield "settings", str(error)
+        ((last,),) = self._rows(sql.LAST_DOC_ID)
+        if isinstance(last, int) and last > MAX_NUMBER:
+            yield "settings", f"the last number of a document is {last}, so none can follow"
 
     def _documents(self, settings: Settings) -> Iterator[tuple[str, str]]:
         contents = settings.passages or settings.reworded or settings.shingling.of_sets

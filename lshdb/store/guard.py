@@ -165,7 +165,9 @@ class Connection(sqlite3.Connection):
     def each(self, statement: str, *parameters: SqlValue) -> Iterator[tuple[Any, ...]]:
         """The rows of a result, read lazily one by one; errors as for `rows`."""
         with self.errors():
-            yield from self.execute(statement, parameters)
+            # Not the cursor itself, which would be closed with this generator: too late where the
+            # connection is closed before.
+            yield from iter(self.execute(statement, parameters).fetchone, None)
         self.check_unchanged()
 
     def parts(

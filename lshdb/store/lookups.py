@@ -383,7 +383,8 @@ class StoreReader:
     def mean_shingles(self) -> tuple[int, int]:
         """How many documents there are, about, and how many shingles one has, by a sample."""
         last = self._number(sql.LAST_DOC_ID)
-        sample = np.unique(np.linspace(1, last, _SAMPLED).astype(np.int64))
+        # A damaged file may have a number that no float is exact for.
+        sample = np.unique(np.linspace(1, min(last, 1 << 40), _SAMPLED).astype(np.int64))
         ((mean,),) = self._rows(sql.MEAN_SHINGLES, dumps(sample.tolist()))
         return last, checked(mean, int)
 

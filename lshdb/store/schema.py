@@ -14,7 +14,7 @@ The connection has its own limits besides this check.
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import cache
 from typing import Any, NamedTuple
@@ -131,7 +131,8 @@ def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
     (count,) = connection.execute(sql.COUNT_DEFINITIONS).fetchone()
     if whole and count == len(own):
         return  # there is nothing else that could run
-    for danger in _dangers(connection, own, whole):
+    rare = sql.WRITES_RARE_WORDS if RARE_WORDS in {name for _, name, _ in own} else ()
+    for danger in dangers(connection, own, (*sql.WRITES, *rare), whole):
         yield Fault(danger, unsafe=True)
 
 
@@ -151,12 +152,19 @@ def definitions(reworded: bool = False) -> list[tuple[str, str, str]]:
         return connection.execute(sql.SCHEMA).fetchall()
 
 
-def _dangers(
-    connection: sqlite3.Connection, own: list[tuple[str, str, str]], whole: bool
+def dangers(
+    connection: sqlite3.Connection,
+    own: Sequence[tuple[str, str, str]],
+    statements: Iterable[str],
+    whole: bool = True,
 ) -> Iterator[str]:
     """What would run besides lshdb's statements when these write; each in words.
 
-    `whole`: all of lshdb's tables are there, so that each statement must be possible.
+    Args:
+        connection: to the file.
+        own: the definitions that these write to, as of `definitions`.
+        statements: all that write to them.
+        whole: all of lshdb's tables are there, so that each statement must be possible.
     """
     for table, name in connection.execute(sql.INDEXES_WITH_CODE, (json.dumps(own),)).fetchall():
         yield f"{name!r} is an index on more than columns of {table}"
@@ -170,8 +178,7 @@ def _dangers(
     found: dict[str, None] = {}
     connection.set_authorizer(note)
     try:
-        rare = sql.WRITES_RARE_WORDS if RARE_WORDS in {name for _, name, _ in own} else ()
-        for statement in (*sql.WRITES, *rare):
+        for statement in statements:
             acts.clear()
             try:
                 connection.executemany(statement, ())  # prepares it, and runs it for no row

@@ -285,6 +285,11 @@ INDEXES_WITH_CODE = """
     WHERE json_extract(own.value, '$[0]') = 'table'
         AND (i.partial OR EXISTS (SELECT 1 FROM pragma_index_xinfo(i.name) WHERE cid = -2))
         AND i.name NOT IN (SELECT json_extract(value, '$[1]') FROM json_each(?1))"""
+# Tables besides these with an index that has an expression or a condition.
+OTHER_TABLES_WITH_CODE = """
+    SELECT s.name FROM main.sqlite_schema AS s CROSS JOIN pragma_index_list(s.name) AS i
+    WHERE s.type = 'table' AND s.name NOT IN (SELECT value FROM json_each(?1))
+        AND (i.partial OR EXISTS (SELECT 1 FROM pragma_index_xinfo(i.name) WHERE cid = -2))"""
 SLOTS = 1 << 16
 """Into how many groups `check` puts documents, by the lowest bits of their ids."""
 # Of documents in some slots, given as a JSON array, or of all for NULL.
@@ -303,12 +308,17 @@ FINGERPRINT_ROWS = f"""
 # Whether the rows of a decision are none: about one document or several, as its verdict says.
 JUDGED_DECISIONS = """
     SELECT decision, group_concat(key || coalesce(note, '') || who || decided, ''),
-        decision < 1 OR min(verdict) NOT IN ('keep', 'drop', 'different')
+        decision NOT BETWEEN 1 AND 1 << 40 OR min(verdict) NOT IN ('keep', 'drop', 'different')
             OR (count(*) > 1) <> (min(verdict) = 'different')
             OR count(DISTINCT json_array(verdict, note, who, decided)) > 1
             OR max(length(digest) <> 16 OR key = '' OR instr(key, char(0)))
     FROM decisions GROUP BY decision"""
 CHECK_STRUCTURE = "PRAGMA integrity_check(100)"
+# All without what indexes should have; and some tables with it.
+CHECK_PAGES = "PRAGMA quick_check(100)"
+CHECK_TABLES = """
+    SELECT c.integrity_check
+    FROM json_each(?) AS own CROSS JOIN pragma_integrity_check(own.value) AS c"""
 CHECK_CONSTRAINTS = "PRAGMA ignore_check_constraints = OFF"
 CHECK_NO_CONSTRAINTS = "PRAGMA ignore_check_constraints = ON"
 BROKEN_REFERENCES = "PRAGMA foreign_key_check"

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar, runtime_checkable
 
-from lshdb.errors import DamagedFile, LshdbError, StoreError
+from lshdb.errors import DamagedFile, LshdbError, StoreError, UnsafeFile
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.options import Mode, SqlValue
 from lshdb.sketching.settings import Settings
-from lshdb.store import guard, index, lookups
+from lshdb.store import guard, index, lookups, schema
 from lshdb.store import statements as sql
 from lshdb.store.connection import connect, create_tables, is_new
 from lshdb.store.rows import FileState, write_settings
@@ -22,8 +22,8 @@ from lshdb.store.turns import Alone
 T = TypeVar("T")
 R = TypeVar("R")
 
-_MAX_IDS = 1 << 62
-"""No file ever has this many documents."""
+MAX_NUMBER = 1 << 40
+"""No file ever has this many documents or decisions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +178,13 @@ class Store(lookups.StoreReader):
 
     def last_doc_id(self) -> int:
         """The largest doc_id in use, 0 if there is none."""
-        last = self._number(sql.LAST_DOC_ID)
-        if last > _MAX_IDS:
+        return self._last(sql.LAST_DOC_ID, "document")
+
+    def _last(self, statement: str, what: str) -> int:
+        last = self._number(statement)
+        if last > MAX_NUMBER:
             raise DamagedFile(
-                f"{self.path} is damaged: a document has the number {last}, so none can follow"
+                f"{self.path} is damaged: a {what} has the number {last}, so none can follow"
             )
         return last
 
@@ -225,7 +228,7 @@ class Store(lookups.StoreReader):
 
     def last_decision(self) -> int:
         """The largest number of a decision, 0 if there is none."""
-        return self._number(sql.LAST_DECISION)
+        return self._last(sql.LAST_DECISION, "decision")
 
     def insert_decisions(self, rows: Iterable[Sequence[SqlValue]]) -> None:
         """Insert rows of decisions: their columns except the present digest."""
@@ -240,6 +243,7 @@ class Store(lookups.StoreReader):
 
         Raises:
             StoreError: there is another table of this name.
+            UnsafeFile: code in the file would run when this one is written.
         """
         for name, definition in sql.SIMILAR_PAIRS.items():
             found = self._rows(sql.DEFINITION_OF, name)
@@ -247,7 +251,14 @@ class Store(lookups.StoreReader):
                 raise StoreError(
                     f"{self.path}: {name} is not the table that lshdb makes: rename or drop it"
                 )
-            self._rows(sql.DELETE_PAIRS[name] if found else definition)
+            if not found:
+                self._rows(definition)
+        own = [("table", name, definition) for name, definition in sql.SIMILAR_PAIRS.items()]
+        writes = (sql.INSERT_PAIR, sql.STAMP_PAIRS, *sql.DELETE_PAIRS.values())
+        for danger in schema.dangers(self._connection, own, writes):
+            raise UnsafeFile(f"{self.path}: {danger}: drop it, or do not trust the file")
+        for name in sql.SIMILAR_PAIRS:
+            self._rows(sql.DELETE_PAIRS[name])
         self._run_many(sql.INSERT_PAIR, pairs)
         self._run_many(sql.STAMP_PAIRS, [(threshold,)])
         return self._number(sql.COUNT_PAIRS)

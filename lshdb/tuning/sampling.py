@@ -14,6 +14,8 @@ _DOCUMENTS = 5_000
 """Documents to compare with others: millions of pairs in all."""
 _QUERIES = 400
 """Documents that are compared with these, and whose buckets are read."""
+_MAX_DRAWN = 10_000_000
+"""Ids that are drawn at once: 80 MB."""
 _SPARE = 10
 """Extra documents for which ids are drawn, so that there are rarely too few."""
 
@@ -80,7 +82,11 @@ def sample_documents(
     # Drawn ids may be of documents that were removed or have no shingle: draw for twice as many
     # documents as are wanted.
     drawn = 2 * (count + _SPARE) * last // max(1, documents)
-    drawn_ids = 1 + rng.choice(last, min(drawn, last), replace=False)
+    if min(drawn, last) <= _MAX_DRAWN:
+        drawn_ids = 1 + rng.choice(last, min(drawn, last), replace=False)
+    else:  # few of very many numbers are in use
+        stored = store.doc_ids()
+        drawn_ids = rng.choice(stored, min(2 * (count + _SPARE), len(stored)), replace=False)
     doc_ids, signatures = store.signatures(np.sort(drawn_ids))
     chosen = np.sort(rng.permutation(len(doc_ids))[:count])
     return doc_ids[chosen], signatures[chosen]

@@ -5,6 +5,7 @@ The database is open for reading, and all work is bounded.
 
 import hashlib
 import math
+import os
 import shlex
 import threading
 from bisect import bisect_right
@@ -291,7 +292,8 @@ def document(visit: Visit) -> Page:
         "buckets": database.buckets(key),
     }
     file = Path(file_of_message(key) or key).absolute() if visit.open_files else None
-    address = file.as_uri() if file and file.is_file() else None
+    # Not Path.is_file, which raises an error for a key that no file can be called.
+    address = file.as_uri() if file and os.path.isfile(file) else None
     view = {"verdicts": verdicts.of_key, "file": address, **_form(visit, [key])}
     return Page("document", key, data, view)
 
