@@ -107,3 +107,17 @@ def test_metadata_comes_back_from_sql(command: Command) -> None:
         command.done("add", "-", *asked, stdin=printed)
         with lshdb.open(command.path(f"{form}.db")) as database:
             assert database.get("a").metadata == {"lang": "en", "n": {"b": [1]}}
+
+
+def test_lines_that_carriage_returns_end(command: Command) -> None:
+    command.write("old.txt", f"one\rtwo lines\r{TEXT}\rend".encode())
+    command.write("q.txt", f"a\r\rb\r{TEXT}\r".encode())
+    command.done("init", "--passages", "5")
+    command.done("add", "old.txt")
+    found = command.done("passages", "q.txt", "--json").record
+    assert [found[name] for name in ("line", "end_line", "stored_line", "stored_end_line")] == [
+        4,
+        4,
+        3,
+        3,
+    ]
