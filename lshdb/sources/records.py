@@ -349,7 +349,8 @@ def _unpacked(fields: Record) -> Record:
         own = loads(stored.encode())
     except (ValueError, RecursionError):
         return fields
-    return own | {name: value for name, value in fields.items() if name != "metadata"}
+    others = {name: value for name, value in fields.items() if name != "metadata"}
+    return {**own, **others}
 
 
 def _outer(path: Path, names: Container[str]) -> str:

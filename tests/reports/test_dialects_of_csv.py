@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers import Command
@@ -57,6 +58,6 @@ def test_an_escape_that_is_named(command: Command) -> None:
     "options",
     [{"delimiter": '"'}, {"delimiter": ";;"}, {"escape": ""}, {"delimiter": ";", "escape": ";"}],
 )
-def test_what_is_no_delimiter(path: Path, options: dict[str, str]) -> None:
+def test_what_is_no_delimiter(path: Path, options: dict[str, Any]) -> None:
     with lshdb.open(path) as database, pytest.raises(lshdb.UsageError, match=r"delimiter|escape"):
         database.add_files(["a.csv"], **options)

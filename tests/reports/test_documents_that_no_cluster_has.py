@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers import Command, database_of, served
@@ -31,7 +32,7 @@ TEXTS = {
     ],
 )  # fmt: skip
 def test_single_documents_are_listed(
-    path: Path, options: dict[str, object], clusters: list[tuple[str, ...]]
+    path: Path, options: dict[str, Any], clusters: list[tuple[str, ...]]
 ) -> None:
     with database_of(path, TEXTS) as database:
         listed = [*database.clusters(**options)]
