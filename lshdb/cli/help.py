@@ -58,7 +58,7 @@ class Page(TyperCommand):
 
     def make_parser(self, ctx: Any) -> Any:
         """The parser of the command line."""
-        parser = super().make_parser(ctx)
+        parser: Any = super().make_parser(ctx)
         for option in {*parser._short_opt.values(), *parser._long_opt.values()}:
             if option.action in ("store", "store_const"):
                 once = partial(_store_once, option, option.process, ctx, {})

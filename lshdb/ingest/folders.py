@@ -21,6 +21,7 @@ from lshdb.ingest.add import add_documents
 from lshdb.ingest.reference import temporary_store
 from lshdb.model import CopiedPassage, Document, PassagePair
 from lshdb.options import AddManyOptions, ConditionOptions
+from lshdb.shingling.positions import with_line_feeds
 from lshdb.shingling.tokens import FILES
 from lshdb.sources.paths import escaped, key_of
 from lshdb.store.store import Store
@@ -128,7 +129,7 @@ def folders(store: Store, options: Any, *, anonymous: bool = False) -> Iterator[
                             shown = key if len(texts) == 1 else f"{key}/file-{count}"
                         found.files[key].append(File(start, lines, shown))
                         start += len(texts[file]) + len(FILES)
-                        lines += texts[file].count("\n")
+                        lines += with_line_feeds(texts[file]).count("\n")
                     yield Document(key, FILES.join(texts[file] for file in sorted(texts)))
 
             add_documents(made, documents(), AddManyOptions())

@@ -109,6 +109,11 @@ def page_at(text: str, offset: int) -> int | None:
     return text.count("\f", 0, offset) + 1 if "\f" in text else None
 
 
+def with_line_feeds(text: str) -> str:
+    """The text with a line feed for each carriage return, if only these end its lines."""
+    return text.replace("\r", "\n") if "\r" in text and "\n" not in text else text
+
+
 def line_numbers(
     texts: Sequence[str], documents: Offsets, starts: Offsets, ends: Offsets, end: str = "\n"
 ) -> tuple[Offsets, Offsets]:
@@ -124,6 +129,8 @@ def line_numbers(
     Returns:
         int64[m] both.
     """
+    if end == "\n":
+        texts = [*map(with_line_feeds, texts)]
     feeds = np.flatnonzero(folding.code_points(end.join(["", *texts])) == ord(end))
     lengths = arrays.lengths_of(texts)
     begins = arrays.offsets_of(lengths + 1)

@@ -142,7 +142,11 @@ class Csv:
     def sink(self, target: sinks.Target, head: TableSchema | None) -> sinks.Sink:
         """A writer of rows."""
         delimiter = _DELIMITERS[self.format]
-        if head is not None and head.delimiter not in ("", *_DELIMITERS.values()):
+        if (
+            self.format == "csv"
+            and head is not None
+            and head.delimiter not in ("", *_DELIMITERS.values())
+        ):
             delimiter = head.delimiter
         return _CsvSink(target, head, delimiter)
 

@@ -305,7 +305,7 @@ class RecordOptions:
             for name in own:
                 for path in field_paths(name, record):
                     record = _without(record, path)
-        return self._kept({name: record[name] for name in record if name not in own})
+        return self._kept(_unpacked({name: record[name] for name in record if name not in own}))
 
     def kept_fields(self, fields: Record) -> str | None:
         """The stored form of the metadata of a file, as far as it is wanted."""
@@ -411,6 +411,19 @@ def _repaired(value: object) -> object:
         of_fields = {name: _repaired(one) for name, one in value.items()}
         return value if all(map(operator.is_, of_fields.values(), value.values())) else of_fields
     return value
+
+
+def _unpacked(fields: Record) -> Record:
+    """The fields, with those of metadata as a file stores it: `lshdb sql` prints it as a text."""
+    stored = fields.get("metadata")
+    if not isinstance(stored, str) or not stored.startswith("{"):
+        return fields
+    try:
+        own = loads(stored.encode())
+    except (ValueError, RecursionError):
+        return fields
+    others = {name: value for name, value in fields.items() if name != "metadata"}
+    return {**own, **others}
 
 
 def _outer(path: Path, names: Container[str]) -> str:

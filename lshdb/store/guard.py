@@ -198,7 +198,7 @@ class Connection(sqlite3.Connection):
         if os.getpid() != self._process:
             return
         if not self.closed:
-            with translated_errors(self.path):
+            with self.errors():
                 # One call: an interrupt comes before or after it, not within.
                 self.rollback()
         self.rebuilding = False

@@ -62,6 +62,7 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
         {
             *("inputs", "dropped", "against_key_field", "against_text_field"),
             *("format", "encoding", "strict", "auto_key", "metadata", "metadata_fields", "fields"),
+            *("delimiter", "escape"),
             *("key_field", "text_field", "set_field", "exclude", "include", "hidden", "ignore"),
             *("tracked", "max_filesize", "root", "cut", "cuts", "min_words", *DOCUMENTS),
         },
@@ -71,6 +72,7 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
         {"content"},
         {
             *("files", "text", "unmatched", "format", "encoding", *DOCUMENTS),
+            *("delimiter", "escape"),
             *("key_field", "text_field", "set_field"),
         },
     ),

@@ -55,12 +55,7 @@ A, B = {"from": "a"}, {"from": "b"}
         ("turns[].value", {"turns": TURNS[1:]}, "yes", {"turns": [B, {"from": "c"}]}),
         ("tags", {"tags": ["a", None, "b c"], "n": 1}, "a\nb c", {"n": 1}),
         ("tags[]", {"tags": ["a", "b"], "n": 1}, "a\nb", {"n": 1}),
-        (
-            "m.turns[].value",
-            {"m": {"turns": TURNS[1:2], "n": 1}},
-            "yes",
-            {"m": {"n": 1, "turns": [B]}},
-        ),
+        ("m.t[].value", {"m": {"t": TURNS[1:2], "n": 1}}, "yes", {"m": {"n": 1, "t": [B]}}),
         ("t,turns[].value", {"t": "head", "turns": TURNS[1:2]}, "head\nyes", {"turns": [B]}),
     ],
 )  # fmt: skip
@@ -100,3 +95,29 @@ def test_texts_that_are_named_are_texts(command: Command) -> None:
     assert found.kept == []
     command.write("rows.txt", ROWS)
     assert "kept" in command.done("dedup", "rows.txt", "--format", "jsonl", "-o", "o.jsonl").err
+
+
+def test_metadata_comes_back_from_sql(command: Command) -> None:
+    command.write("a.jsonl", '{"id": "a", "text": "x y z", "lang": "en", "n": {"b": [1]}}\n')
+    command.done("add", "a.jsonl")
+    statement = "select key as id, content as text, metadata from documents"
+    for form in ("json", "csv"):
+        printed = command.done("sql", f"--{form}", statement).out
+        asked = ("-d", f"{form}.db", "--format", "csv" if form == "csv" else "jsonl")
+        command.done("add", "-", *asked, stdin=printed)
+        with lshdb.open(command.path(f"{form}.db")) as database:
+            assert database.get("a").metadata == {"lang": "en", "n": {"b": [1]}}
+
+
+def test_lines_that_carriage_returns_end(command: Command) -> None:
+    command.write("old.txt", f"one\rtwo lines\r{TEXT}\rend".encode())
+    command.write("q.txt", f"a\r\rb\r{TEXT}\r".encode())
+    command.done("init", "--passages", "5")
+    command.done("add", "old.txt")
+    found = command.done("passages", "q.txt", "--json").record
+    assert [found[name] for name in ("line", "end_line", "stored_line", "stored_end_line")] == [
+        4,
+        4,
+        3,
+        3,
+    ]

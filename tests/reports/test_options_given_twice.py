@@ -12,6 +12,7 @@ from helpers import Command, database_of, served
 
 import lshdb
 
+TEXT = "the ferry to the islands runs"
 TWICE = [
     ("dedup a.jsonl -o b.jsonl --against x.db --against y.db", "--against is given twice"),
     ("dedup a.jsonl -o b.jsonl -o c.jsonl", "--output is given twice, as b.jsonl and as c.jsonl"),
@@ -31,12 +32,12 @@ def test_two_values_are_wrong_usage(command: Command, line: str, says: str) -> N
 
 
 def test_equal_values_flags_and_lists_may_repeat(command: Command) -> None:
-    rows = [{"id": key, "text": "the ferry to the islands runs", "n": 1} for key in ("a", "b")]
+    rows = [{"id": key, "text": TEXT, "n": 1} for key in ("a", "b")]
     command.write("a.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     command.done("add", "a.jsonl", "-d", "x.db", "--db", "x.db", "--quiet", "-q")
     where = ["--where", "key <> ? and key <> ?", "-p", "x", "-p", "y"]
     asked = ["--threshold", "0.50", "--threshold", "0.5", "--fields", "n", "--json", "--json"]
-    done = command.done("query", "--text", str(rows[0]["text"]), "-d", "x.db", *where, *asked)
+    done = command.done("query", "--text", TEXT, "-d", "x.db", *where, *asked)
     assert len(done.records) == 2
 
 

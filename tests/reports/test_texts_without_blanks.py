@@ -6,7 +6,6 @@ import re
 import tracemalloc
 import unicodedata
 from random import Random
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 
 from lshdb.shingling import shingles
 from lshdb.shingling.folding import IDEOGRAPH, WORD, character_classes, fold
-from lshdb.shingling.shingling import Shingling
+from lshdb.shingling.shingling import Shingling, ShinglingKind
 
 SCRIPTS = {
     "hangul": "\uac00\ud7a3",
@@ -62,7 +61,7 @@ MIXED = (
     st.sampled_from(["char", "word", "code"]),
     st.integers(1, 8),
 )  # fmt: skip
-def test_pieces_have_the_shingles_of_the_whole(text: str, kind: Any, block: int) -> None:
+def test_pieces_have_the_shingles_of_the_whole(text: str, kind: ShinglingKind, block: int) -> None:
     shingling = Shingling(kind, 3)
     whole = shingle([text], shingling, 1)
     np.testing.assert_array_equal(shingle([text], shingling, 1, block).hashes, whole.hashes)
