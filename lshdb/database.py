@@ -69,6 +69,9 @@ class Database:
     of range, KeyNotFound for the key of no document, QueryError for `where` that is not one
     expression or would do more than read, and StoreError if the file cannot be read or written:
     what is reported, and earlier batches, stay. What iterates raises them while it iterates.
+
+    Rows and files that give no document are left out: `failures` of a report says where they are
+    and why, and a FailureWarning how many, unless `on_failure` gets them.
     """
 
     def __init__(self, store: Store) -> None:
@@ -255,6 +258,8 @@ class Database:
 
         Warns:
             LimitWarning: kept documents were compared with a part of a large bucket only.
+            FailureWarning: at the end, if rows or files gave no document, and `on_failure` does
+                not get them.
 
         >>> import lshdb
         >>> from pathlib import Path

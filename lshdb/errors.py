@@ -130,6 +130,10 @@ class LimitWarning(UserWarning):
         return cut
 
 
+class FailureWarning(UserWarning):
+    """Rows or files gave no document, and are left out: the result's `failures` name them."""
+
+
 _taking: ContextVar[Callable[[Cut], object] | None] = ContextVar("taking", default=None)
 
 
@@ -139,10 +143,15 @@ def warn_of_limit(cut: Cut) -> None:
     if take is not None:
         take(cut)
         return
+    warn(LimitWarning(cut))
+
+
+def warn(warning: Warning) -> None:
+    """Issue a warning for the line that called lshdb."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("lshdb."):
         level, frame = level + 1, frame.f_back
-    warnings.warn(LimitWarning(cut), stacklevel=level)
+    warnings.warn(warning, stacklevel=level)
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from lshdb.groups import Taking, checked, takes
 from lshdb.ingest import ordering, reference
 from lshdb.ingest.batches import Job
 from lshdb.ingest.dedup import Collection, Outcome, Rule
+from lshdb.ingest.failures import Failures
 from lshdb.model import DecidedRow, Failure
 from lshdb.options import TIMEOUT, DataOptions, WalkingOptions
 from lshdb.progress import silent
@@ -50,10 +51,18 @@ class _Files:
     paths: Sequence[str]
     reader: readers.Reader
 
+    def batches(self, *, only_rows: bool = False) -> Iterator[Batch]:
+        """All rows; InputError for a file that cannot be read, or not to its end."""
+        for batch in replace(self.reader, only_rows=only_rows).batches(self.paths):
+            if batch.origin is None:
+                for _, failure in batch.failures:
+                    raise InputError(f"{failure.where}: {failure.reason}")
+            yield batch
+
     def selected(self, mask: arrays.Mask) -> Iterator[tuple[Origin, list[int]]]:
         """The rows that a mask selects, of each batch."""
         first = 0
-        for batch in replace(self.reader, only_rows=True).batches(self.paths):
+        for batch in self.batches(only_rows=True):
             if batch.origin is not None:
                 yield batch.origin, np.flatnonzero(mask[first : first + batch.count]).tolist()
                 first += batch.count
@@ -95,12 +104,14 @@ class Deduplicated(Generic[Rows]):
         threshold: the minimum similarity of similar rows.
         mask: bool[n], which of the n rows are kept.
         failed: how many rows have no document, such as those without a text; they are not kept.
+        failures: where the first 10,000 of them are, and why.
         dropped: the rows that are similar to a kept one, in order: a list, and a table.
     """
 
     threshold: float
     mask: arrays.Mask
     failed: int
+    failures: tuple[Failure, ...]
     dropped: Dropped
     _source: _Source = field(compare=False)
     _settings: Settings = field(compare=False)
@@ -212,6 +223,10 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
         InputError: the column of documents is missing, or a file cannot be read.
         SettingsMismatch: a database has other settings.
 
+    Warns:
+        FailureWarning: rows have no document, and are not kept: see `failures` of the result. None
+            is issued if `on_failure` gets them.
+
     >>> import lshdb
     >>> result = lshdb.dedup([
     ...     {"id": "a", "text": "The fox and the grapes", "stars": 5},
@@ -286,21 +301,14 @@ def _decided(
     into: Store | None = None,
 ) -> Deduplicated[Any]:
     """Decide on all rows, and add the kept ones to a database if one is given."""
-    failed = 0
-
-    def fail(failure: Failure) -> None:
-        nonlocal failed
-        failed += 1
-        if options.on_failure is not None:
-            options.on_failure(failure)
-
+    failed = Failures(options.on_failure)
     masks = [np.zeros(0, dtype=bool)]
     dropped = Dropped()
     rule = Rule(options, threshold)
     with ExitStack() as stack:
         temporary = reference.temporary_store(rule.temporary(settings), options.limits)
         store = stack.enter_context(temporary) if into is None else into
-        job = Job(store, options.workers, fail, numbered=into is None)
+        job = Job(store, options.workers, failed, numbered=into is None)
         first, again = source.batches(), source.batches()
         against = _reference(options, rule, settings)
         for outcome in ordering.deduplicated(job, first, again, rule, nullcontext(silent), against):
@@ -309,7 +317,10 @@ def _decided(
                 masks[-1][outcome.kept] = True
                 dropped.extend(filter(None, outcome.dropped))
     mask = np.concatenate(masks)
-    return Deduplicated(threshold, mask, failed, dropped, source, settings, options)
+    failed.warn("the result's `failures` name them")
+    return Deduplicated(
+        threshold, mask, failed.count, failed.kept, dropped, source, settings, options
+    )
 
 
 def decided_rows(outcomes: Iterable[Outcome]) -> Iterator[DecidedRow]:
@@ -373,7 +384,8 @@ def _of_table(read: Any, reading: readers.Reader, take: Callable[[arrays.Mask], 
     from lshdb.sources.arrow_rows import document_batches, table_batches
 
     def batches() -> Iterator[Batch]:
-        return document_batches(table_batches(read, reading), _NAME, reading)
+        again = replace(reading)
+        return document_batches(table_batches(read, again), _NAME, again)
 
     return _Source(batches, take)
 
@@ -384,10 +396,11 @@ def _of_dicts(rows: list[Any], reading: readers.Reader) -> _Source:
             raise UsageError(f"{_NAME} {number} is a {type(row).__name__}, not a dict")
 
     def batches() -> Iterator[Batch]:
+        again = replace(reading)
         for part in arrays.chunks(len(rows), _ROWS):
             some = rows[part]
             origin = Origin(_NAME, range(part.start + 1, part.start + len(some) + 1), in_file=False)
-            documents = Collector(reading, origin)
+            documents = Collector(again, origin)
             for index, row in enumerate(some):
                 documents.take(index, dict(row))
             yield documents.batch()
@@ -411,4 +424,4 @@ def _of_files(given: Sequence[Any], reader: readers.Reader) -> _Source:
     for path in paths:
         reader.head(path)
     files = _Files(paths, reader)
-    return _Source(lambda: replace(reader).batches(paths), lambda mask: [*files.each(mask)], files)
+    return _Source(files.batches, lambda mask: [*files.each(mask)], files)

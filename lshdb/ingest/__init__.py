@@ -19,6 +19,6 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
     sync        brings documents in line with the files below directories
     trash       moves files of dropped documents aside, and back
 
-Doors: add, arrivals, batches, containing, deciding, dedup, folders, ordering, parts, queries,
-reference, sync, trash, workers, writing.
+Doors: add, arrivals, batches, containing, deciding, dedup, failures, folders, ordering, parts,
+queries, reference, sync, trash, workers, writing.
 """

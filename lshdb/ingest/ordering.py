@@ -20,6 +20,7 @@ from lshdb.ingest.add import added
 from lshdb.ingest.batches import Job
 from lshdb.ingest.cutting import Cutting
 from lshdb.ingest.dedup import Collection, Outcome, Places, Rule, Screen, decided
+from lshdb.ingest.failures import Failures
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.reference import directory_of, reference, temporary_store
 from lshdb.model import AddReport, DroppedRow
@@ -127,8 +128,9 @@ def deduplicated_files(
     if options.read_twice:
         paths = list(paths)
         check_read_twice(options, paths)
-    return deduplicated(
-        Job(store, options.workers, options.on_failure, numbered=options.numbered),
+    failures = Failures(options.on_failure)
+    outcomes = deduplicated(
+        Job(store, options.workers, failures, numbered=options.numbered),
         reader.batches(paths),
         _read_again(reader, paths, only_rows=options.numbered),
         rule,
@@ -136,6 +138,13 @@ def deduplicated_files(
         known,
         options.on_batch,
     )
+    return _warned(outcomes, failures)
+
+
+def _warned(outcomes: Iterator[Outcome], failures: Failures) -> Iterator[Outcome]:
+    """The same; at their end a warning about what has no document."""
+    yield from outcomes
+    failures.warn("on_failure= gets each")
 
 
 def deduplicated(

@@ -146,6 +146,7 @@ LISTS = {
 
 
 @pytest.mark.parametrize("name", LISTS)
+@pytest.mark.filterwarnings("ignore::lshdb.FailureWarning")
 def test_lists_in_every_encoding(name: str, path: Path) -> None:
     column = pa.array([["x"], *SETS], type=LISTS[name])[1:]
     with lshdb.open(path, shingle="set") as db:
