@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NoReturn, Self
 
 from lshdb.errors import UsageError
 from lshdb.groups import checked, takes, takes_with
@@ -98,6 +98,12 @@ class Database:
         index = f"{settings.shingling}, threshold {settings.threshold:g}, {settings.construction}"
         closed = ", closed" if self._store.closed else ""
         return f"<lshdb.Database {str(self.path)!r}: {index}{closed}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"cannot pickle an open Database: pass its path, {str(self.path)!r}, and call "
+            "lshdb.open there"
+        )
 
     @property
     def path(self) -> Path:

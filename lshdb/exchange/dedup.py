@@ -23,6 +23,7 @@ from lshdb.ingest import ordering, reference
 from lshdb.ingest.batches import Job
 from lshdb.ingest.dedup import Collection, Outcome, Rule
 from lshdb.ingest.failures import Failures
+from lshdb.keys import with_article
 from lshdb.model import DecidedRow, Failure
 from lshdb.options import TIMEOUT, DataOptions, WalkingOptions
 from lshdb.progress import silent
@@ -72,6 +73,10 @@ class _Files:
         for origin, indices in self.selected(mask):
             yield from sinks.rows_of(origin).records(indices)
 
+    def taken(self, mask: arrays.Mask) -> list[dict[str, Any]]:
+        """The same in a list."""
+        return [*self.each(mask)]
+
     def save(self, path: str, mask: arrays.Mask) -> None:
         """Write them to another file."""
         if os.path.exists(path) and any(os.path.samefile(path, one) for one in self.paths):
@@ -96,9 +101,26 @@ class _Source:
     files: _Files | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _KeptAlone:
+    """The kept rows of a result that was pickled, without the others."""
+
+    rows: Any
+
+    def batches(self) -> Iterator[Batch]:
+        """UsageError: the dropped rows are not there."""
+        raise UsageError("a result that was pickled has kept rows only: call lshdb.dedup again")
+
+    def taken(self, _: arrays.Mask) -> Any:
+        """The kept rows."""
+        return self.rows
+
+
 @dataclass(frozen=True, repr=False)
 class Deduplicated(Generic[Rows]):
     """Rows without near duplicates, and those that were dropped. Made by `lshdb.dedup`.
+
+    A result can be pickled: with its kept rows, or with the names of the files that they are in.
 
     Attributes:
         threshold: the minimum similarity of similar rows.
@@ -122,6 +144,15 @@ class Deduplicated(Generic[Rows]):
             f"Deduplicated({self.kept_count:,} kept, {self.dropped_count:,} dropped, "
             f"{self.failed:,} failed, threshold {self.threshold:g})"
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        state, source = vars(self).copy(), self._source
+        state["_options"] = replace(self._options, on_failure=None)
+        if source.files is None:
+            alone = _KeptAlone(self.kept)
+            state["_source"] = _Source(alone.batches, alone.taken)
+            state["_options"] = replace(state["_options"], against=None)
+        return state
 
     @property
     def kept_count(self) -> int:
@@ -349,7 +380,9 @@ def _source_of(rows: Any, reading: readers.Reader) -> _Source:
         raise UsageError('a Series has no columns: give a table, series.to_frame("text")')
     if library == "datasets" and isinstance(rows, Mapping):
         first = next(iter(rows), "train")
-        raise UsageError(f"a {kind} has a table for each split: give one, such as ds[{first!r}]")
+        raise UsageError(
+            f"{with_article(kind)} has a table for each split: give one, such as ds[{first!r}]"
+        )
     if library == "polars" and hasattr(rows, "collect"):
         eager = _source_of(rows.collect(), reading)
         return replace(eager, take=lambda mask: eager.take(mask).lazy())
@@ -393,7 +426,7 @@ def _of_table(read: Any, reading: readers.Reader, take: Callable[[arrays.Mask], 
 def _of_dicts(rows: list[Any], reading: readers.Reader) -> _Source:
     for number, row in enumerate(rows, 1):
         if not isinstance(row, Mapping):
-            raise UsageError(f"{_NAME} {number} is a {type(row).__name__}, not a dict")
+            raise UsageError(f"{_NAME} {number} is {with_article(type(row).__name__)}, not a dict")
 
     def batches() -> Iterator[Batch]:
         again = replace(reading)
@@ -424,4 +457,4 @@ def _of_files(given: Sequence[Any], reader: readers.Reader) -> _Source:
     for path in paths:
         reader.head(path)
     files = _Files(paths, reader)
-    return _Source(files.batches, lambda mask: [*files.each(mask)], files)
+    return _Source(files.batches, files.taken, files)
