@@ -388,21 +388,25 @@ def _source_of(rows: Any, reading: readers.Reader) -> _Source:
         return replace(eager, take=lambda mask: eager.take(mask).lazy())
     if library == "pandas" and hasattr(rows, "iloc"):
         # Arrow may not know the types of other columns.
-        names = [name for name in rows.columns if isinstance(name, str)]
-        reading.check_columns(names)
-        own = reading.own_fields(names)
-        return _of_table(rows[[name for name in names if name in own]], reading, rows.__getitem__)
+        names = [*map(str, rows.columns)]
+        own = reading.own_fields(names) | set(reading.metadata_fields)
+        wanted = [index for index, name in enumerate(names) if name in own]
+        if [names[index] for index in wanted] != [*dict.fromkeys(names[i] for i in wanted)]:
+            reading.check_columns(names)
+        reading.check_columns([*dict.fromkeys(names)])
+        read = rows.iloc[:, wanted].set_axis([names[index] for index in wanted], axis=1)
+        return _of_table(read, reading, rows.__getitem__)
     if library == "polars" and hasattr(rows, "filter"):
         return _of_table(rows, reading, rows.filter)
     if library == "datasets" and hasattr(rows, "select"):
         return _of_table(rows, reading, lambda mask: rows.select(np.flatnonzero(mask)))
     if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
         pa = formats.arrow()
-        from lshdb.sources.arrow_rows import table_reader
+        from lshdb.sources.arrow_rows import filtered, table_reader
 
         table = table_reader(rows).read_all()
         form = import_module("duckdb").from_arrow if "duckdb" in library else pa.table
-        return _of_table(table, reading, lambda mask: form(table.filter(pa.array(mask))))
+        return _of_table(table, reading, lambda mask: form(filtered(table, mask)))
     if isinstance(rows, Iterable) and not isinstance(rows, Mapping | bytes):
         return _of_dicts(list(rows), reading)
     raise UsageError(
@@ -414,11 +418,10 @@ def _source_of(rows: Any, reading: readers.Reader) -> _Source:
 def _of_table(read: Any, reading: readers.Reader, take: Callable[[arrays.Mask], Any]) -> _Source:
     """The source of a table that Arrow reads."""
     formats.arrow()
-    from lshdb.sources.arrow_rows import document_batches, table_batches
+    from lshdb.sources.arrow_rows import documents_of_table
 
     def batches() -> Iterator[Batch]:
-        again = replace(reading)
-        return document_batches(table_batches(read, again), _NAME, again)
+        return documents_of_table(read, _NAME, replace(reading))
 
     return _Source(batches, take)
 

@@ -6,6 +6,7 @@ kept rows.
 """
 
 import os
+import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
 from dataclasses import replace
@@ -38,6 +39,8 @@ from lshdb.store.waiting import Decision, WaitingDocuments
 
 _CHANGED = "the input has changed while it was read"
 _NO_REFERENCE = nullcontext()
+_NUMBER = re.compile(r"\s*[+-]?(\d{1,300}(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?\s*", re.ASCII)
+"""A text that is a number, as all numbers of CSV are."""
 
 
 def _is_descending(options: RuleOptions) -> bool:
@@ -77,11 +80,19 @@ def _ranks(
         elif keep == "longest" or options.rule == "contained":
             rank = size
         elsewhere = bool(inside) and not path.startswith(str(inside))
-        yield 2 * elsewhere + (field is not None and rank is None), rank
+        place = 0
+        if field is not None:  # numbers come first, then texts, then rows without either
+            place = 2 if rank is None else int(isinstance(rank, str))
+        yield 3 * elsewhere + place, rank
 
 
 def _rank_of(value: object) -> object:
-    """A field's value as SQLite compares it: numbers before texts, None for other values."""
+    """A field's value to compare: a text that is a number is that; None for other values."""
+    if isinstance(value, str) and not value.strip():
+        return None  # as an empty field of CSV
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        digits = value.strip()
+        value = int(digits) if digits.lstrip("+-").isdigit() else float(digits)
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
         return float(value)
     return value if isinstance(value, int | float | str) else None

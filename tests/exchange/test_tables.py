@@ -176,7 +176,7 @@ UNFIT: list[tuple[object, str]] = [
     (pa.table([A, A, A], names=["id", "text", "text"]), "two columns are named 'text'"),
     (pa.chunked_array([A]), "cannot be read"),
 ]
-NO_TABLES = [None, "id,text", {"id": [1]}, [{"id": 1, "text": "x"}], 7, pl.LazyFrame(ROWS)]
+NO_TABLES = [None, "id,text", {"id": [1]}, [{"id": 1, "text": "x"}], 7]
 
 
 UNFIT_VALUES: list[tuple[dict[str, object], str, str]] = [
