@@ -262,7 +262,7 @@ class Results(Tabular, Iterator[T], Generic[T]):
     _rows: Callable[[], Iterator[Sequence[Any]]]
     _shown: tuple[Sequence[str], Callable[[T], Sequence[Any]]] | None = None
 
-    __reduce_ex__ = _not_pickled  # type: ignore[assignment]
+    __reduce_ex__ = _not_pickled
 
     def __post_init__(self) -> None:
         self._found = _begun(self._find)
@@ -456,8 +456,8 @@ def comparison_record(compared: Comparison) -> dict[str, Any]:
 @cache
 def _row_type(names: tuple[str, ...]) -> type:
     """The type of rows with these columns; they can be pickled."""
-    kind = namedtuple("Row", names, rename=True)
-    kind.__reduce__ = lambda row: (_row, (names, tuple(row)))  # type: ignore[assignment, method-assign]
+    kind: Any = namedtuple("Row", list(names), rename=True)  # type: ignore[misc]
+    kind.__reduce__ = lambda row: (_row, (names, tuple(row)))
     return kind
 
 
@@ -474,7 +474,7 @@ class SqlRows(Tabular, Iterator[Any]):
         columns: their names, made distinct as SQLite does: key, key:1.
     """
 
-    __reduce_ex__ = _not_pickled  # type: ignore[assignment]
+    __reduce_ex__ = _not_pickled
 
     def __init__(self, run: Callable[[], tuple[list[str], Iterator[tuple[SqlValue, ...]]]]) -> None:
         """Run the statement; a notebook runs it again."""

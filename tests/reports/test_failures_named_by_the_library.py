@@ -53,13 +53,13 @@ def test_dedup_names_rows_without_a_document(file: str, tmp_path: Path) -> None:
         assert (result.failed, result.kept_count, result.mask.sum()) == (2, 2, 2)
         assert len(result.kept) == 2
     with counted(2):
-        result = lshdb.dedup(file, keep="last")
-    assert len(result.failures) == 2
-    assert [row["id"] for row in result.iter_kept()] == [1, 3]
-    result.save(tmp_path / "out.jsonl")
+        of_file = lshdb.dedup(file, keep="last")
+    assert len(of_file.failures) == 2
+    assert [row["id"] for row in of_file.iter_kept()] == [1, 3]
+    of_file.save(tmp_path / "out.jsonl")
     assert (tmp_path / "out.jsonl").read_text() == "".join(LINES.splitlines(True)[::2])
     with counted(2):
-        assert len(result.rethreshold(0.9).failures) == 2
+        assert len(of_file.rethreshold(0.9).failures) == 2
 
 
 def test_the_caller_who_takes_failures_gets_no_warning(file: str) -> None:

@@ -18,7 +18,7 @@ import pytest
 
 import lshdb
 
-ROWS = [{"id": n, "text": "the fox and the grapes"} for n in range(2)]
+ROWS: list[dict[str, Any]] = [{"id": n, "text": "the fox and the grapes"} for n in range(2)]
 
 
 def sent(value: Any) -> Any:
@@ -43,7 +43,7 @@ def test_a_result_of_dedup_can_be_pickled(tmp_path: Path) -> None:
 
 def test_what_a_database_returns_can_be_pickled(tmp_path: Path) -> None:
     with lshdb.open(tmp_path / "fables.db", passages=4) as db:
-        values = [db.add_many([(row["id"], row["text"]) for row in ROWS])]
+        values: list[Any] = [db.add_many([(row["id"], row["text"]) for row in ROWS])]
         values += [db.query(ROWS[0]["text"]), db.compare(0, 1), db.info(), db.decide("keep", [0])]
         values += [[*db.pairs()], [*db.clusters()], db.passages(ROWS[0]["text"]), db.get(0)]
         values += [[*db.sql("SELECT key, doc_id AS 'not a name' FROM documents")], db.settings]
