@@ -456,9 +456,9 @@ def comparison_record(compared: Comparison) -> dict[str, Any]:
 @cache
 def _row_type(names: tuple[str, ...]) -> type:
     """The type of rows with these columns; they can be pickled."""
-    kind: Any = namedtuple("Row", list(names), rename=True)  # type: ignore[misc]
+    kind = cast(Any, namedtuple("Row", names, rename=True))
     kind.__reduce__ = lambda row: (_row, (names, tuple(row)))
-    return kind
+    return cast(type, kind)
 
 
 def _row(names: tuple[str, ...], values: tuple[object, ...]) -> Any:
