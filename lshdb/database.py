@@ -7,7 +7,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NoReturn, Self
 
 from lshdb.errors import UsageError
 from lshdb.groups import checked, takes, takes_with
@@ -69,6 +69,9 @@ class Database:
     of range, KeyNotFound for the key of no document, QueryError for `where` that is not one
     expression or would do more than read, and StoreError if the file cannot be read or written:
     what is reported, and earlier batches, stay. What iterates raises them while it iterates.
+
+    Rows and files that give no document are left out: `failures` of a report says where they are
+    and why, and a FailureWarning how many, unless `on_failure` gets them.
     """
 
     def __init__(self, store: Store) -> None:
@@ -95,6 +98,12 @@ class Database:
         index = f"{settings.shingling}, threshold {settings.threshold:g}, {settings.construction}"
         closed = ", closed" if self._store.closed else ""
         return f"<lshdb.Database {str(self.path)!r}: {index}{closed}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"cannot pickle an open Database: pass its path, {str(self.path)!r}, and call "
+            "lshdb.open there"
+        )
 
     @property
     def path(self) -> Path:
@@ -255,6 +264,8 @@ class Database:
 
         Warns:
             LimitWarning: kept documents were compared with a part of a large bucket only.
+            FailureWarning: at the end, if rows or files gave no document, and `on_failure` does
+                not get them.
 
         >>> import lshdb
         >>> from pathlib import Path

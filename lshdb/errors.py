@@ -134,6 +134,10 @@ class LimitWarning(UserWarning):
         return cut
 
 
+class FailureWarning(UserWarning):
+    """Rows or files gave no document, and are left out: the result's `failures` name them."""
+
+
 _taking: ContextVar[Callable[[Cut], object] | None] = ContextVar("taking", default=None)
 
 

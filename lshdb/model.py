@@ -470,6 +470,8 @@ class AddReport:
         empty: written documents without a shingle, which are similar to nothing.
         replaced: documents read from files with bytes that are not Unicode.
         skipped: those left out because they are similar to a document that is kept.
+        failures: where the first 10,000 of those that failed are, and why; not in the reports that
+            `on_batch` gets.
     """
 
     added: int = 0
@@ -479,6 +481,7 @@ class AddReport:
     empty: int = 0
     replaced: int = 0
     skipped: int = 0
+    failures: tuple[Failure, ...] = field(default=(), repr=False)
 
     def __add__(self, other: AddReport) -> AddReport:
         names = [one.name for one in fields(self)]  # not astuple, which copies deeply
@@ -520,6 +523,7 @@ class SyncReport:
         changes: in a dry run, each change, in the order of the keys.
         refused: in a dry run, why `sync` itself would fail with InputError: most documents below
             a directory would go. None if it would not.
+        failures: where the first 10,000 of those that failed are, and why.
     """
 
     added: int = 0
@@ -533,6 +537,7 @@ class SyncReport:
     left: int = 0
     changes: tuple[SyncChange, ...] = ()
     refused: str | None = None
+    failures: tuple[Failure, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)

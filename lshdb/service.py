@@ -24,7 +24,7 @@ from itertools import groupby
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from statistics import median
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 from lshdb.database import Database
 from lshdb.errors import (
@@ -134,6 +134,12 @@ class Service:
 
     def __repr__(self) -> str:
         return f"<lshdb.Service {str(self.path)!r}{'' if self._end.alive else ', closed'}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"cannot pickle an open Service: pass its path, {str(self.path)!r}, and call "
+            "lshdb.Service there"
+        )
 
     def __enter__(self) -> Self:
         return self

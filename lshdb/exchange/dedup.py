@@ -23,6 +23,8 @@ from lshdb.groups import Taking, checked, takes
 from lshdb.ingest import ordering, reference
 from lshdb.ingest.batches import Job
 from lshdb.ingest.dedup import Collection, Outcome, Rule
+from lshdb.ingest.failures import Failures
+from lshdb.keys import with_article
 from lshdb.model import DecidedRow, Failure
 from lshdb.options import TIMEOUT, DataOptions, WalkingOptions
 from lshdb.progress import silent
@@ -52,10 +54,18 @@ class _Files:
     paths: Sequence[str]
     reader: readers.Reader
 
+    def batches(self, *, only_rows: bool = False) -> Iterator[Batch]:
+        """All rows; InputError for a file that cannot be read, or not to its end."""
+        for batch in replace(self.reader, only_rows=only_rows).batches(self.paths):
+            if batch.origin is None:
+                for _, failure in batch.failures:
+                    raise InputError(f"{failure.where}: {failure.reason}")
+            yield batch
+
     def selected(self, mask: arrays.Mask) -> Iterator[tuple[Origin, list[int]]]:
         """The rows that a mask selects, of each batch."""
         first = 0
-        for batch in replace(self.reader, only_rows=True).batches(self.paths):
+        for batch in self.batches(only_rows=True):
             if batch.origin is not None:
                 yield batch.origin, np.flatnonzero(mask[first : first + batch.count]).tolist()
                 first += batch.count
@@ -64,6 +74,10 @@ class _Files:
         """The same as dicts."""
         for origin, indices in self.selected(mask):
             yield from sinks.rows_of(origin).records(indices)
+
+    def taken(self, mask: arrays.Mask) -> list[dict[str, Any]]:
+        """The same in a list."""
+        return [*self.each(mask)]
 
     def save(self, path: str, mask: arrays.Mask) -> None:
         """Write them to another file."""
@@ -89,20 +103,39 @@ class _Source:
     files: _Files | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _KeptAlone:
+    """The kept rows of a result that was pickled, without the others."""
+
+    rows: Any
+
+    def batches(self) -> Iterator[Batch]:
+        """UsageError: the dropped rows are not there."""
+        raise UsageError("a result that was pickled has kept rows only: call lshdb.dedup again")
+
+    def taken(self, _: arrays.Mask) -> Any:
+        """The kept rows."""
+        return self.rows
+
+
 @dataclass(frozen=True, repr=False)
 class Deduplicated(Generic[Rows]):
     """Rows without near duplicates, and those that were dropped. Made by `lshdb.dedup`.
+
+    A result can be pickled: with its kept rows, or with the names of the files that they are in.
 
     Attributes:
         threshold: the minimum similarity of similar rows.
         mask: bool[n], which of the n rows are kept.
         failed: how many rows have no document, such as those without a text; they are not kept.
+        failures: where the first 10,000 of them are, and why.
         dropped: the rows that are similar to a kept one, in order: a list, and a table.
     """
 
     threshold: float
     mask: arrays.Mask
     failed: int
+    failures: tuple[Failure, ...]
     dropped: Dropped
     _source: _Source = field(compare=False)
     _settings: Settings = field(compare=False)
@@ -113,6 +146,15 @@ class Deduplicated(Generic[Rows]):
             f"Deduplicated({self.kept_count:,} kept, {self.dropped_count:,} dropped, "
             f"{self.failed:,} failed, threshold {self.threshold:g})"
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        state, source = vars(self).copy(), self._source
+        state["_options"] = replace(self._options, on_failure=None)
+        if source.files is None:
+            alone = _KeptAlone(self.kept)
+            state["_source"] = _Source(alone.batches, alone.taken)
+            state["_options"] = replace(state["_options"], against=None)
+        return state
 
     @property
     def kept_count(self) -> int:
@@ -218,6 +260,10 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
     Warns:
         SettingsWarning: the index of `into` has other settings than those given.
 
+    Warns:
+        FailureWarning: rows have no document, and are not kept: see `failures` of the result. None
+            is issued if `on_failure` gets them.
+
     >>> import lshdb
     >>> result = lshdb.dedup([
     ...     {"id": "a", "text": "The fox and the grapes", "stars": 5},
@@ -296,21 +342,14 @@ def _decided(
     into: Store | None = None,
 ) -> Deduplicated[Any]:
     """Decide on all rows, and add the kept ones to a database if one is given."""
-    failed = 0
-
-    def fail(failure: Failure) -> None:
-        nonlocal failed
-        failed += 1
-        if options.on_failure is not None:
-            options.on_failure(failure)
-
+    failed = Failures(options.on_failure)
     masks = [np.zeros(0, dtype=bool)]
     dropped = Dropped()
     rule = Rule(options, threshold)
     with ExitStack() as stack:
         temporary = reference.temporary_store(rule.temporary(settings), options.limits)
         store = stack.enter_context(temporary) if into is None else into
-        job = Job(store, options.workers, fail, numbered=into is None)
+        job = Job(store, options.workers, failed, numbered=into is None)
         first, again = source.batches(), source.batches()
         against = _reference(options, rule, settings)
         for outcome in ordering.deduplicated(job, first, again, rule, nullcontext(silent), against):
@@ -319,7 +358,10 @@ def _decided(
                 masks[-1][outcome.kept] = True
                 dropped.extend(filter(None, outcome.dropped))
     mask = np.concatenate(masks)
-    return Deduplicated(threshold, mask, failed, dropped, source, settings, options)
+    failed.warn("the result's `failures` name them")
+    return Deduplicated(
+        threshold, mask, failed.count, failed.kept, dropped, source, settings, options
+    )
 
 
 def decided_rows(outcomes: Iterable[Outcome]) -> Iterator[DecidedRow]:
@@ -366,27 +408,33 @@ def _source_of(
         raise UsageError('a Series has no columns: give a table, series.to_frame("text")')
     if library == "datasets" and isinstance(rows, Mapping):
         first = next(iter(rows), "train")
-        raise UsageError(f"a {kind} has a table for each split: give one, such as ds[{first!r}]")
+        raise UsageError(
+            f"{with_article(kind)} has a table for each split: give one, such as ds[{first!r}]"
+        )
     if library == "polars" and hasattr(rows, "collect"):
         eager = _source_of(rows.collect(), reading)
         return replace(eager, take=lambda mask: eager.take(mask).lazy())
     if library == "pandas" and hasattr(rows, "iloc"):
         # Arrow may not know the types of other columns.
-        names = [name for name in rows.columns if isinstance(name, str)]
-        reading.check_columns(names)
-        own = reading.own_fields(names)
-        return _of_table(rows[[name for name in names if name in own]], reading, rows.__getitem__)
+        names = [*map(str, rows.columns)]
+        own = reading.own_fields(names) | set(reading.metadata_fields)
+        wanted = [index for index, name in enumerate(names) if name in own]
+        if [names[index] for index in wanted] != [*dict.fromkeys(names[i] for i in wanted)]:
+            reading.check_columns(names)
+        reading.check_columns([*dict.fromkeys(names)])
+        read = rows.iloc[:, wanted].set_axis([names[index] for index in wanted], axis=1)
+        return _of_table(read, reading, rows.__getitem__)
     if library == "polars" and hasattr(rows, "filter"):
         return _of_table(rows, reading, rows.filter)
     if library == "datasets" and hasattr(rows, "select"):
         return _of_table(rows, reading, lambda mask: rows.select(np.flatnonzero(mask)))
     if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
         pa = formats.arrow()
-        from lshdb.sources.arrow_rows import table_reader
+        from lshdb.sources.arrow_rows import filtered, table_reader
 
         table = table_reader(rows).read_all()
         form = import_module("duckdb").from_arrow if "duckdb" in library else pa.table
-        return _of_table(table, reading, lambda mask: form(table.filter(pa.array(mask))))
+        return _of_table(table, reading, lambda mask: form(filtered(table, mask)))
     if isinstance(rows, Iterable) and not isinstance(rows, Mapping | bytes):
         return _of_dicts(list(rows), reading)
     raise UsageError(
@@ -398,10 +446,10 @@ def _source_of(
 def _of_table(read: Any, reading: readers.Reader, take: Callable[[arrays.Mask], Any]) -> _Source:
     """The source of a table that Arrow reads."""
     formats.arrow()
-    from lshdb.sources.arrow_rows import document_batches, table_batches
+    from lshdb.sources.arrow_rows import documents_of_table
 
     def batches() -> Iterator[Batch]:
-        return document_batches(table_batches(read, reading), _NAME, reading)
+        return documents_of_table(read, _NAME, replace(reading))
 
     return _Source(batches, take)
 
@@ -409,13 +457,14 @@ def _of_table(read: Any, reading: readers.Reader, take: Callable[[arrays.Mask], 
 def _of_dicts(rows: list[Any], reading: readers.Reader) -> _Source:
     for number, row in enumerate(rows, 1):
         if not isinstance(row, Mapping):
-            raise UsageError(f"{_NAME} {number} is a {type(row).__name__}, not a dict")
+            raise UsageError(f"{_NAME} {number} is {with_article(type(row).__name__)}, not a dict")
 
     def batches() -> Iterator[Batch]:
+        again = replace(reading)
         for part in arrays.chunks(len(rows), _ROWS):
             some = rows[part]
             origin = Origin(_NAME, range(part.start + 1, part.start + len(some) + 1), in_file=False)
-            documents = Collector(reading, origin)
+            documents = Collector(again, origin)
             for index, row in enumerate(some):
                 documents.take(index, dict(row))
             yield documents.batch()
@@ -457,4 +506,4 @@ def _of_files(
     for path in paths:
         reader.head(path)
     files = _Files(paths, reader)
-    return _Source(lambda: replace(reader).batches(paths), lambda mask: [*files.each(mask)], files)
+    return _Source(files.batches, files.taken, files)

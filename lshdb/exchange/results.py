@@ -12,13 +12,14 @@ from collections import namedtuple
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, fields
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from operator import attrgetter
 from typing import (
     TYPE_CHECKING,
     Any,
     Generic,
+    NoReturn,
     TypeVar,
     cast,
 )
@@ -142,6 +143,14 @@ def dropped_row(one: DroppedRow, *, copied: bool = False) -> tuple[Any, ...]:
     return *_dropped(one), *passage, *own.values(), *its.values()
 
 
+def _not_pickled(results: object, _: object = None) -> NoReturn:
+    """Results that are read from an open file as they are taken cannot go elsewhere."""
+    raise TypeError(
+        f"cannot pickle {type(results).__name__}, which are read from an open file: pickle a list "
+        "of them, list(results), or a table, results.to_arrow()"
+    )
+
+
 class Tabular:
     """Rows of named columns, which make tables.
 
@@ -252,6 +261,8 @@ class Results(Tabular, Iterator[T], Generic[T]):
     _find: Callable[[], Iterator[T]]
     _rows: Callable[[], Iterator[Sequence[Any]]]
     _shown: tuple[Sequence[str], Callable[[T], Sequence[Any]]] | None = None
+
+    __reduce_ex__ = _not_pickled
 
     def __post_init__(self) -> None:
         self._found = _begun(self._find)
@@ -442,6 +453,18 @@ def comparison_record(compared: Comparison) -> dict[str, Any]:
     return record
 
 
+@cache
+def _row_type(names: tuple[str, ...]) -> type:
+    """The type of rows with these columns; they can be pickled."""
+    kind = cast(Any, namedtuple("Row", names, rename=True))
+    kind.__reduce__ = lambda row: (_row, (names, tuple(row)))
+    return cast(type, kind)
+
+
+def _row(names: tuple[str, ...], values: tuple[object, ...]) -> Any:
+    return cast(Any, _row_type(names))._make(values)
+
+
 class SqlRows(Tabular, Iterator[Any]):
     """The rows of a SELECT as named tuples: an iterator, and a table of the remaining rows.
 
@@ -451,13 +474,15 @@ class SqlRows(Tabular, Iterator[Any]):
         columns: their names, made distinct as SQLite does: key, key:1.
     """
 
+    __reduce_ex__ = _not_pickled
+
     def __init__(self, run: Callable[[], tuple[list[str], Iterator[tuple[SqlValue, ...]]]]) -> None:
         """Run the statement; a notebook runs it again."""
         self._run = run
         names, rows = run()
         self._rows = _begun(lambda: rows)
         self.columns: list[str] = _distinct(names)
-        self._named = cast(Any, namedtuple("Row", names, rename=True))._make
+        self._named = cast(Any, _row_type(tuple(names)))._make
 
     def __next__(self) -> Any:
         return self._named(next(self._rows))

@@ -28,7 +28,7 @@ def add_table(store: Store, table: object, options: AddTableOptions) -> AddRepor
         limits=store.limits,
     )
     formats.arrow()
-    from lshdb.sources.arrow_rows import document_batches, table_batches  # needs pyarrow
+    from lshdb.sources.arrow_rows import documents_of_table  # needs pyarrow
 
-    batches = document_batches(table_batches(table, reading), "table", reading)
+    batches = documents_of_table(table, "table", reading)
     return add_documents(store, batches, options, options.on_failure)

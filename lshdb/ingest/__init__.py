@@ -21,6 +21,6 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
     kept_copies which files hold a copy of a dropped document
     trash       moves files of dropped documents aside, and back
 
-Doors: add, arrivals, batches, containing, deciding, dedup, folders, ordering, parts, queries,
-reference, submissions, sync, trash, workers, writing.
+Doors: add, arrivals, batches, containing, deciding, dedup, failures, folders, ordering, parts,
+queries, reference, submissions, sync, trash, workers, writing.
 """

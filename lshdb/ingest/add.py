@@ -11,11 +11,13 @@ the log into the file 7%, passing documents between processes 6%, parsing 5%, si
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from itertools import chain, compress
 
 from lshdb.ingest import dedup, writing
 from lshdb.ingest.batches import Item, Job, number_of, signed
+from lshdb.ingest.failures import Failures
 from lshdb.ingest.parts import SignedPart
 from lshdb.model import AddReport, Failure
 from lshdb.options import AddFilesOptions, AddManyOptions, RemoveOptions, RuleOptions
@@ -99,9 +101,9 @@ def add_documents(
     progress: Progress = silent,
 ) -> AddReport:
     """Add documents in batches; see Database.add_many."""
-    total = AddReport()
+    total, failures = AddReport(), Failures(on_failure)
     count = len(items) if isinstance(items, Sized) else None
-    job = Job(store, options.workers, on_failure, late=options.index == "auto")
+    job = Job(store, options.workers, failures, late=options.index == "auto")
     if options.on_similar == "skip":
         reports = _selected(job, items, options)
     elif count == 1:
@@ -113,7 +115,8 @@ def add_documents(
         progress(total.documents + total.failed, count, "documents")
         if options.on_batch is not None:
             options.on_batch(report)
-    return total
+    failures.warn()
+    return replace(total, failures=failures.kept)
 
 
 def _selected(job: Job, items: Iterable[Item], options: AddManyOptions) -> Iterator[AddReport]:

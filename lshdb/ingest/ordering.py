@@ -6,6 +6,7 @@ kept rows.
 """
 
 import os
+import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, nullcontext, suppress
 from dataclasses import replace
@@ -20,6 +21,7 @@ from lshdb.ingest.add import added
 from lshdb.ingest.batches import Job
 from lshdb.ingest.cutting import Cutting
 from lshdb.ingest.dedup import Collection, Outcome, Places, Rule, Screen, decided
+from lshdb.ingest.failures import Failures
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.reference import directory_of, reference, temporary_store
 from lshdb.model import AddReport, DroppedRow
@@ -38,6 +40,8 @@ from lshdb.store.waiting import Decision, WaitingDocuments
 
 _CHANGED = "the input has changed while it was read"
 _NO_REFERENCE = nullcontext()
+_NUMBER = re.compile(r"\s*[+-]?(\d{1,300}(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?\s*", re.ASCII)
+"""A text that is a number, as all numbers of CSV are."""
 
 
 def _is_descending(options: RuleOptions) -> bool:
@@ -114,11 +118,19 @@ def _ranks(
         elif keep == "longest" or options.rule == "contained":
             rank = size
         elsewhere = inside is not None and not inside(path)
-        yield 2 * elsewhere + (field is not None and rank is None), rank
+        place = 0
+        if field is not None:  # numbers come first, then texts, then rows without either
+            place = 2 if rank is None else int(isinstance(rank, str))
+        yield 3 * elsewhere + place, rank
 
 
 def _rank_of(value: object) -> object:
-    """A field's value as SQLite compares it: numbers before texts, None for other values."""
+    """A field's value to compare: a text that is a number is that; None for other values."""
+    if isinstance(value, str) and not value.strip():
+        return None  # as an empty field of CSV
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        digits = value.strip()
+        value = int(digits) if digits.lstrip("+-").isdigit() else float(digits)
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
         return float(value)
     return value if isinstance(value, int | float | str) else None
@@ -167,8 +179,9 @@ def deduplicated_files(
     if options.read_twice:
         paths = list(paths)
         check_read_twice(options, paths)
-    return deduplicated(
-        Job(store, options.workers, options.on_failure, numbered=options.numbered),
+    failures = Failures(options.on_failure)
+    outcomes = deduplicated(
+        Job(store, options.workers, failures, numbered=options.numbered),
         reader.batches(paths),
         _read_again(reader, paths, only_rows=options.numbered),
         rule,
@@ -176,6 +189,13 @@ def deduplicated_files(
         known,
         options.on_batch,
     )
+    return _warned(outcomes, failures)
+
+
+def _warned(outcomes: Iterator[Outcome], failures: Failures) -> Iterator[Outcome]:
+    """The same; at their end a warning about what has no document."""
+    yield from outcomes
+    failures.warn("on_failure= gets each")
 
 
 def deduplicated(

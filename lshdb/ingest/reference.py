@@ -9,6 +9,7 @@ from pathlib import Path
 
 from lshdb.errors import InputError
 from lshdb.ingest import add, batches, dedup
+from lshdb.ingest.failures import Failures
 from lshdb.limits import Limits
 from lshdb.model import AddReport
 from lshdb.options import TIMEOUT, DataOptions, DedupOptions
@@ -145,14 +146,17 @@ def indexed(
     """
     total, places = AddReport(), dedup.Places(1)
     with temporary_store(dedup.Rule(options).temporary(settings), limits, beside) as store:
-        job = batches.Job(store, options.workers, options.on_failure, numbered=True)
+        failures = Failures(options.on_failure)
+        job = batches.Job(store, options.workers, failures, numbered=True)
         with progress as show:
             for report in add.added(job, items, places):
                 total += report
                 show(total.documents, None, "documents")
         if total.failed:
+            first = failures.kept[0]
             raise InputError(
-                f"{name} cannot be read whole ({total.failed:,} failed), and rows similar to what "
+                f"{name} cannot be read whole ({total.failed:,} failed, the first: {first.where}: "
+                f"{first.reason}), and rows similar to what "
                 "is missing would stay: nothing is written; repair it, or add the rest of it to a "
                 "database with lshdb add, and compare with that"
             )

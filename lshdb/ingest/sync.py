@@ -18,6 +18,7 @@ from typing import NamedTuple
 from lshdb.errors import InputError, UsageError
 from lshdb.groups import checked
 from lshdb.ingest.add import add_documents
+from lshdb.ingest.failures import Failures
 from lshdb.ingest.writing import delete
 from lshdb.model import AddReport, Failure, SyncChange, SyncReport
 from lshdb.options import AddManyOptions, SyncOptions, WalkingOptions
@@ -81,13 +82,7 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
     given = options.reader or reader_of(options, store.settings.shingling, limits=store.limits)
     reader = replace(given, format="text")
     reader.skipped_files = given.skipped_files
-    failures: list[Failure] = []
-
-    def failed(failure: Failure) -> None:
-        failures.append(failure)
-        if options.on_failure is not None:
-            options.on_failure(failure)
-
+    failed = Failures(options.on_failure)
     plan = _plan(store, directories, reader, failed, again=options.extract_again)
     _recognise(store, plan, reader)
     changes: tuple[SyncChange, ...] = ()
@@ -102,18 +97,20 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
             added = add_documents(store, _items(plan, reader), writing, failed, progress=report)
         refused = _refusal(plan, options)
         removed = _remove(store, plan)
+    failed.warn()
     return SyncReport(
         added.added,
         added.updated,
         moved,
         removed,
         plan.unchanged + added.unchanged,
-        len(failures),
+        failed.count,
         added.empty,
         reader.replaced,
         plan.left,
         changes,
         refused,
+        failed.kept,
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lshdb.errors import UsageError, warn_of_limit
+from lshdb.keys import with_article
 from lshdb.model import Comparison, Document, Passage, SharedBucket
 from lshdb.search import differences, limits, passage_runs, passage_windows, query
 from lshdb.search.buckets import buckets_of
@@ -96,7 +97,7 @@ def _side(store: Store, given: str | Document) -> _Side:
         own = store.sizes(np.array([row.doc_id]))[1][0].tobytes()
         return _Side(row.key, own, content, row.signature)
     if not isinstance(given, Document):
-        raise UsageError(f"a {type(given).__name__} is neither a key nor a Document")
+        raise UsageError(f"{with_article(type(given).__name__)} is neither a key nor a Document")
     content = cleaned(given.content, shingling)
     signed = signing.sign([content], store.settings)
     signature = signed.signatures[0] if signed.shingles[0] else None

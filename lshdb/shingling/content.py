@@ -7,6 +7,7 @@ import orjson
 
 from lshdb.errors import ContentError, DamagedFile
 from lshdb.json_text import dumps, loads, without_surrogates
+from lshdb.keys import with_article
 from lshdb.shingling.shingling import Content, Element, OfSets, Shingling
 
 LARGEST = 900_000_000
@@ -106,7 +107,7 @@ def _check_set(content: object) -> None:
     """ContentError for what cannot be a set."""
     # An iterator would be empty on a second reading, and the elements of bytes are integers.
     if not isinstance(content, Collection) or isinstance(content, bytes | bytearray):
-        raise ContentError(f"a {type(content).__name__} is neither text nor set")
+        raise ContentError(f"{with_article(type(content).__name__)} is neither text nor set")
 
 
 def copies(bag: Mapping[object, object], largest: int = LARGEST) -> list[Element]:

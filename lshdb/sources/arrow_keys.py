@@ -70,7 +70,12 @@ def decoded(column: pa.Array) -> pa.Array:
     if pa.types.is_run_end_encoded(column.type):
         column = pa.compute.run_end_decode(column)
     if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+        values = decoded(column.dictionary)
+        if pa.types.is_string_view(values.type):  # which pyarrow cannot take
+            values = values.cast(pa.large_string())
+        elif pa.types.is_binary_view(values.type):
+            values = values.cast(pa.large_binary())
+        column = pa.DictionaryArray.from_arrays(column.indices, values).dictionary_decode()
     return column
 
 

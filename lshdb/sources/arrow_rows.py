@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
 
 from lshdb.errors import InputError, UsageError
+from lshdb.shingling.arrays import Mask
 from lshdb.sources import csv_rows, inputs, paths, sinks
-from lshdb.sources.arrow_keys import column_at, keys_of_column
+from lshdb.sources.arrow_keys import column_at, decoded, keys_of_column
 from lshdb.sources.batch import Batch, Origin, Record, Rows, TableSchema
 from lshdb.sources.compression import compression_of
 from lshdb.sources.records import (
@@ -235,6 +237,80 @@ def table_batches(table: object, options: RecordOptions) -> Iterator[pa.RecordBa
         yield from reader
 
 
+def documents_of_table(table: Any, name: str, options: RecordOptions) -> Iterator[Batch]:
+    """The documents of a table of any library; see `table_batches` and `document_batches`.
+
+    A column of pandas may have values of several types, which Arrow refuses as a whole: then rows
+    are read one by one, and only those that are no documents fail.
+    """
+    library = type(table).__module__.partition(".")[0]
+    if library == "polars" and hasattr(table, "collect"):
+        table = table.collect()
+    if library == "pandas" and hasattr(table, "iloc"):
+        table = table.set_axis([str(column) for column in table.columns], axis=1)
+        options.check_columns([*table.columns])
+        columns = [_of_pandas(table.iloc[:, index]) for index in range(table.shape[1])]
+        if any(isinstance(column, list) for column in columns):
+            return _of_objects([*table.columns], columns, name, options)
+    return document_batches(table_batches(table, options), name, options)
+
+
+def _of_pandas(column: Any) -> pa.Array | list[Any]:
+    """A column of pandas in Arrow; as Python's values if they are of several types."""
+    if column.dtype != object:
+        return column
+    try:
+        return pa.array(column, from_pandas=True)
+    except UnicodeEncodeError:
+        return column  # refused where the table is read
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        missing = column.isna().tolist()
+        values = column.tolist()
+        return [None if gone else value for gone, value in zip(missing, values, strict=True)]
+
+
+def _of_objects(
+    names: Sequence[str], columns: Sequence[Any], name: str, options: RecordOptions
+) -> Iterator[Batch]:
+    """The documents of columns, some of which are lists of Python's values."""
+    own = options.own_fields(names)
+    if options.metadata_fields or not options.metadata:
+        own |= set(options.metadata_fields)
+        columns = [one for field, one in zip(names, columns, strict=True) if field in own]
+        names = [field for field in names if field in own]
+    count = len(columns[0])
+    for start in range(0, count, _MAX_ROWS):
+        end = min(count, start + _MAX_ROWS)
+        numbers = range(start + 1, end + 1)
+        documents = Collector(options, Origin(name, numbers, in_file=False))
+        some = [
+            one[start:end]
+            if isinstance(one, list)
+            else _plain(_one_array(one[start:end])).to_pylist()
+            for one in columns
+        ]
+        for index, row in enumerate(zip(*some, strict=True)):
+            documents.take(index, dict(zip(names, row, strict=True)))
+        yield documents.batch()
+
+
+def _one_array(column: Any) -> pa.Array:
+    """A part of a column of pandas, or of Arrow, as an array."""
+    array = column if isinstance(column, pa.Array) else pa.array(column, from_pandas=True)
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+
+
+def filtered(table: pa.Table, mask: Mask) -> pa.Table:
+    """The rows of a table that a mask selects, whatever its columns are."""
+    try:
+        return table.filter(pa.array(mask))
+    except pa.ArrowNotImplementedError:  # views and run ends: runs of rows share their values
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
+        runs = edges.reshape(-1, 2).tolist()
+        parts = [table.slice(start, end - start) for start, end in runs]
+        return pa.concat_tables(parts or [table.slice(0, 0)])
+
+
 def _is_table(table: object) -> bool:
     return hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__")
 
@@ -436,8 +512,7 @@ def _plain(column: pa.Array) -> pa.Array:
 
     Python has no values for times of nanoseconds without pandas.
     """
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    column = decoded(column)
     target = _with_values(column.type, _as_plain)
     return column if target == column.type else column.cast(target, safe=False)
 
@@ -497,6 +572,8 @@ class ArrowSink(sinks.Sink):
             schema = pa.schema([(name, pa.string()) for name in head.columns])
         try:
             if self._format == "parquet":
+                plain = [*map(_for_parquet, schema)]
+                schema = pa.schema(plain, schema.metadata)
                 self._writer = pa.parquet.ParquetWriter(
                     self._file, schema, compression=head.compression
                 )
@@ -607,13 +684,36 @@ def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
 def _decoded(field: pa.Field) -> pa.Field:
     """The column with values in place of a dictionary's numbers."""
     kind = field.type
-    return field.with_type(kind.value_type) if pa.types.is_dictionary(kind) else field
+    is_coded = pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind)
+    return _decoded(field.with_type(kind.value_type)) if is_coded else field
+
+
+def _for_parquet(field: pa.Field) -> pa.Field:
+    """The column with a type that pyarrow writes to Parquet: without run ends, and inner views."""
+    kind = field.type
+    if pa.types.is_run_end_encoded(kind):
+        return _for_parquet(field.with_type(kind.value_type))
+    if pa.types.is_dictionary(kind) and _without_view(kind.value_type) != kind.value_type:
+        return field.with_type(_without_view(kind.value_type))
+    return field.with_type(_with_values(kind, _without_view)) if pa.types.is_nested(kind) else field
+
+
+def _without_view(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    return pa.large_binary() if pa.types.is_binary_view(kind) else kind
 
 
 def _fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The batch with the types of a schema, and the columns in its order."""
     try:
-        return batch.select(schema.names).cast(schema)
+        batch = batch.select(schema.names)
+        if batch.schema.equals(schema):
+            return batch  # a cast would lose where a part of run ends begins
+        for index, (column, field) in enumerate(zip(batch.columns, schema, strict=True)):
+            if column.type != field.type:
+                batch = batch.set_column(index, field.name, decoded(column))
+        return batch.cast(schema)
     except (pa.ArrowException, KeyError, ValueError) as error:
         raise InputError(f"rows of other types than earlier rows: {_first_line(error)}") from error
 

@@ -20,7 +20,7 @@ LINES = (
     b'{"id": "c", "text": "Caf\xc3\xa9 one two three four five six seven!"}\n',
     b'{"id": "a", "text": "another text under the same key, for a change"}\n',
     b'{"text": "a line that has no key at all, which is fine"}\r\n',
-    b'{"id": "7", "text": "Another TEXT under the same key, for a change"}\n',
+    b'{"id": 7, "text": "Another TEXT under the same key, for a change"}\n',
     b'{"id": "last", "text": "and one at the end without a newline"}',
 )
 KEPT = b"".join(LINES[i] for i in (0, 1, 4, 5, 7))

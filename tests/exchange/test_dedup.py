@@ -207,7 +207,7 @@ ONE = {"id": [1], "text": ["a"]}
             {},
             r"a table for each split: give one, such as ds\['test'\]",
         ),
-        ([{"text": "a"}, 5], {}, "row 2 is a int, not a dict"),
+        ([{"text": "a"}, 5], {}, "row 2 is an int, not a dict"),
         (pa.table(ONE), {"text": "body"}, r"no field 'body': .* \(the columns are id, text\)"),
         (pd.DataFrame(ONE), {"text": "body"}, r"no field 'body': name it with text= .*columns"),
         ("none.jsonl", {}, "no such file"),

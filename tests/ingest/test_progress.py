@@ -31,6 +31,7 @@ def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterable[lshdb.Databa
         yield db
 
 
+@pytest.mark.filterwarnings("ignore::lshdb.FailureWarning")
 def test_each_job_says_how_far_it_is(db: lshdb.Database) -> None:
     """Documents of all, if their number is known; bytes of all, if the size is known."""
     calls: list[Call] = []
@@ -69,6 +70,7 @@ def test_each_job_says_how_far_it_is(db: lshdb.Database) -> None:
 
 
 @pytest.mark.parametrize("job", ["add_many", "add_files", "sync", "dedup"])
+@pytest.mark.filterwarnings("ignore::lshdb.FailureWarning")
 def test_a_bar_is_shown_and_goes(
     db: lshdb.Database, job: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -87,6 +87,7 @@ def test_signatures_only_are_compared_by_estimates(files: Path) -> None:
         assert {line.dropped.exact for line in lines if line.dropped} == {False}
 
 
+@pytest.mark.filterwarnings("ignore::lshdb.FailureWarning")
 def test_what_is_stored_is_not_touched_by_a_row_that_the_reference_has(tmp_path: Path) -> None:
     text = "the fox and the grapes and the sun"
     database_of(tmp_path / "seen.db", {"a": text}).close()

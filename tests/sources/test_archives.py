@@ -147,6 +147,7 @@ def test_names_that_lead_elsewhere_and_what_is_no_file() -> None:
     assert not Path("../evil.py").exists()
 
 
+@pytest.mark.filterwarnings("ignore::lshdb.FailureWarning")
 def test_damaged_encrypted_and_lying_archives_cost_one_line_each() -> None:
     members = [(f"{name}.py", f"the text of {name} ".encode() * 50) for name in "abc"]
     whole = make_zip("d/whole.zip", members)
@@ -219,6 +220,7 @@ def test_members_are_documents_of_other_kinds_too() -> None:
     assert found["d/x.zip/in/a.eml"].metadata["subject"] == "hello"  # type: ignore[index]
 
 
+@pytest.mark.filterwarnings("ignore::lshdb.FailureWarning")
 def test_sync_sees_archives_as_directories() -> None:
     def synced() -> tuple[int, ...]:
         with lshdb.open("x.db") as db:
