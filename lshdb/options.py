@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from lshdb.errors import SettingsError, UsageError
 from lshdb.groups import Kind, Option, Options, argument
-from lshdb.keys import key_argument, key_arguments
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.progress import Progress
 
@@ -72,6 +71,19 @@ def number_or(word: str, value: int | str) -> Callable[[str], int | str]:
 
 # options that several groups have
 
+
+def _key(name: str, value: object) -> str:
+    from lshdb.keys import key_argument  # imports numpy, which --help does not need
+
+    return key_argument(name, value)
+
+
+def _keys(name: str, values: object) -> list[str]:
+    from lshdb.keys import key_arguments
+
+    return key_arguments(name, values)
+
+
 _READER: Kind = ("a reader of files", lambda value: hasattr(value, "batches"))
 Threshold = Annotated[
     float | None, Option("Minimum similarity. [default: the database's]", above=0, max=1)
@@ -79,7 +91,7 @@ Threshold = Annotated[
 Top = Annotated[int | None, Option("Maximum number, best first. [default: all]", min=1)]
 StoredKey = Annotated[
     Any,
-    Option("A stored document, by its key.", metavar="KEY", convert=key_argument),
+    Option("A stored document, by its key.", metavar="KEY", convert=_key),
 ]
 Estimate = Annotated[bool, Option("Faster: estimate from signatures.")]
 Distinguish = Annotated[
@@ -422,9 +434,7 @@ class AddFilesOptions(AddManyOptions, ReadingOptions, FilesOptions):
 class ArrivalOptions(Options):
     """Options of `Service.add`."""
 
-    key: Annotated[Any, argument("The document's key.", convert=key_argument)] = field(
-        kw_only=False
-    )
+    key: Annotated[Any, argument("The document's key.", convert=_key)] = field(kw_only=False)
     content: Annotated["Content", argument("The document.")] = field(kw_only=False)
     metadata: Annotated[Mapping[str, object] | None, argument("Its other fields.")] = field(
         default=None, kw_only=False
@@ -605,7 +615,7 @@ class RemovalOptions(ConditionOptions):
 class RemoveOptions(RemovalOptions):
     """Options of `Database.remove`."""
 
-    keys: Annotated[Any, argument("A key, or several; or", convert=key_arguments)] = field(
+    keys: Annotated[Any, argument("A key, or several; or", convert=_keys)] = field(
         default=None, kw_only=False
     )
 

@@ -138,7 +138,9 @@ def _print_dropped(one: DroppedRow, *, as_json: bool) -> None:
 def _report(total: AddReport, reader: Reader, as_json: bool) -> None:
     skipped_files = reader.skipped_files.counts()
     if as_json:
-        results.json_line({**asdict(total), "skipped_files": skipped_files})
+        counts = asdict(total)
+        del counts["failures"]  # each was printed
+        results.json_line({**counts, "skipped_files": skipped_files})
         return
     skipped = f"skipped {total.skipped:,}, " if total.skipped else ""
     messages.message(
@@ -194,7 +196,7 @@ def sync(
         results.write_results(SyncChange, changes, form, noun=("change",), none="nothing to do")
     elif not form.is_text:
         record = asdict(report)
-        del record["changes"], record["refused"]
+        del record["changes"], record["refused"], record["failures"]
         results.write_record(record | {"skipped_files": reader.skipped_files.counts()}, form)
     would = "would have " if asked.dry_run else ""
     messages.message(

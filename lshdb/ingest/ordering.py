@@ -32,7 +32,7 @@ from lshdb.shingling.content import encoded, from_stored
 from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.identity import FilesRead
 from lshdb.sources.metadata import picked
-from lshdb.sources.paths import STDIN, expanded, is_database, printable_path
+from lshdb.sources.paths import STDIN, escaped, expanded, is_database
 from lshdb.sources.readers import Reader, reader_of
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
@@ -62,7 +62,7 @@ def _inside(options: RuleOptions) -> Callable[[str], bool] | None:
     if directory is None:
         return None
     if not os.path.isdir(directory):
-        raise InputError(f"keep_in {printable_path(directory)}: no such directory")
+        raise InputError(f"keep_in {escaped(directory)}: no such directory")
     status, real = os.stat(directory), os.path.realpath(directory)
 
     @lru_cache

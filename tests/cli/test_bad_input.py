@@ -371,7 +371,7 @@ def test_database_paths_that_are_none(command: Command, database: Path) -> None:
     with closing(sqlite3.connect(database)) as newer:
         newer.execute("PRAGMA user_version = 99")
     before = database.read_bytes()
-    reasons = {".": "directory", "lsh.db": "format 99", "x" * 300: "name too long"}
+    reasons = {".": "directory", "lsh.db": "format 99", "x" * 300: "its name has 300 bytes"}
     for name, reason in reasons.items():
         for arguments in (["info"], ["add", "-"]):
             message = command.fails(*arguments, "-d", name, stdin='{"id": 1, "text": ""}')

@@ -272,6 +272,7 @@ def test_a_forked_process_opens_what_was_closed_before(path: Path) -> None:
         assert "new" in db
 
 
+@pytest.mark.filterwarnings("ignore::lshdb.FailureWarning")
 def test_a_walk_over_the_own_database_leaves_its_locks(path: Path) -> None:
     """A process that closes a file by whatever handle has no SQLite locks on it any more."""
     fill(path)

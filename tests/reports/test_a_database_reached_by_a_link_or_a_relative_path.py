@@ -116,6 +116,7 @@ def test_the_log_of_a_killed_writer_is_read_or_the_file_refused(link: Path) -> N
         data.chmod(0o700)
 
 
+@pytest.mark.filterwarnings("ignore::lshdb.FailureWarning")
 def test_the_log_is_no_output_and_no_target_of_a_copy(link: Path) -> None:
     command = Command(link.parent)
     with lshdb.open(link) as db:

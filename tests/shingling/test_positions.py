@@ -122,15 +122,18 @@ def folded(units: Units) -> list[str]:
 
 
 @given(st.lists(st.tuples(st.text("a\n\r\u2028", min_size=1), st.integers(0), st.integers(0))))
-def test_a_line_ends_with_each_line_feed(cases: list[tuple[str, int, int]]) -> None:
+def test_lines_end_with_line_feeds_or_else_with_carriage_returns(
+    cases: list[tuple[str, int, int]],
+) -> None:
     texts = [text for text, _, _ in cases]
+    ends_with = ["\n" if "\n" in text else "\r" for text in texts]
     starts = [a % len(text) for text, a, _ in cases]
     ends = [a + 1 + b % (len(text) - a) for a, (text, _, b) in zip(starts, cases, strict=True)]
     columns = [np.array(one, dtype=np.int64) for one in (range(len(cases)), starts, ends)]
     documents, starts_at, ends_at = (one[::-1] for one in columns)
     first, last = line_numbers(texts, documents, starts_at, ends_at)
     expected = [
-        (text[:a].count("\n") + 1, text[: b - 1].count("\n") + 1)
-        for text, a, b in zip(texts, starts, ends, strict=True)
+        (text[:a].count(end) + 1, text[: b - 1].count(end) + 1)
+        for text, end, a, b in zip(texts, ends_with, starts, ends, strict=True)
     ]
     assert list(zip(first.tolist(), last.tolist(), strict=True)) == expected[::-1]
