@@ -609,10 +609,10 @@ class DecidedRow:
 
     Attributes:
         key: the key of its document.
-        file: the file that it is from.
+        file: the file that it is from; for a text its key.
         line: its number there, from 1; for CSV the number of its first line.
         data: a line of JSON, unchanged, with its newline if it has one; a row of another format
-            as such a line.
+            as such a line; nothing for a text.
         dropped: why it is not kept; None if it is.
     """
 

@@ -838,7 +838,7 @@ class RowsOptions(RuleOptions, ReadingOptions, WalkingOptions):
             return
         if self.read_twice or self.rule != "similar" or self.against is not None:
             raise UsageError("cut takes the rows as they come: give no rule, order or reference")
-        if self.estimate or "," in self.text_field:
+        if self.estimate or "," in self.text_field or "[]" in self.text_field:
             raise UsageError("texts can be cut in one field only, and with their contents")
 
 

@@ -137,7 +137,12 @@ def dedup(
         if against == STDOUT:
             raise UsageError("--against reads no standard input: save it to a file")
         check_there(against)
-    are_texts = asked.format == "auto" and paths and all(map(is_named_as_text, paths))
+    are_texts = (
+        asked.format == "auto"
+        and paths
+        and all(map(is_named_as_text, paths))
+        and not any(map(kept_rows.begins_with_row, paths))
+    )
     of_files = asked.format == "text" or (
         output is None and (are_texts or any(map(os.path.isdir, paths)))
     )
@@ -163,6 +168,11 @@ def dedup(
         if output is not None and _is_directory(output, inputs):
             directory = output
         paths = [table.path for table in tables]
+        if asked.format == "auto":
+            kept_rows.check_rows(
+                paths,
+                "--format text compares texts, and writes none; --format jsonl reads the rows",
+            )
     outputs = {output or STDOUT: paths}
     if directory is not None:
         outputs = kept_rows.targets(tables, directory)

@@ -7,6 +7,7 @@ import typer
 from lshdb.cli import messages
 from lshdb.cli.files import STDOUT, check_distinct, input_of, output_to, stdin
 from lshdb.exchange import cuts as lists
+from lshdb.formatting import counted
 from lshdb.groups import Option
 
 
@@ -31,4 +32,4 @@ def restore(
         output_to(output) as target,
     ):
         count = lists.restore(file, listed, target)
-    messages.message(f"restored {count:,} rows")
+    messages.message(f"restored {counted(count, 'row')}")

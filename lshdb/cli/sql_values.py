@@ -11,8 +11,12 @@ BETWEEN. SQLite decides for each row. To convert what is compared instead (by CA
 the text 1000 for 1e3, and one large number for another that rounds to the same. Only for < and > it
 is converted, unless it is a column of texts such as key: scores from CSV have the order of numbers.
 
-Anywhere else, such as in arithmetic and in arguments of functions, a value is a number if SQLite
-writes that number with the same characters, else a text, which arithmetic reads as a number.
+In arithmetic, arguments of functions, LIMIT and the columns of a result, a value is a number if
+SQLite writes that number with the same characters, else a text, which arithmetic reads as a number.
+
+This reads tokens and is no parser of SQL. So a value that is a text and a number is refused where
+it is unclear what it is compared with: in rows, VALUES and subqueries, before IN, in
+CASE x WHEN ?, and beside another comparison (x < y = ?).
 """
 
 import re
@@ -23,12 +27,14 @@ from math import isinf
 
 from lshdb.errors import UsageError
 from lshdb.options import SqlValue
+from lshdb.sources.paths import escaped
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _CONSTANTS: dict[str, SqlValue] = {"true": 1, "false": 0, "null": None}
 """Numbers and constants of JSON, as SQLite reads them."""
 _TEXT = ":text"
 _LARGEST = 1 << 63
+_VALUE_SHOWN = 60
 _EXACT_DIGITS = 15
 """Digits that SQLite writes of a float."""
 _TOKEN = re.compile(
@@ -48,12 +54,28 @@ _OF_TEXTS = frozenset(["LIKE", "GLOB", "REGEXP", "MATCH", "||"])
 _KEYWORDS = """
     AND OR NOT WHEN THEN ELSE SELECT DISTINCT ALL WHERE ON HAVING BY FROM LIMIT OFFSET IN BETWEEN
     LIKE GLOB REGEXP MATCH ESCAPE UNION EXCEPT INTERSECT GROUP ORDER WINDOW ASC DESC AS ISNULL
-    NOTNULL RETURNING VALUES
+    NOTNULL RETURNING VALUES JOIN NATURAL LEFT RIGHT FULL INNER CROSS USING
 """
 _ENDS = _COMPARING.union(_KEYWORDS.split(), (",", ";"))
 """What no operand of a comparison goes beyond."""
+_CONDITIONS = frozenset(["WHERE", "ON", "HAVING", "AND", "OR", "BY"])
+_OPENING = _CONDITIONS.union(
+    ["(", ",", ";", "CASE", "WHEN", "THEN", "ELSE", "SELECT", "DISTINCT", "ALL"]
+)
+"""What may stand before a comparison."""
+_PLAIN = frozenset(["(", ",", "SELECT", "DISTINCT", "ALL"])
+"""What may stand before a value that is not compared, in some lists."""
+_LISTS = frozenset(
+    ["(", "SELECT", "FROM", "WHERE", "ON", "HAVING", "BY", "LIMIT", "OFFSET", "VALUES"]
+)
+"""What begins a list of values, or ends the list before it."""
+_COMPARED_FURTHER = (_COMPARING | _OF_TEXTS - {"||"}).union(
+    ["IN", "BETWEEN", "ISNULL", "NOTNULL", "NOT"]
+)
+"""What compares the result of a comparison that stands before it."""
 _BINDING = frozenset(["+", "-", "*", "/", "%", "->", "->>", "&", "|", "<<", ">>"])
 """What makes a value beside it a part of an operand."""
+_COLLATED = re.compile(r"\)*\s+COLLATE\s+\w+\s*$", re.IGNORECASE)
 _FIELD = re.compile(r"(.*)->>\s*('[^']*'|\?[0-9]+)", re.DOTALL)
 _EXTRACTED = re.compile(r"json_extract\s*\(([\w.]+),\s*('[^']*'|\?[0-9]+)\)", re.IGNORECASE)
 """A field of JSON: the object, and the path."""
@@ -63,9 +85,10 @@ def with_values(sql: str, values: Sequence[str], what: str) -> tuple[str, list[S
     """SQL and the values of its ?, in order, as the command line gives them.
 
     Raises:
-        UsageError: the SQL, called `what`, has names for parameters.
+        UsageError: the SQL, called `what`, has names for parameters, or one that is a text and a
+            number is used where it is unclear what it is compared with.
     """
-    statement = _Statement(sql, [_Value.of(text) for text in values])
+    statement = _Statement(sql, [_Value.of(text) for text in values], what)
     for token in statement.tokens:
         if token.kind == "parameter" and not token.text.startswith("?"):
             raise UsageError(f"{what} has {token.text}: write ? for it, and give each ? a -p VALUE")
@@ -75,8 +98,9 @@ def with_values(sql: str, values: Sequence[str], what: str) -> tuple[str, list[S
 
 
 def _name_of(operand: str) -> str:
-    """The name of a column, if that is all; else another text."""
-    return operand.rpartition(".")[2].strip('"`[] ').lower()
+    """The name of a column, if that is all but parentheses and COLLATE; else another text."""
+    column = _COLLATED.sub("", operand.strip("() "))
+    return column.rpartition(".")[2].strip('"`[]() ').lower()
 
 
 @dataclass(frozen=True)
@@ -144,6 +168,7 @@ class _Statement:
 
     sql: str
     values: list[_Value]
+    what: str
     pieces: list[_Token] = field(init=False)
     tokens: list[_Token] = field(init=False)
     largest: int = 0
@@ -173,15 +198,17 @@ class _Statement:
                 numbers[number, as_text] = len(bound)
             return f"?{numbers[number, as_text]}"
 
-        changed = {}
+        changed: dict[int, str] = {}
+        copied: list[tuple[_Token, range]] = []
         for index, token in enumerate(self.tokens):
             if not token.number or not (value := self.values[token.number - 1]).is_both:
                 continue
-            operator, other = self._compared(index)
+            operator, operand = self._compared(index)
             if operator in _OF_TEXTS:
                 changed[token.piece] = parameter(token.number, True)
-            if not other:
+            if operand is None:
                 continue
+            other = "".join(map(self._plain, self.pieces[operand.start : operand.stop]))
             if operator in _ORDERED and _name_of(other) not in _TEXTS:
                 changed[token.piece] = f"CAST({parameter(token.number, False)} AS NUMERIC)"
                 continue
@@ -201,6 +228,10 @@ class _Statement:
             else:
                 case = f"CASE typeof({other}) WHEN 'text' THEN {text} ELSE {number} END"
                 changed[token.piece] = case
+                copied.append((token, operand))
+        for token, operand in copied:
+            if not changed.keys().isdisjoint(operand):  # the copy has other values than the operand
+                raise self._unclear(token)
         pieces = (changed.get(each.piece, self._plain(each)) for each in self.pieces)
         return "".join(pieces), bound
 
@@ -211,39 +242,116 @@ class _Statement:
     def _name(self, index: int) -> str:
         return self.tokens[index].name if 0 <= index < len(self.tokens) else ";"
 
-    def _compared(self, index: int) -> tuple[str, str]:
-        """How the value at a token is compared, and with what; nothing if it is not."""
-        before, after = self._name(index - 1), self._name(index + 1)
-        for beside in (before, after):
-            if beside in _OF_TEXTS or beside in _BINDING:
-                return beside, ""
-        if before in _COMPARING or before == "BETWEEN":
-            return before, self._before(index - 2)
-        if before in ("NOT", "FROM"):  # IS NOT, IS DISTINCT FROM
-            first = index - 1
-            while self._name(first) in ("NOT", "DISTINCT", "FROM"):
-                first -= 1
-            if self._name(first) == "IS":
-                return "IS", self._before(first - 1)
-        if before == "AND":
-            start = self._start(index - 2)
-            if self._name(start - 1) == "BETWEEN":
-                return "BETWEEN", self._before(start - 2)
-        if before in ("(", ","):
-            start = self._start(index - 1, ends_at_comma=False)
-            if self._name(start - 1) == "(" and self._name(start - 2) == "IN":
-                return "IN", self._before(start - 3)
+    def _unclear(self, token: _Token) -> UsageError:
+        value = escaped(self.values[token.number - 1].text[:_VALUE_SHOWN])
+        return UsageError(
+            f"{self.what} has a ? for {value} where it is unclear what the value is compared "
+            f"with: give -p {value}:text for the text, or write ? + 0 for the number"
+        )
+
+    def _compared(self, index: int) -> tuple[str, range | None]:
+        """How the value at a token is compared, and the pieces of what it is compared with.
+
+        Raises:
+            UsageError: that is unclear.
+        """
+        first = last = index
+        while self._name(first - 1) == "(" and self._name(last + 1) == ")":
+            if self._name(first - 2) == "IN" or self._is_function(first - 2):
+                break
+            first, last = first - 1, last + 1
+        before = self._name(first - 1)
+        follows = last + (3 if self._name(last + 1) == "COLLATE" else 1)
+        after = self._name(follows)
+        if "||" in (before, after) or before in _OF_TEXTS:
+            return "||", None
+        if before in _BINDING or after in _BINDING:
+            return "", None
+        if after == "AS" and self._name(follows + 1) == "TEXT":  # CAST
+            return "||", None
+        operator, end = self._operator_before(first, after)
+        if operator:
+            if after in _COMPARED_FURTHER:
+                raise self._unclear(self.tokens[index])
+            start = self._start(end)
+            self._check_opening(start, index)
+            return operator, self._pieces(start, end + 1)
+        if after in _OF_TEXTS:
+            return after, None
         if after in _COMPARING or after == "BETWEEN":
-            return after, self._after(index + 2)
-        return "", ""
+            self._check_opening(first, index)
+            start, end = self._after(follows + 1)
+            if self._name(end) in _COMPARED_FURTHER:
+                raise self._unclear(self.tokens[index])
+            return after, self._pieces(start, end)
+        if after in _COMPARED_FURTHER or not self._is_plain(first):
+            raise self._unclear(self.tokens[index])
+        return "", None
 
-    def _before(self, last: int) -> str:
-        """The operand that ends with a token, or before NOT."""
-        last -= self._name(last) == "NOT"
-        return self._source(self._start(last), last + 1)
+    def _operator_before(self, first: int, after: str) -> tuple[str, int]:
+        """The operator that compares a value with what stands before, and the end of that."""
+        before = self._name(first - 1)
+        operator, end = "", first - 2
+        if before in _COMPARING or before == "BETWEEN":
+            operator = before
+        elif before in ("NOT", "FROM"):  # IS NOT, IS DISTINCT FROM
+            while self._name(end + 1) in ("NOT", "DISTINCT", "FROM"):
+                end -= 1
+            operator, end = ("IS", end) if self._name(end + 1) == "IS" else ("", end)
+        elif before == "AND":
+            start = self._start(end)
+            if self._name(start - 1) == "BETWEEN":
+                operator, end = "BETWEEN", start - 2
+        elif before in ("(", ",") and after in (")", ","):
+            opening = self._opening(first)
+            if self._name(opening) == "(" and self._name(opening - 1) == "IN":
+                operator, end = "IN", opening - 2
+        return operator, end - (self._name(end) == "NOT")
 
-    def _after(self, first: int) -> str:
-        """The operand that begins with a token, or after NOT or DISTINCT FROM."""
+    def _check_opening(self, first: int, index: int) -> None:
+        """UsageError if what begins with a token is compared, too, before the value is."""
+        opening = first - 1
+        while self._name(opening) == "NOT":
+            opening -= 1
+        is_between = self._name(opening) == "AND" and (
+            self._name(self._start(opening - 1) - 1) == "BETWEEN"
+        )
+        if is_between or self._name(opening) not in _OPENING:
+            raise self._unclear(self.tokens[index])
+
+    def _is_plain(self, first: int) -> bool:
+        """Whether a value that is not compared is so for good, and no row, subquery or CASE."""
+        before = self._name(first - 1)
+        if before in _CONDITIONS or before in ("NOT", "LIMIT", "OFFSET"):
+            return True
+        opening = self._opening(first)
+        if before not in _PLAIN or self._name(opening) in ("VALUES", "FROM"):
+            return False
+        if self._name(opening) == "(":
+            return self._is_function(opening - 1)
+        return self._name(opening) != "SELECT" or self._opening(opening, "(") < 0
+
+    def _opening(self, first: int, *names: str) -> int:
+        """The parenthesis or keyword that begins the list which a token is in; -1 if none does."""
+        depth = 0
+        for index in range(first - 1, -1, -1):
+            name = self._name(index)
+            if not depth and name in (names or _LISTS):
+                return index
+            depth += (name == ")") - (name == "(")
+        return -1
+
+    def _is_function(self, index: int) -> bool:
+        """Whether a token is the name of a function, if a parenthesis follows."""
+        if index < 0:
+            return False
+        token = self.tokens[index]
+        return token.kind == "quoted" or (
+            token.kind == "word" and token.name not in _ENDS | _OPENING
+        )
+
+    def _after(self, first: int) -> tuple[int, int]:
+        """The operand that begins with a token, or after NOT or DISTINCT FROM, and its end."""
         while self._name(first) in ("NOT", "DISTINCT", "FROM"):
             first += 1
         end, depth = first, 0
@@ -253,22 +361,21 @@ class _Statement:
                 break
             depth += (name in ("(", "CASE")) - (name in (")", "END"))
             end += 1
-        return self._source(first, end)
+        return first, end
 
-    def _start(self, last: int, ends_at_comma: bool = True) -> int:
-        """The first token of the operand that ends with a token, or of the list of operands."""
-        ends = _ENDS if ends_at_comma else _ENDS - {","}
+    def _start(self, last: int) -> int:
+        """The first token of the operand that ends with a token."""
         start, depth = last + 1, 0
         while start:
             name = self._name(start - 1)
-            if not depth and (name in ("(", "CASE") or name in ends):
+            if not depth and (name in ("(", "CASE") or name in _ENDS):
                 break
             depth += (name in (")", "END")) - (name in ("(", "CASE"))
             start -= 1
         return start
 
-    def _source(self, start: int, end: int) -> str:
+    def _pieces(self, start: int, end: int) -> range:
+        """The pieces of tokens."""
         if start >= end:
-            return ""
-        first, last = self.tokens[start].piece, self.tokens[end - 1].piece
-        return "".join(map(self._plain, self.pieces[first : last + 1]))
+            return range(0)
+        return range(self.tokens[start].piece, self.tokens[end - 1].piece + 1)

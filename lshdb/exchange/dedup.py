@@ -44,6 +44,9 @@ _P = ParamSpec("_P")
 _Paths = str | os.PathLike[str] | list[str] | tuple[str, ...]
 _ROWS = 1_000
 _NAME = "row"
+_OF_TEXTS = (
+    'lshdb.dedup reads rows; give dicts, or the names to Database.dedup_files(names, format="text")'
+)
 """Name of rows without a file in messages, before their number."""
 
 
@@ -365,10 +368,12 @@ def _decided(
 
 
 def decided_rows(outcomes: Iterable[Outcome]) -> Iterator[DecidedRow]:
-    """The rows of blocks as JSON lines, and whether they are kept; see Database.dedup_files."""
+    """The rows of blocks as JSON lines, and texts; whether each is kept: Database.dedup_files."""
     for outcome in outcomes:
         origin = outcome.origin
-        if origin is None:
+        if origin is None:  # texts, whose keys are their paths
+            for key, dropped in zip(outcome.keys, outcome.dropped, strict=True):
+                yield DecidedRow(key, key, 1, b"", dropped)
             continue
         lines = json_rows.lines_of(origin, outcome.places)
         of_rows = zip(outcome.keys, outcome.places, lines, outcome.dropped, strict=True)
@@ -503,6 +508,7 @@ def _of_files(
             raise UsageError("against has the same files as the data, and no others are there")
         text = f"{counted(repeated, 'file')} skipped: earlier paths, or against, lead to the same"
         warn(UserWarning(text))
+    kept_rows.check_rows(paths, _OF_TEXTS)
     for path in paths:
         reader.head(path)
     files = _Files(paths, reader)

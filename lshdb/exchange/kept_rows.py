@@ -1,6 +1,7 @@
 """The files whose rows are deduplicated, and those that the kept ones are written to."""
 
 import os
+import re
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -17,9 +18,17 @@ from lshdb.sources.paths import (
     expanded,
     format_of,
     is_database,
+    is_named_as_text,
+    opened,
     pattern_top,
     printable_path,
 )
+
+_ROW = re.compile(rb"\[?\s*\{\s*[\"}]")
+"""How lines and arrays of JSON begin."""
+_BEFORE_ROW = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"
+"""Byte order marks, half of the characters of UTF-16, and blanks."""
+_START = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +115,26 @@ def check_readable(path: str) -> None:
             f"{printable_path(path)} is a database: dedup reads tables and texts; -d names a "
             "database to compare with, and Database.dedup_files compares with an open one"
         )
+
+
+def begins_with_row(path: str) -> bool | None:
+    """Whether a file named as a text, such as data.txt, has rows of JSON all the same.
+
+    None for another name, and if there is nothing in it, or it cannot be read.
+    """
+    if not is_named_as_text(path) or not os.path.isfile(path):
+        return None
+    with suppress(InputError, OSError), opened(path, None) as file:
+        start = file.read(_START).lstrip(_BEFORE_ROW).replace(b"\0", b"")
+        return _ROW.match(start) is not None if start else None
+    return None
+
+
+def check_rows(paths: Iterable[str], hint: str) -> None:
+    """InputError for a text among files of rows; `hint` says what to do."""
+    for path in paths:
+        if begins_with_row(path) is False:
+            raise InputError(f"{printable_path(path)}: a text, and no rows of JSON: {hint}")
 
 
 def targets(tables: Sequence[Table], directory: str) -> dict[str, list[str]]:

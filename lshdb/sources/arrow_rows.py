@@ -76,6 +76,8 @@ class ArrowRows:
         old = self.batch.column(index)
         values = old.to_pylist()
         for row, text in texts.items():
+            if isinstance(values[row], list):
+                raise UsageError(f"{field!r} is a list: texts can be cut in one field only")
             values[row] = text
         changed = pa.array(values, _plain(old).type).cast(old.type)
         return ArrowRows(

@@ -288,7 +288,9 @@ class RecordOptions:
                 replaced |= is_torn
             if isinstance(value, str):
                 texts.append(value)
-            elif isinstance(value, list) and value:
+            elif value == []:
+                raise InputError(f"field {name!r} is an array without texts")
+            elif isinstance(value, list):
                 texts += _texts_in(name, value)
             elif value is not None or len(paths) == 1:
                 raise InputError(f"field {name!r} is {kind_of(value)}, not a string")
@@ -466,10 +468,11 @@ def with_value(record: Record, name: str, value: str) -> Record:
     """The record with another value of a field, which may be in an object.
 
     Raises:
-        UsageError: the name is of several fields, or of none.
+        UsageError: the name is of several fields, of none, or of a list.
     """
     (path, *others) = field_paths(name, record)
-    if others or value_at(record, path, _MISSING) is _MISSING:
+    old = value_at(record, path, _MISSING)
+    if others or old is _MISSING or isinstance(old, list):
         raise UsageError(f"{name!r} is not one field: texts can be cut in one field only")
     first, *rest = path
     inner = with_value(record[first], ".".join(rest), value) if rest else value

@@ -49,15 +49,9 @@ def pages(
     limiter = CapacityLimiter(_SQL_AT_ONCE)
 
     async def show(page: str, request: Request) -> Response:
-        # The last of each name.
         fields = QueryParams(await _body(request))
-        posted = dict(fields) if request.method == "POST" else None
-        arguments = dict(request.query_params)
-        for field, value in request.query_params.multi_items():
-            if value != arguments[field]:
-                raise lshdb.UsageError(
-                    f"the address has {field!r:.50} twice, with different values"
-                )
+        posted = _single("the form", fields) if request.method == "POST" else None
+        arguments = _single("the address", request.query_params)
 
         def run() -> Response:
             with views.opened(path) as database:
@@ -255,6 +249,15 @@ def _problem(error: Exception, method: str) -> tuple[int, str]:
         return error.status_code, known.get(error.status_code, error.detail)
     status = next(_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS)
     return status, str(error) or "the request ended before its body"
+
+
+def _single(what: str, fields: QueryParams) -> dict[str, str]:
+    """The value of each field; UsageError if one has two different ones."""
+    values = dict(fields)
+    for field, value in fields.multi_items():
+        if value != values[field]:
+            raise lshdb.UsageError(f"{what} has {field!r:.50} twice, with different values")
+    return values
 
 
 async def _body(request: Request) -> bytes:

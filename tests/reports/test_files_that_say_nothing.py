@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
+from itertools import product
 from pathlib import Path
 
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
 import pytest
 from helpers import Command
 
@@ -76,7 +83,7 @@ def test_texts_within_lists(
         ({"meta": None}, "field 'meta' is null, so there is no 'meta.body'"),
         ({"meta": {"body": None}}, "field 'meta.body' is null, not a string"),
         ({"meta": {"body": ["a", 1]}}, "element 2 of field 'meta.body' is a number, not a string"),
-        ({"meta": {"body": []}}, "field 'meta.body' is an array, not a string"),
+        ({"meta": {"body": []}}, "field 'meta.body' is an array without texts"),
         ({}, "no field 'meta.body'"),
     ],
 )
@@ -90,11 +97,53 @@ def test_texts_that_are_named_are_texts(command: Command) -> None:
         command.write(f"{name}.txt", TEXT)
     done = command.done("dedup", "a.txt", "b.txt")
     assert done.out == "1.000000\tidentical\tb.txt\ta.txt\n"
-    assert "give --format text" in command("dedup", "a.txt", "b.txt", "-o", "out.jsonl").err
-    found = lshdb.dedup([str(command.path("a.txt"))])
-    assert found.kept == []
-    command.write("rows.txt", ROWS)
-    assert "kept" in command.done("dedup", "rows.txt", "--format", "jsonl", "-o", "o.jsonl").err
+    command.write("empty.txt", "\n")
+    assert command.done("dedup", "a.txt", "b.txt", "empty.txt").out == done.out
+    said = command.fails("dedup", "a.txt", "b.txt", "-o", "out.jsonl")
+    assert "a.txt: a text, and no rows of JSON: --format text compares texts" in said
+    assert not command.path("out.jsonl").exists()
+    names = [str(command.path(name)) for name in ("a.txt", "b.txt")]
+    with pytest.raises(lshdb.InputError, match="a text, and no rows of JSON"):
+        lshdb.dedup(names)
+    with lshdb.open(command.path("x.db"), shingle="word:1") as database:
+        assert [row.dropped is None for row in database.dedup_files(names, format="text")] == [
+            True,
+            False,
+        ]
+        assert database.keys() == names[:1]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_rows_that_are_named_as_texts_are_rows(command: Command, encoding: str) -> None:
+    command.write("rows.txt", f"\n{ROWS[:1000].decode().rpartition('{')[0]}".encode(encoding))
+    done = command.done("dedup", "rows.txt")
+    assert len(done.lines) == len(lshdb.dedup([str(command.path("rows.txt"))]).kept) > 0
+    assert json.loads(done.lines[0]) == {"id": 0, "text": f"0 {TEXT}"}
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet", "arrow"])
+def test_texts_within_lists_of_tables(command: Command, kind: str) -> None:
+    turns = [{"from": "a", "value": TEXT}, {"from": "b", "value": None}]
+    rows = [{"id": key, "turns": turns, "tags": ["x", TEXT]} for key in ("a", "b")]
+    rows.append({"id": "c", "turns": [], "tags": []})
+    table = pa.Table.from_pylist(rows)
+    if kind == "jsonl":
+        command.write("in.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    elif kind == "parquet":
+        pa.parquet.write_table(table, command.path("in.parquet"))
+    else:
+        pa.feather.write_feather(table, command.path("in.arrow"))
+    given: list[object] = [str(command.path(f"in.{kind}"))]
+    if kind == "arrow":
+        given += [table, table.to_pandas(), pd.DataFrame(rows), pl.DataFrame(rows), rows]
+    for data, field in product(given, ["turns[].value", "tags"]):
+        with pytest.warns(lshdb.FailureWarning, match=rf"field '{re.escape(field)}' is an array w"):
+            found = lshdb.dedup(data, text=field)
+        assert ([row.key for row in found.dropped], found.failed) == (["b"], 1)
+    for field in ("turns[].value", "tags"):
+        asked = ("--text-field", field, "--cut", "3", "-o", f"out.{kind}")
+        assert "texts can be cut in one field only" in command("dedup", f"in.{kind}", *asked).err
+        assert not command.path(f"out.{kind}").exists()
 
 
 def test_metadata_comes_back_from_sql(command: Command) -> None:

@@ -57,6 +57,10 @@ def test_a_field_of_an_address(command: Command) -> None:
     with served(command.directory) as site:
         same = site.ask(f"{site.root}/clusters?keep=last&keep=last")
         twice = site.ask(f"{site.root}/clusters?keep=last&keep=first")
+        form = site.ask(f"{site.root}/query", b"text=a&text=a&threshold=0.5&threshold=0.6")
     assert same.status == 200
     assert twice.status == 400
     assert "twice, with different values" in twice.text
+    assert form.status == 400
+    assert "form has" in form.text
+    assert "twice, with different values" in form.text

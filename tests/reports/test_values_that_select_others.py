@@ -7,13 +7,13 @@ requery/sqlite-android issue 24. A tool that converts it to a number loses digit
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 from helpers import Command, database_of
 
 import lshdb
+from lshdb.cli.sql_values import with_values
 
 LARGE = "1000000000001000000000000000000001"
 BEYOND = 9_223_372_036_854_775_809
@@ -44,10 +44,9 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def selected(directory: Path, where: str, *values: str) -> set[str]:
-    options = [option for value in values for option in ("-p", value)]
-    statement = f"select key from documents where {where}"
-    done = Command(directory).done("sql", "--json", statement, *options)
-    return {json.loads(line)["key"] for line in done.lines}
+    sql, parameters = with_values(f"select key from documents where {where}", values, "the SQL")
+    with lshdb.open(directory / "lsh.db", mode="read") as database:
+        return {str(key) for (key,) in database.sql(sql, parameters)}
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -85,6 +84,14 @@ X = "metadata ->> '$.x'"
         (f"{X} = ?", ["9007199254740993"], {"odd"}),
         (f"{X} = ?", ["9007199254740993.0"], {"odd"}),
         (f"{X} = ?", ["9007199254740992"], {"even", "as float"}),
+        (f"{X} = ((?)) COLLATE NOCASE", ["1e3"], E3),
+        (f"{X} in ((?), 5 = ?, '?') /* ? */", ["1e3", "6"], E3),
+        (f"{X} = ? || ''", ["1e3"], {"exponent"}),
+        (f"{X} = ? + 0", ["1e3"], {"number", "float"}),
+        (f"iif({X} = ?, key, ?) = key", ["1e3", "-"], E3),
+        (f"key in (select [key] from documents as d where {X} = ?)", ["1e3"], E3),
+        (f"\"key\" = ? or {X} = ? union select 'x'", ["007", "7"], {"007", "seven", "x"}),
+        ("(key) collate nocase < ? and (key) > ?", ["1001", "1000"], {LARGE, LARGE[:-1] + "2"}),
         (f"{X} = ?", ["007"], set()),
         (f"{X} = ?", ["7_0"], set()),
         (f"{X} = ?", [" 7"], set()),
@@ -100,6 +107,38 @@ def test_a_value_is_a_text_with_texts_and_a_number_with_numbers(
     directory: Path, where: str, values: list[str], keys: set[str]
 ) -> None:
     assert selected(directory, where, *values) == keys
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "shingles < 5 = ?",
+        f"{X} = ? = 1",
+        f"{X} = ? IS NULL",
+        f"{X} = ? LIKE '1'",
+        f"{X} IS NOT ? < 5",
+        f"? = {X} < 5",
+        f"{X} BETWEEN 1 AND 2 = ?",
+        f"{X} BETWEEN 1 AND ? = 2",
+        f"{X} NOT IN (VALUES (1), (?))",
+        f"{X} IN (SELECT ?)",
+        f"(key, {X}) = ('a', ?)",
+        f"(key, {X}) IN ((?, ?))",
+        "? IN (SELECT value FROM json_each(metadata, '$.tags'))",
+        f"CASE {X} WHEN ? THEN 1 END",
+        f"CASE WHEN key = 'a' THEN ? END = {X}",
+        f"(CASE WHEN {X} = ? THEN {X} END) = ?",
+        f"{X} IN (WITH v(x) AS (VALUES (?)) SELECT x FROM v)",
+    ],
+)
+def test_a_value_is_refused_where_it_is_unclear_what_it_is_compared_with(
+    directory: Path, where: str
+) -> None:
+    with pytest.raises(
+        lshdb.UsageError, match=r"1e3:text for the text, or write \? \+ 0 for the n"
+    ):
+        selected(directory, where, *["1e3"] * where.count("?"))
+    assert isinstance(selected(directory, where, *["1e3:text"] * where.count("?")), set)
 
 
 def test_an_index_is_used_for_one_key(directory: Path) -> None:
