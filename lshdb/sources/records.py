@@ -417,13 +417,15 @@ def _repaired(value: object) -> object:
 
 def _unpacked(fields: Record) -> Record:
     """The fields, with those of metadata as a file stores it: `lshdb sql` prints it as a text."""
-    stored = fields.get("metadata")
-    if not isinstance(stored, str) or not stored.startswith("{"):
-        return fields
-    try:
-        own = loads(stored.encode())
-    except (ValueError, RecursionError):
-        return fields
+    stored = fields.get("metadata", fields)
+    own = {}
+    if stored is not None and stored != "":  # what JSON and CSV have of a document without any
+        if not isinstance(stored, str) or not stored.startswith("{"):
+            return fields
+        try:
+            own = loads(stored.encode())
+        except (ValueError, RecursionError):
+            return fields
     others = {name: value for name, value in fields.items() if name != "metadata"}
     return {**own, **others}
 

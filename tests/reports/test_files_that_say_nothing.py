@@ -147,7 +147,8 @@ def test_texts_within_lists_of_tables(command: Command, kind: str) -> None:
 
 
 def test_metadata_comes_back_from_sql(command: Command) -> None:
-    command.write("a.jsonl", '{"id": "a", "text": "x y z", "lang": "en", "n": {"b": [1]}}\n')
+    rows = '{"id": "a", "text": "x y z", "lang": "en", "n": {"b": [1]}}\n{"id": "b", "text": "x"}\n'
+    command.write("a.jsonl", rows)
     command.done("add", "a.jsonl")
     statement = "select key as id, content as text, metadata from documents"
     for form in ("json", "csv"):
@@ -156,6 +157,7 @@ def test_metadata_comes_back_from_sql(command: Command) -> None:
         command.done("add", "-", *asked, stdin=printed)
         with lshdb.open(command.path(f"{form}.db")) as database:
             assert database.get("a").metadata == {"lang": "en", "n": {"b": [1]}}
+            assert database.get("b").metadata is None
 
 
 def test_lines_that_carriage_returns_end(command: Command) -> None:
