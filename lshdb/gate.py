@@ -18,7 +18,7 @@ from urllib.parse import quote
 import numpy as np
 
 from lshdb.database import Database
-from lshdb.errors import InputError
+from lshdb.errors import InputError, UsageError
 from lshdb.formatting import counted, number
 from lshdb.groups import regrouped
 from lshdb.json_text import loads
@@ -34,7 +34,7 @@ from lshdb.options import (
 )
 from lshdb.shingling import positions
 from lshdb.sources import git
-from lshdb.sources.paths import key_of, opened, printable_path
+from lshdb.sources.paths import STDIN, key_of, opened, printable_path
 
 _CODE = (
     "bash c cc cjs clj cpp cs css cxx dart ex exs f90 go gradle groovy h hpp hs java jl js jsx kt "
@@ -279,6 +279,8 @@ def _baseline(path: str | None) -> set[str]:
     """The fingerprints of findings in a file of JSON lines."""
     if path is None:
         return set()
+    if path == STDIN:
+        raise UsageError("--baseline takes a file, not standard input")
     try:
         with opened(path, None) as file:
             return {loads(line)["fingerprint"] for line in file if not line.isspace()}

@@ -33,6 +33,7 @@ from lshdb.errors import (
     SettingsWarning,
     StoreError,
     UsageError,
+    limits_noted,
     warn,
     warn_of_limit,
 )
@@ -120,12 +121,14 @@ class Service:
         self._threads = threads = _Threads(self.path)
         self._end = weakref.finalize(self, threads.end)
         try:
-            self._made_for, note = threads.begin_writer(options)
+            self._made_for, note, cuts = threads.begin_writer(options)
             for _ in range(readers):
                 threads.begin_reader(reading)
             if options.mode != "read":
                 threads.begin_indexer(options)
             threads.check_begun()
+            for cut in cuts:
+                warn_of_limit(cut)
             if note:
                 warn(SettingsWarning(note))
         except BaseException:
@@ -266,8 +269,8 @@ class _Closing(Exception):
     """The service is being closed: band rows are left to the next writer."""
 
 
-_Opened = tuple[tuple[Settings, Limits], str]
-"""The settings and limits of a file, and what a SettingsWarning about it would say."""
+_Opened = tuple[tuple[Settings, Limits], str, Sequence[Cut]]
+"""The settings and limits of a file, and what warnings about it would say."""
 
 
 class _Threads:
@@ -412,25 +415,26 @@ class _Threads:
 
     # in the threads
 
-    def _open(self, options: OpenOptions) -> tuple[Database, str]:
+    def _open(self, options: OpenOptions) -> tuple[Database, _Opened]:
         """Open the file that the first thread opened: the path may lead elsewhere by now."""
         first = self._first
         if first is None:
-            database, note = opened(options)
-            self._first = database.store
-            return database, note
+            with limits_noted() as cuts:  # warnings name a line of the caller's thread
+                database, note = opened(options)
+            self._first = store = database.store
+            return database, ((store.settings, store.limits), note, cuts)
         store = Store.open(
             first.path, options.mode, options.timeout, beside=first, limits=options.limits
         )
-        return Database(store), ""
+        return Database(store), ((store.settings, store.limits), "", ())
 
     def _answer(
         self, options: OpenOptions, calls: _Calls, most: int, ready: "Future[_Opened]"
     ) -> None:
         """Do what is asked for until None is, up to `most` calls at once."""
-        database, note = self._open(options)
+        database, result = self._open(options)
         with database:
-            ready.set_result(((database.settings, database.store.limits), note))
+            ready.set_result(result)
             some: list[_Call] = []
             try:
                 while _gather(calls, most, some):
@@ -518,10 +522,10 @@ class _Threads:
 
     def _index(self, options: OpenOptions, ready: "Future[_Opened]") -> None:
         """Write band rows that wait to be written, whenever there are some."""
-        database, note = self._open(options)
+        database, result = self._open(options)
         with database:
             store = database.store
-            ready.set_result(((database.settings, store.limits), note))
+            ready.set_result(result)
             pause = 0.0
             while not self._stop_indexing.wait(pause):
                 error = None

@@ -6,9 +6,11 @@ import typer
 
 from lshdb.cli import messages
 from lshdb.cli.files import STDOUT, check_distinct, input_of, output_to, stdin
+from lshdb.errors import UsageError
 from lshdb.exchange import cuts as lists
 from lshdb.formatting import counted
 from lshdb.groups import Option
+from lshdb.sources.paths import STDIN
 
 
 def restore(
@@ -26,9 +28,11 @@ def restore(
     Example: lshdb restore short.jsonl --cuts cuts.jsonl -o original.jsonl
     """
     check_distinct([rows, cuts], [output])
+    if rows == cuts == STDIN:
+        raise UsageError("only one of FILE and --cuts can be standard input")
     with (
         input_of(rows, stdin()) as file,
-        input_of(cuts, None) as listed,
+        input_of(cuts, stdin()) as listed,
         output_to(output) as target,
     ):
         count = lists.restore(file, listed, target)

@@ -62,7 +62,7 @@ def connect(
     flags = "ro" if sealed else "rwc" if mode == "create" else "rw"
     if beside is None:
         real_path = location.located(path)
-        location.check_kind(path, real_path)
+        location.check_kind(path)
         if mode == "create" and (reason := location.length_fault(real_path)):
             raise StoreError(f"{path} cannot be made: {reason}: choose a shorter one")
         has_other_log = _check_names(path, real_path, mode)

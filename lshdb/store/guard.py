@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from threading import get_ident
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 from lshdb.errors import StoreError, UsageError
 from lshdb.limits import Limits
@@ -63,7 +63,7 @@ class Connection(sqlite3.Connection):
         self._watched: dict[str, _Identity] = {}
         self._version: tuple[int, int] | None = None  # of a file that is read without locks
         super().__init__(*arguments, **options)
-        _open.add(self)
+        _open[id(self)] = self
 
     def watch(self, *, immutable: bool) -> None:
         """Remember which files are open, after a first read.
@@ -224,11 +224,18 @@ class Connection(sqlite3.Connection):
                     super().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             super().close()
         self.end()
-        _open.discard(self)
+        _open.pop(id(self), None)
 
 
-_open: WeakSet[Connection] = WeakSet()
+_open: WeakValueDictionary[int, Connection] = WeakValueDictionary()
 _abandoned: list[Connection] = []
+
+
+def _connections() -> list[Connection]:
+    """Those that are open. Other threads may open and close some meanwhile."""
+    # One call, unlike iterating: another thread's opening would make that fail.
+    references = _open.valuerefs()
+    return [found for reference in references if (found := reference()) is not None]
 
 
 def is_open(path: str) -> bool:
@@ -238,7 +245,7 @@ def is_open(path: str) -> bool:
     process.
     """
     return (found := _identity(path)) is not None and any(
-        found in connection.open_files() for connection in list(_open)
+        found in connection.open_files() for connection in _connections()
     )
 
 
@@ -247,7 +254,7 @@ def open_inodes() -> set[int]:
 
     A directory's entries have their inodes, so that a walk need not look at each file.
     """
-    return {inode for connection in list(_open) for _, inode in connection.open_files()}
+    return {inode for connection in _connections() for _, inode in connection.open_files()}
 
 
 def check_may_open(path: Path, real_path: Path) -> None:
@@ -259,15 +266,8 @@ def check_may_open(path: Path, real_path: Path) -> None:
         StoreError: it is open, and it or its log was replaced.
     """
     found = _identity(real_path)
-    same = [one for one in (*_abandoned, *_open) if found is not None and one.identity == found]
-    for connection in same:
-        if connection not in _abandoned:
-            try:
-                connection.check_file()
-            except StoreError:
-                # Another thread may be closing it, and the last one to close deletes the log.
-                if not connection.closed:
-                    raise
+    for connection in _abandoned:
+        if found is None or connection.identity != found:
             continue
         if not connection.closed:
             connection.check_owner()  # it says that it is another process's
@@ -275,6 +275,17 @@ def check_may_open(path: Path, real_path: Path) -> None:
             f"{path} cannot be opened again in this process: its log was replaced while it was "
             "open: start another process"
         )
+    for connection in _connections():
+        # Another file may have taken the name of an open one: SQLite would apply the old log to it.
+        is_near = connection.identity == found or connection.real_path == real_path
+        if connection.identity is None or not is_near:
+            continue
+        try:
+            connection.check_file()
+        except StoreError:
+            # Another thread may be closing it, and the last one to close deletes the log.
+            if not connection.closed:
+                raise
 
 
 def log_size(path: Path) -> int:
@@ -312,7 +323,7 @@ def _after_fork() -> None:
     Closing one would release it in the memory shared with the parent's other connections, and may
     delete the log under them.
     """
-    for connection in list(_open):
+    for connection in _connections():
         _abandon(connection)
     _open.clear()
 

@@ -44,10 +44,10 @@ def located(path: Path) -> Path:
         ) from error
 
 
-def check_kind(path: Path, real_path: Path) -> None:
+def check_kind(path: Path) -> None:
     """StoreError if there is something else than a file, such as a pipe, which would wait."""
     try:
-        mode = os.stat(real_path).st_mode
+        mode = os.stat(path).st_mode  # a link of /proc leads to a pipe, which has no real path
     except OSError:
         return  # SQLite makes it, or says why not
     for is_kind, kind in _KINDS.items():

@@ -39,7 +39,7 @@ def copy_of(
             copy not be written.
     """
     real_path = location.located(path)
-    location.check_kind(path, real_path)
+    location.check_kind(path)
     names = location.other_names(real_path)
     if names and "mounted" in names:
         raise StoreError(f"{path} cannot be replaced: {names}: {location.advice(names, path)}")

@@ -11,7 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import lshdb
 from lshdb.database import Database
-from lshdb.errors import UsageError, limits_noted
+from lshdb.errors import Cut, UsageError, limits_noted
 from lshdb.groups import option_of, without_none
 from lshdb.json_text import loads
 from lshdb.model import Match, Passages
@@ -55,8 +55,10 @@ OPERATIONS = {
 }
 
 
-def answered(database: Database, name: str, body: bytes) -> dict[str, Any]:
-    """The answer to the body of a request.
+def answered(
+    database: Database, name: str, body: bytes, cuts: Sequence[Cut] = ()
+) -> dict[str, Any]:
+    """The answer to the body of a request, with a note about each of some cuts.
 
     Raises:
         UsageError: it is no JSON object with the options of the operation.
@@ -82,7 +84,7 @@ def answered(database: Database, name: str, body: bytes) -> dict[str, Any]:
     with limits_noted() as notes:
         found = getattr(database, name)(request)
     result = vars(found) if is_dataclass(found) else {"matches": [*found]}
-    return result | {"notes": [*map(str, notes)]}
+    return result | {"notes": [*map(str, (*cuts, *notes))]}
 
 
 def description() -> dict[str, Any]:

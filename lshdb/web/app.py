@@ -24,6 +24,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import lshdb
+from lshdb.errors import limits_noted
 from lshdb.json_text import dumps
 from lshdb.web import api, guarding, rendering, reviewing, views
 
@@ -54,8 +55,9 @@ def pages(
         arguments = _single("the address", request.query_params)
 
         def run() -> Response:
-            with views.opened(path) as database:
-                visit = views.Visit(database, name, arguments, posted, review, open_files)
+            with limits_noted() as cuts, views.opened(path) as database:
+                notes = [*map(str, cuts)]
+                visit = views.Visit(database, name, arguments, posted, review, open_files, notes)
                 return respond(request, visit.page(page))
 
         return await to_thread.run_sync(run, limiter=limiter if page == "sql" else None)
@@ -68,8 +70,8 @@ def pages(
         body = await _body(request)
 
         def run() -> str:
-            with views.opened(path) as database:
-                return dumps(api.answered(database, name, body))
+            with limits_noted() as cuts, views.opened(path) as database:
+                return dumps(api.answered(database, name, body, cuts))
 
         return Response(await to_thread.run_sync(run), media_type="application/json")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -103,12 +104,15 @@ def test_a_file_that_is_replaced_while_a_service_opens(tmp_path: Path, path: Pat
 def test_a_file_replaced_between_two_of_its_threads(
     tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for one in (path, tmp_path / "other"):
-        lshdb.open(one).close()
+    """The log of the old file is not applied to the new one."""
+    lshdb.open(path).close()
+    with lshdb.open(tmp_path / "other") as other:
+        other.add("other", FOX)
     begin = services._Threads.begin_reader
 
     def replaced(threads: Any, options: Any) -> None:
         if (tmp_path / "other").exists():
+            threads.ask(threads.writes, lambda db: db.add_many([("a", FOX), ("b", FOX)])).result()
             os.replace(tmp_path / "other", path)
         begin(threads, options)
 
@@ -116,6 +120,20 @@ def test_a_file_replaced_between_two_of_its_threads(
     with pytest.raises(lshdb.StoreError, match="was deleted or replaced"):
         lshdb.Service(path)
     assert service_threads() == []
+    with lshdb.open(path) as db:
+        assert db.keys() == ["other"]
+
+
+def test_threads_that_open_while_others_do(path: Path) -> None:
+    """The list of what is open may change while one of them reads it."""
+    lshdb.open(path).close()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(6) as threads:
+            [*threads.map(lambda _: [lshdb.open(path) for _ in range(20)] and None, range(24))]
+    finally:
+        sys.setswitchinterval(interval)
 
 
 def test_a_service_without_a_thread_left(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -189,6 +189,8 @@ def test_the_disk_for_temporary_files_is_full_while_rows_are_sorted(command: Com
 
 
 def test_what_is_no_file(command: Command) -> None:
+    said = command.fails("info", "-d", "/dev/stdin", stdin="from a pipe")
+    assert said == "/dev/stdin cannot be opened: it is a pipe"
     os.mkfifo(command.path("pipe"))
     listening = socket.socket(socket.AF_UNIX)
     here = Path.cwd()
