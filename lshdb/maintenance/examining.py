@@ -184,12 +184,26 @@ class Examination:
         yield from (("damaged", line) for line in lines if lines != ["ok"])
 
     def _others_run(self, own: list[str]) -> bool:
-        """Whether a whole check would run expressions of the user's indexes of other tables."""
-        return bool(self._rows(sql.OTHER_TABLES_WITH_CODE, dumps(own)))
+        """Whether a whole check would run expressions of the user's columns or indexes."""
+        return bool(
+            self._rows(sql.OTHER_TABLES_WITH_CODE, dumps(own)) + self._rows(sql.GENERATED_COLUMNS)
+        )
+
+    def _reading_runs_code(self) -> bool:
+        """Whether expressions of somebody else's would run where lshdb's tables are read."""
+        own = [name for kind, name, _ in schema.definitions() if kind == "table"]
+        generated = {name.lower() for (name,) in self._rows(sql.GENERATED_COLUMNS)}
+        return not generated.isdisjoint(own) or bool(self._rows(sql.NO_TABLES, dumps(own)))
 
     def _of_own(self, own: list[str]) -> list[tuple[Any, ...]]:
-        """What a check of all pages finds, and of lshdb's own tables with their indexes."""
-        found = self._rows(sql.CHECK_PAGES) + self._rows(sql.CHECK_TABLES, dumps(own))
+        """What a check of all pages finds, and of lshdb's own tables with their indexes.
+
+        Tables with generated columns are left out, and then pages of no table.
+        """
+        generated = {name.lower() for (name,) in self._rows(sql.GENERATED_COLUMNS)}
+        checked = sql.CHECK_TABLES_WITHOUT_CODE if generated else sql.CHECK_PAGES
+        plain = [name for name in own if name not in generated]
+        found = self._rows(checked) + self._rows(sql.CHECK_TABLES, dumps(plain))
         return [row for row in found if row != ("ok",)] or [("ok",)]
 
     def _schema(self) -> Iterator[tuple[str, str]]:
@@ -204,6 +218,8 @@ class Examination:
                 yield "foreign-key", f"table {table}, row {row or 0}"
 
     def _read_settings(self) -> Iterator[tuple[str, str]]:
+        if self._reading_runs_code():
+            return  # the rule of the schema reports that
         row = next(iter(self._rows(sql.SELECT_SETTINGS)), ())
         try:
             settings = settings_of(row, self.connection.path, self._rows(sql.BASE_TEXTS))
@@ -253,7 +269,7 @@ class Examination:
 
     def _decisions(self) -> Iterator[tuple[str, str]]:
         for number, texts, wrong in self._rows(sql.JUDGED_DECISIONS):
-            if wrong or not _is_valid(str.encode, texts):
+            if wrong or texts is None or not _is_valid(str.encode, texts):
                 yield "decision", f"decision {number}"
 
 

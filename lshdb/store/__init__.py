@@ -21,6 +21,6 @@ schema.sql, all other SQL in statements, except pragmas, BEGIN, COMMIT and users
     waiting        documents in a temporary file, until it is their turn to be decided on
     partial_files  files that take their names when complete; what killed runs left of them
 
-Doors: backup, connection, functions, guard, index, late, lookups,
+Doors: backup, connection, functions, guard, index, late, lookups, page_sql,
 partial_files, readonly_sql, replacing, rows, schema, sqlite_errors, statements, store, waiting.
 """

@@ -1,19 +1,27 @@
 """Limits for a statement that a page runs: its time, and the size of all values in a row.
 
-SQLite looks between two steps of its machine whether it is interrupted. A thread interrupts it when
-the time is over, so a statement takes that time and one step: mostly the call of a function. Two
-limits keep each step short. The values of a row have 16 MiB altogether, and so have those that
-calls of functions make for it: SQLite's limit of a value is that, divided by how many there are;
-columns of one stored row count once, as their sum is checked. And functions whose time grows with
-the product of two lengths refuse long values.
+- A thread interrupts the statement when its time is over. SQLite notices that only between two
+  steps of its machine, and a step may be the call of a function. Without the thread, a recursive
+  sum(length(randomblob(16000000))) ran for 60 s.
+- So that a call is short, functions whose time grows with the product of two lengths refuse long
+  values (two of 16 MiB would take trim days), and patterns are short. The longest call that was
+  measured is a GLOB with 32 sets of characters in 16 MiB: 4.5 s.
+- The values of a row have 16 MiB altogether, and so have those that calls of functions make for it.
+  A row of 64 values of 16 MiB took 3 to 4.5 GB, and is in memory before Python sees its size. So
+  SQLite's own limit of a value is divided by the number of values, which EXPLAIN shows. Columns of
+  one stored row count once, as their sum is checked: else no page showed a document of 3 MiB with
+  its key. As all calls for a row have 16 MiB, many in an expression take no longer than one.
+
+In Datasette, which runs its SQL by itself, `limit_each` keeps the first two of these.
 """
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from threading import Event, Thread
+from math import inf
+from threading import Event, Thread, Timer
 from time import monotonic
 
 from lshdb.errors import QueryError
@@ -27,7 +35,7 @@ _STORED = 8
 _CALLS = frozenset(["Function", "PureFunc", "Concat", "AggStep", "AggStep1", "AggFinal"])
 """SQLite's steps that make values of others."""
 _PATTERN = 100
-"""Characters of a pattern: one is matched with 16 MiB within two seconds."""
+"""Characters of a pattern."""
 _PRODUCTS = (
     ("instr", 2),
     ("json_patch", 2),
@@ -60,13 +68,9 @@ class PageLimits:
         """Set the limits on a connection that has no other use."""
         self.is_over = False
         self._connection = connection
-        self._end = monotonic() + seconds
         self._ended = Event()
-        self._plain = sqlite3.connect(":memory:")
-        for name, arguments in _PRODUCTS:
-            call = partial(self._call, f"SELECT {name}({', '.join('?' * arguments)})")
-            connection.create_function(name, arguments, call, deterministic=True)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, _PATTERN)
+        self._calls = _Calls(connection, self._stop)
+        self._calls.end = monotonic() + seconds
         self._timer = Thread(target=self._interrupt, args=(seconds,), daemon=True)
         self._timer.start()
 
@@ -100,22 +104,62 @@ class PageLimits:
         """Interrupt nothing any more; the connection may be closed then."""
         self._ended.set()
         self._timer.join()
-        self._plain.close()
+        self._calls.plain.close()
 
     def _interrupt(self, seconds: float) -> None:
         while not self._ended.wait(seconds):
-            self.is_over = True
-            self._connection.interrupt()
+            self._stop()
             seconds = _REPEAT
+
+    def _stop(self) -> None:
+        self.is_over = True
+        self._connection.interrupt()
+
+
+def limit_each(connection: sqlite3.Connection, seconds: float) -> None:
+    """Limit the time of each statement of a connection that another program uses.
+
+    SQLite says when a statement begins, not when it ends: an interrupt that comes later has no
+    effect. Statements that a full-text table runs within another one begin its time anew.
+    """
+
+    def interrupt() -> None:
+        with suppress(connection.ProgrammingError):  # it is closed
+            connection.interrupt()
+
+    def begin(_statement: str) -> None:
+        nonlocal timer
+        timer.cancel()
+        calls.end = monotonic() + seconds
+        timer = Timer(seconds, interrupt)
+        timer.daemon = True
+        timer.start()
+
+    calls = _Calls(connection, interrupt)
+    timer = Timer(seconds, interrupt)
+    connection.set_trace_callback(begin)
+
+
+class _Calls:
+    """Calls of functions on a connection, which end a statement that they would make too long."""
+
+    end = inf
+
+    def __init__(self, connection: sqlite3.Connection, stop: Callable[[], None]) -> None:
+        self.plain = sqlite3.connect(":memory:", check_same_thread=False)
+        self._stop = stop
+        for name, arguments in _PRODUCTS:
+            call = partial(self._call, f"SELECT {name}({', '.join('?' * arguments)})")
+            connection.create_function(name, arguments, call, deterministic=True)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, _PATTERN)
 
     def _call(self, statement: str, *values: SqlValue) -> SqlValue:
         """What SQLite's own function makes of values, unless that may take too long."""
         first, second = (len(v) if isinstance(v, str | bytes) else 1 for v in values[:2])
-        if first * second > _MAX_PRODUCT or monotonic() > self._end:
-            self.is_over = True
-            self._connection.interrupt()
+        if first * second > _MAX_PRODUCT or monotonic() > self.end:
+            self._stop()
             return None
-        result: SqlValue = self._plain.execute(statement, values).fetchone()[0]
+        result: SqlValue = self.plain.execute(statement, values).fetchone()[0]
         return result
 
 

@@ -168,6 +168,8 @@ def dangers(
     """
     for table, name in connection.execute(sql.INDEXES_WITH_CODE, (json.dumps(own),)).fetchall():
         yield f"{name!r} is an index on more than columns of {table}"
+    for (name,) in connection.execute(sql.REFERENCES_WITH_CODE, (json.dumps(own),)).fetchall():
+        yield f"{name!r} has a foreign key of a generated column"
     acts: list[tuple[str | None, str | None]] = []
 
     def note(action: int, table: str | None, _: object, __: object, trigger: str | None) -> int:

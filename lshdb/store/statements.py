@@ -285,6 +285,14 @@ INDEXES_WITH_CODE = """
     WHERE json_extract(own.value, '$[0]') = 'table'
         AND (i.partial OR EXISTS (SELECT 1 FROM pragma_index_xinfo(i.name) WHERE cid = -2))
         AND i.name NOT IN (SELECT json_extract(value, '$[1]') FROM json_each(?1))"""
+# Tables with a foreign key of a generated column to lshdb's, which is evaluated for each deletion.
+REFERENCES_WITH_CODE = """
+    SELECT s.name
+    FROM main.sqlite_schema AS s CROSS JOIN pragma_foreign_key_list(s.name) AS f
+    CROSS JOIN pragma_table_xinfo(s.name) AS c
+    WHERE s.type = 'table' AND c.hidden > 1 AND c.name = f."from" COLLATE NOCASE
+        AND f."table" COLLATE NOCASE IN
+            (SELECT json_extract(value, '$[1]') FROM json_each(?1))"""
 # Tables besides these with an index that has an expression or a condition.
 OTHER_TABLES_WITH_CODE = """
     SELECT s.name FROM main.sqlite_schema AS s CROSS JOIN pragma_index_list(s.name) AS i
@@ -319,9 +327,25 @@ CHECK_PAGES = "PRAGMA quick_check(100)"
 CHECK_TABLES = """
     SELECT c.integrity_check
     FROM json_each(?) AS own CROSS JOIN pragma_integrity_check(own.value) AS c"""
+# Of tables without generated columns, whose expressions would run.
+_TABLES_WITHOUT_CODE = """main.sqlite_schema AS s WHERE s.type = 'table' AND s.rootpage > 0
+        AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(s.name) WHERE hidden > 1)"""
+CHECK_TABLES_WITHOUT_CODE = f"""
+    SELECT c.quick_check FROM (SELECT s.name FROM {_TABLES_WITHOUT_CODE}) AS plain
+    CROSS JOIN pragma_quick_check(plain.name) AS c"""
+GENERATED_COLUMNS = """
+    SELECT s.name FROM main.sqlite_schema AS s CROSS JOIN pragma_table_xinfo(s.name) AS c
+    WHERE s.type = 'table' AND s.rootpage > 0 AND c.hidden > 1"""
+# Of tables with these names, those that are none (views, virtual tables).
+NO_TABLES = """
+    SELECT s.name FROM main.sqlite_schema AS s
+    WHERE s.type IN ('table', 'view') AND s.rootpage = 0
+        AND s.name COLLATE NOCASE IN (SELECT value FROM json_each(?))"""
 CHECK_CONSTRAINTS = "PRAGMA ignore_check_constraints = OFF"
 CHECK_NO_CONSTRAINTS = "PRAGMA ignore_check_constraints = ON"
-BROKEN_REFERENCES = "PRAGMA foreign_key_check"
+BROKEN_REFERENCES = f"""
+    SELECT c."table", c.rowid FROM (SELECT s.name FROM {_TABLES_WITHOUT_CODE}) AS plain
+    CROSS JOIN pragma_foreign_key_check(plain.name) AS c"""
 UPDATE_SHINGLES = "UPDATE documents SET shingles = ?2 WHERE doc_id = ?1"
 UPDATE_CONTENT = "UPDATE documents SET content = ?2 WHERE doc_id = ?1"
 

@@ -19,7 +19,7 @@ from datasette.utils.asgi import Forbidden, NotFound, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lshdb.errors import LshdbError, NotADatabase
-from lshdb.store import connection, functions, readonly_sql
+from lshdb.store import connection, functions, page_sql, readonly_sql
 from lshdb.web import guarding, rendering, views
 from lshdb.web.app import pages, runs_no_sql
 
@@ -86,12 +86,14 @@ def prepare_connection(conn: Any, database: str, datasette: Datasette) -> None:
         several = database == "_memory" and datasette.crossdb
         if several and any(map(_is_ours, datasette.databases.values())):
             readonly_sql.restrict(conn, attaching=True)  # Datasette attaches the files to it next
+            page_sql.limit_each(conn, datasette.setting("sql_time_limit_ms") / 1000)
         return
     # Datasette reports damaged files and those of other programs.
     with suppress(LshdbError, conn.Error):
         if connection.is_lshdb(conn):
             readonly_sql.restrict(conn)
             functions.register_functions(conn)
+            page_sql.limit_each(conn, datasette.setting("sql_time_limit_ms") / 1000)
 
 
 @hookimpl

@@ -91,6 +91,63 @@ def test_a_check_runs_no_index_of_other_tables(made: Path) -> None:
     assert problems(lshdb.check(made)) >= {"schema"}
 
 
+FAILS = "abs(doc_id - 9223372036854775807 - 2)"
+"""An expression that fails where it runs, so that nothing needs to take long."""
+
+
+def test_no_generated_column_is_evaluated(command: Command, made: Path) -> None:
+    alter(
+        made,
+        "CREATE TABLE other (doc_id, g AS (doc_id) NOT NULL)",
+        "INSERT INTO other (doc_id) VALUES (1)",
+        "CREATE TABLE refers (key REFERENCES documents (key))",
+        "INSERT INTO refers VALUES ('gone')",
+        "PRAGMA writable_schema = ON",
+        f"UPDATE sqlite_schema SET sql = 'CREATE TABLE other (doc_id, g AS ({FAILS}) NOT NULL)' "
+        "WHERE name = 'other'",
+    )
+    with closing(sqlite3.connect(made)) as plain, pytest.raises(sqlite3.Error, match="overflow"):
+        plain.execute("PRAGMA quick_check").fetchall()
+    (problem,) = lshdb.check(made).problems
+    assert (problem.kind, problem.examples) == ("foreign-key", ("table refers, row 1",))
+    command.done("pairs", "--into-table")
+    alter(
+        made,
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_schema SET sql = replace(sql, 'NOT NULL', 'REFERENCES documents (key)') "
+        "WHERE name = 'other'",
+    )
+    assert "'other' has a foreign key of a generated column" in command.fails("remove", "c")
+    assert problems(lshdb.check(made)) == {"schema", "foreign-key"}
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        [
+            "PRAGMA writable_schema = ON",
+            f"UPDATE sqlite_schema SET sql = replace(sql, ' TEXT\n)', ' TEXT AS ({FAILS})\n)') "
+            "WHERE name = 'documents'",
+        ],
+        [
+            "PRAGMA legacy_alter_table = ON",
+            "ALTER TABLE documents RENAME TO kept",
+            "CREATE VIEW documents AS SELECT doc_id, key, shingles, digest, metadata, "
+            f"{FAILS} AS content FROM kept",
+        ],
+    ],
+    ids=["column", "view"],
+)
+def test_a_check_reads_no_table_that_runs_code(made: Path, statements: list[str]) -> None:
+    alter(made, *statements)
+    with closing(sqlite3.connect(made)) as plain, pytest.raises(sqlite3.Error, match="overflow"):
+        plain.execute("SELECT content FROM documents").fetchall()
+    report = lshdb.check(made, deep=True)
+    assert problems(report) == {"schema", "not-checked"}
+    assert report.documents == 0
+    assert str(report.problems).count("documents, signatures and bands") == 1
+
+
 def problems(report: CheckReport) -> set[str]:
     return {one.kind for one in report.problems}
 
@@ -123,7 +180,7 @@ VALUES: list[tuple[str, str, object]] = [
 ]
 
 
-@pytest.mark.parametrize(("table", "column", "value"), VALUES, ids=str)
+@pytest.mark.parametrize(("table", "column", "value"), VALUES, ids=lambda value: repr(value)[:20])
 def test_no_value_is_a_traceback(made: Path, table: str, column: str, value: object) -> None:
     if table == "indexed":
         alter(made, "INSERT INTO indexed VALUES (1)")
@@ -160,6 +217,23 @@ def test_a_text_in_place_of_a_number_is_named(made: Path) -> None:
     assert "settings" in problems(lshdb.check(made))
     with pytest.raises(lshdb.DamagedFile):
         lshdb.open(made)
+
+
+def test_a_missing_value_is_named(made: Path) -> None:
+    alter(
+        made,
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_schema SET sql = replace(sql, 'who      TEXT    NOT NULL', "
+        "'who      TEXT            ') WHERE name = 'decisions'",
+    )
+    alter(made, "UPDATE decisions SET who = NULL WHERE decision = 1")
+    alter(
+        made,
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_schema SET sql = replace(sql, 'who      TEXT            ', "
+        "'who      TEXT    NOT NULL') WHERE name = 'decisions'",
+    )
+    assert problems(lshdb.check(made)) == {"damaged", "decision"}
 
 
 def test_numbers_that_nothing_can_follow_are_named(command: Command, made: Path) -> None:

@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from threading import Thread
 from time import monotonic, sleep
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from helpers import Answer, Site, database_of, datasette, served
@@ -92,6 +95,11 @@ def test_no_link_of_another_site_runs_sql_in_datasette(directory: Path) -> None:
             assert site.ask(path, headers=CLICKED).status == 403, path
         for path in ("/-/lshdb/lsh/document?key=a", "/lsh/documents", "/lsh"):
             assert site.ask(path, headers=CLICKED).status == 200, path
+        # Its own SQL has the limits of calls, too; the next statement has a time of its own.
+        long = f"select {SLOW_CALLS['trim'].replace('30000', '300000')}"
+        answer = site.ask("/lsh.json?" + urlencode({"sql": long}))
+        assert (answer.status, "took too long" in answer.text) == (400, True)
+        assert site.ask("/lsh.json?" + urlencode({"sql": "select trim(' a ')"})).status == 200
 
 
 def test_pages_without_sql_are_all_but_one() -> None:
@@ -116,6 +124,17 @@ def test_time_is_kept_where_sqlite_takes_few_steps(
         page = shown(directory, f"select {call}")
         assert "it takes too long for a page" in str(page.data["problem"]), name
     assert monotonic() - begin < 5
+
+
+def test_each_statement_of_another_program_has_its_time() -> None:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        page_sql.limit_each(connection, 0.3)
+        for _ in range(2):
+            begin = monotonic()
+            assert connection.execute("select trim('xax', 'x')").fetchall() == [("a",)]
+            with pytest.raises(sqlite3.OperationalError, match="interrupted"):
+                connection.execute(FEW_STEPS).fetchall()
+            assert 0.3 <= monotonic() - begin < 5
 
 
 def test_functions_of_long_values_answer_as_sqlites_own(directory: Path) -> None:

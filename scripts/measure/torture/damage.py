@@ -12,8 +12,8 @@ import random
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +36,18 @@ QUESTIONS: Final = (
     ("tune", "--json", "--top", "2"),
     ("sql", "SELECT doc_id, key, shingles, digest, content FROM documents ORDER BY doc_id"),
     ("sql", "SELECT count(*) FROM candidate_pairs"),
+    ("passages", "--key", "text 3", "--json"),
+    ("passages", "--key", "text 3", "--json", "--reworded"),
+    ("passages", "--all", "--passages", "--json"),
+    ("pairs", "--json", "--sort", "weighted"),
+    ("pairs", "--json", "--fields", "text"),
+    ("clusters", "--json", "--star", "--min-size", "1"),
+    ("clusters", "--json", "--folders"),
+    ("decisions", "--json"),
+    ("decisions", "--json", "--drop"),
+    ("decisions", "--json", "--disagreements"),
+    ("plot", "-o", "-"),
+    ("report", "-o", "-"),
 )
 """Commands that only read, each with one answer."""
 CHANGES: Final = (
@@ -43,8 +55,28 @@ CHANGES: Final = (
     ("add", "-", "--json", "--on-similar", "skip"),
     ("remove", "text 3", "text 11"),
     ("remove", "text 20"),
+    ("check",),
+    ("check", "--deep"),
+    ("check", "--repair"),
+    ("reindex", "--threshold", "0.45"),
+    ("decide", "drop", "text 3"),
+    ("trash", "--dry-run"),
+    ("trash", "--yes"),
+    ("sync", "."),
+    ("pairs", "--into-table"),
+    ("backup", "--replace", "backup.db"),
 )
 TABLES: Final = ("settings", "documents", "signatures", "bands")
+_ALL_TABLES: Final = (
+    *TABLES,
+    "indexed",
+    "base_texts",
+    "files",
+    "fingerprints",
+    "decisions",
+    "similar_pairs",
+    "similar_pairs_made",
+)
 _DOCUMENTS: Final = 40
 _LINES: Final = (
     b"".join(
@@ -54,13 +86,14 @@ _LINES: Final = (
     )
     + b'{"id": "text 4", "set": ["x", 3]}\n{"id": "new", "text": "entirely new words are here"}\n'
 )
-_ODD: Final = (
+ODD: Final = (
     None,
     0,
     -1,
     1,
     7,
     2**31,
+    2**62,
     2**63 - 1,
     -(2**63),
     0.5,
@@ -97,6 +130,7 @@ def make_files(directory: Path) -> dict[Path, tuple[str, ...]]:
         },
         "sets": {"shingle": "set", "threshold": 0.4},
         "signatures": {"shingle": "char:5", "threshold": 0.5, "content": False, "permutations": 32},
+        "passages": {"shingle": "word:2", "threshold": 0.4, "passages": 4, "reworded": True},
     }
     made: dict[Path, tuple[str, ...]] = {}
     for name, settings in shapes.items():
@@ -111,6 +145,8 @@ def make_files(directory: Path) -> dict[Path, tuple[str, ...]]:
                     chosen[chance.randrange(12)] = f"other{i}"
                 content = list(chosen) if name == "sets" else " ".join(chosen)
                 db.add(f"text {i}", content if i % 10 else [] if name == "sets" else "")
+            if name == "passages":
+                _use_all_tables(db, directory)
         with closing(sqlite3.connect(path)) as connection:
             # Small pages: what is damaged is then mostly something that is in use.
             connection.executescript(
@@ -130,6 +166,20 @@ def make_files(directory: Path) -> dict[Path, tuple[str, ...]]:
         Path(f"{copy}-wal").rename(f"{logged}-wal")
         made[logged] = made[path]
     return made
+
+
+def _use_all_tables(db: lshdb.Database, directory: Path) -> None:
+    """Put rows into the tables that documents alone leave empty."""
+    db.reindex(base={"task": "a task that all of them were given in these very words"})
+    folder = directory / "files"
+    folder.mkdir()
+    for i in range(3):
+        (folder / f"{i}.txt").write_text(f"the words of a file that has the number {i}", "utf-8")
+    db.add_files([str(folder)])
+    db.decide("keep", ["text 3"], who="ann")
+    db.decide("drop", ["text 4"], who="bob", note="old")
+    db.decide("different", ["text 3", "text 5"], who="ann")
+    db.store_pairs()
 
 
 # ways of damage
@@ -186,40 +236,56 @@ def cut(path: Path, chance: random.Random) -> None:
 
 def change_values(path: Path, chance: random.Random) -> None:
     """Put odd values where no constraint of the tables allows them."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA ignore_check_constraints = ON")
-        connection.execute("PRAGMA foreign_keys = OFF")
-        before = connection.execute("SELECT rowid, sql FROM sqlite_schema").fetchall()
-        connection.execute("PRAGMA writable_schema = ON")
-        connection.execute(
-            "UPDATE sqlite_schema SET sql = replace(replace(sql, 'STRICT, WITHOUT ROWID', "
-            "'WITHOUT ROWID'), ') STRICT', ')') WHERE type = 'table'"
-        )
-        connection.execute("UPDATE sqlite_schema SET sql = replace(sql, 'NOT NULL', '')")
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA ignore_check_constraints = ON")
+    with unchecked(path) as connection:
         for _ in range(chance.choice((1, 1, 2, 5))):
-            table = chance.choice(TABLES)
-            columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
-            column = chance.choice(columns)
-            key = "id" if table == "settings" else "doc_id"
-            rows = connection.execute(f"SELECT {key} FROM {table}").fetchall()
-            if not rows:
-                continue
-            odd = chance.choice(_ODD)
-            some = chance.choice(rows)[0]
-            try:
-                if chance.random() < 0.1:
-                    connection.execute(f"DELETE FROM {table} WHERE {key} = ?", (some,))
-                else:
-                    connection.execute(
-                        f"UPDATE {table} SET {column} = ? WHERE {key} = ?", (odd, some)
-                    )
-            except sqlite3.Error:
-                continue  # two rows with one key: not even that table takes it
+            table = chance.choice(_ALL_TABLES)
+            columns = columns_of(connection, table)
+            if columns:
+                odd = chance.choice(ODD)
+                put(connection, table, chance.choice(columns), odd, chance.randrange(50))
+
+
+@contextmanager
+def unchecked(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection for which the tables take any value; their definitions are then as before."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        before = connection.execute("SELECT rowid, sql FROM sqlite_schema").fetchall()
+        connection.execute(
+            "UPDATE sqlite_schema SET sql = replace(replace(replace(sql, 'STRICT, WITHOUT ROWID', "
+            "'WITHOUT ROWID'), ') STRICT', ')'), 'NOT NULL', '') WHERE type = 'table'"
+        )
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        yield connection
         connection.execute("PRAGMA writable_schema = ON")
         for rowid, text in before:
             connection.execute("UPDATE sqlite_schema SET sql = ? WHERE rowid = ?", (text, rowid))
+
+
+def columns_of(connection: sqlite3.Connection, table: str) -> list[str]:
+    """The columns of a table; none if there is no such table."""
+    return [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+
+
+def put(connection: sqlite3.Connection, table: str, column: str, value: object, row: int) -> None:
+    """Put a value into a row, counted and again from the first one after the last.
+
+    A BLOB is in an odd row a text of these bytes, whatever its encoding; where not even a table
+    without constraints takes the value, nothing changes.
+    """
+    kinds = connection.execute(f"PRAGMA table_info({table})").fetchall()
+    key = ", ".join(kind[1] for kind in kinds if kind[5]) or "rowid"
+    rows = connection.execute(f"SELECT {key} FROM {table}").fetchall()
+    if not rows:
+        return
+    marks = ", ".join("?" * len(rows[0]))
+    given = "CAST(? AS TEXT)" if isinstance(value, bytes) and row % 2 else "?"
+    with suppress(sqlite3.Error):
+        connection.execute(
+            f"UPDATE {table} SET {column} = {given} WHERE ({key}) = ({marks})",
+            (value, *rows[row % len(rows)]),
+        )
 
 
 def _some_file(path: Path, chance: random.Random) -> Path:
