@@ -52,6 +52,8 @@ DATASETTE = "datasette"
 """The first word of a command that is not lshdb's."""
 _AT_START = ("PYTHON", "LANG", "LC_", "OPENBLAS_", "PATH", "COVERAGE_")
 """How the names of variables begin that Python and the modules look at when they are loaded."""
+_ASKING = threading.Lock()
+"""Threads of a test send one request after another: parts of two would end the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +110,17 @@ def start(
     of variables that Python looks at when it starts, has a process to copy.
     """
     early = tuple((name, variables[name]) for name in variables if name.startswith(_AT_START))
-    server = _server(early, loaded)
     report, reporting = os.pipe()
     words = [os.fsdecode(argument) for argument in arguments]
     request = json.dumps([words, str(directory), dict(variables), timeout, privileged]).encode()
     theirs = [*streams, reporting]
-    socket.send_fds(server, [_HEAD.pack(len(request))], theirs)
-    server.sendall(request)
-    for descriptor in theirs:
-        os.close(descriptor)
-    (pid,) = _HEAD.unpack(server.recv(_HEAD.size))
+    with _ASKING:
+        server = _server(early, loaded)
+        socket.send_fds(server, [_HEAD.pack(len(request))], theirs)
+        server.sendall(request)
+        for descriptor in theirs:
+            os.close(descriptor)
+        (pid,) = _HEAD.unpack(server.recv(_HEAD.size))
     return Copy(pid, report)
 
 

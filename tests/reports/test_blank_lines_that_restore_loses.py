@@ -13,7 +13,7 @@ FIRST, SECOND, THIRD = (
 TABLES = {
     "a.jsonl": f"\n{FIRST}\n \r\n{SECOND}\n{THIRD}\n\n",
     "a.csv": f"\n\nid,text\n\n1,{COPIED}\n\n \r\n2,news: {COPIED}\n\n3,{COPIED}\n4,other\n\n\n",
-    "b.jsonl": FIRST + "\n" * 3_000_000 + SECOND,
+    "b.jsonl": FIRST + "\n" * 1_500_000 + SECOND,
 }
 
 

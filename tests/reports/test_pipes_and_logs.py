@@ -13,11 +13,11 @@ import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from time import sleep
 
+import command_server
 import pytest
-from helpers import Command
+from helpers import TIMEOUT, Command
 
 from lshdb.sources.paths import descriptor_of
 
@@ -121,13 +121,15 @@ class TestLogs:
 
     def run(self, command: Command, *arguments: str, descriptor: int = 1) -> str:
         """What the log has after a command whose descriptor it is, opened for append."""
-        with ExitStack() as stack:
-            file = stack.enter_context(command.path("log").open("a"))
-            null = stack.enter_context(open(os.devnull, "w"))
-            before = os.stat(command.path("log")).st_ino
-            streams = {1: null, 2: null, descriptor: file}
-            process = command.start(*arguments, stdout=streams[1], stderr=streams[2])
-            assert process.wait() == 0
+        before = os.stat(command.path("log")).st_ino
+        streams = [os.open(os.devnull, os.O_RDWR) for _ in range(3)]
+        os.close(streams[descriptor])
+        streams[descriptor] = os.open(command.path("log"), os.O_WRONLY | os.O_APPEND)
+        source, out, err = streams
+        copy = command_server.start(
+            arguments, command.directory, command.variables, TIMEOUT, (source, out, err)
+        )
+        assert copy.status() == 0
         assert os.stat(command.path("log")).st_ino == before
         return command.path("log").read_text()
 

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import reduce
 from itertools import combinations, pairwise
 from operator import itemgetter
 from pathlib import Path
@@ -37,6 +38,7 @@ if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
 
 import lshdb.spark
 from lshdb.cli.app import make_app
@@ -49,7 +51,7 @@ from lshdb.spark.documents import documents, keys_of, number_order
 from lshdb.spark.session import session, translated_errors
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 # Spark's sockets to its workers are closed when they are collected.
 pytestmark = [
@@ -585,22 +587,25 @@ def test_of_ids_that_are_numbers_the_same_row_stays_as_on_one_machine(spark: Spa
     assert failure["where"] == "a row with 'the fox and the grapes'"
 
 
-@pytest.mark.parametrize(
-    ("kind", "ids"),
-    [
-        ("float", [-(2.0**23), -1.0, 0.0, 9.0, 10.0]),
-        ("decimal(38,0)", list(map(Decimal, (-(10**30), -(10**20), -5, 0, 2, 10, 10**37)))),
-        ("decimal(9,2)", list(map(Decimal, ("-10.00", "-9.50", "0.10", "9.99", "10.00")))),
-        ("bigint", [-(2**63), -10, -9, 0, 9, 10, 2**63 - 1]),
-    ],
-)
-def test_keys_of_numbers_sort_as_numbers(spark: SparkSession, kind: str, ids: list[Any]) -> None:
-    df = frame(spark, [(one,) for one in ids], f"id {kind}")
-    order = number_order(df, "id", keys_of(df, "id"))
-    assert order is not None
-    ordered = sorted((prefix, one) for prefix, one in df.select(order, "id").collect())
-    assert [one for _, one in ordered] == ids
-    assert len({len(prefix) for prefix, _ in ordered}) == 1
+def test_keys_of_numbers_sort_as_numbers(spark: SparkSession) -> None:
+    kinds: dict[str, list[Any]] = {
+        "float": [-(2.0**23), -1.0, 0.0, 9.0, 10.0],
+        "decimal(38,0)": [*map(Decimal, (-(10**30), -(10**20), -5, 0, 2, 10, 10**37))],
+        "decimal(9,2)": [*map(Decimal, ("-10.00", "-9.50", "0.10", "9.99", "10.00"))],
+        "bigint": [-(2**63), -10, -9, 0, 9, 10, 2**63 - 1],
+    }
+    frames = []
+    for kind, ids in kinds.items():
+        rows = [(one, place, kind) for place, one in enumerate(ids)]
+        df = frame(spark, rows, f"id {kind}, place int, kind string")
+        order = number_order(df, "id", keys_of(df, "id"))
+        assert order is not None
+        frames.append(df.select("kind", order, "place"))
+    ordered = sorted(reduce(DataFrame.unionAll, frames).collect())
+    for kind, ids in kinds.items():
+        places = [(prefix, place) for of, prefix, place in ordered if of == kind]
+        assert [place for _, place in places] == [*range(len(ids))], kind
+        assert len({len(prefix) for prefix, _ in places}) == 1
 
 
 def test_ids_of_any_type_give_the_keys_that_they_give_elsewhere(
