@@ -16,13 +16,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from shutil import copyfileobj
-from tempfile import SpooledTemporaryFile, TemporaryDirectory
+from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, cast
 from weakref import finalize
 
 from lshdb.errors import InputError, LshdbError
 from lshdb.limits import Limits
 from lshdb.sources.compression import compression_of, unpacked, without_compression
+from lshdb.store.partial_files import temporary_directory
 
 _Listed = Iterator[tuple[str, int, bool, Callable[[], Any]]]
 """Of members: name, size, whether it is a regular file, and what opens it."""
@@ -135,7 +136,7 @@ class Archives:
         if self.find(path) is None:
             yield path
             return
-        with TemporaryDirectory() as directory:
+        with temporary_directory(None) as directory:
             copy = os.path.join(directory, f"member{os.path.splitext(path)[1]}")
             with open(copy, "wb") as target:
                 copyfileobj(file, target)

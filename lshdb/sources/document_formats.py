@@ -272,7 +272,8 @@ def _message(data: bytes | bytearray, about: Metadata) -> str:
         texts.setdefault(kind, part)
     if not texts:
         return ""
-    body = texts.get("plain") or texts["html"]
+    # A part without headers, which is plain text, has a length of 0.
+    body = texts["plain"] if "plain" in texts else texts["html"]
     text = body.get_payload(decode=True).decode(body.get_content_charset("ascii"), "replace")
     return _page(text, {}) if "plain" not in texts else text
 
@@ -341,10 +342,15 @@ def _name_of(data: bytes | bytearray) -> str:
 def _messages(path: str, start: int) -> Iterator[tuple[bytearray, int, int]]:
     """The messages of a mailbox from a byte on: each with its size, and the byte after it.
 
-    Of one that is larger than the limit there is only a part.
+    Of one that is larger than the limit there is only a part. Refused if the file is no mailbox.
     """
     with open(path, "rb") as file:
         file.seek(start)
+        while (line := file.readline(_LINE)) and not line.strip():
+            pass
+        if line and not line.startswith(b"From "):
+            raise Refused("no mailbox: it does not begin with a line 'From ...'")
+        file.seek(-len(line), os.SEEK_CUR)
         data, size, begins_line = bytearray(), 0, True
         while line := file.readline(_LINE):
             if begins_line and line.startswith(b"From "):

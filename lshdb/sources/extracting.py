@@ -273,9 +273,11 @@ class _Process:
 
         timer = threading.Timer(seconds, end)
         timer.start()
-        # A character is at most an escaped pair of surrogates.
-        data = self._process.stdout.readline(12 * largest + _HEAD)
-        timer.cancel()
+        try:
+            # A character is at most an escaped pair of surrogates.
+            data = self._process.stdout.readline(12 * largest + _HEAD)
+        finally:
+            timer.cancel()  # after Ctrl-C, too, which would else wait for it
         with suppress(ValueError):
             return dict(json.loads(data))
         if is_late.is_set():

@@ -83,6 +83,11 @@ def test_each_message_fails_alone_and_is_not_gone(command: Command) -> None:
     for reading in (["dedup", "d"], ["query", "d/in.mbox"]):
         done = command(*reading)
         assert (done.status, len(failed(done.err))) == (1, 2)
+    # What is no mailbox any more, such as a packed or damaged one, has not lost its messages.
+    box(command.path("d/in.mbox"), [b"\0" * 4_096, *changed], 850)
+    done = command("sync", "d")
+    assert "lshdb: d/in.mbox: no mailbox: it does not begin with a line 'From ...'" in done.err
+    assert (done.status, len(command.keys())) == (1, 299)
     # An emptied mailbox has none of its messages any more.
     box(command.path("d/in.mbox"), [], 800)
     done = command.done("sync", "d", "--yes")
@@ -120,6 +125,9 @@ def test_headers_and_bodies_are_read_as_before() -> None:
     assert about["to"] == "Bob Größe <bob@example.org>, eve@example.org"
     assert about["subject"] == "Fähre =?"
     assert about["date"] == "Mon, 05 Jan 2026 10:00:00 +0000"
+    parts = b"--b\n\nplain words\n--b\nContent-Type: text/html\n\n<p>page\n--b--\n"
+    for data in (b"\nplain words\n", b"Content-Type: multipart/mixed; boundary=b\n\n" + parts):
+        assert document_formats._message(data, {}).strip() == "plain words"
     long = "Ann =?utf-8?q?M=C3=BCller?= =?utf-8?b?w6Q=?= <ann@example.org>, " + "b@c.org, " * 300
     assert document_formats._header("To", long).startswith("Ann Mülleräann"[:10])
 
