@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
+from itertools import product, starmap
 from pathlib import Path
 from typing import Annotated
 
@@ -59,6 +60,7 @@ from lshdb.sources.paths import (
     format_of,
     is_database,
     is_named_as_text,
+    paths_of_key,
     pattern_top,
 )
 from lshdb.sources.readers import reader_of
@@ -339,8 +341,8 @@ def dedup(
 
 def _is_itself(dropped: DroppedRow, root: str | None) -> bool:
     """Whether a file is similar to a stored document of its own, as its only copy is."""
-    path, other = (os.path.join(root or "", key) for key in (dropped.key, dropped.kept))
-    return path == other or is_same_file(path, other)
+    paths, others = (paths_of_key(key, root) for key in (dropped.key, dropped.kept))
+    return dropped.key == dropped.kept or any(starmap(is_same_file, product(paths, others)))
 
 
 def _print_paths(rows: Iterator[Sequence[object]]) -> None:

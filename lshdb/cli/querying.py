@@ -52,7 +52,7 @@ from lshdb.shingling.shingling import Content
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.sources.batch import Batch
 from lshdb.sources.identity import FilesRead
-from lshdb.sources.paths import escaped, format_of, key_of, printable_path
+from lshdb.sources.paths import escaped, format_of, key_of, paths_of_key, printable_path
 
 _Answer = tuple[str, list[Match]]
 _COUNTED = 500
@@ -361,9 +361,11 @@ def _write_dropped(clusters: Iterable[Cluster], threshold: float, form: Form, nu
             keys = dropped_members(one, threshold)
             kept_files = FilesRead()
             for key in {*one.members}.difference(keys):
-                kept_files.earlier(key)
+                for path in paths_of_key(key):
+                    kept_files.earlier(path)
             for key in keys:
-                if kept_files.earlier(key, remember=False):
+                paths = paths_of_key(key)
+                if any(kept_files.earlier(path, remember=False) for path in paths):
                     same += 1
                 elif form.is_text and not null and escaped(key) != key:
                     unprintable += 1

@@ -32,7 +32,13 @@ from lshdb.shingling.content import encoded, from_stored
 from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.identity import FilesRead
 from lshdb.sources.metadata import picked
-from lshdb.sources.paths import STDIN, escaped, expanded, is_database
+from lshdb.sources.paths import (
+    STDIN,
+    escaped,
+    expanded,
+    is_database,
+    paths_of_key,
+)
 from lshdb.sources.readers import Reader, reader_of
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.store import Store
@@ -104,6 +110,8 @@ def _ranks(
     columns = numbers, sizes, batch.all_metadata(), batch.where()
     for number, size, metadata, (file, line) in zip(*columns, strict=True):
         path = os.path.abspath(os.path.join("" if line else root, file or ""))
+        if "\\x" in path:  # as bytes that are not UTF-8 are written
+            path = next(iter(paths_of_key(path)), path)
         if file is None and (inside or keep in ("newest", "oldest", "shortest-path")):
             raise UsageError(f"keep {keep}: these rows are in no file")
         rank: object = None

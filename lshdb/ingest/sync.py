@@ -32,7 +32,13 @@ from lshdb.sources.batch import Batch
 from lshdb.sources.document_formats import is_mailbox
 from lshdb.sources.extracting import file_of_message
 from lshdb.sources.identity import FilesRead, is_same_file, may_repeat
-from lshdb.sources.paths import format_of, key_of, paths_of_key, printable_path
+from lshdb.sources.paths import (
+    check_key_is_free,
+    format_of,
+    key_of,
+    paths_of_key,
+    printable_path,
+)
 from lshdb.sources.readers import TABLE, Reader, reader_of, reason, state_of
 from lshdb.store.lookups import StoredFile
 from lshdb.store.rows import FileState
@@ -184,6 +190,11 @@ def _plan(
             # A file that add read with --format text remains a text file.
             if format_of(entry.name) != "text" and (known is None or known.state is None):
                 reader.skipped_files.add("tables", entry.path, TABLE)
+                continue
+            try:
+                check_key_is_free(entry.path)
+            except InputError as error:  # the other file has the document
+                on_failure(Failure(printable_path(entry.path), str(error)))
                 continue
             try:
                 state = state_of(entry.stat(follow_symlinks=False))

@@ -353,8 +353,11 @@ def undo_decisions(database: Opened, directory: str, root: str | None = None) ->
 def _logs(aside: Path) -> list[Path]:
     """The logs in a directory, the first first; UsageError if other files are there."""
     ignore = aside / _IGNORE
-    own = ignore.is_file() and ignore.read_text("utf-8", "replace") == _IGNORED
-    if not own and aside.exists() and any(aside.iterdir()):
+    rules = ignore.read_text("utf-8", "replace") if ignore.is_file() else None
+    # A run that was killed may have left the beginning of these rules, and nothing else.
+    cut = rules is not None and _IGNORED.startswith(rules)
+    others = (path for path in aside.iterdir() if not (cut and path == ignore))
+    if rules != _IGNORED and aside.exists() and any(others):
         raise UsageError(f"{aside} has other files: name a new or empty directory")
     logs = (one for one in aside.glob("*.jsonl") if one.stem.isdecimal() and one.is_file())
     return sorted(logs, key=lambda one: int(one.stem))

@@ -319,6 +319,25 @@ def paths_of_key(key: str, root: str | None = None) -> list[str]:
     return [path for path in paths if os.path.lexists(path)]
 
 
+def check_key_is_free(path: str) -> None:
+    r"""Check that no other file has the key of this one.
+
+    Raises:
+        InputError: its name is not UTF-8, and another file has the name that its key has, with
+            backslashes. Both would be one document.
+    """
+    if path.isascii():
+        return
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        if os.path.lexists(printable_path(path)):
+            raise InputError(
+                "its name is not UTF-8, and another file is named so with backslashes: "
+                "rename one of them"
+            ) from None
+
+
 def key_of(path: str, root: str | None = None, system: Any = os.path) -> str:
     """The key of a file, or of a directory as a prefix of the keys in it (empty for the root).
 

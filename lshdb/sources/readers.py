@@ -27,6 +27,7 @@ from lshdb.sources.paths import (
     STDIN,
     ZIP,
     binary_kind,
+    check_key_is_free,
     expanded,
     format_of,
     input_bytes,
@@ -214,6 +215,7 @@ class Reader(records.RecordOptions):
                 if path == STDIN:
                     batches = self._stdin(source)
                 elif format == "text":
+                    check_key_is_free(path)
                     own = key_of(path, self.rules.root) if key is None else key
                     batches = self._texts(source, path, own)
                 else:

@@ -7,6 +7,7 @@ program behind the pipe did not find the file.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -92,7 +93,7 @@ def test_a_key_of_two_files_names_none(command: Command) -> None:
         path = os.path.join(os.fsencode(command.directory), name)
         with open(path, "w") as file:
             file.write(command.path("a.txt").read_text())
-    command.done("add", "a.txt", os.fsdecode(b"\xe9.txt"))
+    command.done("add", "a.txt", "\\xe9.txt")
     command.done("decide", "drop", "\\xe9.txt")
     assert paths_of_key("\\xe9.txt", str(command.directory)) == [
         str(command.directory / name) for name in ("\\xe9.txt", "\udce9.txt")
@@ -102,6 +103,51 @@ def test_a_key_of_two_files_names_none(command: Command) -> None:
     for arguments in (("decisions", "--drop", "--files"), ("clusters", "--drop-list")):
         done = command.done(*arguments, "-0")
         assert (done.out, "left out: 2 files have this key" in done.err) == ("", True)
+
+
+def test_the_second_file_of_a_key_is_a_failure(command: Command) -> None:
+    text = "the first file has a backslash in its name, and the words of its own that no other has"
+    for name, content in {b"\\xe9.txt": text, b"\xe9.txt": text[::-1]}.items():
+        command.path("d").mkdir(exist_ok=True)
+        with open(os.path.join(os.fsencode(command.directory), b"d", name), "w") as file:
+            file.write(content)
+    why = (
+        "lshdb: d/\\xe9.txt: its name is not UTF-8, and another file is named so with backslashes: "
+        "rename one of them\n"
+    )
+    for arguments in (["add", "d"], ["sync", "d"], ["dedup", "d"], ["add", b"d/\xe9.txt"]):
+        done = command(*map(os.fsdecode, arguments))
+        assert (done.status, why in done.err, "failed 1" in done.err) == (1, True, True), arguments
+        assert command.rows("SELECT key, content FROM documents") == [("d/\\xe9.txt", text)]
+    command.path("d/\\xe9.txt").unlink()
+    command.done(
+        "sync", "d", says="added 0, updated 1, moved 0, removed 0, unchanged 0, failed 0\n"
+    )
+
+
+def test_a_directory_that_is_not_utf8_keeps(command: Command) -> None:
+    top = os.fsencode(command.directory)
+    command.write("d/a.txt", "words that the file in the other directory has as well as this one")
+    os.utime(command.path("d/a.txt"), (1, 1))
+    os.mkdir(top + b"/\xe9")
+    shutil.copyfile(command.path("d/a.txt"), top + b"/\xe9/\xff.txt")
+    other = os.fsdecode(b"\xe9")
+    for options in (["--keep-in", other], ["--keep", "newest"]):
+        assert piped(command, "dedup", "d", other, "-0", *options) == [b"d/a.txt"]
+    assert piped(command, "dedup", "d", other, "-0", "--keep-in", "d") == [b"\xe9/\xff.txt"]
+
+
+def test_a_link_to_a_directory_that_is_not_utf8_gives_no_duplicates(command: Command) -> None:
+    os.mkdir(os.path.join(os.fsencode(command.directory), b"\xe9"))
+    name = os.fsdecode(b"\xe9")
+    command.write(f"{name}/\udcff.txt", "words of a file that has two names, one through a link")
+    command.path("link").symlink_to(name)
+    command.done("add", name)
+    assert piped(command, "dedup", "link", "--against", "lsh.db", "-0") == []
+    command.done("add", "link")
+    assert len(command.keys()) == 2
+    done = command.done("clusters", "--drop-list", "-0")
+    assert (done.out, "files are those of kept documents: 1" in done.err) == ("", True)
 
 
 @pytest.mark.parametrize("name", [*NAMES, b"plain.txt", b"\\x41.txt", "é\\xc3.txt".encode()])

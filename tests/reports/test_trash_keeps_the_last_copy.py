@@ -164,3 +164,16 @@ def test_files_without_text_are_copies_only_of_their_bytes(command: Command) -> 
     assert counts == "1\n"
     command.done("decide", "drop", "same.txt", "else.txt")
     assert left_of(command) == {"same.txt": None, "else.txt": NO_COPY}
+
+
+def test_a_run_killed_before_its_log_leaves_a_directory_that_is_used(command: Command) -> None:
+    for name in ("kept.txt", "copy.txt"):
+        command.write(name, TEXT)
+    command.write("lsh.db-trash/.lshdbignore", "")
+    command.write("mine/.lshdbignore", "")
+    command.write("mine/else", "")
+    command.done("add", "kept.txt", "copy.txt")
+    command.done("decide", "drop", "copy.txt")
+    assert "mine has other files" in command.fails("trash", "--move-to", "mine", status=2)
+    assert left_of(command) == {"copy.txt": None}
+    assert command.path("lsh.db-trash/.lshdbignore").read_text().endswith("*\n")
