@@ -120,6 +120,10 @@ class Stranger(Command):
         )
 
 
+ANY = pytest.mark.parametrize("stranger", ["ext"], indirect=True)
+"""For what does not depend on where the repository says that lost objects are."""
+
+
 @pytest.fixture(params=["ext", "file"])
 def stranger(tmp_path: Path, request: pytest.FixtureRequest) -> Stranger:
     made = Stranger(tmp_path, {"GIT_CONFIG_GLOBAL": os.devnull})
@@ -148,6 +152,7 @@ def stranger(tmp_path: Path, request: pytest.FixtureRequest) -> Stranger:
     return made
 
 
+@ANY
 def test_git_itself_runs_them(stranger: Stranger) -> None:
     """Else the other test would show nothing."""
     subprocess.run(
@@ -178,6 +183,7 @@ def test_no_command_runs_a_program_that_a_repository_names(stranger: Stranger) -
     assert stranger.ran() == []
 
 
+@ANY
 def test_a_filter_that_cannot_be_switched_off_is_refused(stranger: Stranger) -> None:
     with open(stranger.path(".git", "config"), "a") as file:
         file.write(f'[filter "a=b"]\n\tclean = {stranger.path("run")} odd\n')
@@ -185,6 +191,7 @@ def test_a_filter_that_cannot_be_switched_off_is_refused(stranger: Stranger) -> 
     assert stranger.ran() == []
 
 
+@ANY
 def test_a_repository_of_another_user_is_named_with_what_to_do(stranger: Stranger) -> None:
     stranger.variables["GIT_TEST_ASSUME_DIFFERENT_OWNER"] = "1"
     assert stranger.fails("gate") == (
