@@ -123,20 +123,22 @@ def limit_each(connection: sqlite3.Connection, seconds: float) -> None:
     effect. Statements that a full-text table runs within another one begin its time anew.
     """
 
+    timer: Timer | None = None
+
     def interrupt() -> None:
         with suppress(connection.ProgrammingError):  # it is closed
             connection.interrupt()
 
     def begin(_statement: str) -> None:
         nonlocal timer
-        timer.cancel()
+        if timer is not None:
+            timer.cancel()
         calls.end = monotonic() + seconds
         timer = Timer(seconds, interrupt)
         timer.daemon = True
         timer.start()
 
     calls = _Calls(connection, interrupt)
-    timer = Timer(seconds, interrupt)
     connection.set_trace_callback(begin)
 
 

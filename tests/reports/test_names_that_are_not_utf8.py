@@ -116,7 +116,7 @@ def test_the_second_file_of_a_key_is_a_failure(command: Command) -> None:
         "rename one of them\n"
     )
     for arguments in (["add", "d"], ["sync", "d"], ["dedup", "d"], ["add", b"d/\xe9.txt"]):
-        done = command(*map(os.fsdecode, arguments))
+        done = command(*(os.fsdecode(argument) for argument in arguments))
         assert (done.status, why in done.err, "failed 1" in done.err) == (1, True, True), arguments
         assert command.rows("SELECT key, content FROM documents") == [("d/\\xe9.txt", text)]
     command.path("d/\\xe9.txt").unlink()
