@@ -182,7 +182,7 @@ NO_TABLES = [None, "id,text", {"id": [1]}, [{"id": 1, "text": "x"}], 7]
 UNFIT_VALUES: list[tuple[dict[str, object], str, str]] = [
     ({"id": [1.5], "text": A}, "word:3", "field 'id' is 1.5, a float"),
     ({"id": A, "text": [date.min]}, "word:3", "field 'text' is a date, not a string"),
-    ({"id": A, "text": [A]}, "word:3", "field 'text' is an array, not a string"),
+    ({"id": A, "text": [[1]]}, "word:3", "element 1 of field 'text' is a number, not a string"),
     ({"id": A, "set": [[1.5]]}, "set", "element 1 of field 'set' is a decimal number"),
 ]
 
