@@ -140,7 +140,7 @@ class Database:
         ...     db.add("breakfast", ["apple", "milk", "oats"]).added
         1
         """
-        return self.add_many([Document(key, content, metadata)])  # type: ignore[arg-type]
+        return self.add_many([Document(key, content, metadata)])
 
     @takes_with(AddManyOptions)
     def add_many(self, documents: Documents, options: AddManyOptions) -> AddReport:
@@ -264,8 +264,8 @@ class Database:
 
         Warns:
             LimitWarning: kept documents were compared with a part of a large bucket only.
-            FailureWarning: at the end, if rows or files gave no document, and `on_failure` does
-                not get them.
+            FailureWarning: at the end, or where you stop iterating, if rows or files gave no
+                document, and `on_failure` does not get them.
 
         >>> import lshdb
         >>> from pathlib import Path

@@ -18,13 +18,13 @@ class Document:
     """A document on its way into a database.
 
     Attributes:
-        key: the user's name for it.
+        key: the user's name for it: a string, or for a new document another id (see lshdb.keys).
         content: what it holds.
         metadata: its other fields by name, kept as JSON (see lshdb.sources.metadata.to_json for
             the values).
     """
 
-    key: str
+    key: Any
     content: Content
     metadata: Mapping[str, object] | None = field(default=None, hash=False)
 

@@ -112,6 +112,11 @@ class _KeptAlone:
 
     rows: Any
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        if type(self.rows).__module__.partition(".")[0].strip("_") == "duckdb":
+            return _kept_relation, (self.rows.to_arrow_table(),)
+        return _KeptAlone, (self.rows,)
+
     def batches(self) -> Iterator[Batch]:
         """UsageError: the dropped rows are not there."""
         raise UsageError("a result that was pickled has kept rows only: call lshdb.dedup again")
@@ -119,6 +124,11 @@ class _KeptAlone:
     def taken(self, _: arrays.Mask) -> Any:
         """The kept rows."""
         return self.rows
+
+
+def _kept_relation(table: Any) -> _KeptAlone:
+    """The kept rows of a relation of DuckDB, which is bound to a connection, from their table."""
+    return _KeptAlone(import_module("duckdb").from_arrow(table))
 
 
 @dataclass(frozen=True, repr=False)
@@ -409,13 +419,7 @@ def _source_of(
     if _is_files(rows):
         return _of_files(_paths_of(rows), reading, reference_files)
     library, kind = type(rows).__module__.partition(".")[0], type(rows).__name__
-    if library in ("pandas", "polars") and kind == "Series":
-        raise UsageError('a Series has no columns: give a table, series.to_frame("text")')
-    if library == "datasets" and isinstance(rows, Mapping):
-        first = next(iter(rows), "train")
-        raise UsageError(
-            f"{with_article(kind)} has a table for each split: give one, such as ds[{first!r}]"
-        )
+    formats.check_one_table(rows)
     if library == "polars" and hasattr(rows, "collect"):
         eager = _source_of(rows.collect(), reading)
         return replace(eager, take=lambda mask: eager.take(mask).lazy())

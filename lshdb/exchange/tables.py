@@ -27,6 +27,7 @@ def add_table(store: Store, table: object, options: AddTableOptions) -> AddRepor
         naming="{}=",
         limits=store.limits,
     )
+    formats.check_one_table(table)
     formats.arrow()
     from lshdb.sources.arrow_rows import documents_of_table  # needs pyarrow
 

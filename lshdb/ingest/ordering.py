@@ -201,8 +201,9 @@ def deduplicated_files(
 
 
 def _warned(outcomes: Iterator[Outcome], failures: Failures) -> Iterator[Outcome]:
-    """The same; at their end a warning about what has no document."""
-    yield from outcomes
+    """The same; at their end, or where the caller stops, a warning about what has no document."""
+    with suppress(GeneratorExit):
+        yield from outcomes
     failures.warn("on_failure= gets each")
 
 

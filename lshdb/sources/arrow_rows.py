@@ -26,6 +26,7 @@ from lshdb.sources.records import (
     Collector,
     KeyOfColumn,
     RecordOptions,
+    distinct_names,
     field_paths,
     longer_than,
 )
@@ -40,6 +41,8 @@ _FILE_MAGIC = b"ARROW1"
 _SCHEMA = b"ARROW:schema"
 """The key of Parquet's metadata that has the schema itself."""
 _INDEX_OF_PANDAS = re.compile(r"__index_level_\d+__")
+_NAMELESS = ("None", "nan", "NaT", "<NA>")
+"""What pandas has for the name of a column without one."""
 _GROUP_BYTES = 32_000_000
 _GROUP_ROWS = 1 << 20
 """Bytes and rows that wait for a row group of Parquet or a batch of Arrow."""
@@ -124,11 +127,12 @@ class ArrowFile:
                 yield Batch(origin=Origin(source.name, (), ArrowRows(head)))
             batches = found
             if isinstance(found, pa.parquet.ParquetFile):
-                batches = _of_parquet(found, None if source.options.whole else wanted)
+                is_whole = source.options.whole or head.columns != _names(found.schema_arrow)
+                batches = _of_parquet(found, None if is_whole else wanted)
             elif isinstance(found, pa.ipc.RecordBatchFileReader):
                 batches = map(found.get_batch, range(found.num_record_batches))
             yield from document_batches(
-                _counted(batches, source),
+                _named(_counted(batches, source), head.columns),
                 source.name,
                 source.options,
                 head=head if source.options.whole else None,
@@ -138,10 +142,10 @@ class ArrowFile:
     def _head(self, found: Any) -> TableSchema:
         """The columns, with their types and what else a file written like it needs."""
         if not isinstance(found, pa.parquet.ParquetFile):
-            schema = found.schema
+            schema = _with_distinct_names(found.schema)
             is_stream = isinstance(found, pa.RecordBatchReader)
             return TableSchema(_names(schema), schema, replaces_dictionaries=is_stream)
-        schema, metadata = found.schema_arrow, found.metadata
+        schema, metadata = _with_distinct_names(found.schema_arrow), found.metadata
         compression = "snappy"
         if metadata.num_row_groups and metadata.num_columns:
             name = metadata.row_group(0).column(0).compression.lower()
@@ -180,6 +184,18 @@ def _names(schema: pa.Schema) -> tuple[str, ...]:
         return tuple(schema.names)
     except UnicodeDecodeError as error:
         raise InputError("the names of the columns are not UTF-8") from error
+
+
+def _with_distinct_names(schema: pa.Schema) -> pa.Schema:
+    names = distinct_names(_names(schema))
+    fields = [field.with_name(name) for field, name in zip(schema, names, strict=True)]
+    return pa.schema(fields, schema.metadata)
+
+
+def _named(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The batches, with these names if they have all columns."""
+    for batch in batches:
+        yield batch if batch.num_columns < len(names) else batch.rename_columns([*names])
 
 
 def _counted(batches: Iterable[pa.RecordBatch], source: inputs.Input) -> Iterator[pa.RecordBatch]:
@@ -235,8 +251,9 @@ def table_batches(table: object, options: RecordOptions) -> Iterator[pa.RecordBa
         tables = [table] if _is_table(table) else table
     for one in tables:
         reader = table_reader(one)
-        wanted_columns(reader.schema, options)
-        yield from reader
+        names = distinct_names(_names(reader.schema))
+        options.check_columns(names)
+        yield from _named(reader, names)
 
 
 def documents_of_table(table: Any, name: str, options: RecordOptions) -> Iterator[Batch]:
@@ -249,12 +266,18 @@ def documents_of_table(table: Any, name: str, options: RecordOptions) -> Iterato
     if library == "polars" and hasattr(table, "collect"):
         table = table.collect()
     if library == "pandas" and hasattr(table, "iloc"):
-        table = table.set_axis([str(column) for column in table.columns], axis=1)
+        table = table.set_axis(distinct_names([*map(_name_in_pandas, table.columns)]), axis=1)
         options.check_columns([*table.columns])
         columns = [_of_pandas(table.iloc[:, index]) for index in range(table.shape[1])]
         if any(isinstance(column, list) for column in columns):
             return _of_objects([*table.columns], columns, name, options)
     return document_batches(table_batches(table, options), name, options)
+
+
+def _name_in_pandas(column: object) -> str:
+    """The name of a column as a text; empty for None, NaN and the like."""
+    name = str(column)
+    return "" if name in _NAMELESS and not isinstance(column, str) else name
 
 
 def _of_pandas(column: Any) -> pa.Array | list[Any]:

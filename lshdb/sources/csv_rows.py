@@ -19,7 +19,7 @@ from lshdb.errors import InputError
 from lshdb.json_text import without_surrogates
 from lshdb.sources import inputs, json_rows, paths, sinks
 from lshdb.sources.batch import Batch, Origin, Record, Rows, TableSchema
-from lshdb.sources.records import Collector, TextRows, longer_than
+from lshdb.sources.records import Collector, TextRows, distinct_names, longer_than
 
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 _OTHER_DELIMITERS = ";\t"
@@ -122,7 +122,7 @@ class Csv:
                 names = next(_reader(lines, schema))
             except csv.Error as error:
                 raise InputError(f"line {number}: {self._reason(error)}") from error
-            columns = tuple(map(_name_of, names))
+            columns = tuple(distinct_names([*map(_name_of, names)]))
             source.options.check_columns(columns)
             return replace(schema, columns=columns, heading=before + bytes(lines.record))
         raise InputError("empty: the first line must name the columns")

@@ -13,6 +13,7 @@ from tempfile import TemporaryFile
 from typing import Any, Protocol, cast
 
 from lshdb.errors import InputError, LshdbError, UsageError
+from lshdb.keys import with_article
 from lshdb.sources import compression, inputs, json_rows, paths
 from lshdb.sources.batch import Batch, Origin, TableSchema
 from lshdb.sources.sinks import Columns, Sink, Target, rows_of
@@ -45,6 +46,18 @@ class Format(Protocol):
 
     def sink(self, target: Target, head: TableSchema | None) -> Sink:
         """A writer of rows."""
+
+
+def check_one_table(rows: object) -> None:
+    """UsageError for a column alone, or for several tables."""
+    library, kind = type(rows).__module__.partition(".")[0], type(rows).__name__
+    if library in ("pandas", "polars") and kind == "Series":
+        raise UsageError('a Series has no columns: give a table, series.to_frame("text")')
+    if library == "datasets" and isinstance(rows, Mapping):
+        first = next(iter(rows), "train")
+        raise UsageError(
+            f"{with_article(kind)} has a table for each split: give one, such as ds[{first!r}]"
+        )
 
 
 def format_named(name: str) -> Format:

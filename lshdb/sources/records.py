@@ -49,6 +49,19 @@ def field_paths(name: str, names: Container[str]) -> list[Path]:
     return [path_of(part, names) for part in name.split(",")]
 
 
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """The names of columns; of several without a name, those after the first get their number.
+
+    >>> distinct_names(["id", "text", "", ""])
+    ['id', 'text', '', 'column 4']
+    """
+    nameless = [number for number, name in enumerate(names, 1) if not name]
+    return [
+        f"column {number}" if number in nameless[1:] else name
+        for number, name in enumerate(names, 1)
+    ]
+
+
 @dataclass(slots=True)
 class RecordOptions:
     """How records become documents.

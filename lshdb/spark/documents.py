@@ -39,7 +39,7 @@ _ELEMENTS = (StringType, *_INTEGERS)
 """Types of the elements of sets."""
 _EXACT: dict[type[DataType], int] = {DoubleType: 53, FloatType: 24}
 """Bits of the largest whole numbers that a type surely has not rounded."""
-_AS_STRINGS = (*_INTEGERS, BooleanType, DateType, DecimalType)
+_AS_STRINGS = (*_INTEGERS, BooleanType, DateType)
 """Types whose values Spark writes as `lshdb.keys` has them."""
 _NUMBER = 40
 """Characters of a number in keys that sort, with those of a decimal."""
@@ -102,7 +102,8 @@ def keys_of(df: DataFrame, name: str) -> Column:
         key = F.make_valid_utf8(column)
         return F.when((key != "") & ~F.contains(key, F.lit("\0")), key)
     if len(types) > 1 or not isinstance(
-        kind, (*_AS_STRINGS, *_EXACT, BinaryType, TimestampType, TimestampNTZType)
+        kind,
+        (*_AS_STRINGS, *_EXACT, BinaryType, DecimalType, TimestampType, TimestampNTZType),
     ):
         raise _unfit(name, types, "an id is a text, a number, a date, a time, bytes or a boolean")
     if isinstance(kind, BinaryType):
@@ -112,6 +113,8 @@ def keys_of(df: DataFrame, name: str) -> Column:
     if bits := _EXACT.get(type(kind)):
         whole = (F.abs(column) < F.lit(float(1 << bits))) & (column == F.floor(column))
         return F.when(whole, column.cast("long").cast("string"))
+    if isinstance(kind, DecimalType):  # as `str` of Python: small ones with an exponent
+        return F.when(column.isNotNull(), F.format_string("%s", column))
     return column.cast("string")
 
 
@@ -120,6 +123,8 @@ def number_order(df: DataFrame, name: str, key: Column) -> Column | None:
     (kind, *_) = _column(df, name)[1]
     if not isinstance(kind, (*_INTEGERS, DecimalType, *_EXACT)):
         return None
+    if isinstance(kind, DecimalType):
+        key = key.cast(kind).cast("string")
     digits = F.lpad(F.ltrim(key, F.lit("-")), _NUMBER, "0")
     below = F.concat(F.lit("0"), F.translate(digits, "0123456789", "9876543210"))
     return F.when(F.startswith(key, F.lit("-")), below).otherwise(F.concat(F.lit("1"), digits))

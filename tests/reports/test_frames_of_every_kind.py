@@ -55,13 +55,18 @@ TABLES: dict[str, Any] = {
     ),
     "run ends": arrow(id=run_ends(pa.array(IDS)), text=run_ends(pa.array(TEXTS))),
     "large": arrow(text=pa.array(TEXTS, pa.large_string())),
+    "a column without a name": pd.DataFrame({"id": IDS, "text": TEXTS, None: IDS}),
+    "columns without names": pa.table([IDS, TEXTS, IDS, IDS], names=["id", "text", "", ""]),
     "a reader": None,
+    "a Dataset": None,
 }
 
 
 def table_of(name: str) -> Any:
     """A table; a reader can be read once."""
     table = arrow()
+    if name == "a Dataset":
+        return pytest.importorskip("datasets").Dataset.from_dict(table.to_pydict())
     if name == "a reader":
         return pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
     return TABLES[name]
@@ -107,6 +112,37 @@ def test_a_number_among_texts_costs_its_row(tmp_path: Path) -> None:
         report = db.add_table(frame)
         assert (report.added, [one.where for one in report.failures]) == (2, ["table:3", "table:4"])
         assert db.keys() == ["1", "b"]
+
+
+def test_columns_without_names_get_their_number(tmp_path: Path) -> None:
+    lines = "id,text,,\n1,a b c,x,y\n"
+    (tmp_path / "in.csv").write_text(lines)
+    frames = [
+        pd.DataFrame([(1, "a b c", "x", "y")], columns=["id", "text", *names])
+        for names in (["", ""], [None, float("nan")], [pd.NA, pd.NaT])
+    ]
+    for frame in frames:
+        with lshdb.open(tmp_path / "fables.db", mode="create") as db:
+            db.remove(["1"], missing_ok=True)
+            assert db.add_table(frame).failed == 0
+            assert db["1"].metadata == {"": "x", "column 4": "y"}
+            assert db.add_files([str(tmp_path / "in.csv")]).unchanged == 1
+        pd.testing.assert_frame_equal(lshdb.dedup(frame).kept, frame)
+    lshdb.dedup(str(tmp_path / "in.csv")).save(tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == lines
+
+
+def test_what_is_not_one_table_says_what_to_give(tmp_path: Path) -> None:
+    splits = pytest.importorskip("datasets").DatasetDict({"test": table_of("a Dataset")})
+    with lshdb.open(tmp_path / "fables.db") as db:
+        for data, says in (
+            (pd.Series(TEXTS), "to_frame"),
+            (pl.Series(TEXTS), "to_frame"),
+            (splits, r"ds\['test'\]"),
+        ):
+            for method in (lshdb.dedup, db.add_table):
+                with pytest.raises(lshdb.UsageError, match=says):
+                    method(data)
 
 
 def test_columns_that_are_numbered_can_be_named() -> None:

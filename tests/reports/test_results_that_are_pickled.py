@@ -35,6 +35,10 @@ def test_a_result_of_dedup_can_be_pickled(tmp_path: Path) -> None:
             assert (other.mask.tolist(), other.dropped) == ([True, False], result.dropped)
             with pytest.raises(lshdb.UsageError, match=r"call lshdb\.dedup again"):
                 other.rethreshold(0.9)
+    duckdb = pytest.importorskip("duckdb")
+    relation = lshdb.dedup(duckdb.from_arrow(pa.Table.from_pylist(ROWS)))
+    for other in (sent(relation), copy.deepcopy(relation)):
+        assert other.kept.fetchall() == [(0, "the fox and the grapes")]
     (tmp_path / "in.jsonl").write_text('{"id": 1, "text": "a b c"}\n' * 2)
     other = sent(lshdb.dedup(str(tmp_path / "in.jsonl")))
     assert [*other.iter_kept()] == other.kept == [{"id": 1, "text": "a b c"}]

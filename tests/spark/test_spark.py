@@ -592,6 +592,7 @@ def test_keys_of_numbers_sort_as_numbers(spark: SparkSession) -> None:
         "float": [-(2.0**23), -1.0, 0.0, 9.0, 10.0],
         "decimal(38,0)": [*map(Decimal, (-(10**30), -(10**20), -5, 0, 2, 10, 10**37))],
         "decimal(9,2)": [*map(Decimal, ("-10.00", "-9.50", "0.10", "9.99", "10.00"))],
+        "decimal(9,8)": [*map(Decimal, ("-0.50000000", "0E-8", "1E-8", "2.00000000"))],
         "bigint": [-(2**63), -10, -9, 0, 9, 10, 2**63 - 1],
     }
     frames = []
@@ -624,6 +625,7 @@ def test_ids_of_any_type_give_the_keys_that_they_give_elsewhere(
         pa.array([when, datetime(2024, 10, 27, 1, 30), None], pa.timestamp("us", "UTC")),
         pa.array([when, datetime(1969, 1, 1), None], pa.timestamp("ns")),
         pa.array([Decimal("1.00"), Decimal("-0.50"), None], pa.decimal128(9, 2)),
+        pa.array([Decimal("1E-8"), Decimal("0E-8"), Decimal("-2.5E-7")], pa.decimal128(9, 8)),
     ]
     table = pa.table(dict(zip(map(str, range(len(ids))), ids, strict=True)))
     pq.write_table(table, tmp_path / "in.parquet")
