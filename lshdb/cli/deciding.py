@@ -155,15 +155,15 @@ def decisions(
     when, and the note. It no longer holds if a document has changed since, is missing, or a later
     decision overruled it.
 
-    --files lists files whether or not another file holds a copy: lshdb trash moves only those of
-    which one does.
+    --files lists files whether or not another file holds a kept copy, and a warning names those
+    without one: lshdb trash leaves them.
 
     `lshdb decide --from` reads what this writes with --json, --csv or -o, also for a copy of the
     database.
 
     Example: lshdb decisions -d code.db -o decisions.csv
 
-    Example: lshdb decisions -d code.db --drop --files -0 | xargs -0 rm --
+    Example: lshdb decisions -d code.db --drop --files
     """
     if disagreements and (drop or files):
         raise UsageError("--disagreements goes without --drop and --files")
@@ -173,7 +173,15 @@ def decisions(
         raise UsageError("--null and --root are for the paths of --files")
     with at.reading(form) as database:
         if files:
-            _print_files(sync.files_of_dropped(database.store, root), null=null)
+            files = list(sync.files_of_dropped(database.store, root))
+            alone = aside.files_without_copy(database.store, files, root)
+            if alone:
+                names = listed([escaped(printable_path(one.path)) for one in alone], 3)
+                warn(
+                    f"lshdb: {counted(len(alone), 'file')} listed without a kept copy in another "
+                    f"file: {names}; lshdb trash leaves them"
+                )
+            _print_files(files, null=null)
             return
         made = database.decisions()
         if disagreements:

@@ -160,6 +160,20 @@ def move_aside(
             yield _shown(one.line)
 
 
+def files_without_copy(
+    store: Store, files: Iterable[DroppedFile], root: str | None
+) -> list[DroppedFile]:
+    """Those of the files to drop of which no other file holds a kept copy.
+
+    Args:
+        store: the database.
+        files: as from `files_of_dropped`.
+        root: as for `move_aside`.
+    """
+    copies = KeptCopies(store, root)
+    return [one for one in files if one.status is not None and not any(copies.of(one))]
+
+
 def _left(dropped: DroppedFile, why: str) -> MovedFile:
     return MovedFile("left", printable_path(dropped.path), reason=why, key=dropped.key)
 

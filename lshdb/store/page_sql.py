@@ -120,9 +120,8 @@ def limit_each(connection: sqlite3.Connection, seconds: float) -> None:
     """Limit the time of each statement of a connection that another program uses.
 
     SQLite says when a statement begins, not when it ends: an interrupt that comes later has no
-    effect. Statements that a full-text table runs within another one begin its time anew.
+    effect. Statements that a full-text table runs within another one begin its time again.
     """
-
     timer: Timer | None = None
 
     def interrupt() -> None:

@@ -23,4 +23,4 @@ def test_restore_gives_the_input_back(command: Command, name: str) -> None:
     command.done("dedup", name, "-o", f"out-{name}", "--cut", "5", "--cuts", "cuts.jsonl")
     done = command.done("restore", f"out-{name}", "--cuts", "cuts.jsonl", "-o", "again")
     assert command.path("again").read_bytes() == TABLES[name].encode()
-    assert done.err == f"restored {1 if name == 'b.jsonl' else 2} rows\n"
+    assert done.err == f"restored {'1 row' if name == 'b.jsonl' else '2 rows'}\n"

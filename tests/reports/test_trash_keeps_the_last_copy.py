@@ -60,6 +60,12 @@ def test_a_file_without_a_copy_goes_only_with_yes(command: Command) -> None:
     command.done("decide", "drop", "alone.txt", "both/a.txt", "both/b.txt")
     names = ["alone.txt", "both/a.txt", "both/b.txt"]
     assert left_of(command) == dict.fromkeys(names, NO_COPY)
+    listed = command.done("decisions", "--drop", "--files")
+    assert (listed.lines, listed.err) == (
+        names,
+        "lshdb: 3 files listed without a kept copy in another file: alone.txt, both/a.txt, "
+        "both/b.txt; lshdb trash leaves them\n",
+    )
     assert left_of(command, "--yes", "-n") == dict.fromkeys(names)
     assert left_of(command, "--yes") == dict.fromkeys(names)
     assert not command.path("both/a.txt").exists()
