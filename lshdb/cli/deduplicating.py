@@ -170,11 +170,6 @@ def dedup(
         if output is not None and _is_directory(output, inputs):
             directory = output
         paths = [table.path for table in tables]
-        if asked.format == "auto":
-            kept_rows.check_rows(
-                paths,
-                "--format text compares texts, and writes none; --format jsonl reads the rows",
-            )
     outputs = {output or STDOUT: paths}
     if directory is not None:
         outputs = kept_rows.targets(tables, directory)
@@ -224,6 +219,11 @@ def dedup(
             whole=True,
             naming=NAMING,
         )
+        if not of_files and asked.format == "auto":
+            kept_rows.check_rows(
+                paths,
+                "--format text compares texts, and writes none; --format jsonl reads the rows",
+            )
         for name in {reader.key_field, *reader.content_field.split(",")}.intersection(shown):
             raise UsageError(
                 f"--fields {name}: it is the key or the document, and --fields takes the others; "
