@@ -127,6 +127,9 @@ def limit_each(connection: sqlite3.Connection, seconds: float) -> None:
         with suppress(connection.ProgrammingError):  # it is closed
             connection.interrupt()
 
+    calls = _Calls(connection, interrupt)
+    timer = Timer(seconds, interrupt)
+
     def begin(_statement: str) -> None:
         nonlocal timer
         timer.cancel()
@@ -135,8 +138,6 @@ def limit_each(connection: sqlite3.Connection, seconds: float) -> None:
         timer.daemon = True
         timer.start()
 
-    calls = _Calls(connection, interrupt)
-    timer = Timer(seconds, interrupt)
     connection.set_trace_callback(begin)
 
 
