@@ -122,22 +122,21 @@ def limit_each(connection: sqlite3.Connection, seconds: float) -> None:
     SQLite says when a statement begins, not when it ends: an interrupt that comes later has no
     effect. Statements that a full-text table runs within another one begin its time again.
     """
-    timer: Timer | None = None
-
     def interrupt() -> None:
         with suppress(connection.ProgrammingError):  # it is closed
             connection.interrupt()
 
+    calls = _Calls(connection, interrupt)
+    timer = Timer(seconds, interrupt)
+
     def begin(_statement: str) -> None:
         nonlocal timer
-        if timer is not None:
-            timer.cancel()
+        timer.cancel()
         calls.end = monotonic() + seconds
         timer = Timer(seconds, interrupt)
         timer.daemon = True
         timer.start()
 
-    calls = _Calls(connection, interrupt)
     connection.set_trace_callback(begin)
 
 
