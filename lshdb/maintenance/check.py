@@ -69,7 +69,7 @@ def check(options: CheckOptions) -> findings.CheckReport:
         damage = (findings.Problem("damaged", 1, (str(error),)),)
         return findings.CheckReport(0, 0, options.deep, damage, (), damage)
     if options.repair and report.ok:
-        store = Store.open(Path(options.path), "write", options.timeout)
+        store = Store.open(file.real_path, "write", options.timeout)  # links may have changed
         with closing(store), shown(options.progress, "indexing") as progress:
             late.complete(store, progress)
     return report

@@ -83,6 +83,16 @@ class Connection(sqlite3.Connection):
         """Device and inode of the file and its log."""
         return tuple(self._watched.values())
 
+    def left_log_at(self, real_path: Path) -> bool:
+        """Whether its log is beside another file, which took the name of the one it has open.
+
+        SQLite would apply the log to that.
+        """
+        log = self._watched.get("-wal")
+        return (
+            self.real_path == real_path and log is not None and _identity(f"{real_path}-wal") == log
+        )
+
     def check_open(self) -> None:
         """UsageError once it is closed."""
         if self.closed:
@@ -276,9 +286,8 @@ def check_may_open(path: Path, real_path: Path) -> None:
             "open: start another process"
         )
     for connection in _connections():
-        # Another file may have taken the name of an open one: SQLite would apply the old log to it.
-        is_near = connection.identity == found or connection.real_path == real_path
-        if connection.identity is None or not is_near:
+        is_same = connection.identity == found
+        if found is None or not (is_same or connection.left_log_at(real_path)):
             continue
         try:
             connection.check_file()

@@ -237,7 +237,7 @@ def serve(
             for number, handler in before.items():
                 signal.signal(number, handler)
     # Connections that cannot write leave the -wal and -shm; this one does not.
-    with suppress(lshdb.LshdbError):
+    with suppress(lshdb.LshdbError), limits_noted():
         lshdb.open(path, mode="read").close()
 
 

@@ -75,6 +75,17 @@ def test_a_replaced_file_is_named_as_the_user_names_it(link: Path) -> None:
     db.close()
 
 
+def test_a_new_file_may_take_the_name_of_one_that_is_gone(link: Path) -> None:
+    """As in a notebook, where the old handle is still there."""
+    path = link.resolve()
+    with lshdb.open(path) as db:
+        db.add("late", "the ant and the dove")
+        for end in ("", "-wal", "-shm"):
+            path.with_name(path.name + end).unlink()
+        with lshdb.open(link) as new:
+            assert new.keys() == []
+
+
 def test_a_link_that_leads_elsewhere_meanwhile_changes_nothing(link: Path) -> None:
     database_of(link.parent / "other.db", {"other": "the wind and the sun"}).close()
     with lshdb.open(link) as db, lshdb.Service(link) as service:

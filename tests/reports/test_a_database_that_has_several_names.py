@@ -7,6 +7,7 @@ Docker loses what its log held).
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -14,11 +15,12 @@ import sys
 import warnings
 from collections.abc import Callable
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import inspection
 import pytest
-from helpers import Command, database_of
+from helpers import Command, database_of, served
 
 import lshdb
 from lshdb.errors import LimitWarning, StoreError
@@ -75,10 +77,26 @@ def test_it_is_read_and_said_what_may_be_missing(tmp_path: Path, path: Path) -> 
     with db:
         assert len(db) == len(TEXTS)
         assert [match.key for match in db.query(TEXTS["d1"], where="key = 'd1'")] == ["d1"]
+    with pytest.warns(LimitWarning, match="2 names") as warned:
+        lshdb.Service(path, mode="read").close()
+    assert [warning.filename for warning in warned] == [__file__]
     assert inspection.files(tmp_path) == before
     result = command("backup", "copy.db", "-d", "x.db")
     assert "copy.db made" in result.err
     command.done("add", "-", "-d", "copy.db", stdin='{"id": 1, "text": "a b c d"}')
+
+
+@pytest.mark.skipif(find_spec("starlette") is None, reason="lshdb[web] is not installed")
+def test_pages_say_it_and_not_the_terminal_each_time(tmp_path: Path, path: Path) -> None:
+    (tmp_path / "other" / "y.db").unlink()
+    asked = json.dumps({"text": TEXTS["d1"]}).encode()
+    with served(tmp_path, "-d", "x.db") as site:  # it checks what is on the terminal
+        assert site.get("overview.json").status == 200
+        os.link(path, tmp_path / "other" / "y.db")
+        page = site.get("overview.json")
+        answer = site.ask("/query.json", asked, {"content-type": "application/json"})
+    notes = [json.loads(found.text)["notes"] for found in (page, answer)]
+    assert ["it has 2 names" in said for (said,) in notes] == [True, True]
 
 
 def test_a_link_that_is_made_while_it_is_open_loses_nothing(tmp_path: Path) -> None:

@@ -127,11 +127,16 @@ def test_a_file_replaced_between_two_of_its_threads(
 def test_threads_that_open_while_others_do(path: Path) -> None:
     """The list of what is open may change while one of them reads it."""
     lshdb.open(path).close()
+
+    def open_some(_: int) -> None:
+        for db in [lshdb.open(path) for _ in range(20)]:
+            db.close()
+
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(6) as threads:
-            [*threads.map(lambda _: [lshdb.open(path) for _ in range(20)] and None, range(24))]
+            [*threads.map(open_some, range(9))]
     finally:
         sys.setswitchinterval(interval)
 
