@@ -122,6 +122,7 @@ def limit_each(connection: sqlite3.Connection, seconds: float) -> None:
     SQLite says when a statement begins, not when it ends: an interrupt that comes later has no
     effect. Statements that a full-text table runs within another one begin its time again.
     """
+
     def interrupt() -> None:
         with suppress(connection.ProgrammingError):  # it is closed
             connection.interrupt()
