@@ -62,7 +62,7 @@ class Page(TyperCommand):
         for option in {*parser._short_opt.values(), *parser._long_opt.values()}:
             if option.action in ("store", "store_const"):
                 once = partial(_store_once, option, option.process, ctx, {})
-                option.process = once  # type: ignore[method-assign]
+                option.process = once
         return parser
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
