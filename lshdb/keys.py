@@ -192,7 +192,7 @@ def _whole(value: float | np.floating) -> str | None:
 
 
 def float_fault(value: float, bits: int = _EXACT_BITS) -> str:
-    """Why a float gives no key, for its bits of precision; empty if it gives one, or is NaN."""
+    """Why a float of this precision in bits gives no key; empty if it does, or is NaN."""
     if value != value:
         return ""
     if value in (_INFINITE, -_INFINITE):

@@ -173,15 +173,15 @@ def decisions(
         raise UsageError("--null and --root are for the paths of --files")
     with at.reading(form) as database:
         if files:
-            files = list(sync.files_of_dropped(database.store, root))
-            alone = aside.files_without_copy(database.store, files, root)
+            to_drop = list(sync.files_of_dropped(database.store, root))
+            alone = aside.files_without_copy(database.store, to_drop, root)
             if alone:
                 names = listed([escaped(printable_path(one.path)) for one in alone], 3)
                 warn(
                     f"lshdb: {counted(len(alone), 'file')} listed without a kept copy in another "
                     f"file: {names}; lshdb trash leaves them"
                 )
-            _print_files(files, null=null)
+            _print_files(to_drop, null=null)
             return
         made = database.decisions()
         if disagreements:

@@ -115,8 +115,13 @@ def test_the_second_file_of_a_key_is_a_failure(command: Command) -> None:
         "lshdb: d/\\xe9.txt: its name is not UTF-8, and another file is named so with backslashes: "
         "rename one of them\n"
     )
-    for arguments in (["add", "d"], ["sync", "d"], ["dedup", "d"], ["add", b"d/\xe9.txt"]):
-        done = command(*(os.fsdecode(argument) for argument in arguments))
+    for arguments in (
+        ["add", "d"],
+        ["sync", "d"],
+        ["dedup", "d"],
+        ["add", os.fsdecode(b"d/\xe9.txt")],
+    ):
+        done = command(*arguments)
         assert (done.status, why in done.err, "failed 1" in done.err) == (1, True, True), arguments
         assert command.rows("SELECT key, content FROM documents") == [("d/\\xe9.txt", text)]
     command.path("d/\\xe9.txt").unlink()
