@@ -7,28 +7,38 @@ import os
 import re
 import stat
 from collections.abc import Sequence
+from itertools import pairwise
 
 _MOUNTS = "/proc/self/mountinfo"
 _ESCAPE = re.compile(rb"\\([0-7]{3})")
 
 
 def may_repeat(paths: Sequence[str]) -> bool:
-    """Whether inputs may lead to a file twice: there are several, or a mount is below the one.
+    """Whether inputs may lead to a file twice.
 
-    Otherwise no file needs to be remembered, as links in a directory are not followed.
+    Directories that are apart do not, if they are in one mount and have none below them: links in
+    a directory are not followed. Then no file needs to be remembered.
     """
-    if len(paths) != 1 or not os.path.isdir(paths[0]):
+    if not all(map(os.path.isdir, paths)):
         return len(paths) > 1
-    start = os.fsencode(os.path.join(os.path.realpath(paths[0]), ""))
+    starts = sorted(os.fsencode(os.path.join(os.path.realpath(path), "")) for path in paths)
+    if any(inner.startswith(outer) for outer, inner in pairwise(starts)):
+        return True
+    points = _mount_points()
+    if any(point.startswith(start) and point != start for point in points for start in starts):
+        return True
+    return len({max(filter(start.startswith, points), default=b"") for start in starts}) > 1
+
+
+def _mount_points() -> list[bytes]:
+    """Where something is mounted, each with a slash at its end; only Linux has such a list."""
     try:
         with open(_MOUNTS, "rb") as file:
             points = [line.split(b" ")[4] for line in file]
-    except OSError:  # only Linux has this list
-        return False
-    return any(
-        _ESCAPE.sub(lambda escape: bytes([int(escape[1], 8)]), point).startswith(start)
-        for point in points
-    )
+    except OSError:
+        return []
+    names = (_ESCAPE.sub(lambda escape: bytes([int(escape[1], 8)]), point) for point in points)
+    return [os.path.join(name, b"") for name in names]
 
 
 class FilesRead:

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -93,6 +94,11 @@ def _authorize(
         return sqlite3.SQLITE_DENY
     allowed = action in _ALLOWED or (attaching and action == sqlite3.SQLITE_ATTACH)
     return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
+
+
+def _authorize_in_time(limits: page_sql.PageLimits, *asked: Any) -> int:
+    """The same, and nothing any more once the time is over."""
+    return sqlite3.SQLITE_DENY if limits.is_over else _authorize(False, *asked)
 
 
 def restrict(
@@ -190,13 +196,19 @@ def run_readonly(
     other.check_owner()
     connection = sealed_connection(other)
     limits = None if seconds is None else page_sql.PageLimits(connection, seconds)
+    if limits is not None:
+        # An interrupt does not end the preparation of a statement, as of views in views, but the
+        # authorizer is asked meanwhile.
+        connection.set_authorizer(partial(_authorize_in_time, limits))
     try:
         with user_errors(connection, "SQL"):
             if limits is not None:
                 limits.divide(sql, parameters)
             cursor = connection.execute(sql, parameters)
-    except BaseException:
+    except BaseException as error:
         _close(connection, limits)
+        if limits is not None and limits.is_over and isinstance(error, QueryError):
+            raise QueryError(f"SQL: interrupted: {page_sql.TOO_LONG}") from error
         raise
     names = [column[0] for column in cursor.description or ()]
     return names, _rows(connection, cursor, limits)

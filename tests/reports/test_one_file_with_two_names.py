@@ -20,7 +20,7 @@ import pytest
 from helpers import Command
 
 import lshdb
-from lshdb.sources.identity import FilesRead, is_same_file
+from lshdb.sources.identity import FilesRead, is_same_file, may_repeat
 from lshdb.sources.readers import Reader
 
 A = "the quick brown fox jumps over the lazy dog and runs home"
@@ -292,6 +292,14 @@ class TestIdentity:
         assert [files.earlier(name) for name in ("pipe", "pipe", "a\0", "gone", "gone")] == [
             None
         ] * 5
+
+    def test_directories_that_are_apart_remember_nothing(self) -> None:
+        for name in ("d/sub", "dd", "e"):
+            os.makedirs(name)
+        os.symlink("d", "link")
+        assert not may_repeat(["d", "dd", "e"])
+        for others in (["dd", "d/sub"], ["./d"], ["link"], ["link/sub"], ["."], ["a"]):
+            assert may_repeat(["e", "d", *others]), others
 
     def test_one_input_remembers_nothing(self) -> None:
         with mock.patch.object(FilesRead, "earlier", side_effect=AssertionError):

@@ -26,6 +26,7 @@ import lshdb
 pytest.importorskip("starlette", reason="the extra `web` is not installed")
 
 from lshdb.store import page_sql
+from lshdb.store.readonly_sql import run_readonly
 from lshdb.web import app, views
 
 FEW_STEPS = (
@@ -190,3 +191,20 @@ def test_long_values_are_shortened_with_a_note(site: Site) -> None:
     assert found["notes"][0] in site.get("sql", sql="select content from documents").text
     blob = json.loads(site.get("sql.json", sql="select zeroblob(200000)").text)
     assert (len(blob["rows"][0][0]), len(blob["notes"])) == (99_999, 1)
+
+
+def test_views_within_views_end_in_time(path: Path) -> None:
+    """SQLite prepares a statement of such views for minutes, and no interrupt ends that."""
+    database_of(path, {"a": "a text"}).close()
+    with closing(sqlite3.connect(path)) as stranger:
+        stranger.execute("create view v0 as select 1 as n")
+        for number in range(1, 11):
+            inner = f"v{number - 1}"
+            stranger.execute(
+                f"create view v{number} as select a.n from {inner} a, {inner} b, {inner} c"
+            )
+    with lshdb.open(path, mode="read") as database:
+        begun = monotonic()
+        with pytest.raises(lshdb.QueryError, match="it takes too long for a page"):
+            run_readonly(database.store._connection, "select * from v10", (), 0.3)
+        assert monotonic() - begun < 20
