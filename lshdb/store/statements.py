@@ -336,7 +336,7 @@ CHECK_TABLES_WITHOUT_CODE = f"""
 GENERATED_COLUMNS = """
     SELECT s.name FROM main.sqlite_schema AS s CROSS JOIN pragma_table_xinfo(s.name) AS c
     WHERE s.type = 'table' AND s.rootpage > 0 AND c.hidden > 1"""
-# Of tables with these names, those that are none (views, virtual tables).
+# What has these names and is no table: views, virtual tables.
 NO_TABLES = """
     SELECT s.name FROM main.sqlite_schema AS s
     WHERE s.type IN ('table', 'view') AND s.rootpage = 0

@@ -1,4 +1,4 @@
-"""Band rows that a killed addition left: who writes them, and who is told that they are missing.
+"""Band rows that a killed addition left: who writes them, and who notes it.
 
 asmvik/skhd issue 83: a lock of an open file lived on in a forked process, and nobody else got it.
 """
