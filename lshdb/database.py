@@ -164,7 +164,7 @@ class Database:
         """
         from lshdb.ingest.add import add_many
 
-        return add_many(self.store, documents, options)
+        return add_many(self.store, documents, options, _selecting(options))
 
     @takes_with(AddFilesOptions)
     def add_files(self, paths: Iterable[str], options: AddFilesOptions) -> AddReport:
@@ -184,7 +184,7 @@ class Database:
         """
         from lshdb.ingest.add import add_files
 
-        return add_files(self.store, paths, options)
+        return add_files(self.store, paths, options, _selecting(options))
 
     @takes_with(SyncOptions)
     def sync(self, directories: Sequence[str], options: SyncOptions) -> SyncReport:
@@ -241,7 +241,7 @@ class Database:
         """
         from lshdb.exchange.tables import add_table
 
-        return add_table(self.store, table, options)
+        return add_table(self.store, table, options, _selecting(options))
 
     @takes_with(DedupOptions)
     def dedup_files(self, paths: Iterable[str], options: DedupOptions) -> Iterator[DecidedRow]:
@@ -277,10 +277,9 @@ class Database:
         ...     [row.key for row in db.dedup_files(["news.jsonl"]) if row.dropped is None]
         ['1']
         """
-        from lshdb.exchange.dedup import decided_rows
-        from lshdb.ingest.ordering import deduplicated_files
+        from lshdb.dedup.files import decided_rows
 
-        return decided_rows(deduplicated_files(self.store, paths, options))
+        return decided_rows(self.store, paths, options)
 
     @takes(RemoveOptions)
     def remove(self, options: RemoveOptions) -> int:

@@ -585,6 +585,8 @@ class DroppedRow:
             the words of the dropped one in passages of the kept one.
         exact: whether `similarity` is exact.
         identical: whether both have the same content, as for Match.
+        reference: what is compared with (`against`) that has the kept one, by its name; None if a
+            run kept it.
         metadata, kept_metadata: the fields of each that were asked for, as for Match.
         passage: the longest run that it copies from the kept one, by the rule `copied`.
     """
@@ -598,6 +600,7 @@ class DroppedRow:
     similarity: float
     exact: bool
     identical: bool = False
+    reference: str | None = None
     metadata: dict[str, Any] | None = field(default=None, repr=False, hash=False)
     kept_metadata: dict[str, Any] | None = field(default=None, repr=False, hash=False)
     passage: CopiedPassage | None = None

@@ -32,4 +32,4 @@ def add_table(store: Store, table: object, options: AddTableOptions) -> AddRepor
     from lshdb.sources.arrow_rows import documents_of_table  # needs pyarrow
 
     batches = documents_of_table(table, "table", reading)
-    return add_documents(store, batches, options, options.on_failure)
+    return add_documents(store, batches, options, options.on_failure, select=select)

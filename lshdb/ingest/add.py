@@ -13,14 +13,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-from itertools import chain, compress
+from itertools import compress
 
-from lshdb.ingest import dedup, writing
-from lshdb.ingest.batches import Item, Job, number_of, signed
+from lshdb.ingest import writing
+from lshdb.ingest.batches import Item, Job, signed
 from lshdb.ingest.failures import Failures
+from lshdb.ingest.locations import Locations
 from lshdb.ingest.parts import SignedPart
 from lshdb.model import AddReport, Failure
-from lshdb.options import AddFilesOptions, AddManyOptions, RemoveOptions, RuleOptions
+from lshdb.options import AddFilesOptions, AddManyOptions, RemoveOptions
 from lshdb.progress import Progress, shown, silent
 from lshdb.search.decisions import read_decisions
 from lshdb.shingling.arrays import chunks
@@ -28,11 +29,14 @@ from lshdb.sources.readers import reader_of
 from lshdb.store import late
 from lshdb.store.store import Store
 
+Select = Callable[[Job, Iterable[Item]], Iterator[AddReport]]
+"""Adds some of the documents of a job; the report of each batch."""
+
 
 def added(
     job: Job,
     items: Iterable[Item],
-    places: dedup.Places | None = None,
+    locations: Locations | None = None,
     progress: Progress = silent,
 ) -> Iterator[AddReport]:
     """Add documents, or blocks of them, in batches.
@@ -40,7 +44,7 @@ def added(
     Args:
         job: how they are read.
         items: documents, or blocks of them.
-        places: notes where numbered documents are from.
+        locations: of documents that are all new: notes where they are from.
         progress: called with the band rows that are written later.
 
     Yields:
@@ -61,9 +65,9 @@ def added(
                 writer = writing.Writer(store, late=job.late and is_large)
                 # The first parts are written while the last ones are still being signed.
                 for part in batch:
-                    if places is not None:
-                        for key, where in zip(part.keys, part.batch.where(), strict=True):
-                            places.add(number_of(key) + 1, where)
+                    if locations is not None:
+                        for doc_id, where in enumerate(part.batch.where(), writer.next_id):
+                            locations.add(doc_id, where)
                     writer.write(part)
                     stream.sign = bool(writer.signed) or not writer.report.documents
                 writer.finish()
@@ -98,14 +102,24 @@ def add_documents(
     options: AddManyOptions,
     on_failure: Callable[[Failure], None] | None = None,
     *,
+    select: Select | None = None,
     progress: Progress = silent,
 ) -> AddReport:
-    """Add documents in batches; see Database.add_many."""
+    """Add documents in batches; see Database.add_many.
+
+    Args:
+        store: the file.
+        items: the documents.
+        options: how they are added.
+        on_failure: called with each item that gives no document.
+        select: adds some of them only; None to add all.
+        progress: called with the number of documents.
+    """
     total, failures = AddReport(), Failures(on_failure)
     count = len(items) if isinstance(items, Sized) else None
     job = Job(store, options.workers, failures, late=options.index == "auto")
-    if options.on_similar == "skip":
-        reports = _selected(job, items, options)
+    if select is not None:
+        reports = select(job, items)
     elif count == 1:
         reports = _together(job, items)
     else:
@@ -119,29 +133,31 @@ def add_documents(
     return replace(total, failures=failures.kept)
 
 
-def _selected(job: Job, items: Iterable[Item], options: AddManyOptions) -> Iterator[AddReport]:
-    """Add the documents that are not similar to a kept one."""
-    for report, outcomes in dedup.decided(job, items, dedup.Rule(RuleOptions())):
-        for one in chain.from_iterable(outcome.dropped for outcome in outcomes):
-            if one is not None and one.kept != one.key and options.on_skip is not None:
-                options.on_skip(one)
-        yield report
-
-
-def add_many(store: Store, documents: Iterable[Item], options: AddManyOptions) -> AddReport:
+def add_many(
+    store: Store,
+    documents: Iterable[Item],
+    options: AddManyOptions,
+    select: Select | None = None,
+) -> AddReport:
     """Add documents; see Database.add_many."""
     with shown(options.progress, "adding") as report:
-        return add_documents(store, documents, options, progress=report)
+        return add_documents(store, documents, options, select=select, progress=report)
 
 
-def add_files(store: Store, paths: Iterable[str], options: AddFilesOptions) -> AddReport:
+def add_files(
+    store: Store,
+    paths: Iterable[str],
+    options: AddFilesOptions,
+    select: Select | None = None,
+) -> AddReport:
     """Add the documents of files; see Database.add_files."""
     reader = options.reader
     if reader is None:
         reader = reader_of(options, store.settings.shingling, limits=store.limits)
     with reader.shown(options.progress, "adding", paths) as report:
         items = reader.batches(paths)
-        return add_documents(store, items, options, options.on_failure, progress=report)
+        on_failure = options.on_failure
+        return add_documents(store, items, options, on_failure, select=select, progress=report)
 
 
 def removed(store: Store, options: RemoveOptions) -> list[str]:

@@ -40,7 +40,6 @@ _PARTS = 40
 """Parts of documents of `batch_bytes`."""
 _LARGE_FILE = 80_000
 """A file of n times this number of documents takes batches n times as long."""
-_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +50,12 @@ class Job:
         store: the file that they go to, or are compared with; it gives the size of batches.
         workers: processes that sign documents beside this one; None for the usual number.
         on_failure: called with each line, row or file that gives no document.
-        numbered: whether keys may be repeated: they are stored with a number before them, in a
-            file that only this process uses.
         late: whether the band rows of a large addition may be written later, all at once.
     """
 
     store: Store
     workers: int | None = None
     on_failure: Callable[[Failure], object] | None = None
-    numbered: bool = False
     late: bool = False
 
 
@@ -84,9 +80,6 @@ class Stream:
     pool: Workers[tuple[Sequence[Content], bool], Made]
     settings: Settings
     sign: bool = True
-
-    def __post_init__(self) -> None:
-        self._count = 0
 
     def __iter__(self) -> Iterator[Iterator[SignedPart]]:
         """The batches; an error of the stream is raised after those before it."""
@@ -135,22 +128,7 @@ class Stream:
             return SignedPart(batch)
         forms, digests, signed = self.pool.result(future)
         stored = forms or cast("Sequence[str]", batch.contents)
-        numbered: Sequence[str] = ()
-        if self.job.numbered:
-            # The numbers have one width, so that keys sort by them.
-            numbered = [f"{n:0{_DIGITS}d} {key}" for n, key in enumerate(batch.keys, self._count)]
-            self._count += len(numbered)
-        return SignedPart(replace(batch, contents=()), stored, digests, signed, numbered)
-
-
-def number_of(key: str) -> int:
-    """The number before a key."""
-    return int(key[:_DIGITS])
-
-
-def without_number(key: str) -> str:
-    """The key without its number."""
-    return key[_DIGITS + 1 :]
+        return SignedPart(replace(batch, contents=()), stored, digests, signed)
 
 
 @contextmanager

@@ -25,19 +25,17 @@ class SignedPart:
         stored: their stored forms, unless only signatures are known.
         digests: of these.
         signed: their signatures; None if they were not wanted.
-        numbered: the keys under which they are stored, if those of the batch may be repeated.
     """
 
     batch: Batch
     stored: Sequence[str] = ()
     digests: Sequence[bytes] = ()
     signed: Signed | None = None
-    numbered: Sequence[str] = ()
 
     @property
     def keys(self) -> Sequence[str]:
-        """The keys under which the documents are stored, in order."""
-        return self.numbered or self.batch.keys
+        """The keys of the documents, in order."""
+        return self.batch.keys
 
     def take(self, indices: Sequence[int]) -> "SignedPart":
         """Some of the documents, which are signed; all that was counted while reading stays."""
@@ -51,7 +49,7 @@ class SignedPart:
         batch = replace(self.batch, keys=keys, metadata=some(metadata), wheres=wheres)
         lanes = self.signed.take(int_array(indices))
         of_each = some(self.stored), some(self.digests)
-        return SignedPart(batch, *of_each, lanes, some(self.numbered))
+        return SignedPart(batch, *of_each, lanes)
 
 
 def made_of(settings: Settings, item: tuple[Sequence[Content], bool]) -> Made:

@@ -61,13 +61,15 @@ class Writer:
         store = self.store
         part_keys = list(part.keys)
         latest = {key: place for place, key in enumerate(part_keys)}
-        known = {} if part.numbered else store.known(list(latest))  # these are all new
+        known = {} if store.keys_repeat else store.known(list(latest))
         became = outcomes(part, known)
         places = [
             place
             for key, place in latest.items()
             if key not in known or known[key].digest != part.digests[place]
         ]
+        if store.keys_repeat:
+            became, places = ["added"] * len(part_keys), [*range(len(part_keys))]
         metadata = part.batch.all_metadata()
         store.set_metadata(
             [
@@ -103,9 +105,14 @@ class Writer:
             added, updated, unchanged, len(part.batch.failures), empty, part.batch.replaced
         )
         self.report += report
-        if part.batch.states and not part.numbered:
+        if part.batch.states and not store.keys_repeat:
             store.set_files(part.batch.states)
         return report
+
+    @property
+    def next_id(self) -> int:
+        """The doc_id of the next new document."""
+        return self._next_id
 
     def finish(self) -> None:
         """Write the band rows and fingerprints."""
@@ -166,7 +173,6 @@ def joined(parts: Sequence[SignedPart], settings: Settings) -> SignedPart:
         [*every(part.stored for part in parts)],
         [*every(part.digests for part in parts)],
         signing.Signed.joined(signed),
-        [*every(part.numbered for part in parts)],
     )
 
 

@@ -24,7 +24,7 @@ from lshdb.store import statements as sql
 from lshdb.store.guard import Connection, log_size
 from lshdb.store.sqlite_errors import RESTORE
 
-FORMAT = 4
+FORMAT = 5
 """The version of the tables in schema.sql."""
 RARE_WORDS = "rare_words"
 """The table that only files with an index of rare words have."""
@@ -124,7 +124,8 @@ def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
             # Documents and settings cannot be derived from anything else, and SQLite makes the
             # tables of the full-text one.
             derived = name not in ("documents", "settings") and not name.startswith(RARE_WORDS)
-            yield Fault(f"{kind} {name} is missing", (statement,) * derived, kind == "index")
+            tolerable = kind == "index" and name != "documents_key"  # keys would be repeated
+            yield Fault(f"{kind} {name} is missing", (statement,) * derived, tolerable)
         else:
             makes = f"DROP VIEW {name}", statement  # a name of schema.sql
             yield Fault(f"{kind} {name} differs", makes if kind == "view" and is_view else ())

@@ -1,4 +1,4 @@
--- The tables of an lshdb file of format 4. docs: docs/sql.md, "Tables".
+-- The tables of an lshdb file of format 5. docs: docs/sql.md, "Tables".
 -- A file's definitions must be these, byte for byte: a change to a statement needs a new format.
 -- Comments stand between statements, where SQLite does not keep them. Every statement ends with a
 -- semicolon at the end of a line; lshdb.store runs them one by one.
@@ -43,12 +43,14 @@ CREATE TABLE base_texts (
 -- the pages that it overflows to.
 CREATE TABLE documents (
     doc_id   INTEGER PRIMARY KEY,
-    key      TEXT    NOT NULL UNIQUE,
+    key      TEXT    NOT NULL,
     shingles INTEGER NOT NULL CHECK (shingles >= 0),
     digest   BLOB    NOT NULL,
     metadata TEXT,
     content  TEXT
 ) STRICT;
+
+CREATE UNIQUE INDEX documents_key ON documents (key);
 
 CREATE INDEX empty_documents ON documents (doc_id) WHERE shingles = 0;
 

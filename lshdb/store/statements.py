@@ -37,6 +37,8 @@ COUNT_UNINDEXED = """
     SELECT count(*) FROM documents
     WHERE doc_id > (SELECT indexed_to FROM settings WHERE id = 1) AND shingles > 0
         AND doc_id NOT IN (SELECT doc_id FROM indexed)"""
+# Of a private file, in which keys may be repeated.
+DROP_KEYS = "DROP INDEX documents_key"
 KNOWN_DOCUMENTS = """
     SELECT d.doc_id, d.key, d.digest, d.metadata
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.key = wanted.value"""
@@ -349,26 +351,32 @@ BROKEN_REFERENCES = f"""
 UPDATE_SHINGLES = "UPDATE documents SET shingles = ?2 WHERE doc_id = ?1"
 UPDATE_CONTENT = "UPDATE documents SET content = ?2 WHERE doc_id = ?1"
 
-# Of the temporary file of documents that wait for their turn (waiting).
-WAITING_TABLES = """
+# Of the temporary file of documents that wait for their turn (spool).
+SPOOL_TABLES = """
 CREATE TABLE documents (
     number INTEGER PRIMARY KEY, key TEXT NOT NULL, place INTEGER NOT NULL, rank ANY,
     content TEXT NOT NULL, metadata TEXT, file TEXT, line INTEGER
 ) STRICT;
 CREATE TABLE dropped (number INTEGER PRIMARY KEY, reason TEXT NOT NULL) STRICT;
+CREATE TABLE clusters (number INTEGER PRIMARY KEY, cluster INTEGER NOT NULL) STRICT;
 """
-WAITING_ADD = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-WAITING_DROP = "INSERT OR IGNORE INTO dropped VALUES (?, ?)"
-WAITING_UP = "CREATE INDEX in_order ON documents (place, rank)"
-WAITING_DOWN = "CREATE INDEX in_order ON documents (place, rank DESC)"
-_WAITING = "SELECT number, documents.key, content, metadata, file, line FROM"
-WAITING_ASCENDING = f"{_WAITING} documents ORDER BY place, rank, number"
-WAITING_DESCENDING = f"{_WAITING} documents ORDER BY place, rank DESC, number"
-WAITING_DOCUMENTS = (
-    f"{_WAITING} json_each(?) CROSS JOIN documents ON number = value ORDER BY json_each.id"
+SPOOL_ADD = "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+SPOOL_DROP = "INSERT OR IGNORE INTO dropped VALUES (?, ?)"
+SPOOL_CLUSTER = "INSERT OR IGNORE INTO clusters VALUES (?, ?)"
+SPOOL_UP = "CREATE INDEX in_order ON documents (place, rank)"
+SPOOL_DOWN = "CREATE INDEX in_order ON documents (place, rank DESC)"
+_SPOOL = "SELECT number, documents.key, content, metadata, file, line FROM"
+SPOOL_ASCENDING = f"{_SPOOL} documents ORDER BY place, rank, number"
+SPOOL_DESCENDING = f"{_SPOOL} documents ORDER BY place, rank DESC, number"
+SPOOL_DOCUMENTS = (
+    f"{_SPOOL} json_each(?) CROSS JOIN documents ON number = value ORDER BY json_each.id"
 )
-WAITING_DECISIONS = """
-SELECT number, key, reason FROM documents LEFT JOIN dropped USING (number)
+SPOOL_KEPT = f"""
+{_SPOOL} documents LEFT JOIN dropped USING (number) WHERE reason IS NULL ORDER BY number
+"""
+SPOOL_DECISIONS = """
+SELECT number, key, reason, coalesce(cluster, 0)
+FROM documents LEFT JOIN dropped USING (number) LEFT JOIN clusters USING (number)
 WHERE number >= ? AND number < ? ORDER BY number
 """
 

@@ -58,7 +58,10 @@ class Store(lookups.StoreReader):
 
     Attributes:
         index: the rows of the index.
+        keys_repeat: whether several documents may have one key, in a private file: each is new.
     """
+
+    keys_repeat = False
 
     def __init__(self, connection: guard.Connection) -> None:
         super().__init__(connection)
@@ -75,12 +78,14 @@ class Store(lookups.StoreReader):
         *,
         beside: Store | None = None,
         sealed: bool = False,
+        keys_repeat: bool = False,
         limits: Limits = DEFAULTS,
     ) -> Store:
         """Open the file; mode `create` makes it with the settings `wanted()` where there is none.
 
         If two processes make the same file at the same moment, one opens the file that the other
-        made. For a store `beside` it, and `sealed` in mode `read`, see `connect`.
+        made. For a store `beside` it, and `sealed` in mode `read`, see `connect`. In a private file
+        that it makes, `keys_repeat` allows documents of one key.
         """
         other = None if beside is None else beside._connection
         connection = connect(path, mode, timeout, beside=other, sealed=sealed, limits=limits)
@@ -93,9 +98,13 @@ class Store(lookups.StoreReader):
                             if is_new(connection):
                                 create_tables(connection)
                                 write_settings(connection, settings)
+                                if keys_repeat:
+                                    connection.execute(sql.DROP_KEYS)
                                 if settings.reworded:
                                     index.Index(connection).set_rare_words(True)
-            return cls(connection)
+            store = cls(connection)
+            store.keys_repeat = keys_repeat
+            return store
         except BaseException:
             connection.close()
             raise

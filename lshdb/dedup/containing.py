@@ -9,14 +9,13 @@ missed, however much longer the one is; 20 bytes a document stay in memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.ingest.dedup import Collection, both_fields
-from lshdb.ingest.reference import documents, ignores
+from lshdb.dedup.collection import Collection, both_fields
 from lshdb.model import DroppedRow
 from lshdb.shingling.arrays import (
     NO_NUMBERS,
@@ -31,7 +30,7 @@ from lshdb.shingling.content import from_stored
 from lshdb.shingling.hashing import Hashes, secret_seed
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.shingling.shingling import Shingles, Shingling
-from lshdb.store.waiting import WaitingDocument, WaitingDocuments
+from lshdb.store.spool import Spool, SpooledDocument
 
 _CELL_BITS = 20
 """Bits of a hash that choose the cell in which it is counted: 4 MB."""
@@ -110,9 +109,47 @@ class Codes:
         self._slots[(codes & self._mask).view(np.int64)] = True
         self.dropped = np.zeros(count, dtype=np.bool_)
 
+    def decisions(
+        self, spool: Spool, references: Iterable[Collection], deciding: Deciding
+    ) -> Iterator[list[tuple[int, DroppedRow, int]]]:
+        """The waiting documents that others contain, some at a time.
+
+        Yields:
+            Their numbers, why they are dropped, and the number of the kept one, -1 for one of a
+            collection.
+
+        Args:
+            spool: the documents, the largest first.
+            references: whose documents all stay.
+            deciding: how they are decided on.
+        """
+        self.finish(spool.count)
+        fields = deciding.fields
+        for known, some in _all(spool, references):
+            if known is None and deciding.only_against:
+                return
+            rows = []
+            both_ways = deciding.drop_all and known is None
+            stored, own = [one.stored for one in some], np.array([one.number for one in some])
+            for index, one, similarity in self.contained(stored, own, spool, all_of=both_ways):
+                kept = some[index]
+                if both_ways:
+                    rows.append((kept.number, _dropped(kept, one, similarity, fields), one.number))
+                elif self.dropped[one.number] or (
+                    self.dropped[kept.number]
+                    if known is None
+                    else deciding.no_reason(known, kept, one)
+                ):
+                    continue
+                self.dropped[one.number] = True
+                reference = None if known is None else known.reference
+                dropped = _dropped(one, kept, similarity, fields, reference)
+                rows.append((one.number, dropped, kept.number))
+            yield rows
+
     def contained(
-        self, stored: Sequence[str], own: IntArray, waiting: WaitingDocuments, *, all_of: bool
-    ) -> Iterator[tuple[int, WaitingDocument, float]]:
+        self, stored: Sequence[str], own: IntArray, waiting: Spool, *, all_of: bool
+    ) -> Iterator[tuple[int, SpooledDocument, float]]:
         """The remembered documents that some others contain.
 
         Args:
@@ -142,8 +179,8 @@ class Codes:
             yield from self._verified(sets, holder[possible], number[possible], waiting)
 
     def _verified(
-        self, sets: Shingles, holder: IntArray, number: IntArray, waiting: WaitingDocuments
-    ) -> Iterator[tuple[int, WaitingDocument, float]]:
+        self, sets: Shingles, holder: IntArray, number: IntArray, waiting: Spool
+    ) -> Iterator[tuple[int, SpooledDocument, float]]:
         order = np.lexsort((number, holder))
         found = waiting.documents(number[order].tolist())
         pairs = zip(holder[order].tolist(), found, strict=True)
@@ -160,60 +197,43 @@ def _set(sets: Shingles, index: int) -> Hashes:
     return sets.hashes[sets.offsets[index] : sets.offsets[index + 1]]
 
 
-def decisions(
-    waiting: WaitingDocuments,
-    codes: Codes,
-    references: Iterable[Collection],
-    fields: Sequence[str],
-    *,
-    drop_all: bool,
-) -> Iterator[list[tuple[int, DroppedRow]]]:
-    """The waiting documents that others contain.
+@dataclass(frozen=True, slots=True)
+class Deciding:
+    """How documents are decided on.
 
-    Args:
-        waiting: the documents, in the order of their sizes.
-        codes: what is remembered of them.
-        references: whose documents all stay.
+    Attributes:
         fields: of metadata, which dropped rows have.
         drop_all: whether also those are dropped that contain others.
-
-    Yields:
-        Some of them, by number.
+        only_against: whether documents are compared with collections only.
+        no_reason: whether a document of a collection is no reason to drop another: from the
+            collection, that document and the other.
     """
-    for known, some in _all(waiting, references):
-        rows = []
-        both_ways = drop_all and known is None
-        stored, own = [one.stored for one in some], np.array([one.number for one in some])
-        for index, one, similarity in codes.contained(stored, own, waiting, all_of=both_ways):
-            kept = some[index]
-            if both_ways:
-                rows.append((kept.number, _dropped(kept, one, similarity, fields)))
-            elif codes.dropped[one.number] or (
-                codes.dropped[kept.number]
-                if known is None
-                else ignores(known, one.key, one.stored, kept.key)
-            ):
-                continue
-            codes.dropped[one.number] = True
-            rows.append((one.number, _dropped(one, kept, similarity, fields)))
-        yield rows
+
+    fields: Sequence[str]
+    drop_all: bool
+    only_against: bool
+    no_reason: Callable[[Collection, SpooledDocument, SpooledDocument], bool]
 
 
 def _dropped(
-    one: WaitingDocument, kept: WaitingDocument, similarity: float, fields: Sequence[str]
+    one: SpooledDocument,
+    kept: SpooledDocument,
+    similarity: float,
+    fields: Sequence[str],
+    reference: str | None = None,
 ) -> DroppedRow:
     """A document that is dropped because of another one."""
     both = one.key, one.file, one.line, kept.key, kept.file, kept.line
-    how = similarity, True, one.stored == kept.stored
+    how = similarity, True, one.stored == kept.stored, reference
     return DroppedRow(*both, *how, *both_fields(fields, one.metadata, kept.metadata))
 
 
 def _all(
-    waiting: WaitingDocuments, references: Iterable[Collection]
-) -> Iterator[tuple[Collection | None, list[WaitingDocument]]]:
+    waiting: Spool, references: Iterable[Collection]
+) -> Iterator[tuple[Collection | None, list[SpooledDocument]]]:
     """All documents that may contain others, some at a time: those of references come first."""
     for known in references:
-        for found in documents(known):
-            yield known, found
+        for some in known.documents():
+            yield known, some
     for some in bounded(waiting.in_order(), lambda one: len(one.stored), waiting.limits.text_batch):
         yield None, some

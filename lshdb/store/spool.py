@@ -13,14 +13,16 @@ from typing import NamedTuple
 from lshdb.json_text import dumps, loads
 from lshdb.limits import Limits
 from lshdb.model import CopiedPassage, DroppedRow
+from lshdb.shingling.arrays import bounded
 from lshdb.store import connection, sqlite_errors
 from lshdb.store import statements as sql
 
-Decision = tuple[int, str, DroppedRow | None]
-"""The place of a document among some rows, its key, and why it is dropped; None if it is kept."""
+Decision = tuple[int, str, DroppedRow | None, int]
+"""The index of a document among some rows, its key, why it is dropped (None if it is kept), and the
+number of its cluster (0 if nobody wants it)."""
 
 
-class WaitingDocument(NamedTuple):
+class SpooledDocument(NamedTuple):
     """A document: its number, key and stored form, its metadata as stored, its file and line."""
 
     number: int
@@ -32,18 +34,25 @@ class WaitingDocument(NamedTuple):
 
 
 @dataclass(eq=False)
-class WaitingDocuments:
-    """Numbered documents in a new, private file, which need not survive a crash."""
+class Spool:
+    """Numbered documents in a new, private file, which need not survive a crash.
+
+    Attributes:
+        path: the file's.
+        limits: on what is read at once.
+        count: the numbers are below it: rows without a document have one, too.
+    """
 
     path: Path
     limits: Limits
+    count: int = 0
 
     def __post_init__(self) -> None:
         with self._errors():
             self._connection = sqlite3.connect(self.path, isolation_level=None)
             self._connection.executescript(
                 "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; "
-                f"PRAGMA cache_size = -{connection.CACHE_KIB}; " + sql.WAITING_TABLES
+                f"PRAGMA cache_size = -{connection.CACHE_KIB}; " + sql.SPOOL_TABLES
             )
 
     def add(self, documents: Iterable[tuple[object, ...]]) -> None:
@@ -51,35 +60,47 @@ class WaitingDocuments:
 
         They are decided on by place, then by rank, which is of any type of SQLite.
         """
-        self._write(sql.WAITING_ADD, documents)
+        self._write(sql.SPOOL_ADD, documents)
 
     def order(self, *, descending: bool) -> None:
         """Order the documents by their ranks, equals by their numbers."""
         with self._errors():
-            self._connection.execute(sql.WAITING_DOWN if descending else sql.WAITING_UP)
-        self._ordered = sql.WAITING_DESCENDING if descending else sql.WAITING_ASCENDING
+            self._connection.execute(sql.SPOOL_DOWN if descending else sql.SPOOL_UP)
+        self._ordered = sql.SPOOL_DESCENDING if descending else sql.SPOOL_ASCENDING
 
-    def in_order(self) -> Generator[WaitingDocument]:
+    def in_order(self) -> Generator[SpooledDocument]:
         """The documents in the order that was made."""
         with self._errors():
-            yield from map(WaitingDocument._make, self._connection.execute(self._ordered))
+            yield from map(SpooledDocument._make, self._connection.execute(self._ordered))
 
-    def documents(self, numbers: Iterable[int]) -> Iterator[WaitingDocument]:
+    def kept(self) -> Iterator[list[SpooledDocument]]:
+        """The documents that are not dropped, by number, some at a time."""
+        with self._errors():
+            rows = map(SpooledDocument._make, self._connection.execute(sql.SPOOL_KEPT))
+            yield from bounded(rows, lambda document: len(document.stored), self.limits.block_bytes)
+
+    def documents(self, numbers: Iterable[int]) -> Iterator[SpooledDocument]:
         """Documents by their numbers, read lazily."""
         with self._errors():
-            rows = self._connection.execute(sql.WAITING_DOCUMENTS, (dumps(list(numbers)),))
-            yield from map(WaitingDocument._make, rows)
+            rows = self._connection.execute(sql.SPOOL_DOCUMENTS, (dumps(list(numbers)),))
+            yield from map(SpooledDocument._make, rows)
 
-    def drop(self, decided: Iterable[tuple[int, DroppedRow | None]]) -> None:
+    def drop(self, decided: Iterable[tuple[int, DroppedRow]]) -> None:
         """Record why documents are dropped, by number; of several reasons the first counts."""
-        dropped = ((number, dumps(astuple(one))) for number, one in decided if one is not None)
-        self._write(sql.WAITING_DROP, dropped)
+        self._write(sql.SPOOL_DROP, ((number, dumps(astuple(row))) for number, row in decided))
+
+    def cluster(self, clusters: Iterable[tuple[int, int]]) -> None:
+        """Record the clusters of documents, by number."""
+        self._write(sql.SPOOL_CLUSTER, clusters)
 
     def decisions(self, first: int, end: int) -> list[Decision]:
         """The decisions about the documents numbered from `first` to below `end`, in order."""
         with self._errors():
-            rows = self._connection.execute(sql.WAITING_DECISIONS, (first, end)).fetchall()
-        return [(number - first, key, reason and _dropped(reason)) for number, key, reason in rows]
+            rows = self._connection.execute(sql.SPOOL_DECISIONS, (first, end)).fetchall()
+        return [
+            (number - first, key, reason and _dropped(reason), cluster)
+            for number, key, reason, cluster in rows
+        ]
 
     def close(self) -> None:
         """Close the file, which the caller deletes."""

@@ -1,0 +1,30 @@
+"""Adding only documents that are not similar to a stored one, or to one before them."""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from lshdb.dedup.collection import Collection
+from lshdb.dedup.deciding import Plan, decided
+from lshdb.dedup.rules import Similar
+from lshdb.ingest.add import Select
+from lshdb.ingest.batches import Item, Job
+from lshdb.ingest.locations import Locations
+from lshdb.model import AddReport
+from lshdb.options import AddManyOptions
+
+
+def selecting(options: AddManyOptions) -> Select | None:
+    """What adds documents that are not similar to a kept one; None if options want all."""
+    if options.on_similar != "skip":
+        return None
+
+    def select(job: Job, items: Iterable[Item]) -> Iterator[AddReport]:
+        stored = Collection(job.store, Locations(job.store.last_doc_id() + 1))
+        plan = Plan(Similar(), stored=stored, kept=stored, replaces=True)
+        for report, batches in decided(job, items, plan):
+            for row in chain.from_iterable(batch.dropped for batch in batches):
+                if row is not None and row.kept != row.key and options.on_skip is not None:
+                    options.on_skip(row)
+            yield report
+
+    return select

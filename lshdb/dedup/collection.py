@@ -1,0 +1,148 @@
+"""Documents with which others are compared: those kept so far, those of a database, a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from lshdb.ingest.locations import Locations
+from lshdb.model import CopiedPassage, DroppedRow
+from lshdb.shingling.arrays import chunks_of, int_array
+from lshdb.sources.batch import Batch, Where
+from lshdb.sources.metadata import picked
+from lshdb.store.lookups import StoreReader
+from lshdb.store.spool import SpooledDocument
+from lshdb.store.store import Store
+
+NOWHERE: Where = (None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a document is dropped.
+
+    Attributes:
+        doc_id: of the kept document.
+        similarity: to that.
+        exact: whether the similarity is exact.
+        identical: whether both have the same content.
+        passage: the longest that both share, by the rule `copied`.
+    """
+
+    doc_id: int
+    similarity: float
+    exact: bool
+    identical: bool
+    passage: CopiedPassage | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Collection:
+    """Documents with which others are compared.
+
+    Attributes:
+        store: has them.
+        locations: where they are from; None for those of a database.
+        reference: the name of a reference; None for documents of the run, and those stored before.
+        is_private: whether only this run uses the file, so that it can be read while it is written.
+    """
+
+    store: Store
+    locations: Locations | None = None
+    reference: str | None = None
+    is_private: bool = False
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether it is only compared with: none of its documents is of the run."""
+        return self.reference is not None
+
+    @contextmanager
+    def reader(self) -> Iterator[StoreReader]:
+        """Reads the documents: of a database all that is read is of one moment."""
+        if self.is_private:
+            yield self.store
+            return
+        with self.store.beside() as (reader, _):
+            yield reader
+
+    def documents(self) -> Iterator[list[SpooledDocument]]:
+        """All of them, some at a time, with -1 in place of a number."""
+        with self.reader() as reader:
+            for doc_ids, keys in reader.all_keys():
+                for part in chunks_of(reader.lengths(doc_ids), reader.limits.text_batch):
+                    some = doc_ids[part]
+                    columns = (
+                        some.tolist(),
+                        keys[part],
+                        reader.contents(some),
+                        reader.metadata_of(some),
+                    )
+                    yield [
+                        SpooledDocument(-1, key, stored or "", metadata, *self.where(doc_id, key))
+                        for doc_id, key, stored, metadata in zip(*columns, strict=True)
+                    ]
+
+    def where(self, doc_id: int, key: str) -> Where:
+        """The file and line that a document is from."""
+        return NOWHERE if self.locations is None else self.locations.where(doc_id, key)
+
+    def rows(
+        self,
+        reader: StoreReader,
+        documents: Batch,
+        reasons: Sequence[tuple[int, Reason]],
+        fields: Sequence[str],
+    ) -> Iterator[tuple[int, DroppedRow]]:
+        """The dropped ones of some documents, with their indices.
+
+        Args:
+            reader: of the collection.
+            documents: all of them.
+            reasons: why some of them are dropped, with their indices.
+            fields: of metadata, which dropped rows have.
+        """
+        doc_ids = np.unique(int_array(reason.doc_id for _, reason in reasons))
+        metadata = reader.metadata_of(doc_ids) if fields else repeat(None)
+        columns = zip(doc_ids.tolist(), reader.keys_of(doc_ids), metadata, strict=False)
+        kept = {doc_id: (key, stored) for doc_id, key, stored in columns}
+        for row, reason in reasons:
+            key, stored = kept[reason.doc_id]
+            yield (
+                row,
+                DroppedRow(
+                    documents.keys[row],
+                    *documents.wheres[row],
+                    key,
+                    *self.where(reason.doc_id, key),
+                    reason.similarity,
+                    reason.exact,
+                    reason.identical,
+                    self.reference,
+                    *both_fields(fields, documents.all_metadata()[row], stored),
+                    reason.passage,
+                ),
+            )
+
+
+def both_fields(
+    fields: Sequence[str], metadata: str | None, kept_metadata: str | None
+) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """The fields of the metadata of a dropped row and of the kept one; None if none is wanted."""
+    return (picked(metadata, fields), picked(kept_metadata, fields)) if fields else (None, None)
+
+
+def marked_different(
+    reader: StoreReader, keys: Iterable[str]
+) -> list[tuple[str, bytes, str, bytes, int]]:
+    """What reviewers marked as no duplicates of documents with some keys.
+
+    Returns:
+        Key and digest of a document, key and digest of the other, and its doc_id if it is stored.
+    """
+    return reader.different_from([*dict.fromkeys(keys)])

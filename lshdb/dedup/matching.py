@@ -1,0 +1,221 @@
+"""Which kept document each of a batch resembles, if candidates are found by codes that both have.
+
+Codes are buckets, or the fingerprints of runs. Documents are decided on in order, each as if all
+before it were kept or dropped already. Of each code, only the first `dedup_listed` kept documents
+are compared: in a bucket that a common header fills, every document would be a candidate of every
+other. The result depends only on the order of documents, not on how they are cut into batches.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import dataclass, replace
+from itertools import chain
+from operator import attrgetter
+
+import numpy as np
+
+from lshdb.dedup.collection import Reason
+from lshdb.model import CopiedPassage
+from lshdb.search.query import QueryBatch
+from lshdb.search.similarity import Scorer
+from lshdb.shingling.arrays import IntArray, Lanes, Mask, int_array
+from lshdb.store.lookups import StoreReader
+
+Members = Callable[[IntArray, int], tuple[IntArray, IntArray]]
+"""The stored documents of codes int64[c], the first ones of each: indices of the codes, doc_ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """How candidates are compared, by number: n documents of a batch, then the stored ones.
+
+    Attributes:
+        scorer: gives the similarities of pairs.
+        same: one number for documents with the same content.
+        min_similarity: of a pair that counts.
+        is_exact: whether similarities are exact.
+        also: what a similar pair has to fulfil besides, bool[c] for pairs; None for nothing.
+        passages: of pairs that were compared, by the rule `copied`; None by others.
+    """
+
+    scorer: Scorer
+    same: IntArray
+    min_similarity: float
+    is_exact: bool
+    also: Callable[[IntArray, IntArray], Mask] | None = None
+    passages: Mapping[tuple[int, int], tuple[CopiedPassage, ...]] | None = None
+
+
+@dataclass(eq=False)
+class BucketMatcher:
+    """Finds the kept documents that those of a batch resemble; a Matcher (lshdb.dedup.rules).
+
+    Numbers 0 to n - 1 are the documents of the batch in their order, the others are stored.
+
+    Attributes:
+        reader: of the stored ones.
+        count: n.
+        codes: documents int64[c] and codes int64[c], of the batch.
+        members: finds stored documents by codes.
+        scored: how candidates are compared, from the doc_ids of the stored ones, ascending.
+        replaced: how many documents of the batch may replace a stored one; None if none of the
+            batch is kept.
+    """
+
+    reader: StoreReader
+    count: int
+    codes: tuple[IntArray, IntArray]
+    members: Members
+    scored: Callable[[IntArray], Scored]
+    replaced: int | None
+
+    def __post_init__(self) -> None:
+        count = self.count
+        self._listed = self.reader.limits.dedup_listed
+        documents, given = self.codes
+        codes, code_of, sizes = np.unique(given, return_inverse=True, return_counts=True)
+        # One more shows whether all are listed.
+        owner, doc_ids = self.members(codes, self._listed + 1 + (self.replaced or 0))
+        shared = sizes > 1
+        shared[owner] = True
+        inside = shared[code_of]
+        self._members = defaultdict[int, list[int]](list)  # of codes, in the order of doc_ids
+        self._codes = defaultdict[int, list[int]](list)  # of each document
+        for number, code in zip(
+            documents[inside].tolist(), code_of[inside].tolist(), strict=True
+        ):
+            self._codes[number].append(code)
+        doc_ids, index = np.unique(doc_ids, return_inverse=True)
+        self._doc_id = [0] * count + doc_ids.tolist()
+        self._number = {doc_id: number for number, doc_id in enumerate(doc_ids.tolist(), count)}
+        for code, number in zip(owner.tolist(), (index + count).tolist(), strict=True):
+            self._members[code].append(number)
+            self._codes[number].append(code)
+        self._scored = self.scored(doc_ids)
+        self._same = self._scored.same.tolist()
+        self._until = 0  # where the next block begins
+        self._compared: dict[int, set[int]] = {}
+        self._similar: dict[int, dict[int, float]] = {}
+
+    def reason(self, row: int, without: Set[int] = frozenset()) -> Reason | None:
+        """See Matcher: the kept document that is most similar, of equal ones the first."""
+        if not self._codes[row]:
+            return None
+        same = self._same[row]
+        candidates = self._candidates(row)
+        if without:
+            candidates -= {self._number.get(doc_id, -1) for doc_id in without}
+        if equal := [other for other in candidates if self._same[other] == same]:
+            return self._reason(row, min(equal, key=self._doc_id.__getitem__), 1.0)
+        if row >= self._until:
+            self._compare_block(row)
+        if others := candidates - self._compared[same]:
+            self._compare({same: others})
+            self._compared[same] |= others
+        similar = [
+            (-similarity, self._doc_id[other], other)
+            for other, similarity in self._similar.get(same, {}).items()
+            if other in candidates
+        ]
+        if not similar:
+            return None
+        similarity, _, other = min(similar)
+        return self._reason(row, other, -similarity)
+
+    def passages(self, row: int, without: Set[int] = frozenset()) -> Iterator[Reason]:
+        """See Matcher: of each kept document, in the order of doc_ids."""
+        same, known = self._same[row], self._scored.passages or {}
+        excluded = {self._number.get(doc_id, -1) for doc_id in without}
+        for other in sorted(self._candidates(row) - excluded, key=self._doc_id.__getitem__):
+            its = self._same[other]
+            for passage in known.get((same, its), ()):
+                share = 1.0 if same == its else self._similar.get(same, {}).get(other, 0.0)
+                yield Reason(self._doc_id[other], share, True, same == its, passage)
+
+    def _reason(self, row: int, other: int, similarity: float) -> Reason:
+        same, its = self._same[row], self._same[other]
+        passages, passage = self._scored.passages, None
+        if passages is not None:
+            if (same, its) not in passages:  # equal to one that was compared
+                self._compare({same: {other}})
+            passage = max(passages.get((same, its), ()), key=attrgetter("words"), default=None)
+        return Reason(self._doc_id[other], similarity, self._scored.is_exact, same == its, passage)
+
+    def keep(self, row: int, doc_id: int, *, replaces: bool = False) -> None:
+        """See Matcher."""
+        if replaces:
+            old = self._number.get(doc_id, row)
+            for code in self._codes[old] if old != row else ():
+                self._members[code].remove(old)
+        self._number[doc_id] = row
+        self._doc_id[row] = doc_id
+        for code in self._codes[row]:
+            insort(self._members[code], row, key=self._doc_id.__getitem__)
+
+    def is_cut(self, row: int) -> bool:
+        """See Matcher: whether one of its codes has more documents than are listed."""
+        return any(len(self._members[code]) > self._listed for code in self._codes[row])
+
+    def _candidates(self, row: int) -> set[int]:
+        return set().union(*(self._members[code][: self._listed] for code in self._codes[row]))
+
+    def _compare_block(self, first: int) -> None:
+        """Compare documents from the first on with all that may be needed.
+
+        That assumes that all earlier documents of the block are kept, or the first of copies.
+        """
+        self._similar = {}
+        block: defaultdict[int, list[int]] = defaultdict(list)
+        self._compared = wanted = dict[int, set[int]]()
+        limits = self.reader.limits
+        pairs = 0
+        self._until = last = min(first + limits.dedup_documents, self.count)
+        for row in range(first, last):
+            same = self._same[row]
+            if same in wanted or not self._codes[row]:
+                continue
+            wanted[same] = candidates = self._candidates(row)
+            if self.replaced is not None:
+                for code in self._codes[row]:
+                    candidates.update(block[code])
+                    if len(self._members[code]) + len(block[code]) < self._listed:
+                        block[code].append(row)
+            pairs += len(candidates)
+            if pairs >= limits.dedup_pairs:
+                self._until = row + 1
+                break
+        self._compare(wanted)
+
+    def _compare(self, wanted: dict[int, set[int]]) -> None:
+        """Find the documents among others that are similar to given ones."""
+        counts = [len(others) for others in wanted.values()]
+        one = np.repeat(int_array(wanted), counts)
+        other = np.fromiter(chain.from_iterable(wanted.values()), np.int64, sum(counts))
+        scored = self._scored
+        scores = scored.scorer.scores(one, scored.same[other], scored.min_similarity)
+        similar = np.flatnonzero(scores >= scored.min_similarity)
+        if scored.also is not None:
+            similar = similar[scored.also(one[similar], other[similar])]
+        columns = one[similar].tolist(), other[similar].tolist(), scores[similar].tolist()
+        for number, candidate, score in zip(*columns, strict=True):
+            self._similar.setdefault(number, {})[candidate] = score
+
+
+def signatures_of(
+    reader: StoreReader, query: QueryBatch, doc_ids: IntArray
+) -> Callable[[IntArray], Lanes]:
+    """What gives the signatures of n documents, and then of stored ones, by their numbers.
+
+    A function that holds no matcher: a circle of references would keep the shingles of one batch,
+    200 MB, in memory while the next one is compared.
+    """
+    given = query.signed.signatures
+
+    def signatures(numbers: IntArray) -> Lanes:
+        own, stored = numbers[numbers < len(given)], numbers[numbers >= len(given)] - len(given)
+        return np.concatenate([given[own], reader.signatures_of(doc_ids[stored])])
+
+    return signatures

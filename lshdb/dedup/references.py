@@ -1,0 +1,263 @@
+"""References: collections that are only read; what resembles one of their documents is dropped.
+
+A reference is a database, a file or a directory of rows or texts, a pattern, or data of a program.
+It may name its fields otherwise than the input: `test.csv:text=question,key=id`.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from lshdb.dedup.collection import Collection
+from lshdb.dedup.rules import Rule
+from lshdb.errors import InputError, UsageError
+from lshdb.ingest import add, batches
+from lshdb.ingest.failures import Failures
+from lshdb.ingest.locations import Locations
+from lshdb.limits import Limits
+from lshdb.model import AddReport, Failure
+from lshdb.options import TIMEOUT
+from lshdb.progress import Progress
+from lshdb.sketching.settings import Settings
+from lshdb.sketching.signature_sets import Sketching, check_comparable
+from lshdb.sources.batch import Batch
+from lshdb.sources.identity import FilesRead
+from lshdb.sources.paths import STDIN, is_database
+from lshdb.sources.readers import Reader
+from lshdb.ingest.temporary import temporary_store
+from lshdb.store.store import Store
+
+FIELDS = ("key", "text", "set")
+_NAMED = re.compile(r"(?P<path>.+):(?P<fields>(?:key|text|set)=[^=]+(?:,(?:key|text|set)=[^=]+)*)")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What rows are compared with, before each other.
+
+    Attributes:
+        data: the name of a file, a directory, a pattern or a database; or data of a program.
+        fields: the names of its fields `key`, `text` and `set`, where they are not those of the
+            input.
+    """
+
+    data: Any
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        wrong = [
+            name
+            for name, value in self.fields.items()
+            if name not in FIELDS or not isinstance(value, str) or not value
+        ]
+        if wrong:
+            raise UsageError(
+                f"against: a reference's fields are key, text and set, each the name of a field, "
+                f"and not {wrong[0]!r:.50}"
+            )
+
+    @property
+    def is_path(self) -> bool:
+        """Whether it is named by one path."""
+        return isinstance(self.data, str | os.PathLike)
+
+    @property
+    def name(self) -> str:
+        """What it is called in lists and messages."""
+        return os.fspath(self.data) if self.is_path else "against"
+
+    @property
+    def is_database(self) -> bool:
+        """Whether it is a database."""
+        return self.is_path and is_database(os.fspath(self.data))
+
+    def check(self) -> None:
+        """Check what can be known before anything is read.
+
+        Raises:
+            UsageError: standard input, or fields of a database.
+            InputError: a path that is not a file, a directory or a matching pattern.
+        """
+        if not self.is_path:
+            return
+        path = os.fspath(self.data)
+        if path == STDIN:
+            raise UsageError("--against reads no standard input: save it to a file")
+        is_pattern = glob.has_magic(path) and bool(glob.glob(path, recursive=True))
+        if not os.path.exists(path) and not is_pattern:
+            raise InputError(f"{path}: no such file")
+        if self.fields and self.is_database:
+            raise UsageError(f"{path} is a database, whose documents have no fields to name")
+
+
+def reference_of_text(text: str) -> Reference:
+    """A reference as the command line writes it: PATH, or PATH:text=NAME,key=NAME.
+
+    A path that exists is one, whatever is in its name.
+
+    >>> reference_of_text("test.csv:text=question,key=id").fields
+    {'text': 'question', 'key': 'id'}
+    """
+    named = None if os.path.exists(text) else _NAMED.fullmatch(text)
+    if named is None:
+        return Reference(text)
+    fields = re.split(r",(?=(?:key|text|set)=)", named["fields"])
+    return Reference(named["path"], dict(one.split("=", 1) for one in fields))
+
+
+def references_of(given: Any) -> list[Reference]:
+    """The references of an argument.
+
+    Args:
+        given: None; one; several in a list; each as it is, as a pair of it and its fields, or as a
+            Reference; or a mapping from paths to their fields.
+
+    Raises:
+        UsageError: other fields than key, text and set.
+    """
+    if given is None:
+        return []
+    if isinstance(given, Reference):
+        return [given]
+    if isinstance(given, Mapping):
+        return [Reference(data, dict(fields or {})) for data, fields in given.items()]
+    if isinstance(given, tuple) and len(given) == 2 and _are_fields(given[1]):
+        return [Reference(given[0], given[1])]
+    if isinstance(given, list | tuple) and given and not _is_row(given[0]):
+        return [one for each in given for one in references_of(each)]
+    return [Reference(given)]
+
+
+def _are_fields(value: object) -> bool:
+    return isinstance(value, Mapping) and bool(value) and value.keys() <= set(FIELDS)
+
+
+def _is_row(value: object) -> bool:
+    """Whether an element of a list is a row, so that the list is one reference."""
+    return isinstance(value, Mapping)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """How references are opened.
+
+    Attributes:
+        rule: by which documents are compared with them.
+        settings: of the documents that are compared with them.
+        reader: reads those that are files: all of a file, or nothing. Its counts of skipped files
+            grow.
+        batches: the documents of data of a program, with some names of fields.
+        fields: of metadata, which dropped rows have.
+        workers, limits, on_failure: as for the run.
+        timeout: of a database.
+        beside: the directory of temporary files; None for the system's.
+        files_read: gets the files that are read.
+        progress: whether a bar is shown, or a function.
+    """
+
+    rule: Rule
+    settings: Settings
+    reader: Reader
+    limits: Limits
+    batches: Callable[[Any, Mapping[str, str]], Iterator[Batch]] | None = None
+    fields: Sequence[str] = ()
+    workers: int | None = None
+    on_failure: Callable[[Failure], object] | None = None
+    timeout: float = TIMEOUT
+    beside: Path | None = None
+    files_read: FilesRead | None = None
+    progress: bool | Progress = False
+
+    def open(self, reference: Reference) -> AbstractContextManager[Collection]:
+        """A reference: a database, or a temporary one with the documents of what it names.
+
+        Raises:
+            InputError: it does not exist, or a part of it gives no document: what resembles that
+                part would stay, and nobody would know.
+            SettingsMismatch: signatures of the database are made differently.
+        """
+        reference.check()
+        if reference.is_database:
+            return self._database(reference.name)
+        names = {
+            f"{name}_field": reference.fields.get(name, getattr(self.reader, f"{name}_field"))
+            for name in FIELDS
+        }
+        if "text" in reference.fields and "set" not in reference.fields:
+            names["set_field"] = reference.fields["text"]
+        if self.batches is not None and not reference.is_path:
+            return self._indexed(self.batches(reference.data, names), reference.name)
+        reader = replace(
+            self.reader,
+            **names,
+            format="auto",
+            fallback=self.reader.fallback if self.reader.format == "auto" else self.reader.format,
+            stdin=None,
+            auto_key=True,
+            metadata=bool(self.fields),
+            metadata_fields=outermost(self.fields),
+            whole=False,
+        )
+        reader.skipped_files = self.reader.skipped_files
+        paths = [reference.name]
+        progress = reader.shown(self.progress, "indexing", paths)
+        return self._indexed(reader.batches(paths, self.files_read), reference.name, progress)
+
+    @contextmanager
+    def _database(self, name: str) -> Iterator[Collection]:
+        with closing(Store.open(Path(name), "read", self.timeout, limits=self.limits)) as store:
+            self.rule.check(store.settings, name)
+            check_comparable(name, Sketching.of(store.settings), Sketching.of(self.settings))
+            yield Collection(store, reference=name)
+
+    @contextmanager
+    def _indexed(
+        self,
+        items: Iterable[Batch],
+        name: str,
+        progress: AbstractContextManager[Progress] | None = None,
+    ) -> Iterator[Collection]:
+        """Documents as a reference, in a temporary file."""
+        total, locations = AddReport(), Locations(1)
+        settings = self.rule.index(self.settings)
+        with temporary_store(settings, self.limits, self.beside) as store:
+            failures = Failures(self.on_failure)
+            job = batches.Job(store, self.workers, failures)
+            with progress or silently() as show:
+                for report in add.added(job, items, locations):
+                    total += report
+                    show(total.documents, None, "documents")
+            if total.failed:
+                first = failures.kept[0]
+                raise InputError(
+                    f"{name} cannot be read whole ({total.failed:,} failed, the first: "
+                    f"{first.where}: {first.reason}), and rows similar to what is missing would "
+                    "stay: nothing is written; repair it, or add the rest of it to a database with "
+                    "lshdb add, and compare with that"
+                )
+            if not total.documents:
+                raise InputError(f"{name}: no document in it to compare with")
+            yield Collection(store, locations, reference=name, is_private=True)
+
+
+@contextmanager
+def silently() -> Iterator[Progress]:
+    """No progress is shown."""
+    yield lambda done, total, unit: None
+
+
+def outermost(fields: Sequence[str]) -> list[str]:
+    """The fields of rows to keep so that these can be taken from them: a for a.b."""
+    return [*dict.fromkeys([*fields, *(name.partition(".")[0] for name in fields)])]
+
+
+def directory_of(store: Store) -> Path | None:
+    """Where temporary files have room: beside the database, unless TMPDIR names another place."""
+    return None if os.environ.get("TMPDIR") else store.real_path.parent

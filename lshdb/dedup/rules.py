@@ -1,0 +1,329 @@
+"""The rules of dedup: for which of the documents before it a document is dropped.
+
+A rule is one class. It says what a file needs for it (`check`, `index`), which columns a dropped
+row has besides the usual ones (`columns`), and how it decides: row by row, by a `Matcher` of each
+batch (`RowRule`), or on all rows at once (`WholeRule`). `RULES` has them by name; an option or a
+call names one as NAME or NAME:ARGUMENT.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+
+from lshdb.dedup.collection import Collection, Reason
+from lshdb.dedup.containing import Codes, Deciding
+from lshdb.dedup.matching import BucketMatcher, Scored
+from lshdb.dedup.whole_texts import WholeTexts
+from lshdb.errors import UsageError
+from lshdb.exchange.results import COPIED
+from lshdb.ingest.parts import SignedPart
+from lshdb.ingest.writing import asked
+from lshdb.model import DroppedRow
+from lshdb.options import RuleOptions
+from lshdb.search.passages import Copied as CopiedScorer
+from lshdb.search.query import QueryBatch, contents_of, exact_of
+from lshdb.search.similarity import Estimates, Exact, Scorer, check_numbers
+from lshdb.shingling.arrays import IntArray, Mask
+from lshdb.sketching.banding import bucket_codes
+from lshdb.sketching.settings import Settings
+from lshdb.sources.sinks import Columns
+from lshdb.store.lookups import StoreReader
+from lshdb.store.spool import Spool
+
+_ANY_SHARE = 1e-12
+"""Less than the share of its words that a document of any length shares."""
+_USUAL_RUN = 8
+"""Words of the passages of an index that is suggested."""
+
+
+class Matcher(Protocol):
+    """Compares the documents of one batch, in order, with a collection that may grow by them."""
+
+    def reason(self, row: int, without: Set[int] = frozenset()) -> Reason | None:
+        """Why a document goes; None if it may stay.
+
+        Args:
+            row: its index in the batch.
+            without: doc_ids that are no reason.
+        """
+
+    def keep(self, row: int, doc_id: int, *, replaces: bool = False) -> None:
+        """Note that a document stays: later ones are compared with it, too.
+
+        Args:
+            row: its index in the batch.
+            doc_id: in the collection.
+            replaces: whether the collection had an earlier version with this doc_id.
+        """
+
+    def is_cut(self, row: int) -> bool:
+        """Whether a document is compared with a part of what it may resemble only."""
+
+    def passages(self, row: int, without: Set[int] = frozenset()) -> Iterator[Reason]:
+        """A reason for each passage that a document copies, after `reason`; none by other rules."""
+
+
+class Rule(Protocol):
+    """What all rules have.
+
+    Attributes:
+        columns: of a dropped row, besides those that each has.
+    """
+
+    columns: ClassVar[Columns]
+
+    @classmethod
+    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Rule:
+        """The rule for some options; UsageError if they do not go with it.
+
+        Args:
+            argument: what follows the name and a colon; empty without one.
+            options: which rows are dropped.
+            threshold: the minimum similarity; None for that of the file.
+        """
+
+    def check(self, settings: Settings, name: str) -> None:
+        """UsageError if a file of these settings, called `name`, lacks what the rule needs."""
+
+    def index(self, settings: Settings) -> Settings:
+        """The settings of a temporary file for documents that the rule compares.
+
+        Raises:
+            SettingsError: it cannot compare such documents.
+        """
+
+
+@runtime_checkable
+class RowRule(Rule, Protocol):
+    """A rule that decides row by row."""
+
+    def comparing(self, collection: Collection) -> Comparing:
+        """What compares the batches of a run with a collection."""
+
+
+Comparing = Callable[[StoreReader, SignedPart, Mask | None, int], Matcher]
+"""Makes the matcher of a batch, from the collection as it is read now, the documents of the batch
+signed by its settings, bool[n], which of these are compared (None: all, and none is kept), and how
+many of them may replace a stored one."""
+
+
+class OnAll(Protocol):
+    """Takes in all rows, and then decides."""
+
+    def add(self, numbers: Sequence[int], stored: Sequence[str]) -> list[int]:
+        """Take in documents, by their numbers and stored forms; the rank of each in the order."""
+
+    def decisions(
+        self, spool: Spool, references: Sequence[Collection], deciding: Deciding
+    ) -> Iterator[list[tuple[int, DroppedRow, int]]]:
+        """The documents that are dropped, some at a time, when all are taken in.
+
+        Args:
+            spool: all documents, the highest ranks first.
+            references: whose documents all stay.
+            deciding: how they are decided on.
+
+        Yields:
+            Their numbers, why they are dropped, and the number of the kept one, -1 for one of a
+            collection.
+        """
+
+
+@runtime_checkable
+class WholeRule(Rule, Protocol):
+    """A rule that decides on all rows at once."""
+
+    def on_all(self, settings: Settings) -> OnAll:
+        """What takes in documents of these settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """A document is dropped if a kept one has the minimum similarity to it or more.
+
+    Attributes:
+        threshold: the minimum similarity; None for that of the file.
+        estimate: whether similarities are estimated from signatures.
+        numbers: whether texts whose numbers differ are not similar.
+    """
+
+    threshold: float | None = None
+    estimate: bool = False
+    numbers: bool = False
+    columns: ClassVar[Columns] = {}
+
+    @classmethod
+    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Similar:
+        """See Rule."""
+        _check_no_argument("similar", argument)
+        if options.distinguish and options.estimate:
+            raise UsageError("distinguish is for rule similar, without estimate")
+        return cls(threshold, options.estimate, options.distinguish is not None)
+
+    def check(self, settings: Settings, name: str) -> None:
+        """Any file will do."""
+
+    def index(self, settings: Settings) -> Settings:
+        """See Rule."""
+        return replace(settings, passages=0, reworded=False)
+
+    def comparing(self, collection: Collection) -> Comparing:
+        """See RowRule."""
+        settings = collection.store.settings
+        least = settings.threshold if self.threshold is None else self.threshold
+        is_exact = settings.content and not self.estimate
+        if self.numbers:
+            check_numbers(settings)
+
+        def matcher(
+            reader: StoreReader, part: SignedPart, decided: Mask | None, replaced: int
+        ) -> Matcher:
+            query = asked(part)
+            signed = query.signed
+            compared = signed.shingles > 0
+            if decided is not None:
+                compared &= decided
+            filled = np.flatnonzero(compared)
+            keys = signed.bucket_keys[filled]
+            bands = keys.shape[1]
+            codes = np.repeat(filled, bands), bucket_codes(np.arange(bands), keys).ravel()
+
+            def scored(doc_ids: IntArray) -> Scored:
+                exact, _ = exact_of(reader, query, doc_ids, None, self.numbers)
+                signatures = signatures_of(reader, query, doc_ids)
+                estimates = Estimates(signatures, exact.same, reader)
+                # In a cascade, sharing one bucket is not enough for a candidate.
+                also = estimates.share_bucket if settings.construction.higher else None
+                scorer: Scorer = exact if is_exact else estimates
+                return Scored(scorer, exact.same, least, is_exact, also)
+
+            grows = None if decided is None else replaced
+            return BucketMatcher(reader, len(query), codes, reader.members, scored, grows)
+
+        return matcher
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """A document is dropped if it shares a run of words with a kept one.
+
+    Attributes:
+        words: of the shortest run.
+    """
+
+    words: int
+    columns: ClassVar[Columns] = COPIED
+
+    @classmethod
+    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Copied:  # noqa: ARG003
+        """See Rule."""
+        if not (argument.isdecimal() and 0 < int(argument) < 10**6 and argument[0] != "0"):
+            raise UsageError(f"rule copied:{argument:.50}: write copied:WORDS, such as copied:8")
+        _check_contents_compared(f"copied:{argument}", options)
+        return cls(int(argument))
+
+    def check(self, settings: Settings, name: str) -> None:
+        """See Rule."""
+        _check_contents(settings, name)
+        if not 0 < settings.passages <= self.words:
+            raise UsageError(
+                f"{name} has no index of passages of {self.words} words or fewer, which this rule "
+                f"needs: make it with `lshdb reindex --passages {min(self.words, _USUAL_RUN)}`"
+            )
+
+    def index(self, settings: Settings) -> Settings:
+        """See Rule."""
+        return replace(settings, passages=self.words, reworded=False)
+
+    def comparing(self, collection: Collection) -> Comparing:
+        """See RowRule."""
+        whole = WholeTexts.of(collection, self.words) if collection.is_reference else None
+
+        def matcher(
+            reader: StoreReader, part: SignedPart, decided: Mask | None, replaced: int
+        ) -> Matcher:
+            query = asked(part)
+            prints = query.signed.fingerprints
+            compared = np.ones(len(query), dtype=np.bool_) if decided is None else decided
+            shown = compared[prints.documents]
+            codes = prints.documents[shown], prints.values[shown]
+
+            def scored(doc_ids: IntArray) -> Scored:
+                exact, _ = exact_of(reader, query, doc_ids, None, False)
+                lengths = np.concatenate([[*map(len, query.stored)], reader.lengths(doc_ids)])
+                contents = contents_of(reader, query, doc_ids)
+                scorer = CopiedScorer(
+                    contents, lengths, reader.settings, reader.limits, self.words
+                )
+                return Scored(scorer, exact.same, _ANY_SHARE, True, None, scorer.passages)
+
+            grows = None if decided is None else replaced
+            members = reader.documents_of_fingerprints
+            runs = BucketMatcher(reader, len(query), codes, members, scored, grows)
+            return runs if whole is None else whole.matcher(runs, query.stored)
+
+        return matcher
+
+
+@dataclass(frozen=True, slots=True)
+class Contained:
+    """A document is dropped if a kept one has all of its shingles."""
+
+    columns: ClassVar[Columns] = {}
+
+    @classmethod
+    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Contained:  # noqa: ARG003
+        """See Rule."""
+        _check_no_argument("contained", argument)
+        _check_contents_compared("contained", options)
+        if options.ordered:
+            raise UsageError("rule contained keeps the rows that contain others: give no order")
+        return cls()
+
+    def check(self, settings: Settings, name: str) -> None:
+        """See Rule."""
+        _check_contents(settings, name)
+
+    def index(self, settings: Settings) -> Settings:
+        """See Rule."""
+        return replace(settings, passages=0, reworded=False)
+
+    def on_all(self, settings: Settings) -> OnAll:
+        """See WholeRule."""
+        return Codes(settings.shingling)
+
+
+RULES: dict[str, type[Rule]] = {"similar": Similar, "copied": Copied, "contained": Contained}
+
+
+def rule_of(options: RuleOptions, threshold: float | None = None) -> Rule:
+    """The rule that options name; UsageError if there is none, or they do not go with it."""
+    name, _, argument = options.rule.partition(":")
+    if name not in RULES or (":" in options.rule and not argument):
+        raise UsageError(f"rule {options.rule!r:.100} is not similar, contained or copied:WORDS")
+    return RULES[name].of(argument, options, threshold)
+
+
+def _check_no_argument(name: str, argument: str) -> None:
+    if argument:
+        raise UsageError(f"rule {name}:{argument:.50}: {name} takes nothing after its name")
+
+
+def _check_contents_compared(rule: str, options: RuleOptions) -> None:
+    if options.estimate:
+        raise UsageError(f"rule {rule} compares contents: give no estimate")
+    if options.distinguish:
+        raise UsageError("distinguish is for rule similar, without estimate")
+
+
+def _check_contents(settings: Settings, name: str) -> None:
+    if not settings.content:
+        raise UsageError(
+            f"{name} keeps no contents, which this rule compares: make a file without --no-content"
+        )

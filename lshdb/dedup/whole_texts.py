@@ -1,0 +1,210 @@
+"""Texts of a reference that are too short to share a run with a row: they match as a whole.
+
+A question of nine words has no run of 13. It is found where a row has all of its words in a row,
+folded as for shingles. The rarest word of each short text leads to the rows that may have it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lshdb.dedup.collection import Collection, Reason
+from lshdb.formatting import counted
+from lshdb.model import CopiedPassage
+from lshdb.shingling import positions, shingles
+from lshdb.shingling.arrays import chunks_of
+from lshdb.shingling.shingling import Shingling
+
+if TYPE_CHECKING:
+    from lshdb.dedup.rules import Matcher
+
+_LETTERS = 16
+"""Letters per word of the beginning of a text that shows whether it is short."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """The units of one of some texts.
+
+    Attributes:
+        text: as it is stored.
+        folded: its folded units, each with a zero before and behind it.
+        cut: the units of all texts.
+        first: the index of the text's first unit.
+        count: how many units it has.
+    """
+
+    text: str
+    folded: bytes
+    cut: positions.Units
+    first: int
+    count: int
+
+    def span(self, first: int, count: int) -> tuple[int, int]:
+        """Where some of the units begin and end in the text."""
+        first += self.first
+        return int(self.cut.starts[first]), int(self.cut.stops[first + count - 1])
+
+    def lines(self, start: int, end: int) -> tuple[int, int]:
+        """The first and last line of a stretch of the text, from 1."""
+        text = positions.with_line_feeds(self.text)
+        return text.count("\n", 0, start) + 1, text.count("\n", 0, end - 1) + 1
+
+    def passage_of(self, short: _Run, offset: int) -> CopiedPassage:
+        """The passage in this text that is all of a short one, from an offset in `folded`."""
+        first = self.folded.count(b"\0", 0, offset)
+        start, end = self.span(first, short.count)
+        there, there_end = short.span(0, short.count)
+        line, end_line = self.lines(start, end)
+        stored_line, stored_end_line = short.lines(there, there_end)
+        return CopiedPassage(
+            start=start,
+            end=end,
+            line=line,
+            end_line=end_line,
+            stored_start=there,
+            stored_end=there_end,
+            stored_line=stored_line,
+            stored_end_line=stored_end_line,
+            words=short.count,
+            similarity=1.0,
+            text=self.text[start:end],
+        )
+
+
+@dataclass(eq=False)
+class WholeTexts:
+    """The short texts of a reference.
+
+    Attributes:
+        shingling: of its texts.
+        words: texts with fewer are short.
+        total: how many documents the reference has.
+        runs: the short ones that have a word, by their doc_ids.
+    """
+
+    shingling: Shingling
+    words: int
+    total: int = 0
+    runs: dict[int, _Run] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, collection: Collection, words: int) -> WholeTexts:
+        """Look through a reference."""
+        short = cls(collection.store.settings.shingling, words)
+        with collection.reader() as reader:
+            for doc_ids, _ in reader.all_keys():
+                short.total += len(doc_ids)
+                for part in chunks_of(reader.lengths(doc_ids), reader.limits.text_batch):
+                    some = doc_ids[part]
+                    short._take(some.tolist(), [*reader.contents(some)])
+        short._index()
+        return short
+
+    def _take(self, doc_ids: Sequence[int], texts: Sequence[str]) -> None:
+        beginnings = [text[: _LETTERS * self.words] for text in texts]
+        left = [
+            index
+            for index, run in enumerate(_runs_of(beginnings, self.shingling))
+            if run.count <= self.words  # the last unit may be cut
+        ]
+        for index, run in zip(
+            left, _runs_of([texts[index] for index in left], self.shingling), strict=True
+        ):
+            if 0 < run.count < self.words:
+                self.runs[doc_ids[index]] = run
+
+    def _index(self) -> None:
+        """Find the rarest unit of each run."""
+        counts = Counter[bytes]()
+        for run in self.runs.values():
+            counts.update(_units_in(run.folded))
+        self._led = defaultdict[bytes, list[int]](list)
+        for doc_id, run in self.runs.items():
+            rarest = min(_units_in(run.folded), key=lambda unit: (counts[unit], -len(unit), unit))
+            self._led[rarest].append(doc_id)
+
+    @property
+    def note(self) -> str:
+        """What is said of them; empty without any."""
+        if not self.runs:
+            return ""
+        return (
+            f"{len(self.runs):,} of {counted(self.total, 'document')} "
+            f"{'has' if len(self.runs) == 1 else 'have'} fewer than {self.words} words: "
+            f"{'it matches' if len(self.runs) == 1 else 'they match'} only as a whole"
+        )
+
+    def matcher(self, runs: Matcher, texts: Sequence[str]) -> Matcher:
+        """A matcher of the texts of a batch that also finds short texts, from that of its runs."""
+        if not self.runs:
+            return runs
+        found = dict[int, Reason]()
+        for row, run in enumerate(_runs_of(texts, self.shingling)):
+            if reason := self._reason(run):
+                found[row] = reason
+        return _WithWholeTexts(runs, found)
+
+    def _reason(self, run: _Run) -> Reason | None:
+        """The longest short text in a run, of equal ones the first of the reference."""
+        there = {
+            doc_id: offset
+            for unit in self._led.keys() & _units_in(run.folded)
+            for doc_id in self._led[unit]
+            if (offset := run.folded.find(self.runs[doc_id].folded)) >= 0
+        }
+        if not there:
+            return None
+        longest = min(there, key=lambda doc_id: (-self.runs[doc_id].count, doc_id))
+        short = self.runs[longest]
+        passage = run.passage_of(short, there[longest])
+        return Reason(longest, short.count / run.count, True, short.text == run.text, passage)
+
+
+@dataclass(eq=False)
+class _WithWholeTexts:
+    """A Matcher that asks another one first."""
+
+    runs: Matcher
+    whole: dict[int, Reason]
+
+    def reason(self, row: int, without: Set[int] = frozenset()) -> Reason | None:
+        reason = self.runs.reason(row, without)
+        return self.whole.get(row) if reason is None else reason
+
+    def keep(self, row: int, doc_id: int, *, replaces: bool = False) -> None:
+        self.runs.keep(row, doc_id, replaces=replaces)
+
+    def is_cut(self, row: int) -> bool:
+        return self.runs.is_cut(row)
+
+    def passages(self, row: int, without: Set[int] = frozenset()) -> Iterator[Reason]:
+        yield from self.runs.passages(row, without)
+
+
+def _units_in(folded: bytes) -> set[bytes]:
+    """The different units of a run: words."""
+    return {unit for unit in folded.split(b"\0") if unit}
+
+
+def _runs_of(texts: Sequence[str], shingling: Shingling) -> Iterator[_Run]:
+    """The runs of texts, in order."""
+    found: dict[int, _Run] = {}
+    for group in shingles.groups(texts, shingling):
+        some = [texts[index] for index in group]
+        cut = positions.cut([*shingling.read(some)], shingling.kind)
+        last = 0
+        for index, text, count in zip(group, some, cut.counts.tolist(), strict=True):
+            first, last = last, last + count
+            begins, ends = cut.begins[first:last], cut.ends[first:last]
+            folded = b""
+            if count and shingling.kind == "word":  # a zero is behind each already
+                folded = cut.folded[int(begins[0]) : int(ends[-1]) + 1]
+            elif count:
+                units = map(slice, begins.tolist(), ends.tolist())
+                folded = b"".join(cut.folded[unit] + b"\0" for unit in units)
+            found[index] = _Run(text, b"\0" + folded, cut, first, count)
+    yield from (found[index] for index in range(len(texts)))

@@ -1,0 +1,29 @@
+"""Temporary files of documents."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from lshdb.limits import Limits
+from lshdb.options import TIMEOUT
+from lshdb.sketching.settings import Settings
+from lshdb.store.partial_files import temporary_directory
+from lshdb.store.store import Store
+
+
+@contextmanager
+def temporary_store(
+    settings: Settings, limits: Limits, beside: Path | None = None
+) -> Iterator[Store]:
+    """A file that is deleted at the end, in a directory or in that of the system.
+
+    Its documents are all new, and their keys may be repeated.
+    """
+    with temporary_directory(beside) as directory:
+        path = directory / "dedup.db"
+        with closing(
+            Store.open(
+                path, "create", TIMEOUT, lambda: settings, keys_repeat=True, limits=limits
+            )
+        ) as store:
+            yield store
