@@ -159,8 +159,9 @@ class Database:
 
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
-        ...     db.add_many([("a", "The fox and the grapes"), ("b", "The fox and the grapes!")])
-        AddReport(added=2, updated=0, unchanged=0, failed=0, empty=0, replaced=0, skipped=0)
+        ...     report = db.add_many([("a", "The fox, the grapes"), ("b", "The fox and the ant")])
+        ...     report.added, report.updated, report.unchanged
+        (2, 0, 0)
         """
         from lshdb.ingest.add import add_many
 

@@ -305,3 +305,16 @@ class Ids:
         if kind not in self._hashes:
             self._hashes[kind] = _Hashes(array("q"))
         self._hashes[kind].add(number)
+
+
+_DIGEST_SHOWN = 8
+"""Bytes of a digest that tell documents of one key apart."""
+
+
+def told_apart(key: str, digest: bytes) -> str:
+    """The key of another document than the first one of a key: the digest of its content follows.
+
+    >>> told_apart("a", bytes(16))
+    'a#0000000000000000'
+    """
+    return f"{key}#{digest[:_DIGEST_SHOWN].hex()}"

@@ -470,6 +470,11 @@ class AddReport:
         empty: written documents without a shingle, which are similar to nothing.
         replaced: documents read from files with bytes that are not Unicode.
         skipped: those left out because they are similar to a document that is kept.
+        kept: documents of other databases that were left out because this one keeps another
+            content or metadata under their keys.
+        decisions: those of reviewers in other databases, which are never taken over.
+        conflicts: the first 10,000 keys under which another database has another content or
+            metadata: of the documents that were kept, or replaced.
         failures: where the first 10,000 of those that failed are, and why; not in the reports that
             `on_batch` gets.
     """
@@ -481,6 +486,9 @@ class AddReport:
     empty: int = 0
     replaced: int = 0
     skipped: int = 0
+    kept: int = 0
+    decisions: int = 0
+    conflicts: tuple[str, ...] = field(default=(), repr=False)
     failures: tuple[Failure, ...] = field(default=(), repr=False)
 
     def __add__(self, other: AddReport) -> AddReport:
@@ -490,7 +498,7 @@ class AddReport:
     @property
     def documents(self) -> int:
         """How many documents were given."""
-        return self.added + self.updated + self.unchanged + self.skipped
+        return self.added + self.updated + self.unchanged + self.skipped + self.kept
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ KeepRow = Literal["first", "last", "longest", "newest", "oldest", "shortest-path
 """The same for rows and files, which have paths and times."""
 OnSimilar = Literal["keep", "skip"]
 """What happens to a new document that is similar to a stored one."""
+OnConflict = Literal["replace", "keep", "error"]
+"""What happens where two databases have different documents under one key."""
 Format = Literal["auto", "text", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
 """How a file holds documents; `auto` goes by its suffix."""
 Mode = Literal["create", "read", "write"]

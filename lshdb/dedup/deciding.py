@@ -10,20 +10,20 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from operator import attrgetter
 
 import numpy as np
 
-from lshdb.dedup.collection import Collection, Reason, both_fields
+from lshdb.dedup.collection import Collection, Reason
 from lshdb.dedup.cutting import Cutting, covering, without
 from lshdb.dedup.rules import Comparing, Matcher, RowRule
 from lshdb.errors import warn_of_limit
 from lshdb.ingest.batches import Item, Job, signed
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer, joined
+from lshdb.keys import told_apart
 from lshdb.model import AddReport, DroppedRow
 from lshdb.search.limits import dedup_cut, reference_cut
 from lshdb.shingling.positions import cut as words_of
@@ -33,10 +33,6 @@ from lshdb.sources.sinks import rows_of
 from lshdb.store import late
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import KnownDocument, Store
-
-_DIGEST_SHOWN = 8
-"""Bytes of a digest that tell documents of one key apart."""
-
 
 @dataclass(frozen=True, slots=True)
 class Decided:
@@ -181,15 +177,6 @@ class Versions:
         """The same, if an earlier run stored it."""
         document = self.same(key, digest)
         return document if document is not None and document.doc_id <= self.before else None
-
-
-def told_apart(key: str, digest: bytes) -> str:
-    """The key of another document than the first one of a key: the digest of its content follows.
-
-    >>> told_apart("a", bytes(16))
-    'a#0000000000000000'
-    """
-    return f"{key}#{digest[:_DIGEST_SHOWN].hex()}"
 
 
 @dataclass(eq=False)

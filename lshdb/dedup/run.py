@@ -9,29 +9,28 @@ back what it has written: it adds each batch to the database before the rows of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, Self, cast
 
-import numpy as np
-
 from lshdb.dedup import ordering
 from lshdb.dedup.collection import Collection
 from lshdb.dedup.containing import Deciding
 from lshdb.dedup.cutting import Cutting
-from lshdb.dedup.deciding import Clusters, Decided, Plan, Versions, decided, told_apart
+from lshdb.dedup.deciding import Clusters, Decided, Plan, Versions, decided
 from lshdb.dedup.references import Opening, Reference
-from lshdb.dedup.rules import Rule, RowRule, WholeRule, rule_of
+from lshdb.dedup.rules import RowRule, Rule, WholeRule, rule_of
 from lshdb.errors import InputError, UsageError
 from lshdb.ingest.add import added
 from lshdb.ingest.batches import Job, signed
 from lshdb.ingest.locations import Locations
-from lshdb.ingest.merging import merge
+from lshdb.ingest.merging import merge_whole
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.temporary import temporary_store
 from lshdb.ingest.writing import Writer
+from lshdb.keys import told_apart
 from lshdb.limits import Limits
 from lshdb.model import AddReport, DroppedRow, Failure
 from lshdb.options import RuleOptions
@@ -165,7 +164,7 @@ class Run:
         store = self.stored
         if store is None:
             store = self._stack.enter_context(closing(self.database()))
-        return merge(store, self._stage, on_key="replace" if self.replaces else "both")
+        return merge_whole(store, self._stage, both=not self.replaces)
 
     def _stored_collection(self) -> Collection | None:
         if self.stored is None:

@@ -1,12 +1,12 @@
 """From documents to rows in the file.
 
 In: documents (lshdb.sources). Out: the file with them, a report per batch.
-
     batches     read | sign: cuts a stream into batches, signed by a pool; all that is read ahead
     parts       digests and signs documents, here or in a worker process
     workers     a job in worker processes
     writing     a signed part to rows: new, changed, unchanged
     add         read | sign | write; removing
+    merging     the documents of another database, with their signatures
     arrivals    documents that are asked about and added in one step, several at once
     queries     read | sign | answer: a stream of documents that are queries only
     dedup       read | sign | decide | write: keeps what is similar to no kept document

@@ -52,8 +52,14 @@ class Writer:
         self._fingerprints: list[IndexRows] = []
         self._held = 0
 
-    def write(self, part: SignedPart) -> AddReport:
+    def write(
+        self, part: SignedPart, known: Mapping[str, KnownDocument] | None = None
+    ) -> AddReport:
         """Write documents and signatures; their band rows are written with those of other parts.
+
+        Args:
+            part: the documents.
+            known: the stored ones with their keys, where the caller has looked these up.
 
         Returns:
             The counts of this part.
@@ -61,7 +67,8 @@ class Writer:
         store = self.store
         part_keys = list(part.keys)
         latest = {key: place for place, key in enumerate(part_keys)}
-        known = {} if store.keys_repeat else store.known(list(latest))
+        if known is None:
+            known = {} if store.keys_repeat else store.known(list(latest))
         became = outcomes(part, known)
         places = [
             place

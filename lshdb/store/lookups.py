@@ -22,13 +22,21 @@ from lshdb.json_text import dumps
 from lshdb.model import Bucket
 from lshdb.options import Parameters, SqlValue
 from lshdb.progress import Progress
-from lshdb.shingling.arrays import IntArray, Lanes, chunks
+from lshdb.shingling.arrays import IntArray, Lanes, bounded, chunks
 from lshdb.shingling.content import DIGEST_BYTES, LARGEST
 from lshdb.sketching.settings import Settings
 from lshdb.store import guard, index, readonly_sql, sqlite_errors
 from lshdb.store import statements as sql
 from lshdb.store.connection import file_size
-from lshdb.store.rows import FileState, checked, integers, record, settings_of, typed
+from lshdb.store.rows import (
+    FileState,
+    checked,
+    integers,
+    record,
+    settings_of,
+    typed,
+    typed_column,
+)
 
 _T = TypeVar("_T")
 _NEIGHBOURS = 5
@@ -51,6 +59,10 @@ _NAMES_BANDS = re.compile(r"\b(bands|buckets|bucket_members|candidate_pairs)\b",
 """In a user's SQL: the table of band rows, and the views of it."""
 _ROWS_AT_ONCE = 50_000
 """Band rows of a join in memory as Python's objects: some 10 MB."""
+
+
+_OBJECTS = 200
+"""Bytes of a document's objects besides its texts and its signature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +107,40 @@ class StoredFile:
         if self.size is None:
             return None
         return FileState(self.size, self.mtime_ns, self.extracted)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentColumns:
+    """n documents with all that is stored of them.
+
+    Attributes:
+        keys: of the documents, in the order of addition.
+        shingles: int64[n], how many shingles each has, repetitions counted.
+        digests: of the contents, 16 bytes each.
+        metadata: of each, as stored.
+        contents: of each; None where contents are not kept.
+        signatures: uint32[n, k]; of a document without shingles any lanes.
+        states: of the files that the documents were read from; None for others.
+    """
+
+    keys: Sequence[str]
+    shingles: IntArray
+    digests: Sequence[bytes]
+    metadata: Sequence[str | None]
+    contents: Sequence[str | None]
+    signatures: Lanes
+    states: Sequence[FileState | None]
+
+    def take(self, indices: Sequence[int]) -> DocumentColumns:
+        """Some of the documents."""
+
+        def some(column: Sequence[_T]) -> list[_T]:
+            return [column[index] for index in indices]
+
+        texts = some(self.metadata), some(self.contents)
+        lanes, states = self.signatures[indices], some(self.states)
+        counts, digests = self.shingles[indices], some(self.digests)
+        return DocumentColumns(some(self.keys), counts, digests, *texts, lanes, states)
 
 
 class StoreReader:
@@ -398,6 +444,55 @@ class StoreReader:
         size = max_rows or self.limits.documents_read
         for rows in self._connection.parts(sql.ALL_SIGNATURES, after, size=size):
             yield self._signature_matrix(rows)
+
+    def whole_documents(self, max_bytes: int, max_rows: int) -> Iterator[DocumentColumns]:
+        """All documents with all that is stored of them, some at a time, in order of addition.
+
+        They are read lazily: about as many bytes, or as many documents, at once.
+        """
+        others = 4 * self.settings.permutations + _OBJECTS
+
+        def size_of(row: tuple[Any, ...]) -> int:
+            try:
+                return others + sum(map(len, filter(None, (row[0], row[3], row[4]))))
+            except TypeError:
+                return others  # a number, which is refused with the other columns
+
+        for some in bounded(self._connection.each(sql.WHOLE_DOCUMENTS), size_of, max_bytes):
+            for part in chunks(len(some), max_rows):
+                yield self._columns(some[part])
+
+    def _columns(self, rows: list[tuple[Any, ...]]) -> DocumentColumns:
+        """The rows of WHOLE_DOCUMENTS, at least one, checked."""
+        keys, counts, digests, metadata, contents, signatures, *states = zip(*rows, strict=True)
+        nothing = type(None)
+        shingles = self._counts([counts])
+        if [signature is not None for signature in signatures] != (shingles > 0).tolist():
+            raise DamagedFile(
+                f"{self.path} is damaged: a document has shingles and no signature, or a "
+                f"signature and no shingles; {sqlite_errors.RESTORE}"
+            )
+        self._packed(digests, DIGEST_BYTES, "digest")
+        without = bytes(4 * self.settings.permutations)
+        _, lanes = self._signature_matrix([(0, lanes or without) for lanes in signatures])
+        for column, kind in zip(states, (int, int, str), strict=True):
+            typed_column(column, kind, nothing)
+        return DocumentColumns(
+            typed_column(keys, str),
+            shingles,
+            digests,
+            typed_column(metadata, str, nothing),
+            typed_column(contents, str if self.settings.content else nothing),
+            lanes,
+            [
+                None if state[0] is None else FileState(*state)
+                for state in zip(*states, strict=True)
+            ],
+        )
+
+    def count_decisions(self) -> int:
+        """How many decisions there are."""
+        return self._number(sql.COUNT_DECISIONS)
 
     def indexed(self) -> IntArray:
         """The documents after `indexed_to` whose band rows are written, or that are gone."""

@@ -59,6 +59,13 @@ def typed(row: Sequence[SqlValue], *kinds: Any) -> tuple[Any, ...]:
     return tuple(row)
 
 
+def typed_column(values: Sequence[SqlValue], *kinds: type) -> Any:
+    """A column whose values are of these types: a check of all at once."""
+    if not set(map(type, values)) <= set(kinds):
+        raise _other(kinds[0], next(value for value in values if type(value) not in kinds))
+    return values
+
+
 def record(kind: type[_T], row: Sequence[SqlValue]) -> _T:
     """A row as an object of a class whose attributes are its columns, and have their types."""
     return kind(*typed(row, *_types(kind).values()))

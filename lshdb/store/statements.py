@@ -228,6 +228,15 @@ LAST_DECISION = "SELECT coalesce(max(decision), 0) FROM decisions"
 INSERT_DECISION = "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?)"
 DELETE_DECISION = "DELETE FROM decisions WHERE decision = ?"
 
+COUNT_DECISIONS = "SELECT count(DISTINCT decision) FROM decisions"
+
+# Documents that are merged into another file.
+WHOLE_DOCUMENTS = """
+    SELECT d.key, d.shingles, d.digest, d.metadata, d.content, s.signature,
+        f.size, f.mtime_ns, f.extracted
+    FROM documents AS d LEFT JOIN signatures AS s USING (doc_id) LEFT JOIN files AS f USING (doc_id)
+    ORDER BY d.doc_id"""
+
 # For Spark, on connections that only read.
 ALL_DOCUMENTS = """
     SELECT doc_id, key, shingles, content, signature

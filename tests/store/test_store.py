@@ -39,6 +39,9 @@ SCANS_ON_PURPOSE = {
     "DECISIONS",
     "JUDGED_DECISIONS",
     "DECIDED",
+    # All of a file that is merged into another one.
+    "WHOLE_DOCUMENTS",
+    "COUNT_DECISIONS",
     "SELECT_SETTINGS",
     "BASE_TEXTS",
     "FUNCTION_SETTINGS",

@@ -1,0 +1,284 @@
+"""Merging another database gives the file that adding its documents gives, also after kills."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import inspection
+import pytest
+
+import lshdb
+from lshdb.errors import ContentError, InputError, SettingsMismatch, UsageError
+from lshdb.ingest import merging
+from lshdb.store import guard
+from lshdb.store.store import Store
+
+SMALL = lshdb.Limits(batch_documents=7, documents_read=5, reindex_rows=40)
+LATE = lshdb.Limits(batch_documents=7, documents_read=5, reindex_rows=40, late_from=20)
+TEXTS = [
+    (f"t{i}", f"the {i // 3} fox and the {i // 3 + 1} grapes hung {i % 3} times", {"n": i % 4})
+    for i in range(60)
+]
+SETS: list[Any] = [(f"s{i}", [i // 3, i // 3 + 1, f"é{i % 3}"], {}) for i in range(40)]
+KINDS: dict[str, tuple[list[Any], dict[str, Any]]] = {
+    "words": (TEXTS, {"shingle": "word:2", "passages": 4, "reworded": True}),
+    "base": (TEXTS, {"shingle": "word:1", "base": {"given": "the fox and"}}),
+    "sets": (SETS, {"shingle": "set"}),
+    "signatures": (TEXTS, {"shingle": "char:4", "content": False}),
+}
+Source = Callable[..., Path]
+
+
+def documents_of(rows: list[Any]) -> list[lshdb.Document]:
+    return [lshdb.Document(*row) for row in rows]
+
+
+def made(path: Path, rows: list[Any], **settings: Any) -> Path:
+    """A closed database of these documents."""
+    with lshdb.open(path, **settings) as database:
+        database.add_many(documents_of(rows), workers=0)
+    return path
+
+
+def merge(
+    target: Path, source: Path, limits: lshdb.Limits = SMALL, **options: Any
+) -> lshdb.AddReport:
+    with (
+        lshdb.open(target, limits=limits) as database,
+        merging.opened(source, database.store) as other,
+    ):
+        return merging.merge(database.store, other, **options)
+
+
+def terms(path: Path) -> list[Any]:
+    with lshdb.open(path, mode="read") as database, database.store.reading():
+        if not database.settings.reworded:
+            return []
+        return sorted(row for rows in database.store.index.terms() for row in rows.T.tolist())
+
+
+def tables(path: Path) -> dict[str, Any]:
+    """All tables, also those that `inspection` leaves out."""
+    return {
+        **inspection.contents(path),
+        "files": inspection.rows(path, "SELECT * FROM files ORDER BY doc_id"),
+        "rare_words": terms(path),
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("limits", [SMALL, LATE], ids=["at once", "late"])
+def test_a_merge_gives_the_file_that_adding_gives(
+    tmp_path: Path, kind: str, limits: lshdb.Limits
+) -> None:
+    rows, settings = KINDS[kind]
+    # Numbers with gaps in the source, an empty document, and one that both have.
+    source = made(tmp_path / "source.db", [("gone", *rows[0][1:]), *rows[10:]], **settings)
+    empty = ("empty", [] if kind == "sets" else "", None)
+    with lshdb.open(source) as database:
+        database.remove("gone")
+        database.add(*empty)
+    expected = made(tmp_path / "expected.db", [*rows[:12], *rows[12:], empty], **settings)
+    merged = made(tmp_path / "merged.db", rows[:12], **settings)
+    report = merge(merged, source, limits)
+    assert report == lshdb.AddReport(added=len(rows) - 11, unchanged=2, empty=1)
+    assert tables(merged) == tables(expected)
+    inspection.check(merged)
+    assert merge(merged, source, limits) == lshdb.AddReport(unchanged=len(rows) - 9)
+    assert tables(merged) == tables(expected)
+
+
+def test_the_states_of_files_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in "abc":
+        Path(f"{name}.txt").write_text(f"the fox {name} and the grapes")
+        os.utime(f"{name}.txt", (1_000_000_000, 1_000_000_000))
+    for name, paths in {"source": "bc", "merged": "a", "expected": "abc"}.items():
+        with lshdb.open(f"{name}.db") as database:
+            database.add_files([f"{path}.txt" for path in paths], workers=0)
+    merge(Path("merged.db"), Path("source.db"))
+    assert tables(Path("merged.db")) == tables(Path("expected.db"))
+    with lshdb.open("merged.db") as database:
+        assert database.sync(["."]).unchanged == 3
+
+
+def test_the_index_of_the_open_database_stays(tmp_path: Path) -> None:
+    source = made(tmp_path / "source.db", TEXTS[30:], shingle="word:2", threshold=0.4)
+    target = {"shingle": "word:2", "threshold": 0.7, "passages": 5, "reworded": True}
+    merged = made(tmp_path / "merged.db", TEXTS[:30], **target)
+    merge(merged, source)
+    assert tables(merged) == tables(made(tmp_path / "expected.db", TEXTS, **target))
+
+
+@pytest.mark.parametrize("on_conflict", ["replace", "keep", "error"])
+def test_keys_with_other_documents(tmp_path: Path, on_conflict: Any) -> None:
+    settings = {"shingle": "word:2", "passages": 4}
+    changed = [(key, f"{text} again", fields) for key, text, fields in TEXTS[5:8]]
+    described = [(*TEXTS[9][:2], {"n": "other"})]
+    theirs = [*changed, *described, *TEXTS[10:40]]
+    source = made(tmp_path / "source.db", theirs, **settings)
+    with lshdb.open(source) as database:
+        database.decide("keep", ["t11"])
+        database.decide("different", ["t12", "t13"])
+    merged = made(tmp_path / "merged.db", TEXTS[:20], **settings)
+    before = tables(merged)
+    if on_conflict == "error":
+        with pytest.raises(ContentError, match=r"\('t5', 't6', 't7' and 1 more\)"):
+            merge(merged, source, on_conflict=on_conflict)
+        assert tables(merged) == before
+        return
+    report = merge(merged, source, on_conflict=on_conflict)
+    assert report.conflicts == ("t5", "t6", "t7", "t9")
+    assert (report.added, report.unchanged, report.decisions) == (20, 10, 2)
+    assert (report.updated, report.kept) == ((4, 0) if on_conflict == "replace" else (0, 4))
+    assert report.documents == len(theirs)
+    stays = {} if on_conflict == "keep" else {row[0]: row for row in [*changed, *described]}
+    rows = [stays.get(row[0], row) for row in TEXTS[:40]]
+    # Replaced documents keep their numbers, so the tables are those of the final documents.
+    assert tables(merged) == tables(made(tmp_path / "expected.db", rows, **settings))
+
+
+DIFFERENT: dict[str, dict[str, Any]] = {
+    "shingle": {"shingle": "char:5"},
+    "permutations": {"permutations": 64},
+    "sketch": {"sketch": "minhash"},
+    "seed": {"seed": 7},
+    "content": {"content": False},
+    "base texts": {"base": {"given": "the fox and"}},
+}
+
+
+def test_other_settings_are_named(tmp_path: Path) -> None:
+    target = made(tmp_path / "target.db", TEXTS[:3])
+    before = inspection.files(tmp_path)
+    several: dict[str, Any] = {"seed": 7, "shingle": "set"}
+    for name, settings in {**DIFFERENT, "several": several}.items():
+        source = made(tmp_path / "source.db", [], **settings)
+        with pytest.raises(SettingsMismatch) as raised:
+            merge(target, source)
+        assert all(f"{setting} " in str(raised.value) for setting in settings), name
+        source.unlink()
+    assert inspection.files(tmp_path) == before
+
+
+def test_the_database_itself_is_refused(tmp_path: Path) -> None:
+    target = made(tmp_path / "target.db", TEXTS[:3])
+    (tmp_path / "link.db").symlink_to(target)
+    for name in ("target.db", "link.db"):
+        with pytest.raises(UsageError, match="is the database itself"):
+            merge(target, tmp_path / name)
+    with lshdb.open(target) as database, pytest.raises(UsageError, match="itself"):
+        merging.merge(database.store, database.store)
+
+
+def test_a_source_with_a_log_is_read_and_not_changed(tmp_path: Path) -> None:
+    """Another process writes to it, and died before its log was copied into the file."""
+    source = tmp_path / "source.db"
+    pid = os.fork()
+    if pid == 0:
+        with lshdb.open(source) as database:
+            database.add_many(documents_of(TEXTS[:20]), workers=0)
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(pid, 0)
+    target = made(tmp_path / "target.db", [])
+    before = {name: data for name, data in inspection.files(tmp_path).items() if "source" in name}
+    assert len(before["source.db-wal"]) > 100_000
+    assert merge(target, source).added == 20
+    after = inspection.files(tmp_path)
+    assert {name: after[name] for name in before if "shm" not in name} == {
+        name: data for name, data in before.items() if "shm" not in name
+    }
+
+
+DAMAGES = [
+    "UPDATE documents SET content = 'x' || content WHERE key = 't31'",
+    "UPDATE documents SET digest = x'00' WHERE key = 't31'",
+    "UPDATE documents SET metadata = '[1]' WHERE key = 't31'",
+    "UPDATE documents SET key = char(97, 0) WHERE key = 't31'",
+    "UPDATE documents SET shingles = 0 WHERE key = 't31'",
+    "UPDATE documents SET content = NULL WHERE key = 't31'",
+    "UPDATE signatures SET signature = x'00' WHERE doc_id = 31",
+    "DELETE FROM signatures WHERE doc_id = 31",
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_source_leaves_a_valid_file(tmp_path: Path, damage: str) -> None:
+    source = made(tmp_path / "source.db", TEXTS, shingle="word:2")
+    target = made(tmp_path / "target.db", TEXTS[:3], shingle="word:2")
+    with inspection.sqlite(source) as connection:
+        connection.execute(damage)
+    with pytest.raises(InputError, match=r"source\.db"):
+        merge(target, source)
+    inspection.check(target)
+    assert len(inspection.rows(target, "SELECT 1 FROM documents")) >= 28
+
+
+# kills
+
+
+@contextmanager
+def killed_at(statement: int) -> Iterator[None]:
+    """Die before the n-th statement that writes or commits."""
+    numbers, own = itertools.count(1), guard.Connection.execute
+    many = guard.Connection.executemany
+
+    def count() -> None:
+        if next(numbers) == statement:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def execute(self: guard.Connection, *arguments: Any) -> Any:
+        if not self.read_only and arguments[0] in ("COMMIT", "BEGIN IMMEDIATE"):
+            count()
+        return own(self, *arguments)
+
+    def executemany(self: guard.Connection, *arguments: Any) -> Any:
+        count()
+        return many(self, *arguments)
+
+    with mock.patch.multiple(guard.Connection, execute=execute, executemany=executemany):
+        yield
+
+
+def merge_with_another_writer(target: Path, source: Path) -> None:
+    """Another connection adds, changes and removes documents between the transactions."""
+    with (
+        lshdb.open(target, limits=LATE) as database,
+        lshdb.open(target, limits=LATE) as beside,
+        closing(Store.open(source, "read", 1.0, limits=LATE)) as other,
+    ):
+        for number, _ in enumerate(merging.merged(database.store, other)):
+            beside.add(f"beside{number}", f"the {number} fox beside the grapes", {"n": 0})
+            beside.remove(["t1"], missing_ok=True)
+
+
+def test_a_killed_merge_leaves_whole_documents_and_is_completed(tmp_path: Path) -> None:
+    source = made(tmp_path / "source.db", TEXTS[20:], shingle="word:2", passages=4)
+    kept = inspection.rows(source, "SELECT key, digest, metadata, content FROM documents")
+    statements = iter(range(1, 200, 17))
+    for number in statements:
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        target = made(directory / "target.db", TEXTS[:25], shingle="word:2", passages=4)
+        pid = os.fork()
+        if pid == 0:
+            with killed_at(number):
+                merge_with_another_writer(target, source)
+            os._exit(0)
+        is_killed = os.WIFSIGNALED(os.waitpid(pid, 0)[1])
+        assert lshdb.check(target, deep=True).problems == ()
+        merge_with_another_writer(target, source)
+        inspection.check(target)
+        have = inspection.rows(target, "SELECT key, digest, metadata, content FROM documents")
+        assert set(kept) <= set(have)
+        assert "t1" not in {row[0] for row in have}
+        if not is_killed:
+            break
+    assert number > 60
