@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lshdb.database import Database
+    from lshdb.dedup.frames import Deduplicated, dedup
     from lshdb.errors import (
         Busy,
         ContentError,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
         UnsafeFile,
         UsageError,
     )
-    from lshdb.exchange.dedup import Deduplicated, dedup
     from lshdb.exchange.results import Matches, PassageResults, Results, SqlRows
     from lshdb.exchange.signatures import add_signatures, query_signature, signatures
     from lshdb.ingest.deciding import (
@@ -192,7 +192,7 @@ def __getattr__(name: str) -> object:
         "lshdb.tuning.choices",
         "lshdb.tuning.measuring",
         "lshdb.store.functions",
-        "lshdb.exchange.dedup",
+        "lshdb.dedup.frames",
         "lshdb.exchange.signatures",
         "lshdb.ingest.deciding",
         "lshdb.ingest.sync",

@@ -54,9 +54,19 @@ from lshdb.store.store import Store
 
 if TYPE_CHECKING:
     from lshdb.exchange.results import Matches, PassageResults, Results, SqlRows
+    from lshdb.ingest.add import Select
     from lshdb.tuning.choices import Tuned
 
 Documents = Iterable[Document | tuple[object, Content] | Mapping[str, object]]
+
+
+def _selecting(options: AddManyOptions) -> "Select | None":
+    """What adds only documents that are not similar to others; None to add all."""
+    if options.on_similar == "keep":
+        return None
+    from lshdb.dedup.adding import selecting
+
+    return selecting(options)
 
 
 class Database:

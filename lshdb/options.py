@@ -118,6 +118,18 @@ RuleName = Annotated[
         metavar="RULE",
     ),
 ]
+Against = Annotated[
+    Sequence[Any] | Any,
+    Option(
+        "Also drop what is similar to this; repeatable.",
+        metavar="DB|FILE[:text=NAME,key=NAME]",
+    ),
+]
+OnlyAgainst = Annotated[bool, Option("Compare rows with --against only, not with each other.")]
+OnNull = Annotated[
+    Literal["fail", "keep"],
+    Option("A row without a text fails (the default), or stays.", metavar="fail|keep"),
+]
 KeepOption = Annotated[Keep, Option("Which of similar ones to keep.", metavar="first|longest|last")]
 OwnLimits = Annotated[Limits, argument("Sizes of batches, see lshdb.Limits.")]
 Path = Annotated[str | os.PathLike[str], argument("The file.")]
@@ -788,16 +800,8 @@ class RuleOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if re.fullmatch(r"similar|contained|copied:[1-9][0-9]{0,5}", self.rule) is None:
-            raise UsageError(f"rule {self.rule!r:.100} is not similar, contained or copied:WORDS")
-        if self.rule != "similar" and self.estimate:
-            raise UsageError(f"rule {self.rule} compares contents: give no estimate")
-        if self.distinguish and (self.estimate or self.rule != "similar"):
-            raise UsageError("distinguish is for rule similar, without estimate")
         if (self.keep != "first") + len(self.ranked_by) > 1:
             raise UsageError("give one of keep, keep_max and keep_min")
-        if self.ordered and self.rule == "contained":
-            raise UsageError("rule contained keeps the rows that contain others: give no order")
         if self.ordered and self.drop_all:
             raise UsageError("drop_all keeps none of similar rows: give no order")
 
@@ -811,11 +815,6 @@ class RuleOptions(Options):
         """Whether rows are decided on in another order than that of the input."""
         return self.keep != "first" or bool(self.ranked_by) or self.keep_in is not None
 
-    @property
-    def read_twice(self) -> bool:
-        """Whether all rows are read before the first one is decided on."""
-        return self.ordered or self.drop_all or self.rule == "contained"
-
 
 class RowsOptions(RuleOptions, ReadingOptions, WalkingOptions):
     """Which rows are kept."""
@@ -828,17 +827,17 @@ class RowsOptions(RuleOptions, ReadingOptions, WalkingOptions):
         int, Option("Drop what has fewer words after that.", min=0, metavar="WORDS")
     ] = 1
 
-    against: Annotated[
-        str | os.PathLike[str] | None,
-        Option("Also drop what is similar to this.", metavar="DB|FILE"),
-    ] = None
+    against: Against = None
+    only_against: OnlyAgainst = False
+    on_null: OnNull = "fail"
     fields: FieldNames = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.cut is None:
             return
-        if self.read_twice or self.rule != "similar" or self.against is not None:
+        in_order = not self.ordered and not self.drop_all and self.rule == "similar"
+        if not in_order or self.against:
             raise UsageError("cut takes the rows as they come: give no rule, order or reference")
         if self.estimate or "," in self.text_field or "[]" in self.text_field:
             raise UsageError("texts can be cut in one field only, and with their contents")
@@ -849,22 +848,20 @@ class DedupOptions(WritingOptions, RowsOptions):
 
     reader: AnyReader = None
     threshold: Threshold = None
-    numbered: Annotated[bool, argument("Keys may be repeated: for a temporary database.")] = False
     on_failure: OnFailure = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.drop_all and not self.numbered:
+        if self.drop_all:
             raise UsageError(_ALL_AT_ONCE)
 
 
 class DataOptions(RuleOptions, SettingsOptions, ColumnOptions):
     """Options of `lshdb.dedup`."""
 
-    against: Annotated[
-        Any,
-        argument("Also drop rows similar to one of this: a table, rows, files, or a database."),
-    ] = None
+    against: Against = None
+    only_against: OnlyAgainst = False
+    on_null: OnNull = "fail"
     into: Annotated[
         str | os.PathLike[str] | None,
         argument("A database of what was kept before, to which kept rows are added."),
@@ -923,7 +920,7 @@ class SparkKeepOptions(BucketOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        RuleOptions(rule=self.rule, keep=self.keep, estimate=self.estimate)  # checks them
+        RuleOptions(keep=self.keep, estimate=self.estimate)  # checks them
 
 
 class SparkPairsOptions(BucketOptions, SparkOptions):
@@ -940,9 +937,12 @@ class SparkDedupOptions(SparkKeepOptions, SparkPairsOptions):
         argument(
             "A DataFrame with the same columns, such as an earlier crawl or a test set. First all "
             "that is similar to one of its documents is dropped, as by `Database.dedup_files`. It "
-            "may have keys of the other; each of its rows needs a key and a document."
+            "may have keys of the other; each of its rows needs a key and a document. Several in a "
+            "list, each alone or as a pair of it and its fields."
         ),
     ] = None
+    only_against: OnlyAgainst = False
+    on_null: OnNull = "fail"
 
 
 class SparkPassagesOptions(CopiedOptions, SparkOptions):

@@ -91,7 +91,7 @@ def base_texts(paths: Sequence[str], shingling: Shingling) -> dict[str, str]:
 @contextmanager
 def temporary_database(settings: Settings | None = None) -> Iterator[Database]:
     """An empty database that is deleted at the end, with the default settings if none are given."""
-    from lshdb.ingest.reference import temporary_store
+    from lshdb.ingest.temporary import temporary_store
     from lshdb.tuning.resolve import resolve
 
     with temporary_store(settings or resolve(SettingsOptions()), DEFAULTS) as store:

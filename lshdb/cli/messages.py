@@ -72,6 +72,12 @@ def warn_of_low_recall(settings: Settings, asked: ShapeOptions) -> None:
         )
 
 
+def note_settings(settings: Settings, asked: ShapeOptions, threshold: float) -> None:
+    """Note what an index finds at a threshold, and warn if it was asked to find too little."""
+    warn_of_low_recall(settings, asked)
+    note_recall(settings, threshold)
+
+
 def shape(settings: Settings) -> str:
     """The threshold and the index made for it, in words."""
     construction = settings.construction

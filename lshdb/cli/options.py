@@ -54,22 +54,24 @@ class ReferenceFields(Options):
         str | None, Option("Its text or set. [default: --text-field]", metavar="NAME")
     ] = None
 
-    def check(self, against: str | None) -> None:
+    def check(self, against: bool) -> None:
         """UsageError for names without a reference."""
         for name, value in vars(self).items():
-            if value is not None and against is None:
+            if value is not None and not against:
                 raise UsageError(f"--{name.replace('_', '-')} is for the rows of --against")
 
-    def given(self, fields: FieldOptions) -> dict[str, Any]:
-        """The names for the reference, by those of `FieldOptions`."""
+    def given(self) -> dict[str, str]:
+        """The names for references that give none themselves."""
+        names = {"key": self.against_key_field, "text": self.against_text_field}
+        return {name: value for name, value in names.items() if value is not None}
+
+    def instead_of(self, fields: FieldOptions) -> dict[str, Any]:
+        """The names of fields of a reference, by those of `FieldOptions`."""
         return {
             "key_field": self.against_key_field or fields.key_field,
             "text_field": self.against_text_field or fields.text_field,
             "set_field": self.against_text_field or fields.set_field,
         }
-
-
-REFERENCE_NAMING = "--against-text-field"
 
 
 # results

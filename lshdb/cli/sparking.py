@@ -183,7 +183,7 @@ def spark_dedup(
 
     Example: lshdb spark-dedup crawl/ unique/ --threshold 0.8 --master "local[*]"
     """
-    reference_fields.check(asked.against)
+    reference_fields.check(asked.against is not None)
     _check_names(input, output, asked.against, asked.dropped)
     databases = _databases(asked.against or "")
     wanted = spark.settings(settings, *databases)
@@ -195,7 +195,7 @@ def spark_dedup(
         given = {"settings": wanted, "threshold": settings.threshold, "against": None}
         options = regrouped(asked, SparkDedupOptions, **given, **own)
         if asked.against is not None:
-            its = SparkOptions(wanted, **_columns(wanted, reference_fields.given(fields)))
+            its = SparkOptions(wanted, **_columns(wanted, reference_fields.instead_of(fields)))
             against = _reference(running, asked.against, its, of_databases=bool(databases))
             options = replace(options, against=against.toDF(*own.values()))
         source = spark.read(running, input, own)

@@ -13,9 +13,9 @@ from operator import itemgetter
 from os.path import commonprefix
 from typing import BinaryIO
 
+from lshdb.dedup.deciding import Decided
 from lshdb.errors import InputError
 from lshdb.exchange.results import dropped_columns, dropped_row
-from lshdb.ingest.dedup import Outcome
 from lshdb.json_text import dumps, loads
 from lshdb.sources.json_rows import is_blank
 from lshdb.sources.outputs import Output
@@ -42,34 +42,33 @@ class CutList:
     def __post_init__(self) -> None:
         self._size: int | None = None
 
-    def write(self, outcome: Outcome) -> None:
+    def write(self, rows: Decided) -> None:
         """Write what is cut out of some rows, which are written next."""
-        changes = dict(self._changes(outcome)) if self.same_format else {}
-        cut = {index for index, _ in outcome.cuts}
-        gone = [(i, one) for i, one in enumerate(outcome.dropped) if one and i not in cut]
+        changes = dict(self._changes(rows)) if self.same_format else {}
+        cut = {index for index, _ in rows.cuts}
+        gone = [(i, one) for i, one in enumerate(rows.dropped) if one and i not in cut]
         blanks = [(index, None) for index, is_row in changes if not is_row]
         columns = dropped_columns((), copied=True)
         # Blank lines come before the row whose index they have.
-        for index, one in sorted((*blanks, *outcome.cuts, *gone), key=itemgetter(0)):
+        for index, one in sorted((*blanks, *rows.cuts, *gone), key=itemgetter(0)):
             line = changes.pop((index, one is not None), {})
             if one is not None:
                 line = dict(zip(columns, dropped_row(one, copied=True), strict=True)) | line
             self.file.write(dumps(line).encode() + b"\n")
-            self.file.filled = True
 
-    def _changes(self, outcome: Outcome) -> Iterator[tuple[tuple[int, bool], _Change]]:
+    def _changes(self, rows: Decided) -> Iterator[tuple[tuple[int, bool], _Change]]:
         """The changes of the bytes of rows, with the indices of these.
 
         With False, they are blank lines before the row of this index, which the output lacks.
         """
-        if outcome.origin is None:
+        if rows.origin is None:
             return
-        now, before = rows_of(outcome.origin), rows_of(outcome.before or outcome.origin)
+        now, before = rows_of(rows.origin), rows_of(rows.before or rows.origin)
         if self._size is None:
             self._size = len(now.schema.heading) if now.schema else 0
-        lines = range(len(outcome.origin.numbers))
+        lines = range(len(rows.origin.numbers))
         both = zip(before.lines(lines), now.lines(lines), strict=True)
-        index, places, blanks = 0, {*outcome.places}, list[bytes]()
+        index, places, blanks = 0, {*rows.indices}, list[bytes]()
         for place, (old, new) in enumerate(both):
             if place not in places:
                 blanks += [old] if is_blank(old) else ()
@@ -77,7 +76,7 @@ class CutList:
             if blanks:
                 yield (index, False), _change(self._size, 0, b"".join(blanks))
                 blanks.clear()
-            old, new = bytes(old), b"" if outcome.dropped[index] is not None else bytes(new)
+            old, new = bytes(old), b"" if rows.dropped[index] is not None else bytes(new)
             if new != old:
                 begin = len(commonprefix((old, new)))  # noqa: RUF071  # of bytes
                 rest = old[begin:][::-1], new[begin:][::-1]

@@ -34,6 +34,7 @@ from lshdb.store import late
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import KnownDocument, Store
 
+
 @dataclass(frozen=True, slots=True)
 class Decided:
     """The rows or text files of a batch that have a document, each kept or dropped.
@@ -122,8 +123,8 @@ class Plan:
             into the database at once; None if documents are not compared with each other.
         everything: all documents of the run, in order, if those that resemble a later one are
             dropped, too.
-        replaces: whether a kept document replaces the stored one of its key, which then is no
-            reason to drop it; otherwise both stay (see `told_apart`).
+        replaces: whether a kept row replaces the stored document of its key, which then is no
+            reason to drop it; otherwise both stay (see `told_apart`). A text file always does.
         fields: of metadata, which dropped rows have.
         cutting: how passages are cut out of documents, which are all kept; None to drop.
         clusters: numbers the clusters; None if nobody wants them.
@@ -285,8 +286,8 @@ class Decider:
                     reader = stack.enter_context(collection.reader())
                 part = documents if grows else self._signed_for(reader, parts)
                 replaced = 0
-                if plan.replaces and versions is not None:
-                    replaced = sum(key in versions.known for key in documents.keys)
+                if versions is not None:
+                    replaced = sum(map(versions.known.__contains__, documents.keys))
                 matcher = comparing(reader, part, undecided if grows else None, replaced)
                 matchers.append(_Compared(collection, reader, matcher))
             loop = _Loop(plan, documents, versions, matchers, rows)
@@ -408,7 +409,7 @@ class _Loop:
         key, digest = self.documents.keys[row], self.documents.digests[row]
         versions, plan = self.versions, self.plan
         if versions is not None:
-            same = versions.same if plan.replaces else versions.stored_before
+            same = versions.same if self._replaces(row) else versions.stored_before
             if (itself := same(key, digest)) is not None:
                 self._reasons[0].append((row, Reason(itself.doc_id, 1.0, True, True)))
                 into_database = plan.stored is plan.kept
@@ -430,14 +431,22 @@ class _Loop:
                 self._copied[place] += ((row, reason) for reason in passages)
         return self._keep(row)
 
+    def _replaces(self, row: int) -> bool:
+        """Whether a document is the new version of the stored one of its key."""
+        _, line = self.documents.batch.wheres[row]
+        return self.plan.replaces or line is None
+
     def _no_reasons(self, row: int, place: int) -> set[int]:
         """The doc_ids of a collection that are no reason to drop a document."""
         compared = self.compared[place].collection
         others = self._marks.without(row, place) if self._marks else set()
-        if self.plan.replaces and self.versions is not None and compared is self.plan.stored:
-            version = self.versions.known.get(self.documents.keys[row])
-            if version is not None:
-                return {*others, version.doc_id}
+        if (
+            self.versions is not None
+            and compared is self.plan.stored
+            and self.documents.keys[row] in self.versions.known
+            and self._replaces(row)
+        ):
+            return {*others, self.versions.known[self.documents.keys[row]].doc_id}
         return others
 
     def _keep(self, row: int) -> bool:
@@ -446,7 +455,7 @@ class _Loop:
         into_database = self.plan.stored is self.plan.kept
         doc_id, replaces = self._next_id, False
         if into_database and versions is not None:
-            if self.plan.replaces:
+            if self._replaces(row):
                 replaces = key in versions.known
             elif key in versions.known:
                 if versions.same(key, digest) is not None:

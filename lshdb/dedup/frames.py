@@ -6,8 +6,9 @@ read; the rows' own library selects the kept ones.
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, closing, nullcontext
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib import import_module
 from itertools import compress
 from pathlib import Path
@@ -15,25 +16,25 @@ from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 import numpy as np
 
+from lshdb.dedup import tables
+from lshdb.dedup.outputs import ANNOTATED, KeptRows
+from lshdb.dedup.references import Opening, outermost, references_of
+from lshdb.dedup.rules import rule_of
+from lshdb.dedup.run import Run, check_plan
 from lshdb.errors import InputError, SettingsWarning, UsageError, warn
-from lshdb.exchange import kept_rows
 from lshdb.exchange.results import Dropped
 from lshdb.formatting import counted
 from lshdb.groups import Taking, checked, takes
-from lshdb.ingest import ordering, reference
-from lshdb.ingest.batches import Job
-from lshdb.ingest.dedup import Collection, Outcome, Rule
 from lshdb.ingest.failures import Failures
 from lshdb.keys import with_article
-from lshdb.model import DecidedRow, Failure
+from lshdb.model import Failure
 from lshdb.options import TIMEOUT, DataOptions, WalkingOptions
-from lshdb.progress import silent
 from lshdb.shingling import arrays
 from lshdb.sketching.settings import Settings
-from lshdb.sources import formats, json_rows, readers, sinks
+from lshdb.sources import formats, readers, sinks
 from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.identity import FilesRead
-from lshdb.sources.paths import expanded, is_database
+from lshdb.sources.paths import expanded
 from lshdb.sources.records import Collector
 from lshdb.sources.walking import SkippedFiles
 from lshdb.store.store import Store
@@ -44,10 +45,12 @@ _P = ParamSpec("_P")
 _Paths = str | os.PathLike[str] | list[str] | tuple[str, ...]
 _ROWS = 1_000
 _NAME = "row"
+"""Name of rows without a file in messages, before their number."""
+_NONE = np.zeros(0, dtype=bool)
+_NO_NUMBERS = np.zeros(0, dtype=np.int64)
 _OF_TEXTS = (
     'lshdb.dedup reads rows; give dicts, or the names to Database.dedup_files(names, format="text")'
 )
-"""Name of rows without a file in messages, before their number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +85,20 @@ class _Files:
         """The same in a list."""
         return [*self.each(mask)]
 
+    def all_rows(self) -> list[dict[str, Any]]:
+        """All rows as dicts."""
+        return [
+            row
+            for batch in self.batches()
+            if batch.origin is not None
+            for row in sinks.rows_of(batch.origin).records(range(len(batch.origin.numbers)))
+        ]
+
     def save(self, path: str, mask: arrays.Mask) -> None:
         """Write them to another file."""
         if os.path.exists(path) and any(os.path.samefile(path, one) for one in self.paths):
             raise UsageError(f"{path} is one of the files that are read: save to another one")
-        with kept_rows.KeptRows({path: self.paths}, self.reader) as rows:
+        with KeptRows({path: self.paths}, self.reader) as rows:
             for origin, indices in self.selected(mask):
                 rows.write(origin, indices)
 
@@ -99,11 +111,17 @@ class _Source:
         batches: returns all rows; may be called again.
         take: returns the rows that a mask selects.
         files: where they are from, if they are rows of files.
+        extend: returns all rows with further columns.
     """
 
     batches: Callable[[], Iterator[Batch]]
     take: Callable[[arrays.Mask], Any]
     files: _Files | None = None
+    extend: Callable[[Mapping[str, list[Any]]], Any] | None = None
+
+    def again(self) -> Iterator[Batch]:
+        """All rows once more, for a run."""
+        return self.batches()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +168,7 @@ class Deduplicated(Generic[Rows]):
     failed: int
     failures: tuple[Failure, ...]
     dropped: Dropped
+    _clusters: arrays.IntArray = field(compare=False)
     _source: _Source = field(compare=False)
     _settings: Settings = field(compare=False)
     _options: DataOptions = field(compare=False)
@@ -187,6 +206,43 @@ class Deduplicated(Generic[Rows]):
         """
         found: Rows = self._source.take(self.mask)
         return found
+
+    @property
+    def annotated(self) -> Rows:
+        """All rows, none dropped, with four columns more, in the form that the rows came in.
+
+        `cluster` numbers the groups of similar rows; `kept` is the key of the row that stays in
+        place of each, its own if it stays; `similarity` is to that, and `exact` says whether it is
+        exact. Rows without a document have null in all of them.
+
+        Raises:
+            UsageError: no row stays in place of others, as with `drop_all`; or the rows have such
+                columns; or the result was pickled.
+        """
+        if self._options.drop_all:
+            raise UsageError("drop_all keeps none of similar rows: there is none to name")
+        if self._source.extend is None:
+            raise UsageError("a result that was pickled has kept rows only: call lshdb.dedup again")
+        rows: Rows = self._source.extend(self._annotations())
+        return rows
+
+    def _annotations(self) -> dict[str, list[Any]]:
+        """The columns of `annotated`."""
+        dropped, columns = iter(self.dropped), {name: list[Any]() for name in ANNOTATED}
+        first = 0
+        for batch in self._source.batches():
+            own = dict(zip(batch.indices or range(len(batch.keys)), batch.keys, strict=True))
+            for index in range(batch.count):
+                values: tuple[Any, ...] = (None,) * len(ANNOTATED)
+                if index in own and self.mask[first + index]:
+                    values = int(self._clusters[first + index]), own[index], 1.0, True
+                elif index in own:
+                    row = next(dropped)
+                    values = int(self._clusters[first + index]), row.kept, row.similarity, row.exact
+                for column, value in zip(columns.values(), values, strict=True):
+                    column.append(value)
+            first += batch.count
+        return columns
 
     def iter_kept(self) -> Iterator[dict[str, Any]]:
         """The kept rows of files, one by one as dicts: they are read again, lazily.
@@ -292,30 +348,27 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
     """
     if options.content is None:
         options = replace(options, content=not options.estimate)
+    references = references_of(options.against)
+    check_plan(options, references, only_against=options.only_against)
     with ExitStack() as stack:
         if options.into is None:
             settings, store = resolve(options), None
         else:
-            rule = Rule(options)
-            made = replace(options, passages=options.passages or rule.copied or None)
-            opened = Store.open(
-                Path(options.into), "create", TIMEOUT, lambda: resolve(made), limits=options.limits
-            )
-            store = stack.enter_context(closing(opened))
+            store = stack.enter_context(closing(_opened(options)))
             settings = store.settings
             if note := check_against(options, settings, store.path):
                 warn(SettingsWarning(note))
-            rule.check(settings, str(store.path))
         reading = replace(
             _reading(options, settings),
             metadata=bool(options.ranked_by),
-            metadata_fields=reference.outermost(options.ranked_by),
+            metadata_fields=outermost(options.ranked_by),
             whole=True,
         )
-        reference_files = FilesRead()
-        if _is_files(options.against) and not _is_database(options.against):
-            _tables(_paths_of(options.against), reference_files)
-        source = _source_of(data, reading, reference_files)
+        files_read = FilesRead()
+        for reference in references:
+            if reference.is_path and not reference.is_database:
+                _tables([reference.name], files_read)
+        source = _source_of(data, reading, files_read)
         return _decided(source, settings, options, settings.threshold, store)
 
 
@@ -330,21 +383,9 @@ def _reading(options: DataOptions, settings: Settings) -> readers.Reader:
         metadata=False,
         naming="{}=",
         limits=options.limits,
+        on_null=options.on_null,
         fallback="jsonl",
     )
-
-
-def _reference(
-    options: DataOptions, rule: Rule, settings: Settings
-) -> AbstractContextManager[Collection | None]:
-    """What rows are also compared with."""
-    known, limits = options.against, options.limits
-    if known is None:
-        return nullcontext()
-    if _is_database(known):
-        return reference.database(os.fspath(known), rule, settings, TIMEOUT, limits)
-    batches = _source_of(known, _reading(options, settings)).batches()
-    return reference.indexed(batches, "against", settings, options, limits)
 
 
 def _decided(
@@ -352,43 +393,62 @@ def _decided(
     settings: Settings,
     options: DataOptions,
     threshold: float,
-    into: Store | None = None,
+    stored: Store | None = None,
 ) -> Deduplicated[Any]:
     """Decide on all rows, and add the kept ones to a database if one is given."""
-    failed = Failures(options.on_failure)
-    masks = [np.zeros(0, dtype=bool)]
-    dropped = Dropped()
-    rule = Rule(options, threshold)
-    with ExitStack() as stack:
-        temporary = reference.temporary_store(rule.temporary(settings), options.limits)
-        store = stack.enter_context(temporary) if into is None else into
-        job = Job(store, options.workers, failed, numbered=into is None)
-        first, again = source.batches(), source.batches()
-        against = _reference(options, rule, settings)
-        for outcome in ordering.deduplicated(job, first, again, rule, nullcontext(silent), against):
-            if outcome.origin is not None:
-                masks.append(np.zeros(len(outcome.origin.numbers), dtype=bool))
-                masks[-1][outcome.kept] = True
-                dropped.extend(filter(None, outcome.dropped))
+    failed, rule = Failures(options.on_failure), rule_of(options, threshold)
+    reading = _reading(options, settings)
+
+    def batches(data: Any, names: Mapping[str, str]) -> Iterator[Batch]:
+        changed: dict[str, Any] = dict(names)
+        return _source_of(data, replace(reading, **changed)).batches()
+
+    opening = Opening(
+        rule=rule,
+        settings=settings,
+        reader=reading,
+        limits=options.limits,
+        batches=batches,
+        workers=options.workers,
+        on_failure=options.on_failure,
+    )
+    masks, clusters, dropped = [_NONE], [_NO_NUMBERS], Dropped()
+    with Run(
+        options=options,
+        rule=rule,
+        settings=settings,
+        source=source,
+        opening=opening,
+        references=references_of(options.against),
+        only_against=options.only_against,
+        database=None if options.into is None else lambda: _opened(options),
+        stored=stored,
+        staged=True,
+        clusters=True,
+        workers=options.workers,
+        limits=options.limits,
+        on_failure=failed,
+    ) as run:
+        for rows in run.decided():
+            if rows.origin is not None:
+                masks.append(np.zeros(len(rows.origin.numbers), dtype=bool))
+                masks[-1][rows.kept] = True
+                clusters.append(np.zeros(len(rows.origin.numbers), dtype=np.int64))
+                clusters[-1][[*rows.indices]] = rows.clusters
+                dropped.extend(filter(None, rows.dropped))
+        run.merge()
     mask = np.concatenate(masks)
     failed.warn("the result's `failures` name them")
-    return Deduplicated(
-        threshold, mask, failed.count, failed.kept, dropped, source, settings, options
-    )
+    of_rows = mask, failed.count, failed.kept, dropped, np.concatenate(clusters)
+    return Deduplicated(threshold, *of_rows, source, settings, options)
 
 
-def decided_rows(outcomes: Iterable[Outcome]) -> Iterator[DecidedRow]:
-    """The rows of blocks as JSON lines, and texts; whether each is kept: Database.dedup_files."""
-    for outcome in outcomes:
-        origin = outcome.origin
-        if origin is None:  # texts, whose keys are their paths
-            for key, dropped in zip(outcome.keys, outcome.dropped, strict=True):
-                yield DecidedRow(key, key, 1, b"", dropped)
-            continue
-        lines = json_rows.lines_of(origin, outcome.places)
-        of_rows = zip(outcome.keys, outcome.places, lines, outcome.dropped, strict=True)
-        for key, index, line, dropped in of_rows:
-            yield DecidedRow(key, origin.name, origin.numbers[index], bytes(line), dropped)
+def _opened(options: DataOptions) -> Store:
+    """The database of `into`, made if there is none."""
+    needed = rule_of(options).index(resolve(options)).passages
+    made = replace(options, passages=options.passages or needed or None)
+    path = Path(str(options.into))
+    return Store.open(path, "create", TIMEOUT, lambda: resolve(made), limits=options.limits)
 
 
 # the forms of rows
@@ -399,11 +459,6 @@ def _is_files(rows: object) -> bool:
     if isinstance(rows, list | tuple) and rows:
         rows = rows[0]
     return isinstance(rows, str | os.PathLike)
-
-
-def _is_database(rows: object) -> bool:
-    """Whether rows are those of a database."""
-    return isinstance(rows, str | os.PathLike) and is_database(rows)
 
 
 def _source_of(
@@ -422,7 +477,11 @@ def _source_of(
     formats.check_one_table(rows)
     if library == "polars" and hasattr(rows, "collect"):
         eager = _source_of(rows.collect(), reading)
-        return replace(eager, take=lambda mask: eager.take(mask).lazy())
+        return replace(
+            eager,
+            take=lambda mask: eager.take(mask).lazy(),
+            extend=lambda columns: _extended(eager, columns).lazy(),
+        )
     if library == "pandas" and hasattr(rows, "iloc"):
         # Arrow may not know the types of other columns.
         names = [*map(str, rows.columns)]
@@ -432,18 +491,27 @@ def _source_of(
             reading.check_columns(names)
         reading.check_columns([*dict.fromkeys(names)])
         read = rows.iloc[:, wanted].set_axis([names[index] for index in wanted], axis=1)
-        return _of_table(read, reading, rows.__getitem__)
+        return _of_table(read, reading, rows.__getitem__, partial(_with_series, rows))
     if library == "polars" and hasattr(rows, "filter"):
-        return _of_table(rows, reading, rows.filter)
+        return _of_table(rows, reading, rows.filter, lambda columns: _with_polars(rows, columns))
     if library == "datasets" and hasattr(rows, "select"):
-        return _of_table(rows, reading, lambda mask: rows.select(np.flatnonzero(mask)))
+
+        def selected(mask: arrays.Mask) -> Any:
+            return rows.select(np.flatnonzero(mask))
+
+        return _of_table(rows, reading, selected, partial(_with_dataset, rows))
     if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
         pa = formats.arrow()
         from lshdb.sources.arrow_rows import filtered, table_reader
 
         table = table_reader(rows).read_all()
         form = import_module("duckdb").from_arrow if "duckdb" in library else pa.table
-        return _of_table(table, reading, lambda mask: form(filtered(table, mask)))
+        return _of_table(
+            table,
+            reading,
+            lambda mask: form(filtered(table, mask)),
+            lambda columns: form(_with_arrays(table, columns)),
+        )
     if isinstance(rows, Iterable) and not isinstance(rows, Mapping | bytes):
         return _of_dicts(list(rows), reading)
     raise UsageError(
@@ -452,7 +520,12 @@ def _source_of(
     )
 
 
-def _of_table(read: Any, reading: readers.Reader, take: Callable[[arrays.Mask], Any]) -> _Source:
+def _of_table(
+    read: Any,
+    reading: readers.Reader,
+    take: Callable[[arrays.Mask], Any],
+    extend: Callable[[Mapping[str, list[Any]]], Any],
+) -> _Source:
     """The source of a table that Arrow reads."""
     formats.arrow()
     from lshdb.sources.arrow_rows import documents_of_table
@@ -460,7 +533,7 @@ def _of_table(read: Any, reading: readers.Reader, take: Callable[[arrays.Mask], 
     def batches() -> Iterator[Batch]:
         return documents_of_table(read, _NAME, replace(reading))
 
-    return _Source(batches, take)
+    return _Source(batches, take, extend=extend)
 
 
 def _of_dicts(rows: list[Any], reading: readers.Reader) -> _Source:
@@ -478,7 +551,75 @@ def _of_dicts(rows: list[Any], reading: readers.Reader) -> _Source:
                 documents.take(index, dict(row))
             yield documents.batch()
 
-    return _Source(batches, lambda mask: [*compress(rows, mask.tolist())])
+    return _Source(
+        batches,
+        lambda mask: [*compress(rows, mask.tolist())],
+        extend=partial(_with_fields, rows),
+    )
+
+
+# all rows with further columns
+
+
+def _extended(source: _Source, columns: Mapping[str, list[Any]]) -> Any:
+    assert source.extend is not None
+    return source.extend(columns)
+
+
+def _check_free(names: Iterable[Any], columns: Mapping[str, list[Any]]) -> None:
+    """UsageError if rows have a field of such a name."""
+    for name in names:
+        if name in columns:
+            raise UsageError(f"the rows have a column {name!r} already: rename it, or leave it out")
+
+
+def _with_fields(rows: list[Any], columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+    values = zip(*columns.values(), strict=True)
+    extended = []
+    for row, own in zip(rows, values, strict=True):
+        _check_free(row, columns)
+        extended.append({**row, **dict(zip(columns, own, strict=True))})
+    return extended
+
+
+def _with_arrays(table: Any, columns: Mapping[str, list[Any]]) -> Any:
+    """An Arrow table with further columns."""
+    pa = formats.arrow()
+    from lshdb.sources.arrow_rows import schema_of
+
+    _check_free(table.column_names, columns)
+    for field_, values in zip(schema_of(ANNOTATED), columns.values(), strict=True):
+        table = table.append_column(field_, pa.array(values, field_.type))
+    return table
+
+
+def _with_series(rows: Any, columns: Mapping[str, list[Any]]) -> Any:
+    """A pandas frame with further columns: nullable where a row has no document."""
+    _check_free(rows.columns, columns)
+    pandas = import_module("pandas")
+    kinds = {int: "Int64", float: "Float64", bool: "boolean", str: "object"}
+    full = {int: "int64", float: "float64", bool: "bool", str: "object"}
+    extended = rows.copy()
+    for name, values in columns.items():
+        kind = kinds[ANNOTATED[name]] if None in values else full[ANNOTATED[name]]
+        extended[name] = pandas.Series(values, index=rows.index, dtype=kind).array
+    return extended
+
+
+def _with_polars(rows: Any, columns: Mapping[str, list[Any]]) -> Any:
+    _check_free(rows.columns, columns)
+    polars = import_module("polars")
+    kinds = {int: polars.Int64, float: polars.Float64, bool: polars.Boolean, str: polars.String}
+    return rows.with_columns(
+        *(polars.Series(name, values, kinds[ANNOTATED[name]]) for name, values in columns.items())
+    )
+
+
+def _with_dataset(rows: Any, columns: Mapping[str, list[Any]]) -> Any:
+    _check_free(rows.column_names, columns)
+    for name, values in columns.items():
+        rows = rows.add_column(name, values)
+    return rows
 
 
 def _paths_of(given: Any) -> list[str]:
@@ -491,7 +632,7 @@ def _paths_of(given: Any) -> list[str]:
 
 
 def _tables(names: Sequence[str], files_read: FilesRead | None) -> tuple[list[str], SkippedFiles]:
-    """The paths of tables, and what was skipped; see `kept_rows.find_tables`."""
+    """The paths of tables, and what was skipped; see `tables.find_tables`."""
     for name in expanded(names):
         if not os.path.exists(name):
             raise InputError(
@@ -499,8 +640,8 @@ def _tables(names: Sequence[str], files_read: FilesRead | None) -> tuple[list[st
                 '[{"text": text} for text in texts]'
             )
     skipped_files = SkippedFiles()
-    tables = kept_rows.find_tables(names, WalkingOptions(ignore=False), skipped_files, files_read)
-    return [table.path for table in tables], skipped_files
+    found = tables.find_tables(names, WalkingOptions(ignore=False), skipped_files, files_read)
+    return [table.path for table in found], skipped_files
 
 
 def _of_files(
@@ -512,8 +653,12 @@ def _of_files(
             raise UsageError("against has the same files as the data, and no others are there")
         text = f"{counted(repeated, 'file')} skipped: earlier paths, or against, lead to the same"
         warn(UserWarning(text))
-    kept_rows.check_rows(paths, _OF_TEXTS)
+    tables.check_rows(paths, _OF_TEXTS)
     for path in paths:
         reader.head(path)
     files = _Files(paths, reader)
-    return _Source(files.batches, files.taken, files)
+
+    def extended(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+        return _with_fields(files.all_rows(), columns)
+
+    return _Source(files.batches, files.taken, files, extended)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import insort
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
 
@@ -19,6 +19,7 @@ import numpy as np
 
 from lshdb.dedup.collection import Reason
 from lshdb.model import CopiedPassage
+from lshdb.search.passages import Copied
 from lshdb.search.query import QueryBatch
 from lshdb.search.similarity import Scorer
 from lshdb.shingling.arrays import IntArray, Lanes, Mask, int_array
@@ -41,7 +42,7 @@ class Scored:
         passages: of pairs that were compared, by the rule `copied`; None by others.
     """
 
-    scorer: Scorer
+    scorer: Scorer | Copied
     same: IntArray
     min_similarity: float
     is_exact: bool
@@ -84,9 +85,7 @@ class BucketMatcher:
         inside = shared[code_of]
         self._members = defaultdict[int, list[int]](list)  # of codes, in the order of doc_ids
         self._codes = defaultdict[int, list[int]](list)  # of each document
-        for number, code in zip(
-            documents[inside].tolist(), code_of[inside].tolist(), strict=True
-        ):
+        for number, code in zip(documents[inside].tolist(), code_of[inside].tolist(), strict=True):
             self._codes[number].append(code)
         doc_ids, index = np.unique(doc_ids, return_inverse=True)
         self._doc_id = [0] * count + doc_ids.tolist()

@@ -229,5 +229,3 @@ def check_read_twice(options: RuleOptions, paths: Iterable[str]) -> None:
                 "this order or rule reads the input twice, and standard input or a pipe can be "
                 "read only once: save it to a file"
             )
-
-

@@ -10,7 +10,7 @@ import glob
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,17 +21,17 @@ from lshdb.errors import InputError, UsageError
 from lshdb.ingest import add, batches
 from lshdb.ingest.failures import Failures
 from lshdb.ingest.locations import Locations
+from lshdb.ingest.temporary import temporary_store
 from lshdb.limits import Limits
 from lshdb.model import AddReport, Failure
 from lshdb.options import TIMEOUT
-from lshdb.progress import Progress
+from lshdb.progress import Progress, silent
 from lshdb.sketching.settings import Settings
 from lshdb.sketching.signature_sets import Sketching, check_comparable
 from lshdb.sources.batch import Batch
 from lshdb.sources.identity import FilesRead
 from lshdb.sources.paths import STDIN, is_database
 from lshdb.sources.readers import Reader
-from lshdb.ingest.temporary import temporary_store
 from lshdb.store.store import Store
 
 FIELDS = ("key", "text", "set")
@@ -97,19 +97,23 @@ class Reference:
             raise UsageError(f"{path} is a database, whose documents have no fields to name")
 
 
-def reference_of_text(text: str) -> Reference:
+def reference_of_text(text: str, others: Mapping[str, str] | None = None) -> Reference:
     """A reference as the command line writes it: PATH, or PATH:text=NAME,key=NAME.
 
     A path that exists is one, whatever is in its name.
+
+    Args:
+        text: what is written.
+        others: names of fields where it gives none; not for a database.
 
     >>> reference_of_text("test.csv:text=question,key=id").fields
     {'text': 'question', 'key': 'id'}
     """
     named = None if os.path.exists(text) else _NAMED.fullmatch(text)
     if named is None:
-        return Reference(text)
+        return Reference(text, {} if is_database(text) else others or {})
     fields = re.split(r",(?=(?:key|text|set)=)", named["fields"])
-    return Reference(named["path"], dict(one.split("=", 1) for one in fields))
+    return Reference(named["path"], {**(others or {}), **dict(one.split("=", 1) for one in fields)})
 
 
 def references_of(given: Any) -> list[Reference]:
@@ -230,7 +234,7 @@ class Opening:
         with temporary_store(settings, self.limits, self.beside) as store:
             failures = Failures(self.on_failure)
             job = batches.Job(store, self.workers, failures)
-            with progress or silently() as show:
+            with progress or nullcontext(silent) as show:
                 for report in add.added(job, items, locations):
                     total += report
                     show(total.documents, None, "documents")
@@ -245,12 +249,6 @@ class Opening:
             if not total.documents:
                 raise InputError(f"{name}: no document in it to compare with")
             yield Collection(store, locations, reference=name, is_private=True)
-
-
-@contextmanager
-def silently() -> Iterator[Progress]:
-    """No progress is shown."""
-    yield lambda done, total, unit: None
 
 
 def outermost(fields: Sequence[str]) -> list[str]:

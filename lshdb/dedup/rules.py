@@ -8,17 +8,15 @@ call names one as NAME or NAME:ARGUMENT.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from lshdb.dedup.collection import Collection, Reason
 from lshdb.dedup.containing import Codes, Deciding
-from lshdb.dedup.matching import BucketMatcher, Scored
+from lshdb.dedup.matching import BucketMatcher, Scored, signatures_of
 from lshdb.dedup.whole_texts import WholeTexts
 from lshdb.errors import UsageError
 from lshdb.exchange.results import COPIED
@@ -27,8 +25,8 @@ from lshdb.ingest.writing import asked
 from lshdb.model import DroppedRow
 from lshdb.options import RuleOptions
 from lshdb.search.passages import Copied as CopiedScorer
-from lshdb.search.query import QueryBatch, contents_of, exact_of
-from lshdb.search.similarity import Estimates, Exact, Scorer, check_numbers
+from lshdb.search.query import contents_of, exact_of
+from lshdb.search.similarity import Estimates, Scorer, check_numbers
 from lshdb.shingling.arrays import IntArray, Mask
 from lshdb.sketching.banding import bucket_codes
 from lshdb.sketching.settings import Settings
@@ -258,9 +256,7 @@ class Copied:
                 exact, _ = exact_of(reader, query, doc_ids, None, False)
                 lengths = np.concatenate([[*map(len, query.stored)], reader.lengths(doc_ids)])
                 contents = contents_of(reader, query, doc_ids)
-                scorer = CopiedScorer(
-                    contents, lengths, reader.settings, reader.limits, self.words
-                )
+                scorer = CopiedScorer(contents, lengths, reader.settings, reader.limits, self.words)
                 return Scored(scorer, exact.same, _ANY_SHARE, True, None, scorer.passages)
 
             grows = None if decided is None else replaced

@@ -74,7 +74,6 @@ class Run:
         database: opens the database that kept rows are added to; None without one.
         stored: the database, if it has documents, or `staged` is false.
         staged: whether kept rows are added at the end, by `merge`.
-        replaces: whether a kept document replaces the stored one of its key.
         cutting: how passages are cut out; None to drop rows.
         fields: of metadata, which dropped rows have.
         clusters: whether clusters are numbered.
@@ -94,7 +93,6 @@ class Run:
     database: Callable[[], Store] | None = None
     stored: Store | None = None
     staged: bool = False
-    replaces: bool = False
     cutting: Cutting | None = None
     fields: Sequence[str] = ()
     clusters: bool = False
@@ -138,7 +136,7 @@ class Run:
         assert self._stage is not None
         return Job(self._stage, self.workers, self.on_failure)
 
-    def decided(self) -> Iterator[Decided]:
+    def decided(self) -> Generator[Decided]:
         """What is decided, in the order of the input and in the batches in which it was read."""
         if ordering.reads_twice(self.options):
             yield from self._twice()
@@ -164,7 +162,7 @@ class Run:
         store = self.stored
         if store is None:
             store = self._stack.enter_context(closing(self.database()))
-        return merge_whole(store, self._stage, both=not self.replaces)
+        return merge_whole(store, self._stage)
 
     def _stored_collection(self) -> Collection | None:
         if self.stored is None:
@@ -195,7 +193,7 @@ class Run:
             stored,
             kept,
             everything,
-            self.replaces,
+            False,
             self.fields,
             self.cutting,
             Clusters(ordering.reads_twice(self.options)) if self.clusters else None,
@@ -232,8 +230,8 @@ class Run:
                 dropped.update(number for number, _, _ in some)
                 self.progress(len(dropped), None, "documents dropped")
             if self.staged and self.database is not None:
-                kept = ordering.kept(spool, self.settings.shingling)
-                for report in added(self._job, kept):
+                staying = ordering.kept(spool, self.settings.shingling)
+                for report in added(self._job, staying):
                     self.on_batch(report)
         yield from self._given_back(spool)
 
@@ -293,22 +291,22 @@ class Run:
         if seen != spool.count:
             raise InputError(_CHANGED)
 
-    def _store(
-        self, writer: Writer, part: SignedPart, rows: Decided, versions: Versions
-    ) -> None:
+    def _store(self, writer: Writer, part: SignedPart, rows: Decided, versions: Versions) -> None:
         """Add the kept documents of a part to the database."""
         kept = [index for index, dropped in enumerate(rows.dropped) if dropped is None]
+        states, wheres = part.batch.states, part.batch.where()
         part = part.take(kept)
-        if not self.replaces:
-            versions.look_up(part.keys, part.digests)
-            keys, used = list[str](), set(versions.known)
-            for key, content_digest in zip(part.keys, part.digests, strict=True):
-                if key in used and versions.same(key, content_digest) is None:
-                    key = told_apart(key, content_digest)
-                used.add(key)
-                keys.append(key)
-            part = replace(part, batch=replace(part.batch, keys=keys))
-        writer.write(part)
+        versions.look_up(part.keys, part.digests)
+        keys, used = list[str](), set(versions.known)
+        for index, key, content_digest in zip(kept, part.keys, part.digests, strict=True):
+            is_row = wheres[index][1] is not None
+            if is_row and key in used and versions.same(key, content_digest) is None:
+                key = told_apart(key, content_digest)
+            used.add(key)
+            keys.append(key)
+        stored = {*keys}
+        states = [(key, state) for key, state in states if key in stored]
+        writer.write(replace(part, batch=replace(part.batch, keys=keys, states=states)))
 
     def _mark_stored(self, spool: Spool) -> list[int]:
         """Drop the documents that an earlier run stored, with key and content; their numbers."""
@@ -336,7 +334,7 @@ class Run:
         """Whether a document of a collection is no reason to drop one, by a rule on all rows."""
         if collection.is_reference:
             return False
-        if self.replaces and kept.key == document.key:
+        if document.line is None and kept.key == document.key:
             return True
         content_digest = digest(document.stored.encode())
         return any(

@@ -1,18 +1,15 @@
-"""The files whose rows are deduplicated, and those that the kept ones are written to."""
+"""The tables of an input, and the files that their rows go to."""
 
 import os
 import re
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Self
 
 from lshdb.errors import InputError, UsageError
 from lshdb.options import WalkingOptions
-from lshdb.sources import formats, outputs, readers, sinks, walking
-from lshdb.sources.batch import Origin, TableSchema
+from lshdb.sources import formats, outputs, walking
 from lshdb.sources.identity import FilesRead
 from lshdb.sources.paths import (
     expanded,
@@ -156,79 +153,3 @@ def checked_format(path: str, default: str) -> str:
     if formats.KIND[format] == "columns" and path == outputs.STDOUT and sys.stdout.isatty():
         raise UsageError(f"{format} is not for a terminal: name a file with -o")
     return format
-
-
-@dataclass(eq=False)
-class KeptRows:
-    """Writes kept rows to one file, or one per table. Use as a context manager.
-
-    The files get their names at the end, if nothing failed.
-
-    Attributes:
-        tables: by each output file the tables whose rows it gets.
-        reader: of the tables.
-        beside: the directory of a temporary file; None for the system's.
-        keep, warn: as for Output.
-
-    Raises:
-        UsageError, InputError: these rows cannot go there.
-    """
-
-    tables: Mapping[str, Sequence[str]]
-    reader: readers.Reader
-    beside: Path | None = None
-    keep: bool = False
-    warn: Callable[[str], None] = lambda _: None
-
-    def __post_init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-        self._targets: list[tuple[str, str, TableSchema | None, bool]] = []
-        # A wrong table is refused before anything is written.
-        for number, (output, paths) in enumerate(self.tables.items()):
-            self._numbers |= dict.fromkeys(map(printable_path, paths), number)
-            came = self.reader.format_of(paths[0])
-            format = checked_format(output, came)
-            head = self.reader.common_head(paths, format)
-            self._targets.append((output, format, head, formats.KIND[came] == "json"))
-        self._writers = self._opened()
-
-    def __enter__(self) -> Self:
-        self._now, (self._output, self._rows) = 0, next(self._writers)
-        return self
-
-    @property
-    def same_format(self) -> bool:
-        """Whether rows go out as they came, in lines or rows of CSV."""
-        came = {self.reader.format_of(path) for paths in self.tables.values() for path in paths}
-        gone = {format for _, format, *_ in self._targets}
-        return len(came) == 1 and came == gone <= {"jsonl", "csv", "tsv"}
-
-    def write(self, origin: Origin, indices: Sequence[int]) -> None:
-        """Write some rows of a table."""
-        while self._now < self._numbers[origin.name]:
-            self._now, (self._output, self._rows) = self._now + 1, next(self._writers)
-        self._rows.write(origin, indices)
-        self._output.filled |= bool(indices)
-
-    def flush(self) -> None:
-        """Pass buffered output to the system."""
-        self._rows.flush()
-
-    def _opened(self) -> Generator[tuple[outputs.Output, sinks.Sink]]:
-        """Each output in turn, also those without rows; the next ends the one before."""
-        with ExitStack() as files:
-            for path, format, head, of_lines in self._targets:
-                output = files.enter_context(outputs.Output(path, self.keep, self.warn))
-                target = sinks.Target(output, format, beside=self.beside)
-                # What a database already has stays, with its end.
-                with formats.sink(target, head, of_lines=of_lines, keep=self.keep) as rows:
-                    yield output, rows
-                output.close()
-
-    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
-        if error is None:
-            for _rest in self._writers:
-                pass
-        else:
-            with suppress(type(error)):
-                self._writers.throw(error)

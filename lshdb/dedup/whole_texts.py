@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lshdb.dedup.collection import Collection, Reason
+from lshdb.errors import Cut, warn_of_limit
 from lshdb.formatting import counted
 from lshdb.model import CopiedPassage
 from lshdb.shingling import positions, shingles
@@ -102,6 +103,8 @@ class WholeTexts:
                     some = doc_ids[part]
                     short._take(some.tolist(), [*reader.contents(some)])
         short._index()
+        if note := short.note:
+            warn_of_limit(Cut("dedup", len(short.runs), f"{collection.reference}: {note}"))
         return short
 
     def _take(self, doc_ids: Sequence[int], texts: Sequence[str]) -> None:

@@ -1,14 +1,16 @@
 """Adding Arrow tables: needs the extra `arrow`; pyarrow is imported for the first one."""
 
 from lshdb.errors import UsageError
-from lshdb.ingest.add import add_documents
+from lshdb.ingest.add import Select, add_documents
 from lshdb.model import AddReport
 from lshdb.options import AddTableOptions
 from lshdb.sources import formats, records
 from lshdb.store.store import Store
 
 
-def add_table(store: Store, table: object, options: AddTableOptions) -> AddReport:
+def add_table(
+    store: Store, table: object, options: AddTableOptions, select: Select | None = None
+) -> AddReport:
     """Add the rows of a table; see Database.add_table."""
     of_sets = store.settings.shingling.of_sets
     if options.set is not None and not of_sets:

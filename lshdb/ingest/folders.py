@@ -18,7 +18,7 @@ import numpy as np
 
 from lshdb.errors import UsageError
 from lshdb.ingest.add import add_documents
-from lshdb.ingest.reference import temporary_store
+from lshdb.ingest.temporary import temporary_store
 from lshdb.model import CopiedPassage, Document, PassagePair
 from lshdb.options import AddManyOptions, ConditionOptions
 from lshdb.shingling.positions import with_line_feeds

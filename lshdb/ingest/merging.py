@@ -52,6 +52,8 @@ _OF_SIGNATURES = (*_OF_FOREIGN, "sketch", "seed", "content")
 that another program made, fewer are known."""
 _PARTS = 10
 """Parts of documents of a transaction, as far as its bytes go: less is in memory twice."""
+_HELD = 500_000
+"""Documents whose band rows are sorted together: they take 256 bytes each in memory."""
 _NAMED = 3
 """Keys that an error names."""
 
@@ -131,47 +133,49 @@ def merged(
         yield AddReport(decisions=decisions)
 
 
-def merge_whole(store: Store, source: Store, *, both: bool) -> AddReport:
+def merge_whole(store: Store, source: Store) -> AddReport:
     """Add all documents of a private file of this process, all in one transaction.
+
+    A document whose key has another content stays beside that, under a key that tells both apart.
 
     Args:
         store: where they are added.
         source: the private file, in which keys may be repeated.
-        both: whether a document whose key has another content stays beside that, under a key that
-            tells both apart; else it replaces that.
 
     Raises:
         SettingsMismatch: another process has made the database anew, with other signatures.
         StoreError: writing failed; then nothing is added.
     """
     late.complete(store)
-    report = AddReport()
+    held = 0
     with source.reading(), store.writing():
         _check_settings(store, source)
         writer = Writer(store)
         for part in _parts(source, checked=True):
-            if both:
-                part = _told_apart(store, part)
+            part = _told_apart(store, part)
             known, _ = _known(store, part)
             writer.write(_signed(part, store.settings), known)
+            held += len(part.keys)
+            if held >= _HELD:
+                writer.finish()
+                held = 0
         writer.finish()
-        report = writer.report
-    return report
+    return writer.report
 
 
 def _told_apart(store: Store, part: DocumentColumns) -> DocumentColumns:
     """The documents, those whose keys are taken under others; without what is there already."""
     own = [*zip(part.keys, part.digests, strict=True)]
-    others = [told_apart(key, digest) for key, digest in own]
+    others = [told_apart(key, content) for key, content in own]
     known = store.known([*dict.fromkeys([*part.keys, *others])])
     taken = {key: document.digest for key, document in known.items()}
     keys, indices = [], []
-    for index, ((key, digest), other) in enumerate(zip(own, others, strict=True)):
-        name = key if taken.get(key, digest) == digest else other
+    for index, ((key, content), other) in enumerate(zip(own, others, strict=True)):
+        name = key if taken.get(key, content) == content else other
         if name not in taken or name in known:  # of equal documents of a part one is enough
             keys.append(name)
             indices.append(index)
-        taken[name] = digest
+        taken[name] = content
     if keys == part.keys:
         return part
     return replace(part.take(indices), keys=keys)

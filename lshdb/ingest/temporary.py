@@ -22,8 +22,6 @@ def temporary_store(
     with temporary_directory(beside) as directory:
         path = directory / "dedup.db"
         with closing(
-            Store.open(
-                path, "create", TIMEOUT, lambda: settings, keys_repeat=True, limits=limits
-            )
+            Store.open(path, "create", TIMEOUT, lambda: settings, keys_repeat=True, limits=limits)
         ) as store:
             yield store

@@ -56,7 +56,7 @@ class Csv:
         lines = _Lines(source)
         schema = self._heading(lines, source)
         if options.whole:
-            yield Batch(origin=Origin(source.name, (), _rows([], schema)))
+            yield Batch(origin=Origin(source.name, (), rows_of([], schema)))
         reader = _reader(lines, schema)
         while lines.read():
             before, numbers, texts, problem = lines.taken, list[int](), list[bytes](), None
@@ -87,7 +87,7 @@ class Csv:
                     (documents.take_torn if lines.is_torn else documents.take)(index, record)
             if numbers:
                 size = (lines.taken - before) * (1 + options.whole) + _OBJECTS * len(numbers)
-                yield documents.batch(size, _rows(texts, schema) if options.whole else None)
+                yield documents.batch(size, rows_of(texts, schema) if options.whole else None)
             if problem is not None:
                 raise problem
 
@@ -227,7 +227,7 @@ def _name_of(column: str) -> str:
     return column.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def _rows(texts: list[bytes], schema: TableSchema) -> TextRows:
+def rows_of(texts: list[bytes], schema: TableSchema) -> TextRows:
     """Rows as they are in the file."""
 
     def record_of(text: bytes) -> Record:

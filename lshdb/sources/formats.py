@@ -73,16 +73,13 @@ def format_named(name: str) -> Format:
 
 
 @contextmanager
-def sink(
-    target: Target, head: TableSchema | None, *, of_lines: bool = False, keep: bool = False
-) -> Iterator[Sink]:
+def sink(target: Target, head: TableSchema | None, *, of_lines: bool = False) -> Iterator[Sink]:
     """The writer of rows to a file; the end of the format is written where the context ends.
 
     Args:
         target: the file.
         head: of the tables that the rows are from; None if it is unknown before the rows.
         of_lines: whether the rows are JSON lines.
-        keep: whether the end is written after an error, too.
 
     Raises:
         UsageError: the format cannot have such columns.
@@ -95,7 +92,7 @@ def sink(
         yield rows
     except BaseException:
         with suppress(LshdbError, OSError):
-            (rows.finish if keep else rows.abandon)()
+            rows.abandon()
         raise
     rows.finish()
 

@@ -24,19 +24,14 @@ class Output:
 
     Attributes:
         path: the file's path, or `-`.
-        keep: whether the other file stays if the job fails and it is `filled`, because a
-            database has the documents, so that another run would drop them.
-        warn: called with a line about each partial file that stays.
-        filled: whether there is anything in it worth keeping.
+        warn: called with a line about each partial file that a killed run left.
     """
 
     path: str
-    keep: bool = False
     warn: Callable[[str], None] = lambda _: None
 
     def __post_init__(self) -> None:
         self._partial: PartialFile | None = None
-        self.filled = False
         suffix = compression_of(self.path)
         if suffix is not None:
             check_available(suffix)  # before the file is written
@@ -117,11 +112,7 @@ class Output:
                 self._discard()
 
     def _discard(self) -> None:
-        if self._partial is None:
-            return
-        if self.keep and self.filled:
-            self.warn(f"the lines kept so far, now in the database: {self._partial.path}")
-        else:
+        if self._partial is not None:
             self._partial.discard()
 
     @contextmanager

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from tempfile import TemporaryFile
-from typing import IO
+from typing import IO, Literal
 
 from lshdb.errors import ContentError, InputError, UsageError
 from lshdb.json_text import MAX_DEPTH, loads, repaired, without_surrogates
@@ -81,6 +81,7 @@ class RecordOptions:
         escape: before a quote within a field of CSV; None for another quote alone.
         whole: whether rows come with all of their columns, as they were read.
         only_rows: whether batches of rows have no documents, but where the rows are from.
+        on_null: whether a record without a text or set fails, or is kept as an empty one.
         ids: those of all rows read so far, of which two of different types may give one key.
     """
 
@@ -99,6 +100,7 @@ class RecordOptions:
     escape: str | None = None
     whole: bool = False
     only_rows: bool = False
+    on_null: Literal["fail", "keep"] = "fail"
     ids: Ids = field(default_factory=Ids, init=False, repr=False)
 
     def option(self, option: str, argument: str) -> str:
@@ -285,6 +287,8 @@ class RecordOptions:
         paths = field_paths(wanted, record)
         values = [(".".join(path), value_at(record, path, _MISSING)) for path in paths]
         values = [(name, value) for name, value in values if value is not _MISSING]
+        if self.on_null == "keep" and all(value is None for _, value in values):
+            return ([] if self.of_sets else ""), False
         if not values:
             if null := next(filter(None, (_null_in(record, path) for path in paths)), ""):
                 raise InputError(f"field {null!r} is null, so there is no {wanted!r}")

@@ -14,10 +14,10 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from lshdb.errors import InputError
-from lshdb.exchange.results import COPIED, DROPPED
+from lshdb.dedup.rules import Contained, Copied, Similar, rule_of
+from lshdb.errors import InputError, UsageError
+from lshdb.exchange.results import DROPPED
 from lshdb.groups import takes
-from lshdb.ingest.dedup import Rule
 from lshdb.options import RuleOptions, SparkDedupOptions
 from lshdb.spark import candidates, clustering, containing, passages, sketching
 from lshdb.spark.counts import Counts
@@ -78,14 +78,16 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
             compared. Or a row of the reference has no usable key or document.
     """
     options = replace(options, counts=options.counts or Counts(df.sparkSession))
-    rule = Rule(RuleOptions(rule=options.rule))
-    columns, signed = DROPPED, sketching.signed
+    rule = rule_of(RuleOptions(rule=options.rule, estimate=options.estimate))
+    columns, signed = {**DROPPED, **rule.columns}, sketching.signed
     compared: Callable[[DataFrame, DataFrame, SparkDedupOptions], DataFrame] = similar
-    if rule.copied:
-        columns, signed, compared = {**DROPPED, **COPIED}, passages.prints, passages.copied
-        options = replace(options, settings=replace(options.settings, passages=rule.copied))
-    elif rule.contained:
+    if isinstance(rule, Copied):
+        signed, compared = passages.prints, passages.copied
+        options = replace(options, settings=rule.index(options.settings))
+    elif isinstance(rule, Contained):
         signed, compared = containing.cards, containing.contained
+    elif not isinstance(rule, Similar):
+        raise UsageError(f"rule {options.rule} is not one that Spark has joins for")
     settings, unusable = options.settings, Counts(df.sparkSession)
     compared_before = _bad(options.counts)
     given = docs = documents(df, options)
@@ -102,7 +104,8 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
         signatures = signatures.unionByName(signed(against, settings, unusable))
         docs = docs.unionByName(against)
     pairs = clustering.checkpointed(compared(signatures, docs, options))
-    dropped = _reasons(pairs if rule.contained else _of_others(pairs, "a", _gone(pairs)))
+    is_whole = isinstance(rule, Contained)
+    dropped = _reasons(pairs if is_whole else _of_others(pairs, "a", _gone(pairs)))
     if _bad(unusable):
         raise InputError(
             "rows of the reference have no usable key or document, and what resembles them would "

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb import Limits
-from lshdb.exchange.cuts import CutList, restore
-from lshdb.ingest.ordering import deduplicated_files
+from lshdb.dedup.cut_list import CutList, restore
+from lshdb.dedup.files import decided_files
 from lshdb.options import DedupOptions
 from lshdb.sources.outputs import Output
 from lshdb.sources.sinks import rows_of
@@ -65,9 +65,9 @@ def test_what_earlier_rows_have_is_cut_and_comes_back(
             Output(str(cuts)) as file,
         ):
             listed = CutList(file, same_format=True)
-            options = DedupOptions(cut=size, min_words=min_words, numbered=True, workers=0)
+            options = DedupOptions(cut=size, min_words=min_words, workers=0)
             data, found = b"", []
-            for outcome in deduplicated_files(db.store, [str(path)], options):
+            for outcome in decided_files(db.store, [str(path)], options):
                 listed.write(outcome)
                 if outcome.origin is None:
                     continue

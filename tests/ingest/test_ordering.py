@@ -23,8 +23,8 @@ from helpers import database_of, text_families
 
 import lshdb
 from lshdb import DroppedRow, Limits
-from lshdb.ingest.dedup import Outcome
-from lshdb.ingest.ordering import deduplicated_files
+from lshdb.dedup.deciding import Decided
+from lshdb.dedup.files import decided_files
 from lshdb.model import Failure
 from lshdb.options import DedupOptions
 from lshdb.sources.readers import Reader
@@ -70,11 +70,11 @@ def rows(tmp_path: Path) -> Path:
     return path
 
 
-def outcomes_of(db: lshdb.Database, paths: list[str], **options: Any) -> Iterator[Outcome]:
-    return deduplicated_files(db.store, paths, DedupOptions(**options))
+def outcomes_of(db: lshdb.Database, paths: list[str], **options: Any) -> Iterator[Decided]:
+    return decided_files(db.store, paths, DedupOptions(**options))
 
 
-def keys_and_reasons(outcomes: Iterator[Outcome]) -> dict[str, DroppedRow | None]:
+def keys_and_reasons(outcomes: Iterator[Decided]) -> dict[str, DroppedRow | None]:
     return {
         key: skipped
         for outcome in outcomes

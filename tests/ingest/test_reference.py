@@ -41,9 +41,7 @@ def files(tmp_path: Path) -> Path:
 
 def outcomes(files: Path, against: str, **options: Any) -> list[DroppedRow | None]:
     with lshdb.open(files / "own.db", **SETTINGS) as db:
-        lines = db.dedup_files(
-            [str(files / "rows.jsonl")], numbered=True, against=files / against, **options
-        )
+        lines = db.dedup_files([str(files / "rows.jsonl")], against=files / against, **options)
         found = [line.dropped for line in lines]
         assert len(db) == found.count(None)
     (files / "own.db").unlink()
@@ -83,7 +81,7 @@ def test_signatures_only_are_compared_by_estimates(files: Path) -> None:
         lshdb.open(files / "own.db", **bare) as db,
     ):
         reference.add_files([known])
-        lines = db.dedup_files([rows], numbered=True, against=reference.path)
+        lines = db.dedup_files([rows], against=reference.path)
         assert {line.dropped.exact for line in lines if line.dropped} == {False}
 
 

@@ -1,0 +1,439 @@
+"""The job of the command: files in, a file of kept rows out, or a list of duplicate files.
+
+All that cannot be is refused before anything is read. With a database, and an output that is a
+file, the run is whole or not at all: see lshdb.dedup.run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import product, starmap
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from lshdb.dedup import tables
+from lshdb.dedup.cut_list import CutList
+from lshdb.dedup.deciding import Decided
+from lshdb.dedup.files import Files, cutting_of, reference_files, rule_of_rows
+from lshdb.dedup.ordering import check_read_twice
+from lshdb.dedup.outputs import ANNOTATED, KeptRows, Written
+from lshdb.dedup.references import Opening, Reference, outermost
+from lshdb.dedup.rules import Rule
+from lshdb.dedup.run import Run, check_plan
+from lshdb.errors import UsageError
+from lshdb.exchange.results import dropped_columns, dropped_row
+from lshdb.groups import regrouped
+from lshdb.limits import DEFAULTS
+from lshdb.model import AddReport, DroppedRow, Failure
+from lshdb.options import RowsOptions, SettingsOptions, WalkingOptions
+from lshdb.progress import Progress
+from lshdb.sketching.settings import Settings
+from lshdb.sources import formats, sinks
+from lshdb.sources.compression import compression_of
+from lshdb.sources.identity import is_same_file
+from lshdb.sources.outputs import STDOUT, Output
+from lshdb.sources.paths import (
+    descriptor_of,
+    expanded,
+    format_of,
+    is_named_as_text,
+    paths_of_key,
+    pattern_top,
+)
+from lshdb.sources.readers import Reader, reader_of
+from lshdb.sources.sinks import Columns
+from lshdb.sources.walking import SkippedFiles
+from lshdb.store.store import Store
+from lshdb.tuning.resolve import OF_INDEX, as_in, resolve
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outputs:
+    """What is written; `-` is standard output, None is not wanted.
+
+    Attributes:
+        kept: the kept rows, in a file or a directory.
+        annotated: all rows, with their clusters.
+        dropped: the list of dropped rows.
+        cuts: the list of what is cut out.
+    """
+
+    kept: str | None = None
+    annotated: str | None = None
+    dropped: str | None = None
+    cuts: str | None = None
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """What is read.
+
+    Attributes:
+        paths: the tables, or files and directories of texts.
+        are_texts: whether texts are compared as files, and none is written.
+        targets: the tables whose kept rows go to each output.
+        annotated: the same, of all rows.
+        in_directory: whether outputs are in a directory that may have to be made.
+        skipped: counts of files that are not read.
+    """
+
+    paths: Sequence[str]
+    are_texts: bool
+    targets: Mapping[str, Sequence[str]]
+    annotated: Mapping[str, Sequence[str]]
+    in_directory: bool
+    skipped: SkippedFiles
+
+
+@dataclass(eq=False, kw_only=True)
+class Job:
+    """One job.
+
+    Attributes:
+        inputs: tables, directories, patterns and `-`.
+        rows: which rows are dropped, and how they are read.
+        settings: those that are asked for.
+        references: what rows are compared with first.
+        outputs: what is written.
+        database: the file of an earlier run; None without one.
+        opens: opens the database with some settings.
+        timeout: seconds to wait while another process writes to it.
+        stdin: standard input; None if it is closed.
+        naming: how messages name options of fields.
+        on_failure: called with what gives no document.
+        on_skip: called with files that are not read, and why.
+        on_settings: called with the settings of an index, those asked for, and the threshold.
+        note: called with what a person may want to know.
+        warn: called with lines about partial files of killed runs.
+        progress: whether a bar is shown.
+        counts: of rows, when all are decided.
+    """
+
+    inputs: Sequence[str]
+    rows: RowsOptions
+    settings: SettingsOptions
+    references: Sequence[Reference]
+    outputs: Outputs
+    database: Path | None
+    opens: Callable[[SettingsOptions], Store]
+    timeout: float
+    stdin: BinaryIO | None
+    naming: str
+    on_failure: Callable[[Failure], object]
+    on_skip: Callable[[str, str], None] | None
+    on_settings: Callable[[Settings, SettingsOptions, float], object]
+    note: Callable[[str], object]
+    warn: Callable[[str], None]
+    progress: bool | Progress
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        rows, out = self.rows, self.outputs
+        check_read_twice(rows, list(expanded(self.inputs)))
+        self.rule: Rule = rule_of_rows(rows, self.settings.threshold)
+        check_plan(rows, self.references, only_against=rows.only_against)
+        if out.annotated is not None and (rows.cut is not None or rows.drop_all):
+            raise UsageError("--annotate names the row that stays: give no --cut and no --drop-all")
+        if out.cuts is not None and rows.cut is None:
+            raise UsageError("--cuts lists what is cut: give --cut WORDS")
+        if self.database is not None and rows.only_against:
+            raise UsageError("--only-against stores nothing: give the database with --against")
+        self.read = self._inputs()
+        self._written_files = Written()
+        self._check_outputs()
+        self.columns = {**dropped_columns(rows.fields, copied=self._copied)}
+        self._skipped_of_reference = SkippedFiles()
+
+    @property
+    def are_texts(self) -> bool:
+        """Whether texts are compared as files, and listed."""
+        return self.read.are_texts
+
+    @property
+    def _copied(self) -> bool:
+        return bool(self.rule.columns)
+
+    def _inputs(self) -> _Inputs:
+        rows, out, paths = self.rows, self.outputs, list(expanded(self.inputs))
+        skipped = SkippedFiles()
+        skipped.on_skip = self.on_skip
+        are_named_so = (
+            rows.format == "auto"
+            and bool(paths)
+            and all(map(is_named_as_text, paths))
+            and not any(map(tables.begins_with_row, paths))
+        )
+        is_listed = out.kept is None and out.annotated is None
+        are_texts = rows.format == "text" or (
+            is_listed and (are_named_so or any(map(os.path.isdir, paths)))
+        )
+        if are_texts:
+            if not is_listed or STDOUT in paths:
+                raise UsageError("texts are compared as files and not written: no -o, no input -")
+            for path in paths:
+                tables.check_readable(path)
+            return _Inputs(paths, True, {}, {}, False, skipped)
+        walked = regrouped(rows, WalkingOptions, ignore=False)  # data is often kept out of git
+        found = tables.find_tables(self.inputs, walked, skipped)
+        if out.cuts is not None and len(found) > 1:
+            raise UsageError("--cuts lists the cuts of one table: give one at a time")
+
+        def targets(output: str | None) -> Mapping[str, Sequence[str]]:
+            if output is None:
+                return {}
+            if _is_directory(output, self.inputs):
+                return tables.targets(found, output)
+            return {output: [table.path for table in found]}
+
+        kept = out.kept if out.kept is not None or out.annotated is not None else STDOUT
+        names = [table.path for table in found]
+        in_directory = any(
+            output is not None and _is_directory(output, self.inputs)
+            for output in (kept, out.annotated)
+        )
+        written = targets(kept), targets(out.annotated)
+        return _Inputs(names, False, *written, in_directory, skipped)
+
+    def _check_outputs(self) -> None:
+        """UsageError for outputs that cannot be."""
+        out, read = self.outputs, self.read
+        written = [*read.targets, *read.annotated]
+        if self.rows.fields and not read.are_texts and out.dropped is None:
+            raise UsageError("--fields is for the list of dropped rows: give --dropped FILE")
+        if out.dropped == STDOUT and (read.are_texts or STDOUT in written):
+            raise UsageError("--dropped cannot be standard output, too: name a file")
+        if out.cuts == STDOUT or (self.rows.cut is not None and read.are_texts):
+            raise UsageError("--cut is for tables, and --cuts names a file")
+        own = {"key_field": self.rows.key_field, "text_field": self.rows.text_field}
+        if not read.are_texts and self.rows.format == "auto":
+            tables.check_rows(
+                read.paths,
+                "--format text compares texts, and writes none; --format jsonl reads the rows",
+            )
+        contents = own["text_field"].split(",")
+        for name in {own["key_field"], *contents}.intersection(self.rows.fields):
+            raise UsageError(
+                f"--fields {name}: it is the key or the document, and --fields takes the others; "
+                "the list has the file and line of each row"
+            )
+
+    @property
+    def files_read(self) -> list[str]:
+        """The files that the job reads."""
+        paths = [reference.name for reference in self.references if reference.is_path]
+        return [*self.read.paths, *paths]
+
+    @property
+    def files_written(self) -> list[str]:
+        """The files that it writes."""
+        others = self.outputs.dropped, self.outputs.cuts, self.database
+        written = *self.read.targets, *self.read.annotated, *map(str, filter(None, others))
+        return list(written)
+
+    def skipped_of_references(self) -> list[tuple[str, dict[str, int]]]:
+        """The files of references that were not read, by the reason."""
+        counts = self._skipped_of_reference.counts()
+        name = ", ".join(reference.name for reference in self.references)
+        return [(name, counts)] if self.references else []
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the database changes only when the output is complete, which is a file."""
+        written = [*self.read.targets, *self.read.annotated]
+        return bool(written) and all(map(_is_file, written))
+
+    def run(self) -> Generator[list[tuple[Any, ...]]]:
+        """Decide and write; the lines of the list of dropped rows, batch by batch."""
+        with ExitStack() as stack:
+            made, store = self._settings(stack)
+            threshold = self.settings.threshold
+            self.on_settings(made, self._asked, made.threshold if threshold is None else threshold)
+            reader = self._reader(made)
+            run = stack.enter_context(self._run(made, store, reader))
+            with (
+                self._written(reader) as written,
+                reader.shown(self.progress, "dedup", self.read.paths) as run.progress,
+                closing(run.decided()) as decided,
+            ):
+                for rows in decided:
+                    lines = self._count(rows)
+                    written.write(rows, lines)
+                    yield lines
+            # The output is complete, and has its name.
+            run.merge()
+            self.counts["replaced"] = reader.replaced
+
+    def _settings(self, stack: ExitStack) -> tuple[Settings, Store | None]:
+        """The settings of the documents, and the database if it has some."""
+        asked, database = self.settings, self.database
+        if database is not None and database.exists() and database.stat().st_size:
+            self._asked = replace(asked, threshold=None)
+            store = stack.enter_context(closing(self.opens(self._asked)))
+            # What the file has of its own is noted once, though it is opened again.
+            self._asked = replace(self._asked, **dict.fromkeys(OF_INDEX))
+            return store.settings, store
+        for reference in self.references:
+            if reference.is_database:
+                name = Path(reference.name)
+                with closing(Store.open(name, "read", self.timeout)) as known:
+                    threshold = asked.threshold
+                    asked = as_in(asked, known.settings)
+                    if threshold is not None:
+                        self.on_settings(known.settings, SettingsOptions(), threshold)
+                break
+            self.note(f"{reference.name} is not a database: lshdb indexes it in a temporary one")
+        # Otherwise contents are kept while the command runs: exact similarities need them.
+        if self.rows.estimate and database is None:
+            asked = replace(asked, content=False)
+        made = resolve(asked)
+        if database is not None:
+            needed = self.rule.index(made).passages
+            if needed and not asked.passages:
+                asked = replace(asked, passages=needed)
+                made = resolve(asked)
+        self._asked = replace(asked, seed=made.seed)  # a random one is chosen once
+        return made, None
+
+    def _reader(self, made: Settings) -> Reader:
+        rows, read = self.rows, [*self.rows.fields, *self.rows.ranked_by]
+        is_stored = self.database is not None
+        reader = reader_of(
+            rows,
+            made.shingling,
+            format="text" if self.are_texts else rows.format,
+            fallback="jsonl",
+            stdin=self.stdin,
+            auto_key=rows.auto_key or not is_stored,
+            metadata=rows.metadata if is_stored else bool(read),  # else nobody would see it
+            metadata_fields=rows.metadata_fields if is_stored else outermost(read),
+            rules=regrouped(rows, WalkingOptions, **({} if self.are_texts else {"ignore": False})),
+            skip_tables=self.are_texts and rows.format != "text",
+            whole=True,
+            naming=self.naming,
+        )
+        reader.skipped_files = self.read.skipped
+        reader.reference_files = reference_files(self.references)
+        return reader
+
+    def _run(self, made: Settings, store: Store | None, reader: Reader) -> Run:
+        rows, beside = self.rows, self._beside()
+        of_reference = replace(reader, naming="--against PATH:{}=")
+        of_reference.skipped_files = self._skipped_of_reference
+        of_reference.skipped_files.on_skip = self.on_skip
+        if store is None and self.database is not None and not self.is_whole:
+            store = self.opens(self._asked)
+        return Run(
+            options=rows,
+            rule=self.rule,
+            settings=made,
+            source=Files(self.read.paths, reader),
+            opening=Opening(
+                rule=self.rule,
+                settings=made,
+                reader=of_reference,
+                limits=DEFAULTS,
+                fields=rows.fields,
+                on_failure=self.on_failure,
+                timeout=self.timeout,
+                beside=beside,
+                files_read=reader.reference_files,
+                progress=self.progress,
+            ),
+            references=self.references,
+            only_against=rows.only_against,
+            database=None if self.database is None else lambda: self.opens(self._asked),
+            stored=store,
+            staged=self.is_whole,
+            cutting=cutting_of(rows, made, reader),
+            fields=rows.fields,
+            clusters=self.outputs.annotated is not None,
+            limits=DEFAULTS,
+            on_failure=self.on_failure,
+            beside=beside,
+            on_batch=self._on_batch,
+        )
+
+    def _beside(self) -> Path | None:
+        """Temporary files may take as much room as the input: beside the output there is enough."""
+        written = [*self.read.targets, *self.read.annotated]
+        if os.environ.get("TMPDIR") or not written or not _is_file(written[0]):
+            return None
+        return Path(os.path.realpath(written[0])).parent
+
+    def _on_batch(self, report: AddReport) -> None:
+        self.counts["empty"] += report.empty
+        self._written_files.flush()
+
+    @contextmanager
+    def _written(self, reader: Reader) -> Iterator[Written]:
+        """What is written, with its files; they get their names at the end."""
+        out, beside = self.outputs, self._beside()
+        with ExitStack() as stack:
+            written = self._written_files
+
+            def rows_to(targets: Mapping[str, Sequence[str]], added: Columns) -> KeptRows | None:
+                if not targets:
+                    return None
+                for path in targets if self.read.in_directory else ():
+                    os.makedirs(os.path.dirname(path), exist_ok=True)
+                return stack.enter_context(KeptRows(targets, reader, beside, added, self.warn))
+
+            if out.dropped is not None:
+                written.dropped = stack.enter_context(self._list(out.dropped))
+            written.kept = rows_to(self.read.targets, {})
+            written.annotated = rows_to(self.read.annotated, ANNOTATED)
+            if out.cuts is not None and written.kept is not None:
+                file = stack.enter_context(Output(out.cuts, warn=self.warn))
+                written.cuts = CutList(file, written.kept.same_format)
+            yield written
+            written.finish()
+
+    @contextmanager
+    def _list(self, path: str) -> Iterator[sinks.Sink]:
+        """The list of dropped rows; UsageError for its format."""
+        format = tables.checked_format(path, "jsonl")
+        head = formats.table_schema_of(self.columns, format)
+        with (
+            Output(path, warn=self.warn) as output,
+            formats.sink(sinks.Target(output, format, path == STDOUT), head) as rows,
+        ):
+            yield rows
+
+    def _count(self, rows: Decided) -> list[tuple[Any, ...]]:
+        """Count what is decided; the lines of the list of dropped rows."""
+        counts, dropped = self.counts, [row for row in rows.dropped if row is not None]
+        counts["kept"] += len(rows.keys) - len(dropped)
+        counts["dropped"] += len(dropped)
+        if self.are_texts and (self.database is not None or self.references):
+            others = [row for row in dropped if not _is_itself(row, self.rows.root)]
+            counts["stored"] += len(dropped) - len(others)
+            dropped = others
+        elif self.database is not None:
+            counts["stored"] += sum(not row.reference and row.kept == row.key for row in dropped)
+        return [dropped_row(row, copied=self._copied) for row in dropped]
+
+
+def _is_itself(dropped: DroppedRow, root: str | None) -> bool:
+    """Whether a file is similar to a stored document of its own, as its only copy is."""
+    paths, others = (paths_of_key(key, root) for key in (dropped.key, dropped.kept))
+    return dropped.key == dropped.kept or any(starmap(is_same_file, product(paths, others)))
+
+
+def _is_file(path: str) -> bool:
+    """Whether an output is a file that gets its name at the end, and no stream or device."""
+    is_stream = path == STDOUT or descriptor_of(path) is not None
+    return not is_stream and (not os.path.exists(path) or os.path.isfile(path))
+
+
+def _is_directory(output: str, inputs: Sequence[str]) -> bool:
+    """Whether the output is a directory, or will be one."""
+    if output == STDOUT or (os.path.exists(output) and not os.path.isdir(output)):
+        return False
+    if os.path.isdir(output) or output.endswith(os.sep):
+        return True
+    named = format_of(output) != "text" or compression_of(output) is not None
+    return not named and any(os.path.isdir(path) or pattern_top(path) for path in inputs)

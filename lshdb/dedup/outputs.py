@@ -1,0 +1,177 @@
+"""What a run writes: kept rows, all rows with their clusters, what is dropped, what is cut out.
+
+Files get their names together, at the end, if nothing failed: a run that could not do all leaves
+none that looks complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from lshdb.dedup.cut_list import CutList
+from lshdb.dedup.deciding import Decided
+from lshdb.dedup.tables import checked_format
+from lshdb.errors import InputError
+from lshdb.sources import formats, outputs, readers, sinks
+from lshdb.sources.added_columns import head_with, with_columns
+from lshdb.sources.batch import Origin, TableSchema
+from lshdb.sources.paths import printable_path
+from lshdb.sources.sinks import Columns
+
+ANNOTATED: Columns = {"cluster": int, "kept": str, "similarity": float, "exact": bool}
+"""The columns that annotated rows have besides their own."""
+
+
+@dataclass(eq=False)
+class KeptRows:
+    """Writes kept rows to one file, or one per table. Use as a context manager.
+
+    The files get their names at the end, if nothing failed.
+
+    Attributes:
+        tables: by each output file the tables whose rows it gets.
+        reader: of the tables.
+        beside: the directory of a temporary file; None for the system's.
+        added: columns that rows get besides their own.
+        warn: as for Output.
+
+    Raises:
+        UsageError, InputError: these rows cannot go there.
+    """
+
+    tables: Mapping[str, Sequence[str]]
+    reader: readers.Reader
+    beside: Path | None = None
+    added: Columns = field(default_factory=dict)
+    warn: Callable[[str], None] = lambda _: None
+
+    def __post_init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._targets: list[tuple[str, str, TableSchema | None, bool]] = []
+        # A wrong table is refused before anything is written.
+        for number, (output, paths) in enumerate(self.tables.items()):
+            self._numbers |= dict.fromkeys(map(printable_path, paths), number)
+            came = self.reader.format_of(paths[0])
+            format = checked_format(output, came)
+            head = head_with(self.reader.common_head(paths, format), self.added)
+            self._targets.append((output, format, head, formats.KIND[came] == "json"))
+        self._writers = self._opened()
+
+    def __enter__(self) -> Self:
+        self._now, (self._output, self._rows) = 0, next(self._writers)
+        return self
+
+    @property
+    def same_format(self) -> bool:
+        """Whether rows go out as they came, in lines or rows of CSV."""
+        came = {self.reader.format_of(path) for paths in self.tables.values() for path in paths}
+        gone = {format for _, format, *_ in self._targets}
+        return len(came) == 1 and came == gone <= {"jsonl", "csv", "tsv"}
+
+    def write(self, origin: Origin, indices: Sequence[int]) -> None:
+        """Write some rows of a table."""
+        while self._now < self._numbers[origin.name]:
+            self._now, (self._output, self._rows) = self._now + 1, next(self._writers)
+        self._rows.write(origin, indices)
+
+    def flush(self) -> None:
+        """Pass buffered output to the system."""
+        self._rows.flush()
+
+    def _opened(self) -> Generator[tuple[outputs.Output, sinks.Sink]]:
+        """Each output in turn, also those without rows; the next ends the one before."""
+        with ExitStack() as files:
+            for path, format, head, of_lines in self._targets:
+                output = files.enter_context(outputs.Output(path, self.warn))
+                target = sinks.Target(output, format, beside=self.beside)
+                with formats.sink(target, head, of_lines=of_lines) as rows:
+                    yield output, rows
+                output.close()
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        if error is None:
+            for _rest in self._writers:
+                pass
+        else:
+            with suppress(type(error)):
+                self._writers.throw(error)
+
+
+@dataclass(eq=False)
+class Written:
+    """All that a run writes.
+
+    Attributes:
+        kept: takes the kept rows; None if nobody wants them.
+        annotated: takes all rows.
+        dropped: takes the list of dropped rows.
+        cuts: takes the list of what is cut out.
+    """
+
+    kept: KeptRows | None = None
+    annotated: KeptRows | None = None
+    dropped: sinks.Sink | None = None
+    cuts: CutList | None = None
+
+    def write(self, rows: Decided, listed: Sequence[Sequence[object]]) -> None:
+        """Write what is decided of the rows of a batch; `listed` are lines of the dropped list."""
+        if self.cuts is not None:
+            self.cuts.write(rows)
+        if self.kept is not None and rows.origin is not None:
+            self.kept.write(rows.origin, rows.kept)
+        if self.annotated is not None and rows.origin is not None:
+            origin = annotated(rows, rows.origin)
+            self.annotated.write(origin, range(len(origin.numbers)))
+        if self.dropped is not None:
+            self.dropped.put(listed)
+
+    def flush(self) -> None:
+        """Pass buffered output to the system."""
+        for file in (self.kept, self.annotated, self.dropped):
+            if file is not None:
+                file.flush()
+
+    def finish(self) -> None:
+        """Write what comes last."""
+        if self.cuts is not None:
+            self.cuts.finish()
+
+
+def annotated(rows: Decided, origin: Origin) -> Origin:
+    """The rows with the columns of ANNOTATED; of those without a document these are null.
+
+    A line of JSON that is no object is left out.
+    """
+    read = sinks.rows_of(origin)
+    values: dict[int, tuple[object, ...]] = {}
+    for index, cluster, key, dropped in zip(
+        rows.indices, rows.clusters, rows.keys, rows.dropped, strict=True
+    ):
+        kept = (
+            (key, 1.0, True)
+            if dropped is None
+            else (dropped.kept, dropped.similarity, dropped.exact)
+        )
+        values[index] = (cluster, *kept)
+    indices = [
+        index for index in range(len(origin.numbers)) if index in values or _is_row(read, index)
+    ]
+    columns = [
+        *zip(*(values.get(index, (None,) * len(ANNOTATED)) for index in indices), strict=True)
+    ]
+    columns = columns or [()] * len(ANNOTATED)
+    numbers = [origin.numbers[index] for index in indices]
+    changed = with_columns(read, indices, ANNOTATED, columns)
+    return Origin(origin.name, numbers, changed, origin.in_file)
+
+
+def _is_row(rows: object, index: int) -> bool:
+    """Whether there is a row, and not a line that is none."""
+    try:
+        return bool([*rows.records([index])])  # type: ignore[attr-defined]
+    except (InputError, ValueError):
+        return False
