@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lshdb.database import Database
-    from lshdb.dedup.frames import Deduplicated, dedup
+    from lshdb.deduplication.frames import Deduplicated, dedup
     from lshdb.errors import (
         Busy,
         ContentError,
@@ -192,7 +192,7 @@ def __getattr__(name: str) -> object:
         "lshdb.tuning.choices",
         "lshdb.tuning.measuring",
         "lshdb.store.functions",
-        "lshdb.dedup.frames",
+        "lshdb.deduplication.frames",
         "lshdb.exchange.signatures",
         "lshdb.ingest.deciding",
         "lshdb.ingest.sync",

@@ -64,7 +64,7 @@ def _selecting(options: AddManyOptions) -> "Select | None":
     """What adds only documents that are not similar to others; None to add all."""
     if options.on_similar == "keep":
         return None
-    from lshdb.dedup.adding import selecting
+    from lshdb.deduplication.adding import selecting
 
     return selecting(options)
 
@@ -288,7 +288,7 @@ class Database:
         ...     [row.key for row in db.dedup_files(["news.jsonl"]) if row.dropped is None]
         ['1']
         """
-        from lshdb.dedup.files import decided_rows
+        from lshdb.deduplication.files import decided_rows
 
         return decided_rows(self.store, paths, options)
 

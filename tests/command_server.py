@@ -36,7 +36,7 @@ _LOADED = (
     "lshdb.database",
     "lshdb.exchange.results",
     "lshdb.ingest.add",
-    "lshdb.ingest.ordering",
+    "lshdb.deduplication.job",
     "lshdb.search.pairs",
     "lshdb.search.query",
     "lshdb.sources.arrow_rows",

@@ -27,7 +27,7 @@ from lshdb.json_text import dumps
 from lshdb.options import TIMEOUT, RowsOptions, SettingsOptions
 
 if TYPE_CHECKING:
-    from lshdb.dedup.job import Job
+    from lshdb.deduplication.job import Job
 
 
 class DedupOutputs(Options):
@@ -135,8 +135,8 @@ def _job(
     print_all: bool,
 ) -> tuple["Job", documents.Failures]:
     """What is to be done, from the options; UsageError and InputError if it cannot be."""
-    from lshdb.dedup.job import Job, Outputs
-    from lshdb.dedup.references import reference_of_text
+    from lshdb.deduplication.job import Job, Outputs
+    from lshdb.deduplication.references import reference_of_text
     from lshdb.store.store import Store
 
     references = [reference_of_text(text, reference_fields.given()) for text in rows.against or ()]

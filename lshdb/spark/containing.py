@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from lshdb.dedup.containing import CELLS, rarest
+from lshdb.deduplication.containing import CELLS, rarest
 from lshdb.options import SparkPairsOptions
 from lshdb.shingling.arrays import IntArray, sizes_of
 from lshdb.shingling.content import digest, encoded

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from lshdb.dedup.rules import Contained, Copied, Similar, rule_of
+from lshdb.deduplication.rules import Contained, Copied, Similar, rule_of
 from lshdb.errors import InputError, UsageError
 from lshdb.exchange.results import DROPPED
 from lshdb.groups import takes

@@ -19,7 +19,7 @@ from helpers import text_families
 from oracles import deduplicated, in_order, word_shingles
 
 import lshdb
-from lshdb.dedup.frames import Deduplicated
+from lshdb.deduplication.frames import Deduplicated
 from lshdb.exchange.results import DROPPED
 from lshdb.model import Failure
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb import Limits
-from lshdb.dedup.cut_list import CutList, restore
-from lshdb.dedup.files import decided_files
+from lshdb.deduplication.cut_list import CutList, restore
+from lshdb.deduplication.files import decided_files
 from lshdb.options import DedupOptions
 from lshdb.sources.outputs import Output
 from lshdb.sources.sinks import rows_of

@@ -23,8 +23,8 @@ from helpers import database_of, text_families
 
 import lshdb
 from lshdb import DroppedRow, Limits
-from lshdb.dedup.deciding import Decided
-from lshdb.dedup.files import decided_files
+from lshdb.deduplication.deciding import Decided
+from lshdb.deduplication.files import decided_files
 from lshdb.model import Failure
 from lshdb.options import DedupOptions
 from lshdb.sources.readers import Reader

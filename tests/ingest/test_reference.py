@@ -65,7 +65,9 @@ def test_what_a_query_of_the_reference_finds_goes(files: Path, options: dict[str
                 assert one is None or one.kept not in db
             else:
                 how = match.similarity, match.exact, match.identical
-                assert one == DroppedRow(row["id"], path, number, match.key, None, None, *how)
+                assert one == DroppedRow(
+                    row["id"], path, number, match.key, None, None, *how, str(files / "known.db")
+                )
                 named += 1
     assert named > 15
     assert found.count(None) > 10

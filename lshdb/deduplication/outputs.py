@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from lshdb.dedup.cut_list import CutList
-from lshdb.dedup.deciding import Decided
-from lshdb.dedup.tables import checked_format
+from lshdb.deduplication.cut_list import CutList
+from lshdb.deduplication.deciding import Decided
+from lshdb.deduplication.tables import checked_format
 from lshdb.errors import InputError
 from lshdb.sources import formats, outputs, readers, sinks
 from lshdb.sources.added_columns import head_with, with_columns

@@ -13,7 +13,7 @@ from operator import itemgetter
 from os.path import commonprefix
 from typing import BinaryIO
 
-from lshdb.dedup.deciding import Decided
+from lshdb.deduplication.deciding import Decided
 from lshdb.errors import InputError
 from lshdb.exchange.results import dropped_columns, dropped_row
 from lshdb.json_text import dumps, loads

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from lshdb.dedup.collection import Collection, Reason
-from lshdb.dedup.cutting import Cutting, covering, without
-from lshdb.dedup.rules import Comparing, Matcher, RowRule
+from lshdb.deduplication.collection import Collection, Reason
+from lshdb.deduplication.cutting import Cutting, covering, without
+from lshdb.deduplication.rules import Comparing, Matcher, RowRule
 from lshdb.errors import warn_of_limit
 from lshdb.ingest.batches import Item, Job, signed
 from lshdb.ingest.parts import SignedPart
@@ -106,7 +106,7 @@ class Clusters:
 
     def of(self, collection: Collection, doc_id: int, row: int) -> int:
         """The cluster of a row that is dropped for a document."""
-        if collection.is_private and not collection.is_reference:
+        if doc_id < len(self._rows) and collection.is_private and not collection.is_reference:
             return self._rows[doc_id]
         return self._others.setdefault((id(collection), doc_id), row)
 

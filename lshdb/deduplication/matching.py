@@ -17,7 +17,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from lshdb.dedup.collection import Reason
+from lshdb.deduplication.collection import Reason
 from lshdb.model import CopiedPassage
 from lshdb.search.passages import Copied
 from lshdb.search.query import QueryBatch
@@ -52,7 +52,7 @@ class Scored:
 
 @dataclass(eq=False)
 class BucketMatcher:
-    """Finds the kept documents that those of a batch resemble; a Matcher (lshdb.dedup.rules).
+    """Finds the kept documents that those of a batch resemble; a Matcher (see rules).
 
     Numbers 0 to n - 1 are the documents of the batch in their order, the others are stored.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lshdb.dedup.collection import Collection, Reason
+from lshdb.deduplication.collection import Collection, Reason
 from lshdb.errors import Cut, warn_of_limit
 from lshdb.formatting import counted
 from lshdb.model import CopiedPassage
@@ -20,7 +20,7 @@ from lshdb.shingling.arrays import chunks_of
 from lshdb.shingling.shingling import Shingling
 
 if TYPE_CHECKING:
-    from lshdb.dedup.rules import Matcher
+    from lshdb.deduplication.rules import Matcher
 
 _LETTERS = 16
 """Letters per word of the beginning of a text that shows whether it is short."""

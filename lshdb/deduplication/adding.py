@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from lshdb.dedup.collection import Collection
-from lshdb.dedup.deciding import Plan, decided
-from lshdb.dedup.rules import Similar
+from lshdb.deduplication.collection import Collection
+from lshdb.deduplication.deciding import Plan, decided
+from lshdb.deduplication.rules import Similar
 from lshdb.ingest.add import Select
 from lshdb.ingest.batches import Item, Job
 from lshdb.ingest.locations import Locations

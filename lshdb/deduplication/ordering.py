@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import lru_cache
 
-from lshdb.dedup.rules import OnAll, RowRule, rule_of
+from lshdb.deduplication.rules import OnAll, RowRule, rule_of
 from lshdb.errors import InputError, UsageError
 from lshdb.ingest.batches import Job
 from lshdb.model import AddReport

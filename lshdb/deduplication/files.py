@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from lshdb.dedup.cutting import Cutting
-from lshdb.dedup.deciding import Decided
-from lshdb.dedup.ordering import check_read_twice, reads_twice
-from lshdb.dedup.references import Opening, Reference, directory_of, references_of
-from lshdb.dedup.rules import Copied, Rule, rule_of
-from lshdb.dedup.run import Run
+from lshdb.deduplication.cutting import Cutting
+from lshdb.deduplication.deciding import Decided
+from lshdb.deduplication.ordering import check_read_twice, reads_twice
+from lshdb.deduplication.references import Opening, Reference, directory_of, references_of
+from lshdb.deduplication.rules import Copied, Rule, rule_of
+from lshdb.deduplication.run import Run
 from lshdb.groups import regrouped
 from lshdb.ingest.failures import Failures
 from lshdb.model import DecidedRow

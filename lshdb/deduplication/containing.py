@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.dedup.collection import Collection, both_fields
+from lshdb.deduplication.collection import Collection, both_fields
 from lshdb.model import DroppedRow
 from lshdb.shingling.arrays import (
     NO_NUMBERS,

@@ -1,7 +1,7 @@
 """The job of the command: files in, a file of kept rows out, or a list of duplicate files.
 
 All that cannot be is refused before anything is read. With a database, and an output that is a
-file, the run is whole or not at all: see lshdb.dedup.run.
+file, the run is whole or not at all: see lshdb.deduplication.run.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from itertools import product, starmap
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from lshdb.dedup import tables
-from lshdb.dedup.cut_list import CutList
-from lshdb.dedup.deciding import Decided
-from lshdb.dedup.files import Files, cutting_of, reference_files, rule_of_rows
-from lshdb.dedup.ordering import check_read_twice
-from lshdb.dedup.outputs import ANNOTATED, KeptRows, Written
-from lshdb.dedup.references import Opening, Reference, outermost
-from lshdb.dedup.rules import Rule
-from lshdb.dedup.run import Run, check_plan
+from lshdb.deduplication import tables
+from lshdb.deduplication.cut_list import CutList
+from lshdb.deduplication.deciding import Decided
+from lshdb.deduplication.files import Files, cutting_of, reference_files, rule_of_rows
+from lshdb.deduplication.ordering import check_read_twice
+from lshdb.deduplication.outputs import ANNOTATED, KeptRows, Written
+from lshdb.deduplication.references import Opening, Reference, outermost
+from lshdb.deduplication.rules import Rule
+from lshdb.deduplication.run import Run, check_plan
 from lshdb.errors import UsageError
 from lshdb.exchange.results import dropped_columns, dropped_row
 from lshdb.groups import regrouped
@@ -51,7 +51,7 @@ from lshdb.store.store import Store
 from lshdb.tuning.resolve import OF_INDEX, as_in, resolve
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Outputs:
     """What is written; `-` is standard output, None is not wanted.
 
@@ -253,6 +253,8 @@ class Job:
             threshold = self.settings.threshold
             self.on_settings(made, self._asked, made.threshold if threshold is None else threshold)
             reader = self._reader(made)
+            if store is None and self.database is not None and not self.is_whole:
+                store = stack.enter_context(closing(self.opens(self._asked)))
             run = stack.enter_context(self._run(made, store, reader))
             with (
                 self._written(reader) as written,
@@ -324,8 +326,6 @@ class Job:
         of_reference = replace(reader, naming="--against PATH:{}=")
         of_reference.skipped_files = self._skipped_of_reference
         of_reference.skipped_files.on_skip = self.on_skip
-        if store is None and self.database is not None and not self.is_whole:
-            store = self.opens(self._asked)
         return Run(
             options=rows,
             rule=self.rule,

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, Self, cast
 
-from lshdb.dedup import ordering
-from lshdb.dedup.collection import Collection
-from lshdb.dedup.containing import Deciding
-from lshdb.dedup.cutting import Cutting
-from lshdb.dedup.deciding import Clusters, Decided, Plan, Versions, decided
-from lshdb.dedup.references import Opening, Reference
-from lshdb.dedup.rules import RowRule, Rule, WholeRule, rule_of
+from lshdb.deduplication import ordering
+from lshdb.deduplication.collection import Collection
+from lshdb.deduplication.containing import Deciding
+from lshdb.deduplication.cutting import Cutting
+from lshdb.deduplication.deciding import Clusters, Decided, Plan, Versions, decided
+from lshdb.deduplication.references import Opening, Reference
+from lshdb.deduplication.rules import RowRule, Rule, WholeRule, rule_of
 from lshdb.errors import InputError, UsageError
 from lshdb.ingest.add import added
 from lshdb.ingest.batches import Job, signed

@@ -16,11 +16,11 @@ from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 import numpy as np
 
-from lshdb.dedup import tables
-from lshdb.dedup.outputs import ANNOTATED, KeptRows
-from lshdb.dedup.references import Opening, outermost, references_of
-from lshdb.dedup.rules import rule_of
-from lshdb.dedup.run import Run, check_plan
+from lshdb.deduplication import tables
+from lshdb.deduplication.outputs import ANNOTATED, KeptRows
+from lshdb.deduplication.references import Opening, outermost, references_of
+from lshdb.deduplication.rules import rule_of
+from lshdb.deduplication.run import Run, check_plan
 from lshdb.errors import InputError, SettingsWarning, UsageError, warn
 from lshdb.exchange.results import Dropped
 from lshdb.formatting import counted

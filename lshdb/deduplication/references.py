@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lshdb.dedup.collection import Collection
-from lshdb.dedup.rules import Rule
+from lshdb.deduplication.collection import Collection
+from lshdb.deduplication.rules import Rule
 from lshdb.errors import InputError, UsageError
 from lshdb.ingest import add, batches
 from lshdb.ingest.failures import Failures

@@ -14,10 +14,10 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from lshdb.dedup.collection import Collection, Reason
-from lshdb.dedup.containing import Codes, Deciding
-from lshdb.dedup.matching import BucketMatcher, Scored, signatures_of
-from lshdb.dedup.whole_texts import WholeTexts
+from lshdb.deduplication.collection import Collection, Reason
+from lshdb.deduplication.containing import Codes, Deciding
+from lshdb.deduplication.matching import BucketMatcher, Scored, signatures_of
+from lshdb.deduplication.whole_texts import WholeTexts
 from lshdb.errors import UsageError
 from lshdb.exchange.results import COPIED
 from lshdb.ingest.parts import SignedPart
