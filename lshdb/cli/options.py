@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -13,7 +13,7 @@ from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options, regrouped
 from lshdb.opening import opened
-from lshdb.options import TIMEOUT, FieldOptions, Mode, OpenOptions, SettingsOptions, Timeout
+from lshdb.options import TIMEOUT, Mode, OpenOptions, SettingsOptions, Timeout
 from lshdb.sources import formats, paths
 
 # documents
@@ -64,14 +64,6 @@ class ReferenceFields(Options):
         """The names for references that give none themselves."""
         names = {"key": self.against_key_field, "text": self.against_text_field}
         return {name: value for name, value in names.items() if value is not None}
-
-    def instead_of(self, fields: FieldOptions) -> dict[str, Any]:
-        """The names of fields of a reference, by those of `FieldOptions`."""
-        return {
-            "key_field": self.against_key_field or fields.key_field,
-            "text_field": self.against_text_field or fields.text_field,
-            "set_field": self.against_text_field or fields.set_field,
-        }
 
 
 # results

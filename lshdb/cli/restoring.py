@@ -6,8 +6,8 @@ import typer
 
 from lshdb.cli import messages
 from lshdb.cli.files import STDOUT, check_distinct, input_of, output_to, stdin
-from lshdb.errors import UsageError
 from lshdb.deduplication import cut_list as lists
+from lshdb.errors import UsageError
 from lshdb.formatting import counted
 from lshdb.groups import Option
 from lshdb.sources.paths import STDIN

@@ -20,6 +20,8 @@ from lshdb.model import Failure
 from lshdb.options import (
     CommonOptions,
     FieldOptions,
+    OnlyAgainst,
+    OnNull,
     SettingsOptions,
     ShingleOptions,
     SparkDedupOptions,
@@ -46,13 +48,15 @@ class Dropping(SparkKeepOptions):
     """What is dropped, and where that is listed."""
 
     against: Annotated[
-        str | None,
+        Sequence[str],
         Option(
-            "First drop what is similar to a document of this: rows like those of INPUT, or "
-            "databases ('*.db'), whose settings are then the default.",
-            metavar="INPUT|FILE.db",
+            "First drop what is similar to a document of this, repeatable: rows like those of "
+            "INPUT, or databases ('*.db'), whose settings are then the default.",
+            metavar="INPUT|FILE.db[:text=NAME,key=NAME]",
         ),
-    ] = None
+    ] = ()
+    only_against: OnlyAgainst = False
+    on_null: OnNull = "fail"
     dropped: Annotated[
         str | None,
         Option("A new directory: what is dropped, for which, how similar.", metavar="DIR"),
@@ -183,21 +187,29 @@ def spark_dedup(
 
     Example: lshdb spark-dedup crawl/ unique/ --threshold 0.8 --master "local[*]"
     """
-    reference_fields.check(asked.against is not None)
-    _check_names(input, output, asked.against, asked.dropped)
-    databases = _databases(asked.against or "")
+    from lshdb.deduplication.references import reference_of_text
+
+    reference_fields.check(bool(asked.against))
+    references = [reference_of_text(text, reference_fields.given()) for text in asked.against]
+    paths = [str(reference.data) for reference in references]
+    _check_names(input, output, *paths, asked.dropped)
+    databases = [path for each in paths for path in _databases(each)]
     wanted = spark.settings(settings, *databases)
     _check_readable(databases, wanted)
     with spark.session(output, asked.dropped) as running:
+        from lshdb.deduplication.references import Reference
         from lshdb.spark import dedup
 
         own = _columns(wanted, vars(fields))
         given = {"settings": wanted, "threshold": settings.threshold, "against": None}
         options = regrouped(asked, SparkDedupOptions, **given, **own)
-        if asked.against is not None:
-            its = SparkOptions(wanted, **_columns(wanted, reference_fields.instead_of(fields)))
-            against = _reference(running, asked.against, its, of_databases=bool(databases))
-            options = replace(options, against=against.toDF(*own.values()))
+        against = []
+        for reference in references:
+            path, names = str(reference.data), _named(fields, reference.fields)
+            its = SparkOptions(wanted, **_columns(wanted, names))
+            rows = _reference(running, path, its, of_databases=bool(_databases(path)))
+            against.append(Reference(rows.toDF(*own.values()), label=path))
+        options = replace(options, against=against or None)
         source = spark.read(running, input, own)
         result = dedup(source.rows, options)
         result.kept.write.save(output, source.format)
@@ -285,6 +297,14 @@ def _columns(settings: Settings, fields: Mapping[str, Any]) -> dict[str, Any]:
     """The options for the columns of keys and documents, by the names of `FieldOptions`."""
     kind = "set" if settings.shingling.of_sets else "text"
     return {"key": fields["key_field"], kind: fields[f"{kind}_field"]}
+
+
+def _named(fields: FieldOptions, names: Mapping[str, str]) -> dict[str, Any]:
+    """The names of the fields of a reference, where it gives some."""
+    given = {f"{name}_field": value for name, value in names.items()}
+    if "text" in names and "set" not in names:
+        given["set_field"] = names["text"]
+    return vars(fields) | given
 
 
 def _reference(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any
 
@@ -50,12 +50,14 @@ class Collection:
         locations: where they are from; None for those of a database.
         reference: the name of a reference; None for documents of the run, and those stored before.
         is_private: whether only this run uses the file, so that it can be read while it is written.
+        own_keys: of documents of the run that are stored under other keys, by their doc_ids.
     """
 
     store: Store
     locations: Locations | None = None
     reference: str | None = None
     is_private: bool = False
+    own_keys: dict[int, str] = field(default_factory=dict)
 
     @property
     def is_reference(self) -> bool:
@@ -70,6 +72,15 @@ class Collection:
             return
         with self.store.beside() as (reader, _):
             yield reader
+
+    def numbered_documents(self) -> Iterator[list[tuple[int, str]]]:
+        """The doc_ids and stored forms of all of them, some at a time."""
+        with self.reader() as reader:
+            for doc_ids, _ in reader.all_keys():
+                for part in chunks_of(reader.lengths(doc_ids), reader.limits.text_batch):
+                    some = doc_ids[part]
+                    contents = (stored or "" for stored in reader.contents(some))
+                    yield [*zip(some.tolist(), contents, strict=True)]
 
     def documents(self) -> Iterator[list[SpooledDocument]]:
         """All of them, some at a time, with -1 in place of a number."""
@@ -113,6 +124,7 @@ class Collection:
         kept = {doc_id: (key, stored) for doc_id, key, stored in columns}
         for row, reason in reasons:
             key, stored = kept[reason.doc_id]
+            key = self.own_keys.get(reason.doc_id, key)
             yield (
                 row,
                 DroppedRow(

@@ -18,7 +18,8 @@ import numpy as np
 
 from lshdb.deduplication.collection import Collection, Reason
 from lshdb.deduplication.cutting import Cutting, covering, without
-from lshdb.deduplication.rules import Comparing, Matcher, RowRule
+from lshdb.deduplication.matching import Matcher
+from lshdb.deduplication.rules import Comparing, RowRule
 from lshdb.errors import warn_of_limit
 from lshdb.ingest.batches import Item, Job, signed
 from lshdb.ingest.parts import SignedPart
@@ -123,8 +124,10 @@ class Plan:
             into the database at once; None if documents are not compared with each other.
         everything: all documents of the run, in order, if those that resemble a later one are
             dropped, too.
-        replaces: whether a kept row replaces the stored document of its key, which then is no
-            reason to drop it; otherwise both stay (see `told_apart`). A text file always does.
+        stored_first: whether a similar document of an earlier run is the reason, although one of
+            this run is more similar.
+        replaces: whether a kept row replaces the stored document of its key; otherwise both stay
+            (see `told_apart`). A text file always does.
         fields: of metadata, which dropped rows have.
         cutting: how passages are cut out of documents, which are all kept; None to drop.
         clusters: numbers the clusters; None if nobody wants them.
@@ -135,6 +138,7 @@ class Plan:
     stored: Collection | None = None
     kept: Collection | None = None
     everything: Collection | None = None
+    stored_first: bool = False
     replaces: bool = False
     fields: Sequence[str] = ()
     cutting: Cutting | None = None
@@ -400,6 +404,7 @@ class _Loop:
         self._keys: dict[int, str] = {}  # under which documents are stored, if not their own
         self._reasons: list[list[tuple[int, Reason]]] = [[] for _ in self.compared]
         self._copied: list[list[tuple[int, Reason]]] = [[] for _ in self.compared]
+        self._kept = kept
         self._marks = _Marks(self.documents)
         if self.plan.stored is not None:
             self._marks.read(self.plan.stored.store)
@@ -416,12 +421,15 @@ class _Loop:
                 if into_database or itself.metadata != self.documents.batch.all_metadata()[row]:
                     self._keys[row] = itself.key
                     self._written.append(row)
+                    self._next_id += not into_database
                 return False
         best: tuple[int, Reason] | None = None
         for place, compared in enumerate(self.compared):
             reason = compared.matcher.reason(row, self._no_reasons(row, place))
             if reason is not None and (best is None or reason.similarity > best[1].similarity):
                 best = place, reason
+                if plan.stored_first:
+                    break
         if best is not None and plan.cutting is None:
             self._reasons[best[0]].append((row, best[1]))
             return False
@@ -437,16 +445,18 @@ class _Loop:
         return self.plan.replaces or line is None
 
     def _no_reasons(self, row: int, place: int) -> set[int]:
-        """The doc_ids of a collection that are no reason to drop a document."""
-        compared = self.compared[place].collection
+        """The doc_ids of a collection that are no reason to drop a document.
+
+        Among them is the version of an earlier run that is stored under its key.
+        """
         others = self._marks.without(row, place) if self._marks else set()
-        if (
-            self.versions is not None
-            and compared is self.plan.stored
-            and self.documents.keys[row] in self.versions.known
-            and self._replaces(row)
-        ):
-            return {*others, self.versions.known[self.documents.keys[row]].doc_id}
+        versions, key = self.versions, self.documents.keys[row]
+        if versions is None or key not in versions.known:
+            return others
+        version = versions.known[key]
+        is_earlier = version.doc_id <= versions.before or self._replaces(row)
+        if self.compared[place].collection is self.plan.stored and is_earlier:
+            return {*others, version.doc_id}
         return others
 
     def _keep(self, row: int) -> bool:
@@ -460,6 +470,7 @@ class _Loop:
             elif key in versions.known:
                 if versions.same(key, digest) is not None:
                     return False  # it is there, and the rule does not compare such documents
+                self._kept.own_keys[doc_id] = key
                 key = self._keys[row] = told_apart(key, digest)
             if replaces:
                 doc_id = versions.known[key].doc_id
@@ -472,7 +483,7 @@ class _Loop:
         matcher.keep(row, doc_id, replaces=replaces)
         if self._marks:
             self._marks.keep(row, place, doc_id)
-        collection = self.compared[-1].collection
+        collection = self._kept
         if collection.locations is not None:
             collection.locations.add(doc_id, documents.batch.wheres[row])
         if self.plan.clusters is not None:

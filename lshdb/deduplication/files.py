@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 
 from lshdb.deduplication.cutting import Cutting
@@ -12,10 +12,12 @@ from lshdb.deduplication.ordering import check_read_twice, reads_twice
 from lshdb.deduplication.references import Opening, Reference, directory_of, references_of
 from lshdb.deduplication.rules import Copied, Rule, rule_of
 from lshdb.deduplication.run import Run
+from lshdb.errors import UsageError
 from lshdb.groups import regrouped
 from lshdb.ingest.failures import Failures
 from lshdb.model import DecidedRow
 from lshdb.options import DedupOptions, RowsOptions, WalkingOptions
+from lshdb.progress import Progress
 from lshdb.sketching.settings import Settings
 from lshdb.sources import json_rows
 from lshdb.sources.batch import Batch
@@ -69,20 +71,28 @@ def reference_files(references: Sequence[Reference]) -> FilesRead | None:
 
 def decided_rows(store: Store, paths: Iterable[str], options: DedupOptions) -> Iterator[DecidedRow]:
     """The rows of files as JSON lines, and texts; whether each is kept: Database.dedup_files."""
-    for batch in decided_files(store, paths, options):
-        origin = batch.origin
-        if origin is None:  # texts, whose keys are their paths
-            for key, dropped in zip(batch.keys, batch.dropped, strict=True):
-                yield DecidedRow(key, key, 1, b"", dropped)
-            continue
-        lines = json_rows.lines_of(origin, batch.indices)
-        rows = zip(batch.keys, batch.indices, lines, batch.dropped, strict=True)
-        for key, index, line, dropped in rows:
-            yield DecidedRow(key, origin.name, origin.numbers[index], bytes(line), dropped)
+    batches = decided_files(store, paths, options)  # wrong options are errors here and now
+    return (row for batch in batches for row in _rows_of(batch))
+
+
+def _rows_of(batch: Decided) -> Iterator[DecidedRow]:
+    origin = batch.origin
+    if origin is None:  # texts, whose keys are their paths
+        for key, dropped in zip(batch.keys, batch.dropped, strict=True):
+            yield DecidedRow(key, key, 1, b"", dropped)
+        return
+    lines = json_rows.lines_of(origin, batch.indices)
+    rows = zip(batch.keys, batch.indices, lines, batch.dropped, strict=True)
+    for key, index, line, dropped in rows:
+        yield DecidedRow(key, origin.name, origin.numbers[index], bytes(line), dropped)
 
 
 def decided_files(store: Store, paths: Iterable[str], options: DedupOptions) -> Iterator[Decided]:
-    """What is decided of the rows of files, whose kept ones go into an open database at once."""
+    """What is decided of the rows of files, whose kept ones go into an open database at once.
+
+    Raises:
+        UsageError, InputError: options, a reference or paths that cannot be; before the iteration.
+    """
     settings, limits, reader = store.settings, store.limits, options.reader
     if reader is None:
         # Data is often kept out of git.
@@ -91,6 +101,9 @@ def decided_files(store: Store, paths: Iterable[str], options: DedupOptions) -> 
             options, settings.shingling, fallback="jsonl", rules=rules, whole=True, limits=limits
         )
     references = references_of(options.against)
+    for reference in references:
+        if not reference.is_path:
+            raise UsageError(f"against {reference.data!r:.100} is not the name of a file")
     reader.reference_files = reference_files(references)
     rule = rule_of_rows(options, options.threshold)
     if reads_twice(options):
@@ -110,28 +123,31 @@ def decided_files(store: Store, paths: Iterable[str], options: DedupOptions) -> 
         files_read=reader.reference_files,
         progress=options.progress,
     )
-    with (
-        suppress(GeneratorExit),
-        reader.shown(options.progress, "dedup", paths) as show,
-        Run(
-            options=options,
-            rule=rule,
-            settings=settings,
-            source=Files(paths, reader),
-            opening=opening,
-            references=references,
-            only_against=options.only_against,
-            database=None if options.only_against else lambda: store,
-            stored=None if options.only_against else store,
-            cutting=cutting_of(options, settings, reader),
-            fields=options.fields,
-            workers=options.workers,
-            limits=limits,
-            on_failure=failures,
-            beside=beside,
-            on_batch=options.on_batch or (lambda _: None),
-            progress=show,
-        ) as run,
-    ):
+    run = Run(
+        options=options,
+        rule=rule,
+        settings=settings,
+        source=Files(paths, reader),
+        opening=opening,
+        references=references,
+        only_against=options.only_against,
+        database=None if options.only_against else lambda: store,
+        stored=None if options.only_against else store,
+        cutting=cutting_of(options, settings, reader),
+        fields=options.fields,
+        workers=options.workers,
+        limits=limits,
+        on_failure=failures,
+        beside=beside,
+        on_batch=options.on_batch or (lambda _: None),
+    )
+    return _decided(run, reader.shown(options.progress, "dedup", paths), failures)
+
+
+def _decided(
+    run: Run, progress: AbstractContextManager[Progress], failures: Failures
+) -> Iterator[Decided]:
+    """What a run decides; at the end, or where the caller stops, a warning of what failed."""
+    with suppress(GeneratorExit), run, progress as run.progress:
         yield from run.decided()
     failures.warn("on_failure= gets each")

@@ -253,8 +253,6 @@ class Job:
             threshold = self.settings.threshold
             self.on_settings(made, self._asked, made.threshold if threshold is None else threshold)
             reader = self._reader(made)
-            if store is None and self.database is not None and not self.is_whole:
-                store = stack.enter_context(closing(self.opens(self._asked)))
             run = stack.enter_context(self._run(made, store, reader))
             with (
                 self._written(reader) as written,
@@ -323,7 +321,7 @@ class Job:
 
     def _run(self, made: Settings, store: Store | None, reader: Reader) -> Run:
         rows, beside = self.rows, self._beside()
-        of_reference = replace(reader, naming="--against PATH:{}=")
+        of_reference = replace(reader, naming="--against PATH:{}=NAME")
         of_reference.skipped_files = self._skipped_of_reference
         of_reference.skipped_files.on_skip = self.on_skip
         return Run(

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
+from typing import Protocol
 
 import numpy as np
 
@@ -27,6 +28,33 @@ from lshdb.store.lookups import StoreReader
 
 Members = Callable[[IntArray, int], tuple[IntArray, IntArray]]
 """The stored documents of codes int64[c], the first ones of each: indices of the codes, doc_ids."""
+
+
+class Matcher(Protocol):
+    """Compares the documents of one batch, in order, with a collection that may grow by them."""
+
+    def reason(self, row: int, without: Set[int] = frozenset()) -> Reason | None:
+        """Why a document goes; None if it may stay.
+
+        Args:
+            row: its index in the batch.
+            without: doc_ids that are no reason.
+        """
+
+    def keep(self, row: int, doc_id: int, *, replaces: bool = False) -> None:
+        """Note that a document stays: later ones are compared with it, too.
+
+        Args:
+            row: its index in the batch.
+            doc_id: in the collection.
+            replaces: whether the collection had an earlier version with this doc_id.
+        """
+
+    def is_cut(self, row: int) -> bool:
+        """Whether a document is compared with a part of what it may resemble only."""
+
+    def passages(self, row: int, without: Set[int] = frozenset()) -> Iterator[Reason]:
+        """A reason for each passage that a document copies, after `reason`; none by other rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +80,7 @@ class Scored:
 
 @dataclass(eq=False)
 class BucketMatcher:
-    """Finds the kept documents that those of a batch resemble; a Matcher (see rules).
+    """Finds the kept documents that those of a batch resemble; a Matcher.
 
     Numbers 0 to n - 1 are the documents of the batch in their order, the others are stored.
 

@@ -46,10 +46,12 @@ class Reference:
         data: the name of a file, a directory, a pattern or a database; or data of a program.
         fields: the names of its fields `key`, `text` and `set`, where they are not those of the
             input.
+        label: what data of a program is called in lists and messages.
     """
 
     data: Any
     fields: Mapping[str, str] = field(default_factory=dict)
+    label: str = ""
 
     def __post_init__(self) -> None:
         wrong = [
@@ -71,7 +73,7 @@ class Reference:
     @property
     def name(self) -> str:
         """What it is called in lists and messages."""
-        return os.fspath(self.data) if self.is_path else "against"
+        return os.fspath(self.data) if self.is_path else self.label or "against"
 
     @property
     def is_database(self) -> bool:
@@ -120,8 +122,8 @@ def references_of(given: Any) -> list[Reference]:
     """The references of an argument.
 
     Args:
-        given: None; one; several in a list; each as it is, as a pair of it and its fields, or as a
-            Reference; or a mapping from paths to their fields.
+        given: None; one; several in a list, each as it is, or as a pair of it and its fields; or a
+            mapping from paths to their fields. A list of dicts is one, of rows.
 
     Raises:
         UsageError: other fields than key, text and set.
@@ -134,18 +136,19 @@ def references_of(given: Any) -> list[Reference]:
         return [Reference(data, dict(fields or {})) for data, fields in given.items()]
     if isinstance(given, tuple) and len(given) == 2 and _are_fields(given[1]):
         return [Reference(given[0], given[1])]
-    if isinstance(given, list | tuple) and given and not _is_row(given[0]):
-        return [one for each in given for one in references_of(each)]
+    if isinstance(given, list | tuple) and given and not isinstance(given[0], Mapping):
+        found = [reference for each in given for reference in references_of(each)]
+        if len(found) > 1:
+            found = [
+                replace(reference, label=reference.label or f"against[{place}]")
+                for place, reference in enumerate(found)
+            ]
+        return found
     return [Reference(given)]
 
 
 def _are_fields(value: object) -> bool:
     return isinstance(value, Mapping) and bool(value) and value.keys() <= set(FIELDS)
-
-
-def _is_row(value: object) -> bool:
-    """Whether an element of a list is a row, so that the list is one reference."""
-    return isinstance(value, Mapping)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,7 +234,7 @@ class Opening:
         """Documents as a reference, in a temporary file."""
         total, locations = AddReport(), Locations(1)
         settings = self.rule.index(self.settings)
-        with temporary_store(settings, self.limits, self.beside) as store:
+        with temporary_store(settings, self.limits, self.beside, keys_repeat=True) as store:
             failures = Failures(self.on_failure)
             job = batches.Job(store, self.workers, failures)
             with progress or nullcontext(silent) as show:

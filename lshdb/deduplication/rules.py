@@ -8,15 +8,15 @@ call names one as NAME or NAME:ARGUMENT.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from lshdb.deduplication.collection import Collection, Reason
+from lshdb.deduplication.collection import Collection
 from lshdb.deduplication.containing import Codes, Deciding
-from lshdb.deduplication.matching import BucketMatcher, Scored, signatures_of
+from lshdb.deduplication.matching import BucketMatcher, Matcher, Scored, signatures_of
 from lshdb.deduplication.whole_texts import WholeTexts
 from lshdb.errors import UsageError
 from lshdb.exchange.results import COPIED
@@ -38,33 +38,6 @@ _ANY_SHARE = 1e-12
 """Less than the share of its words that a document of any length shares."""
 _USUAL_RUN = 8
 """Words of the passages of an index that is suggested."""
-
-
-class Matcher(Protocol):
-    """Compares the documents of one batch, in order, with a collection that may grow by them."""
-
-    def reason(self, row: int, without: Set[int] = frozenset()) -> Reason | None:
-        """Why a document goes; None if it may stay.
-
-        Args:
-            row: its index in the batch.
-            without: doc_ids that are no reason.
-        """
-
-    def keep(self, row: int, doc_id: int, *, replaces: bool = False) -> None:
-        """Note that a document stays: later ones are compared with it, too.
-
-        Args:
-            row: its index in the batch.
-            doc_id: in the collection.
-            replaces: whether the collection had an earlier version with this doc_id.
-        """
-
-    def is_cut(self, row: int) -> bool:
-        """Whether a document is compared with a part of what it may resemble only."""
-
-    def passages(self, row: int, without: Set[int] = frozenset()) -> Iterator[Reason]:
-        """A reason for each passage that a document copies, after `reason`; none by other rules."""
 
 
 class Rule(Protocol):
@@ -222,7 +195,7 @@ class Copied:
     def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Copied:  # noqa: ARG003
         """See Rule."""
         if not (argument.isdecimal() and 0 < int(argument) < 10**6 and argument[0] != "0"):
-            raise UsageError(f"rule copied:{argument:.50}: write copied:WORDS, such as copied:8")
+            raise _unknown(f"copied:{argument}")
         _check_contents_compared(f"copied:{argument}", options)
         return cls(int(argument))
 
@@ -302,13 +275,17 @@ def rule_of(options: RuleOptions, threshold: float | None = None) -> Rule:
     """The rule that options name; UsageError if there is none, or they do not go with it."""
     name, _, argument = options.rule.partition(":")
     if name not in RULES or (":" in options.rule and not argument):
-        raise UsageError(f"rule {options.rule!r:.100} is not similar, contained or copied:WORDS")
+        raise _unknown(options.rule)
     return RULES[name].of(argument, options, threshold)
+
+
+def _unknown(rule: str) -> UsageError:
+    return UsageError(f"rule {rule!r:.100} is not similar, contained or copied:WORDS")
 
 
 def _check_no_argument(name: str, argument: str) -> None:
     if argument:
-        raise UsageError(f"rule {name}:{argument:.50}: {name} takes nothing after its name")
+        raise _unknown(f"{name}:{argument}")
 
 
 def _check_contents_compared(rule: str, options: RuleOptions) -> None:

@@ -72,7 +72,7 @@ class Run:
         references: with which rows are compared first.
         only_against: whether rows are compared with references only, and not with each other.
         database: opens the database that kept rows are added to; None without one.
-        stored: the database, if it has documents, or `staged` is false.
+        stored: the database, if it has documents and is open already.
         staged: whether kept rows are added at the end, by `merge`.
         cutting: how passages are cut out; None to drop rows.
         fields: of metadata, which dropped rows have.
@@ -125,11 +125,19 @@ class Run:
             self._opened = [
                 stack.enter_context(self.opening.open(reference)) for reference in self.references
             ]
+            if self.database is not None and self.stored is None and not self.staged:
+                self.stored = stack.enter_context(closing(self.database()))
+                self.rule.check(self.stored.settings, str(self.stored.path))
             self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
+
+    @property
+    def _stores_at_once(self) -> bool:
+        """Whether kept documents go into the database batch by batch."""
+        return self.database is not None and not self.staged
 
     @property
     def _job(self) -> Job:
@@ -176,9 +184,10 @@ class Run:
 
     def _temporary(self) -> Store:
         settings = self.settings
-        if self.database is None or not self.staged:
+        if self.database is None or self._stores_at_once:
             settings = self.rule.index(settings)
-        return self._stack.enter_context(temporary_store(settings, self.limits, self.beside))
+        store = temporary_store(settings, self.limits, self.beside, keys_repeat=True)
+        return self._stack.enter_context(store)
 
     def _plan(
         self,
@@ -187,16 +196,17 @@ class Run:
         everything: Collection | None = None,
     ) -> Plan:
         assert isinstance(self.rule, RowRule)
+        is_ordered = ordering.reads_twice(self.options)
         return Plan(
             self.rule,
             self._opened,
             stored,
             kept,
             everything,
-            False,
-            self.fields,
-            self.cutting,
-            Clusters(ordering.reads_twice(self.options)) if self.clusters else None,
+            stored_first=is_ordered,
+            fields=self.fields,
+            cutting=self.cutting,
+            clusters=Clusters(is_ordered) if self.clusters else None,
         )
 
     def _twice(self) -> Iterator[Decided]:
@@ -208,7 +218,8 @@ class Run:
         report = ordering.take_in(
             spool, self.source.batches(), self._job, self.progress, self.options, on_all
         )
-        self.on_batch(report)
+        if not self._stores_at_once:
+            self.on_batch(report)
         if on_all is None:
             self._decide_row_by_row(spool, private)
         else:
@@ -259,13 +270,14 @@ class Run:
                     if batch.clusters:
                         spool.cluster(zip(numbers, batch.clusters, strict=True))
                 done += report.documents
-                self.on_batch(replace(report, failed=0))
+                if not self._stores_at_once:
+                    self.on_batch(replace(report, failed=0))
                 self.progress(done, None, "documents decided")
 
     def _given_back(self, spool: Spool) -> Iterator[Decided]:
         """Read the input once more, with what is decided of each row."""
         seen = 0
-        if self.database is None or self.staged:
+        if not self._stores_at_once:
             for batch in self.source.again():
                 self.progress(seen, spool.count, "rows written")
                 yield _of_spool(batch, spool, seen)
@@ -286,6 +298,7 @@ class Run:
                             self._store(writer, part, rows, versions)
                             some.append(rows)
                         writer.finish()
+                    self.on_batch(writer.report)
                     yield from some
                     self.progress(seen, spool.count, "documents written")
         if seen != spool.count:
@@ -293,6 +306,9 @@ class Run:
 
     def _store(self, writer: Writer, part: SignedPart, rows: Decided, versions: Versions) -> None:
         """Add the kept documents of a part to the database."""
+        if part.signed is None:  # it has none
+            writer.write(part)
+            return
         kept = [index for index, dropped in enumerate(rows.dropped) if dropped is None]
         states, wheres = part.batch.states, part.batch.where()
         part = part.take(kept)
@@ -334,7 +350,7 @@ class Run:
         """Whether a document of a collection is no reason to drop one, by a rule on all rows."""
         if collection.is_reference:
             return False
-        if document.line is None and kept.key == document.key:
+        if kept.key == document.key:
             return True
         content_digest = digest(document.stored.encode())
         return any(

@@ -9,18 +9,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from lshdb.deduplication.collection import Collection, Reason
+from lshdb.deduplication.matching import Matcher
 from lshdb.errors import Cut, warn_of_limit
 from lshdb.formatting import counted
 from lshdb.model import CopiedPassage
 from lshdb.shingling import positions, shingles
-from lshdb.shingling.arrays import chunks_of
 from lshdb.shingling.shingling import Shingling
-
-if TYPE_CHECKING:
-    from lshdb.deduplication.rules import Matcher
 
 _LETTERS = 16
 """Letters per word of the beginning of a text that shows whether it is short."""
@@ -96,18 +92,16 @@ class WholeTexts:
     def of(cls, collection: Collection, words: int) -> WholeTexts:
         """Look through a reference."""
         short = cls(collection.store.settings.shingling, words)
-        with collection.reader() as reader:
-            for doc_ids, _ in reader.all_keys():
-                short.total += len(doc_ids)
-                for part in chunks_of(reader.lengths(doc_ids), reader.limits.text_batch):
-                    some = doc_ids[part]
-                    short._take(some.tolist(), [*reader.contents(some)])
-        short._index()
+        for documents in collection.numbered_documents():
+            short.total += len(documents)
+            short.take(*zip(*documents, strict=True))
+        short.index()
         if note := short.note:
             warn_of_limit(Cut("dedup", len(short.runs), f"{collection.reference}: {note}"))
         return short
 
-    def _take(self, doc_ids: Sequence[int], texts: Sequence[str]) -> None:
+    def take(self, doc_ids: Sequence[int], texts: Sequence[str]) -> None:
+        """Remember the short ones of some texts."""
         beginnings = [text[: _LETTERS * self.words] for text in texts]
         left = [
             index
@@ -120,8 +114,8 @@ class WholeTexts:
             if 0 < run.count < self.words:
                 self.runs[doc_ids[index]] = run
 
-    def _index(self) -> None:
-        """Find the rarest unit of each run."""
+    def index(self) -> None:
+        """Find the rarest unit of each run, when all are remembered."""
         counts = Counter[bytes]()
         for run in self.runs.values():
             counts.update(_units_in(run.folded))
@@ -145,11 +139,12 @@ class WholeTexts:
         """A matcher of the texts of a batch that also finds short texts, from that of its runs."""
         if not self.runs:
             return runs
-        found = dict[int, Reason]()
-        for row, run in enumerate(_runs_of(texts, self.shingling)):
-            if reason := self._reason(run):
-                found[row] = reason
-        return _WithWholeTexts(runs, found)
+        return _WithWholeTexts(runs, self.reasons(texts))
+
+    def reasons(self, texts: Sequence[str]) -> dict[int, Reason]:
+        """The short text in each of some texts, by their indices."""
+        runs = enumerate(_runs_of(texts, self.shingling))
+        return {row: reason for row, run in runs if (reason := self._reason(run))}
 
     def _reason(self, run: _Run) -> Reason | None:
         """The longest short text in a run, of equal ones the first of the reference."""
@@ -169,14 +164,16 @@ class WholeTexts:
 
 @dataclass(eq=False)
 class _WithWholeTexts:
-    """A Matcher that asks another one first."""
+    """A Matcher of runs, and of short texts: the larger share is the reason."""
 
     runs: Matcher
     whole: dict[int, Reason]
 
     def reason(self, row: int, without: Set[int] = frozenset()) -> Reason | None:
-        reason = self.runs.reason(row, without)
-        return self.whole.get(row) if reason is None else reason
+        reason, whole = self.runs.reason(row, without), self.whole.get(row)
+        if reason is None or (whole is not None and whole.similarity > reason.similarity):
+            return whole
+        return reason
 
     def keep(self, row: int, doc_id: int, *, replaces: bool = False) -> None:
         self.runs.keep(row, doc_id, replaces=replaces)

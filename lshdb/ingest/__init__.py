@@ -9,18 +9,15 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
     merging     the documents of another database, with their signatures
     arrivals    documents that are asked about and added in one step, several at once
     queries     read | sign | answer: a stream of documents that are queries only
-    dedup       read | sign | decide | write: keeps what is similar to no kept document
-    containing  which documents have all of the shingles of another one
-    cutting     cuts out of texts what earlier ones have
-    reference   a collection whose near duplicates are dropped from the input
+    locations   where the documents of a run are from
+    temporary   a private file of documents
     folders     the files of each folder as one document of a temporary file
     submissions which of a directory a report says nothing of, and why
-    ordering    deduplicating rows of an input, also in another order than the input's
     deciding    what reviewers decide of documents; removes what they decided to drop
     sync        brings documents in line with the files below directories
     kept_copies which files hold a copy of a dropped document
     trash       moves files of dropped documents aside, and back
 
-Doors: add, arrivals, batches, containing, deciding, dedup, failures, folders, ordering, parts,
-queries, reference, submissions, sync, trash, workers, writing.
+Doors: add, arrivals, batches, deciding, failures, folders, locations, merging, parts, queries,
+submissions, sync, temporary, trash, workers, writing.
 """

@@ -13,15 +13,21 @@ from lshdb.store.store import Store
 
 @contextmanager
 def temporary_store(
-    settings: Settings, limits: Limits, beside: Path | None = None
+    settings: Settings, limits: Limits, beside: Path | None = None, *, keys_repeat: bool = False
 ) -> Iterator[Store]:
-    """A file that is deleted at the end, in a directory or in that of the system.
+    """A file that is deleted at the end.
 
-    Its documents are all new, and their keys may be repeated.
+    Args:
+        settings: of the file.
+        limits: on its batches.
+        beside: its directory; None for that of the system.
+        keys_repeat: whether documents are all new, though their keys may be repeated.
     """
     with temporary_directory(beside) as directory:
         path = directory / "dedup.db"
         with closing(
-            Store.open(path, "create", TIMEOUT, lambda: settings, keys_repeat=True, limits=limits)
+            Store.open(
+                path, "create", TIMEOUT, lambda: settings, keys_repeat=keys_repeat, limits=limits
+            )
         ) as store:
             yield store

@@ -45,8 +45,8 @@ def with_columns(rows: Rows, indices: Sequence[int], columns: Columns, values: V
 
 def head_with(head: TableSchema | None, columns: Columns) -> TableSchema | None:
     """The head of a table with further columns; UsageError if it has one of them."""
-    if head is None:
-        return None
+    if head is None or not columns:
+        return head
     for name in columns:
         if name in head.columns:
             raise _taken(name)

@@ -11,7 +11,15 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-Counted = Literal["bad_keys", "bad_documents", "empty", "cut_buckets", "cut_pairs", "cut_passages"]
+Counted = Literal[
+    "bad_keys",
+    "bad_documents",
+    "empty",
+    "cut_buckets",
+    "cut_pairs",
+    "cut_passages",
+    "short_references",
+]
 _LINES: dict[Counted, str] = {
     "bad_keys": "rows without a usable key, left out",
     "bad_documents": "rows without a usable document, left out",
@@ -19,6 +27,7 @@ _LINES: dict[Counted, str] = {
     "cut_pairs": "candidate pairs left out for that",
     "cut_passages": f"pairs that share more than {DEFAULTS.passages:,} passages, of which only the "
     "first are listed",
+    "short_references": "documents of references shorter than a run, which match only as a whole",
 }
 
 
@@ -31,7 +40,8 @@ class Counts:
     `empty`: documents without a shingle, which are similar to nothing;
     `cut_buckets`: buckets too large for all of their pairs; `cut_pairs`: pairs left out of those,
     a pair counts in each such bucket; `cut_passages`: pairs of documents that share more passages
-    than are listed.
+    than are listed; `short_references`: documents of references with fewer words than a run, which
+    match only as a whole.
 
     Spark counts repeated tasks and repeated computations again: for exact counts compute a result
     once.

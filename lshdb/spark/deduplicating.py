@@ -7,14 +7,17 @@ decided by one task, in order. By the rule contained there are no chains: see co
 """
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from lshdb.deduplication.references import references_of
 from lshdb.deduplication.rules import Contained, Copied, Similar, rule_of
+from lshdb.deduplication.run import check_plan
 from lshdb.errors import InputError, UsageError
 from lshdb.exchange.results import DROPPED
 from lshdb.groups import takes
@@ -36,6 +39,8 @@ _GONE = "lshdb dropped key"
 _OWN = "G"
 """Ends the prefix that sorts a document's own key last: no digit, also no hexadecimal one."""
 _DIGITS = "0123456789ABCDEF"
+_PLACES = 4
+"""Digits of the number of a reference, before its keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,23 +94,28 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     elif not isinstance(rule, Similar):
         raise UsageError(f"rule {options.rule} is not one that Spark has joins for")
     settings, unusable = options.settings, Counts(df.sparkSession)
-    compared_before = _bad(options.counts)
-    given = docs = documents(df, options)
-    against = None if options.against is None else documents(options.against, options)
-    for one in filter(None, (docs, against)):
-        check_keys(one)
+    counted_before = _bad(options.counts)
+    given = docs = _with_nulls(documents(df, options), options)
+    references = _references(options)
+    for collection in (docs, *(each for each, _ in references)):
+        check_keys(collection)
     docs = _in_order(docs, options, number_order(df, options.key, F.col("key")))
-    signatures = signed(docs, settings, options.counts)
-    if against is not None:
-        order = number_order(options.against, options.key, F.col("key"))
-        reference = F.lit(candidates.REFERENCE)
-        before = reference if order is None else F.concat(reference, order)
-        against = _with_keys(against, before)
-        signatures = signatures.unionByName(signed(against, settings, unusable))
-        docs = docs.unionByName(against)
-    pairs = clustering.checkpointed(compared(signatures, docs, options))
-    is_whole = isinstance(rule, Contained)
-    dropped = _reasons(pairs if is_whole else _of_others(pairs, "a", _gone(pairs)))
+    own_docs, signatures = docs, signed(docs, settings, options.counts)
+    for reference, _ in references:
+        signatures = signatures.unionByName(signed(reference, settings, unusable))
+        docs = docs.unionByName(reference)
+    pairs = compared(signatures, docs, options)
+    if isinstance(rule, Copied) and references:
+        short = [passages.short_texts(each, settings, rule.words) for each, _ in references]
+        pairs = pairs.unionByName(
+            passages.whole_texts(own_docs, short, settings, rule.words, options)
+        )
+    if options.only_against:
+        pairs = pairs.where(F.startswith("a", F.lit(candidates.REFERENCE)))
+    pairs = clustering.checkpointed(pairs)
+    is_decided = isinstance(rule, Contained) or options.only_against
+    decided = pairs if is_decided else _of_others(pairs, "a", _gone(pairs))
+    dropped = _reasons(decided, [name for _, name in references])
     if _bad(unusable):
         raise InputError(
             "rows of the reference have no usable key or document, and what resembles them would "
@@ -114,7 +124,7 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     gone = dropped.select(F.col("key").alias(_GONE))
     failed = failures(given, settings.shingling)
     # Counted while documents were compared: without any, no row is looked at again.
-    if _bad(options.counts) == compared_before:
+    if _bad(options.counts) == counted_before:
         failed = failed.limit(0)
     else:
         failed = clustering.checkpointed(failed)
@@ -123,6 +133,36 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     kept = df.where(own.isNotNull()).join(gone, own == F.col(f"`{_GONE}`"), "left_anti")
     listed = failed.select("where", "reason")
     return Deduplicated(kept, dropped.to(schema_of(columns)), listed, options.counts)
+
+
+def _with_nulls(docs: DataFrame, options: SparkDedupOptions) -> DataFrame:
+    """The documents, of which missing ones stay as empty ones if `on_null` says so."""
+    if options.on_null == "fail":
+        return docs
+    nothing = F.lit("[]" if options.settings.shingling.of_sets else "")
+    return docs.withColumn("content", F.coalesce("content", nothing))
+
+
+def _references(options: SparkDedupOptions) -> list[tuple[DataFrame, str]]:
+    """The documents of each reference, with keys that sort before all others, and its name."""
+    found = []
+    references = references_of(options.against)
+    check_plan(
+        RuleOptions(rule=options.rule, keep=options.keep, estimate=options.estimate),
+        references,
+        only_against=options.only_against,
+    )
+    for place, reference in enumerate(references):
+        if not isinstance(reference.data, DataFrame):
+            raise UsageError(f"against {reference.data!r:.100} is not a DataFrame")
+        columns: dict[str, Any] = dict(reference.fields)
+        named = replace(options, against=None, **columns)
+        before: Column = F.lit(f"{candidates.REFERENCE}{place:0{_PLACES}d}")
+        order = number_order(reference.data, named.key, F.col("key"))
+        if order is not None:
+            before = F.concat(before, order)
+        found.append((_with_keys(documents(reference.data, named), before), reference.name))
+    return found
 
 
 def _bad(counts: Counts) -> int:
@@ -173,18 +213,23 @@ def _gone(similar: DataFrame) -> DataFrame:
     return gone.unionByName(decided)
 
 
-def _reasons(pairs: DataFrame) -> DataFrame:
-    """What is dropped for which, of pairs whose `a` is kept."""
+def _reasons(pairs: DataFrame, references: Sequence[str]) -> DataFrame:
+    """What is dropped for which, of pairs whose `a` is kept; with the names of references."""
     others = [name for name in pairs.columns if name not in "ab"]
     own = ~F.startswith("a", F.lit(candidates.REFERENCE))
     order = F.struct(own, -F.col("similarity"), ~F.col("identical"), "a")
     best = F.min_by(F.struct("a", *others), order)
     kept = pairs.groupBy("b").agg(best.alias("kept"))
     name = f"substring({{0}}, locate('{_OWN}', {{0}}) + 1) AS {{1}}"
-    return kept.selectExpr(
+    names = F.array(*map(F.lit, references or [""]))
+    place = F.substring("kept.a", 2, _PLACES).cast("int")
+    is_reference = F.startswith("kept.a", F.lit(candidates.REFERENCE))
+    reference = F.when(is_reference, F.get(names, place))
+    return kept.withColumn("reference", reference).selectExpr(
         name.format("b", "key"),
         name.format("kept.a", "kept"),
         *(f"kept.{name}" for name in others),
+        "reference",
     )
 
 

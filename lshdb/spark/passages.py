@@ -6,6 +6,7 @@ more than other text. The first documents of each such fingerprint are read, to 
 around it are common. Then the contents of pairs are compared, by the same functions as in a file.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from operator import attrgetter
 
@@ -15,13 +16,15 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from lshdb.deduplication.whole_texts import WholeTexts
 from lshdb.errors import Cut, limits_to
 from lshdb.exchange.results import COPIED, PAIR, PASSAGE_PAIR, copied_values, passage_values
 from lshdb.groups import regrouped, takes
 from lshdb.limits import DEFAULTS
 from lshdb.options import SparkOptions, SparkPairsOptions, SparkPassagesOptions
 from lshdb.search import passage_runs, passage_windows, passages
-from lshdb.shingling import arrays, shingling
+from lshdb.shingling import arrays
+from lshdb.shingling import shingling as shingling_
 from lshdb.shingling.winnowing import fingerprints as winnowed
 from lshdb.sketching.constructions import Construction
 from lshdb.sketching.settings import Settings
@@ -52,7 +55,7 @@ def fingerprints(df: DataFrame, options: SparkOptions) -> DataFrame:
 def prints(documents: DataFrame, settings: Settings, counts: Counts | None = None) -> DataFrame:
     """`fingerprints` of checked documents."""
 
-    def columns(keys: pa.Array, contents: list[shingling.Content]) -> sketching.Columns:
+    def columns(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.Columns:
         found = winnowed(contents, settings.shingling, settings.passages, settings.seed)
         return {
             "key": keys.take(pa.array(found.documents)),
@@ -103,7 +106,7 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
             counts.add("cut_passages", 1)
 
     def compare(
-        rows: pa.RecordBatch, contents: list[shingling.Content], indices: arrays.IntArray
+        rows: pa.RecordBatch, contents: list[shingling_.Content], indices: arrays.IntArray
     ) -> pa.RecordBatch:
         texts = counting.windows_of([str(content) for content in contents])
         with limits_to(cut):
@@ -138,7 +141,7 @@ def copied(fingerprints: DataFrame, documents: DataFrame, options: SparkPairsOpt
     schema = schema_of(columns)
 
     def compare(
-        rows: pa.RecordBatch, contents: list[shingling.Content], indices: arrays.IntArray
+        rows: pa.RecordBatch, contents: list[shingling_.Content], indices: arrays.IntArray
     ) -> pa.RecordBatch:
         texts = [str(content) for content in contents]
         its = passages.Copied(
@@ -163,6 +166,59 @@ def copied(fingerprints: DataFrame, documents: DataFrame, options: SparkPairsOpt
     return verifying.compared(pairs, documents, settings, compare, schema)
 
 
+def short_texts(reference: DataFrame, settings: Settings, words: int) -> list[tuple[str, str]]:
+    """The keys and texts of a reference that have fewer words than a run, by a job."""
+    shingling = settings.shingling
+
+    def columns(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.Columns:
+        short = WholeTexts(shingling, words)
+        short.take(range(len(contents)), [str(content) for content in contents])
+        indices = [*short.runs]
+        return {
+            "key": keys.take(pa.array(indices, pa.int64())),
+            "content": [str(contents[index]) for index in indices],
+        }
+
+    schema = "key string, content string"
+    rows = sketching.of_documents(reference, settings, columns, schema).collect()
+    return [(row["key"], row["content"]) for row in rows]
+
+
+def whole_texts(
+    documents: DataFrame,
+    references: Sequence[Sequence[tuple[str, str]]],
+    settings: Settings,
+    words: int,
+    options: SparkPairsOptions,
+) -> DataFrame:
+    """The documents that have all of a short text of a reference, as `copied` gives pairs."""
+    texts = [one for each in references for one in each]
+    if options.counts is not None:
+        options.counts.add("short_references", len(texts))
+    columns = {name: kind for name, kind in {**PAIR, **COPIED}.items() if name != "estimate"}
+    short = WholeTexts(settings.shingling, words)
+    short.take(range(len(texts)), [text for _, text in texts])
+    short.index()
+
+    def find(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.Columns:
+        reasons = short.reasons([str(content) for content in contents])
+        rows = [
+            (
+                texts[reason.doc_id][0],
+                keys[row].as_py(),
+                reason.similarity,
+                True,
+                reason.identical,
+                *copied_values(reason.passage),
+            )
+            for row, reason in reasons.items()
+        ]
+        values = zip(*rows, strict=True) if rows else ([] for _ in columns)
+        return dict(zip(columns, map(list, values), strict=True))
+
+    return sketching.of_documents(documents, settings, find, schema_of(columns))
+
+
 def _counting(
     docs: DataFrame, shared: DataFrame, settings: Settings, common: int
 ) -> passage_windows.Counting:
@@ -171,7 +227,7 @@ def _counting(
     They are found at once, and sent to all tasks.
     """
 
-    def around(_: pa.Array, contents: list[shingling.Content]) -> sketching.Columns:
+    def around(_: pa.Array, contents: list[shingling_.Content]) -> sketching.Columns:
         return {"windows": [counting.around_hot(str(one)).tobytes() for one in contents]}
 
     often = shared.where(F.col("members") > common)

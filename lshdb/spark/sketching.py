@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from lshdb.groups import takes
 from lshdb.options import SparkOptions
@@ -73,7 +74,7 @@ def of_documents(
     documents: DataFrame,
     settings: Settings,
     columns: Callable[[pa.Array, list[Content]], Columns],
-    schema: str,
+    schema: str | StructType,
     counts: Counts | None = None,
 ) -> DataFrame:
     """What a function makes of the keys and contents of usable documents, some at a time."""

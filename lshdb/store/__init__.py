@@ -18,9 +18,9 @@ schema.sql, all other SQL in statements, except pragmas, BEGIN, COMMIT and users
     backup         copies a file in use
     replacing      changes a file for another one, in one step
     location       where a file is, and whether it has other names with logs of their own
-    waiting        documents in a temporary file, until it is their turn to be decided on
+    spool          documents in a temporary file, until it is their turn to be decided on
     partial_files  files that take their names when complete; what killed runs left of them
 
 Doors: backup, connection, functions, guard, index, late, lookups, page_sql,
-partial_files, readonly_sql, replacing, rows, schema, sqlite_errors, statements, store, waiting.
+partial_files, readonly_sql, replacing, rows, schema, spool, sqlite_errors, statements, store.
 """

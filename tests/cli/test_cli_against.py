@@ -92,7 +92,7 @@ def test_nothing_is_written_if_a_part_of_the_reference_cannot_be_read(command: C
     before = {path.name for path in directory.iterdir()}
     wanted = {
         "bad.jsonl": ["bad.jsonl:1: not JSON", "bad.jsonl:2: no field 'text'"],
-        "named.csv": ["named.csv: no field 'text': name it with --against-text-field"],
+        "named.csv": ["named.csv: no field 'text': name it with --against PATH:text=NAME"],
         "broken.parquet": ["broken.parquet: "],
         "empty": [],
     }

@@ -40,6 +40,7 @@ ROOMS = (
     ("tuning",),
     ("maintenance",),
     ("exchange",),
+    ("deduplication",),
     ("database",),
     ("opening",),
     ("service",),

@@ -95,7 +95,9 @@ def test_what_is_stored_is_not_touched_by_a_row_that_the_reference_has(tmp_path:
     with database_of(tmp_path / "own.db", {"b": "the ant and the dove and the rain"}) as db:
         path = str(tmp_path / "rows.jsonl")
         (line,) = db.dedup_files([f"{path}.none", path], against=tmp_path / "seen.db")
-        assert line.dropped == DroppedRow("b", path, 1, "a", None, None, 1.0, True, True)
+        assert line.dropped == DroppedRow(
+            "b", path, 1, "a", None, None, 1.0, True, True, str(tmp_path / "seen.db")
+        )
         assert db.get("b").content == "the ant and the dove and the rain"
 
 
@@ -111,8 +113,8 @@ def test_what_cannot_be_a_reference_is_refused(files: Path) -> None:
         ]:
             with pytest.raises(lshdb.LshdbError, match=message):
                 [*db.dedup_files(rows, against=files / against)]
-        with pytest.raises(lshdb.UsageError, match="against 5 is not"):
-            db.dedup_files(rows, against=5)  # type: ignore[call-overload]
+        with pytest.raises(lshdb.UsageError, match="against 5 is not the name of a file"):
+            db.dedup_files(rows, against=5)
         assert len(db) == 0
 
 

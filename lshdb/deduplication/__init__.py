@@ -1,0 +1,21 @@
+"""Dropping near duplicates: a rule, a plan, a run, behind every door.
+
+In: rows of files or of a program (lshdb.sources), references, a database of earlier runs. Out: each
+row, kept or dropped because of another; files of rows; the database with what was kept.
+
+    rules       each rule: what it needs of a file, its columns, how it decides; RULES has them
+    matching    compares a batch with a collection by codes that documents share
+    whole_texts texts of a reference that are too short for runs
+    containing  documents that another one contains
+    collection  documents with which others are compared, and where they are from
+    references  opens files, databases and data of a program that come before all rows
+    ordering    which of similar rows rather stays: the input is read twice
+    deciding    decides on batches in order, and writes what is kept
+    run         a run from its options to its rows, and the merge into a database at its end
+    adding      the door of Database.add_many: adds what is not similar
+    files       the door of Database.dedup_files
+    frames      the door of lshdb.dedup: rows of a program, in the form they came in
+    job         the door of the command: tables, outputs, cut_list, cutting
+
+Doors: adding, containing, cut_list, files, frames, job, references, rules, run, whole_texts.
+"""
