@@ -126,14 +126,12 @@ def _values(
 
 
 def _lshdb(pages: Path, test: Path, rule: str, kept: Path) -> Measured:
-    """Ask which pages the questions alone are a reason to drop."""
-    output, gone = kept.with_suffix(".jsonl"), kept.with_suffix(".gone.jsonl")
-    asked: list[str | Path] = ["--rule", rule, "--against", test, "-o", output, "--dropped", gone]
-    measured = measure([*lshdb_command(), "dedup", pages, *asked])
-    rows = map(json.loads, gone.read_text("utf-8").splitlines())
-    left = {row["key"] for row in rows if row["kept_file"] == str(test)}
-    names = [json.loads(line)["id"] for line in pages.read_text("utf-8").splitlines()]
-    kept.write_text("\n".join(name for name in names if name not in left), "utf-8")
+    """Run the command, and take all that it keeps."""
+    output = kept.with_suffix(".jsonl")
+    words: list[str | Path] = ["--rule", rule, "--against", test, "--only-against", "-o", output]
+    measured = measure([*lshdb_command(), "dedup", pages, *words])
+    names = [json.loads(line)["id"] for line in output.read_text("utf-8").splitlines()]
+    kept.write_text("\n".join(names), "utf-8")
     return measured
 
 
