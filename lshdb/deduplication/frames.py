@@ -328,8 +328,6 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
 
     Warns:
         SettingsWarning: the index of `into` has other settings than those given.
-
-    Warns:
         FailureWarning: rows have no document, and are not kept: see `failures` of the result. None
             is issued if `on_failure` gets them.
 

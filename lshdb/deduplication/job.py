@@ -252,6 +252,11 @@ class Job:
             made, store = self._settings(stack)
             threshold = self.settings.threshold
             self.on_settings(made, self._asked, made.threshold if threshold is None else threshold)
+            for reference in self.references:
+                if not reference.is_database:
+                    self.note(
+                        f"{reference.name} is not a database: lshdb indexes it in a temporary one"
+                    )
             reader = self._reader(made)
             run = stack.enter_context(self._run(made, store, reader))
             with (
@@ -285,7 +290,6 @@ class Job:
                     if threshold is not None:
                         self.on_settings(known.settings, SettingsOptions(), threshold)
                 break
-            self.note(f"{reference.name} is not a database: lshdb indexes it in a temporary one")
         # Otherwise contents are kept while the command runs: exact similarities need them.
         if self.rows.estimate and database is None:
             asked = replace(asked, content=False)
@@ -360,7 +364,10 @@ class Job:
         written = [*self.read.targets, *self.read.annotated]
         if os.environ.get("TMPDIR") or not written or not _is_file(written[0]):
             return None
-        return Path(os.path.realpath(written[0])).parent
+        place = Path(os.path.realpath(written[0])).parent
+        while not place.exists():  # a new directory as output
+            place = place.parent
+        return place
 
     def _on_batch(self, report: AddReport) -> None:
         self.counts["empty"] += report.empty

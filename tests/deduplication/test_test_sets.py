@@ -211,3 +211,14 @@ def test_clusters_are_named_by_the_row_that_stays(options: dict[str, Any]) -> No
     assert [row["cluster"] for row in against.annotated] == [1, 2, 1, 1]
     with pytest.raises(lshdb.UsageError, match="already"):
         assert lshdb.dedup([{**row, "kept": 1} for row in rows]).annotated
+
+
+def test_a_new_directory_as_output_beside_a_reference(command: Command) -> None:
+    written(command)
+    command.path("shards").mkdir()
+    for number in range(2):
+        lines = "".join(json.dumps(row) + "\n" for row in pages()[number::2])
+        command.write(f"shards/{number}.jsonl", lines.encode())
+    words = ["dedup", "shards", "-o", "new/clean/", "--rule", "copied:13", "-d", "seen.db"]
+    command.done(*words, "--against", "test.csv:text=question,key=key")
+    assert {path.name for path in command.path("new/clean").iterdir()} == {"0.jsonl", "1.jsonl"}
