@@ -21,7 +21,6 @@ from lshdb.model import (
     Decision,
     Document,
     Info,
-    Pair,
     Passages,
     Reindexed,
     StoredDocument,
@@ -53,7 +52,7 @@ from lshdb.sketching.settings import Settings
 from lshdb.store.store import Store
 
 if TYPE_CHECKING:
-    from lshdb.exchange.results import Matches, PassageResults, Results, SqlRows
+    from lshdb.exchange.results import Matches, PairResults, PassageResults, Results, SqlRows
     from lshdb.tuning.choices import Tuned
 
 Documents = Iterable[Document | tuple[object, Content] | Mapping[str, object]]
@@ -504,15 +503,19 @@ class Database:
         return compare(self.store, one, other)
 
     @takes(PairsOptions)
-    def pairs(self, options: PairsOptions) -> "Results[Pair]":
+    def pairs(self, options: PairsOptions) -> "PairResults":
         """All pairs of similar documents, each once, in the order of addition.
 
         Pairs share a bucket. Where content is kept, their similarities are exact. They come as
         they are found, from the state of the file when the first was asked for: others may
         write to it meanwhile.
 
+        With `sample`, some of the pairs that match all other options, drawn at random, each as
+        probable as any other; the most similar come first. The same seed gives the same pairs.
+
         Returns:
-            An iterator, which also has `to_arrow()`, `df()` and a form for notebooks.
+            An iterator, which also has `to_arrow()`, `df()` and a form for notebooks, and for a
+            sample `drawn_from`, the number of pairs that it was drawn from.
 
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
@@ -536,7 +539,7 @@ class Database:
             The number of pairs.
 
         Raises:
-            UsageError: fields of metadata are asked for.
+            UsageError: fields of metadata or a sample are asked for.
             StoreError: the file has another table of this name.
 
         >>> import lshdb

@@ -46,6 +46,7 @@ from lshdb.options import (
     StoredKey,
 )
 from lshdb.progress import Progress, silent
+from lshdb.search.pair_sample import SEED
 from lshdb.search.passages import unit_of
 from lshdb.shards import opened, query_files
 from lshdb.shingling.shingling import Content
@@ -263,7 +264,13 @@ def pairs(
     A line has the similarity of a pair, then exact, estimate or identical, then both keys. With
     --where both must match.
 
+    --sample prints some pairs drawn at random, the most similar first, and from how many they were
+    drawn. Read those around a similarity to see whether duplicates begin there. The same seed
+    gives the same pairs.
+
     Example: lshdb pairs -d code.db --threshold 0.9 --top 20
+
+    Example: lshdb pairs --threshold 0.75 --max-similarity 0.85 --sample 20 --fields text
     """
     if into_table:
         if not form.is_text:
@@ -283,8 +290,20 @@ def pairs(
             shown=(*filter(None, [asked.sort]), "similarity", "exact", "a", "b"),
             fields=asked.fields,
             noun=("pair",),
-            none=f"no pair with similarity {minimum:g} or more",
+            none=f"no pair with similarity {_range(minimum, asked.max_similarity)}",
         )
+    if found.drawn_from:
+        count = min(asked.sample or 0, found.drawn_from)
+        seed = SEED if asked.seed is None else asked.seed
+        messages.message(
+            f"{count:,} of the {counted(found.drawn_from, 'pair')} that match, drawn at random "
+            f"(--seed {seed})"
+        )
+
+
+def _range(minimum: float, maximum: float | None) -> str:
+    """The similarities that are wanted, in words."""
+    return f"{minimum:g} or more" if maximum is None else f"{minimum:g} to {maximum:g}"
 
 
 def clusters(

@@ -46,7 +46,7 @@ from lshdb.options import (
     PassagePairsOptions,
     QueryManyOptions,
 )
-from lshdb.progress import shown
+from lshdb.progress import shown, silent
 from lshdb.sources.sinks import Columns
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from lshdb.options import SqlValue
+    from lshdb.search.pair_sample import Drawn
     from lshdb.search.passage_pairs import Noted
     from lshdb.store.store import Store
 
@@ -318,12 +319,28 @@ def _finding(
     return partial(in_folders, find, store, options, *others)
 
 
-def pair_results(store: Store, options: PairsOptions) -> Results[Pair]:
+class PairResults(Results[Pair]):
+    """Pairs as results."""
+
+    _drawn: Drawn
+
+    @property
+    def drawn_from(self) -> int | None:
+        """How many pairs a sample was drawn from; None before its first pair, or without one."""
+        return self._drawn.pairs
+
+
+def pair_results(store: Store, options: PairsOptions) -> PairResults:
     """The results of `Database.pairs`."""
+    from lshdb.search.pair_sample import Drawn
     from lshdb.search.pairs import all_pairs, pair_blocks
 
+    with store.reading():
+        options.check_range(options.threshold or store.settings.threshold)
+    drawn = Drawn()
+
     def rows() -> Iterator[Sequence[Any]]:
-        for block in _finding(pair_blocks, store, options)():
+        for block in _finding(pair_blocks, store, options, silent, drawn)():
             if not options.fields:
                 yield from block
                 continue
@@ -331,13 +348,18 @@ def pair_results(store: Store, options: PairsOptions) -> Results[Pair]:
                 yield *row, *a.values(), *b.values()
 
     columns = with_fields({**PAIR, **WEIGHTED}, options.fields, "a.", "b.")
-    return Results("pairs", columns, _finding(all_pairs, store, options), rows)
+    find = _finding(all_pairs, store, options, silent, drawn)
+    results = PairResults("pairs", columns, find, rows)
+    results._drawn = drawn
+    return results
 
 
 def store_pairs(store: Store, options: PairsOptions) -> int:
     """Write all pairs to a table; see Database.store_pairs."""
     if options.fields or options.group_by is not None:
         raise UsageError("the table is of documents, without fields of metadata: join them on key")
+    if options.sample is not None:
+        raise UsageError("a sample is for people: the table is for programs, and has all pairs")
     minimum = store.settings.threshold if options.threshold is None else options.threshold
     with store.writing():
         rows = (row[: len(PAIR)] for row in pair_results(store, options).rows())
