@@ -683,16 +683,16 @@ class ClustersOptions(ClusteringOptions, JoinOptions):
     """Options of `Database.clusters`."""
 
     min_size: Annotated[
-        int | None, Option("Minimum number of members; 1 for single documents, too.", min=1)
+        int | None,
+        Option("Minimum number of members; 1 for single documents, too. [default: 2]", min=1),
     ] = None
     max_size: Annotated[int | None, Option("Maximum number of members.", min=1)] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.max_size is not None and self.max_size < (self.min_size or 2):
-            raise UsageError(
-                f"max_size {self.max_size} is below {self.min_size or 2}: no cluster is so small"
-            )
+            smaller = "no cluster is so small" if self.min_size else "min_size 1 lists single ones"
+            raise UsageError(f"max_size {self.max_size} is below {self.min_size or 2}: {smaller}")
 
 
 class CommonOptions(Options):

@@ -365,7 +365,9 @@ def clusters(
             shown=("cluster", "similarity", "exact", "role", "key"),
             fields=asked.fields,
             noun=("document in clusters", "documents in clusters"),
-            none=f"no two documents with similarity {minimum:g} or more",
+            none="no document that matches"
+            if asked.min_size == 1
+            else f"no two documents with similarity {minimum:g} or more",
         )
 
 

@@ -369,10 +369,12 @@ def _singles(join: _Join, own: int | None, count: int, top: int | None) -> Itera
     """Clusters of one document, with the numbers after `count`: all, or that of one document."""
     chosen = np.arange(len(join)) if own is None else np.flatnonzero(join.doc_ids == own)
     chosen = chosen[:top]
+    identical = join.identical(chosen, chosen).tolist()
     for part in chunks(len(chosen), join.limits.pairs_rows):
         some = chosen[part]
         keys, metadata = join.described(some)
-        for index, (number, key) in enumerate(zip(some.tolist(), keys, strict=True)):
+        named = zip(some.tolist(), keys, identical[part], strict=True)
+        for index, (number, key, is_identical) in enumerate(named):
             yield Cluster(
                 cluster=count + number + 1,
                 keep=key,
@@ -382,7 +384,7 @@ def _singles(join: _Join, own: int | None, count: int, top: int | None) -> Itera
                 mean=1.0,
                 below=0,
                 exact=join.exact,
-                identical=(True,),
+                identical=(is_identical,),
                 decided=(join.decided.of_member(number, number),),
                 metadata=(metadata[index],) if metadata else None,
             )
