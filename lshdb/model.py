@@ -9,8 +9,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.formatting import size
 from lshdb.shingling.shingling import Content, Element
-from lshdb.sketching.settings import Settings
+from lshdb.sketching.settings import Settings, settings_in_words
+
+_LARGE_TABLE = 1 << 16
+"""Bytes from which a table is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -567,6 +571,29 @@ class Info:
     empty: int
     unindexed: int
     bytes: int
+
+    def in_words(self, tables: Mapping[str, int] | None = None) -> dict[str, dict[str, str]]:
+        """The same for people: groups of facts, each with its name.
+
+        Args:
+            tables: the bytes of each table of the file, if they are known.
+        """
+        documents = {"stored": f"{self.documents:,}"}
+        if self.empty:
+            documents["empty"] = f"{self.empty:,} without a shingle, similar to nothing"
+        if self.unindexed:
+            documents["not indexed yet"] = f"{self.unindexed:,}: queries compare them one by one"
+        sizes = {"file": size(self.bytes)}
+        known = sorted((tables or {}).items(), key=lambda table: -table[1])
+        large = [table for table in known if table[1] >= _LARGE_TABLE]
+        sizes |= {name: size(count) for name, count in large}
+        if others := sum(count for _, count in known) - sum(count for _, count in large):
+            sizes["other tables"] = size(others)
+        return {
+            "Documents": documents,
+            "Settings": settings_in_words(self.settings),
+            "Size": sizes,
+        }
 
 
 @dataclass(frozen=True, slots=True)
