@@ -666,7 +666,7 @@ def passages(
         raise UsageError("--passages is for --all; one text has a line a passage")
     if asked.group_by is not None and not everything:
         raise UsageError("--group-by is for --all")
-    form.check(*files)
+    form.check(at.db, *files)
     failures = documents.Failures()
     with at.reading(form, temporary=asked.group_by is not None) as database:
         texts = tuple(str(documents.content_of_file(database, name)) for name in base or ())
