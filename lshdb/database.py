@@ -14,7 +14,6 @@ from lshdb.groups import checked, takes, takes_with
 from lshdb.keys import key_argument
 from lshdb.model import (
     AddReport,
-    Bucket,
     Cluster,
     Comparison,
     DecidedRow,
@@ -52,8 +51,15 @@ from lshdb.sketching.settings import Settings
 from lshdb.store.store import Store
 
 if TYPE_CHECKING:
-    from lshdb.exchange.results import Matches, PairResults, PassageResults, Results, SqlRows
-    from lshdb.tuning.choices import Tuned
+    from lshdb.exchange.results import (
+        Buckets,
+        Matches,
+        PairResults,
+        PassageResults,
+        Results,
+        SqlRows,
+    )
+    from lshdb.tuning.choices import Constructions
 
 Documents = Iterable[Document | tuple[object, Content] | Mapping[str, object]]
 
@@ -382,7 +388,9 @@ class Database:
         """
         from lshdb.exchange.results import matches_of
 
-        return matches_of(search(self.store, options), options.containment, options.fields)
+        found = search(self.store, options)
+        minimum = options.threshold or self.store.settings.threshold
+        return matches_of(found, options.containment, options.fields, minimum)
 
     @takes_with(QueryManyOptions)
     def query_many(
@@ -416,7 +424,8 @@ class Database:
         from lshdb.ingest.queries import answer_many
 
         total = len(documents) if isinstance(documents, Collection) else None
-        return answers_of(answer_many([self.store], documents, options), options, total)
+        minimum = options.threshold or self.settings.threshold
+        return answers_of(answer_many([self.store], documents, options), options, minimum, total)
 
     @takes(PassagesOptions)
     def passages(self, options: PassagesOptions) -> Passages:
@@ -650,17 +659,21 @@ class Database:
             return Info(self.store.settings, documents, empty, unindexed, self.store.bytes())
 
     @checked
-    def buckets(self, key: object = None, *, top: int = 10) -> list[Bucket]:
+    def buckets(self, key: object = None, *, top: int = 10) -> "Buckets":
         """The buckets of a document, one per band; without a key the `top` largest of all.
+
+        Returns:
+            A list, which also has `to_arrow()`, `df()` and a form for notebooks.
 
         Warns:
             LimitWarning: documents of a large addition still wait for their rows of the index, so
                 that buckets do not show them.
         """
+        from lshdb.exchange.results import Buckets
         from lshdb.search.documents import largest_buckets
 
         asked = None if key is None else key_argument("key", key)
-        return largest_buckets(self.store, asked, top)
+        return Buckets(largest_buckets(self.store, asked, top))
 
     @checked
     def sql(self, statement: str, parameters: Parameters = ()) -> "SqlRows":
@@ -690,7 +703,7 @@ class Database:
     # choosing and changing the index
 
     @takes(TuneOptions)
-    def tune(self, options: TuneOptions) -> "list[Tuned]":
+    def tune(self, options: TuneOptions) -> "Constructions":
         """The constructions worth having for this database, best first.
 
         A sample of its signatures shows how similar documents are, and so how many candidates a

@@ -5,10 +5,9 @@ In: Arrow tables, signature matrices. Out: the same, and data frames.
     tables      adds any Arrow table
     results     matches, pairs and clusters as they are found, as tables, and in notebooks
     dedup       a program's rows without near duplicates, in the form they came in
-    templates   HTML for notebooks, pages and reports, from web/pages
     kept_rows   the kept rows of files, to one file or one for each
     cuts        the list of what is cut out of rows, and rows as they were before
     signatures  adds a matrix of signatures; reads that of a database; queries by one
 
-Doors: cuts, dedup, kept_rows, results, signatures, tables, templates.
+Doors: cuts, dedup, kept_rows, results, signatures, tables.
 """

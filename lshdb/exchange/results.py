@@ -25,10 +25,10 @@ from typing import (
 )
 
 from lshdb.errors import LshdbError, UsageError
-from lshdb.exchange.templates import html_table
-from lshdb.formatting import listed, worded
+from lshdb.formatting import counted, listed, worded
 from lshdb.json_text import dumps
 from lshdb.model import (
+    Bucket,
     Cluster,
     CommonPassage,
     Comparison,
@@ -48,6 +48,7 @@ from lshdb.options import (
 )
 from lshdb.progress import shown, silent
 from lshdb.sources.sinks import Columns
+from lshdb.templates import SHOWN, Table, html_tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,8 +60,6 @@ if TYPE_CHECKING:
     from lshdb.store.store import Store
 
 T = TypeVar("T")
-_SHOWN = 20
-"""Rows that a notebook shows."""
 _MEMBERS_SHOWN = 5
 _COUNTED = 500
 """Queries between two updates of their progress."""
@@ -107,6 +106,7 @@ PASSAGE_PAIR: Columns = {**columns_of(PassagePair, "passages", *WEIGHTED), **PAS
 PAIR_TOTALS: Columns = {**columns_of(PassagePair, "passages"), "passages": int}
 SOURCE: Columns = columns_of(Source, "passages")
 _dropped = attrgetter(*DROPPED)
+_bucket = attrgetter(*columns_of(Bucket))
 copied_values = attrgetter("start", "end", "stored_start", "stored_end", "words", "text")
 passage_values = attrgetter(*columns_of(CopiedPassage))
 
@@ -192,11 +192,15 @@ class Matches(Tabular, list[Match]):
 
     Attributes:
         columns: those of the table, with their types.
+        none: what is said where there is no match.
     """
 
-    def __init__(self, matches: Iterable[Match], columns: Columns) -> None:
+    def __init__(
+        self, matches: Iterable[Match], columns: Columns, threshold: float | None = None
+    ) -> None:
         super().__init__(matches)
         self.columns: Columns = columns
+        self.none = "no document" if threshold is None else f"no document at {threshold:g} or more"
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows of the table: a value per column for each match."""
@@ -204,7 +208,7 @@ class Matches(Tabular, list[Match]):
         return (match_row(match, own) for match in self)
 
     def _repr_html_(self) -> str | None:
-        return html_table(list(self.columns), islice(self.rows(), _SHOWN), len(self))
+        return _html(list(self.columns), [*islice(self.rows(), SHOWN)], len(self), self.none)
 
 
 class Dropped(Tabular, list[DroppedRow]):
@@ -216,14 +220,43 @@ class Dropped(Tabular, list[DroppedRow]):
         """The rows of the table: a value per column for each dropped row."""
         return map(_dropped, self)
 
+    def _repr_html_(self) -> str | None:
+        return _html(
+            list(self.columns), [*islice(self.rows(), SHOWN)], len(self), "no row was dropped"
+        )
 
-def matches_of(found: Iterable[Match], containment: bool, fields: Sequence[str]) -> Matches:
+
+class Buckets(Tabular, list[Bucket]):
+    """Buckets: a list, and a table."""
+
+    columns = columns_of(Bucket)
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """The rows of the table: a value per column for each bucket."""
+        return map(_bucket, self)
+
+    def _repr_html_(self) -> str | None:
+        return _html(list(self.columns), [*islice(self.rows(), SHOWN)], len(self), "no bucket")
+
+
+def _html(
+    names: Sequence[str], rows: Sequence[Sequence[Any]], count: int | None, none: str
+) -> str | None:
+    return html_tables(Table(names, rows, count, none))
+
+
+def matches_of(
+    found: Iterable[Match], containment: bool, fields: Sequence[str], threshold: float
+) -> Matches:
     """The matches of a query with or without containment, and with fields of metadata."""
-    return Matches(found, with_fields(match_columns(containment=containment), fields))
+    return Matches(found, with_fields(match_columns(containment=containment), fields), threshold)
 
 
 def answers_of(
-    answers: Iterator[tuple[str, list[Match]]], options: QueryManyOptions, total: int | None
+    answers: Iterator[tuple[str, list[Match]]],
+    options: QueryManyOptions,
+    threshold: float,
+    total: int | None,
 ) -> Generator[tuple[str, Matches]]:
     """The keys of many queries and their matches; shows progress while they are taken."""
     columns = with_fields(match_columns(containment=options.containment), options.fields)
@@ -232,7 +265,7 @@ def answers_of(
         for count, (key, found) in enumerate(answers, 1):
             if not count % _COUNTED:
                 show(count, total, "queries")
-            yield key, Matches(found, columns)
+            yield key, Matches(found, columns, threshold)
         show(count, total, "queries")
 
 
@@ -261,6 +294,7 @@ class Results(Tabular, Iterator[T], Generic[T]):
     columns: Columns
     _find: Callable[[], Iterator[T]]
     _rows: Callable[[], Iterator[Sequence[Any]]]
+    _none: str
     _shown: tuple[Sequence[str], Callable[[T], Sequence[Any]]] | None = None
 
     __reduce_ex__ = _not_pickled
@@ -284,9 +318,12 @@ class Results(Tabular, Iterator[T], Generic[T]):
 
     def _repr_html_(self) -> str | None:
         if self._shown is None:
-            return _first_rows(list(self.columns), self._rows, tuple)
+            return _first_rows(list(self.columns), self._rows, tuple, self._none, self._title)
         names, values = self._shown
-        return _first_rows(names, self._find, values)
+        return _first_rows(names, self._find, values, self._none, self._title)
+
+    def _title(self) -> str:
+        return ""
 
 
 def _begun(find: Callable[[], Iterator[T]]) -> Generator[T]:
@@ -298,14 +335,21 @@ def _first_rows(
     names: Sequence[str],
     find: Callable[[], Iterator[T]],
     values: Callable[[T], Sequence[Any]],
+    none: str,
+    title: Callable[[], str] = str,
+    whole: bool = False,
 ) -> str | None:
-    """The first rows for a notebook; None if they cannot be read, so that it shows the repr."""
+    """The first rows for a notebook; None if they cannot be read, so that it shows the repr.
+
+    The title is made when they are known.
+    """
     try:
         with closing(_begun(find)) as found:
-            rows = [values(one) for one in islice(found, _SHOWN + 1)]
+            rows = [values(one) for one in islice(found, SHOWN + 1)]
     except LshdbError:
         return None
-    return html_table(names, rows[:_SHOWN], len(rows) if len(rows) <= _SHOWN else None)
+    count = len(rows) if len(rows) <= SHOWN else None
+    return html_tables(Table(names, rows[:SHOWN], count, none, title() if rows else "", whole))
 
 
 def _finding(
@@ -329,6 +373,10 @@ class PairResults(Results[Pair]):
         """How many pairs a sample was drawn from; None before its first pair, or without one."""
         return self._drawn.pairs
 
+    def _title(self) -> str:
+        pairs = self._drawn.pairs
+        return "" if pairs is None else f"drawn at random from {counted(pairs, 'pair')} that match"
+
 
 def pair_results(store: Store, options: PairsOptions) -> PairResults:
     """The results of `Database.pairs`."""
@@ -336,7 +384,8 @@ def pair_results(store: Store, options: PairsOptions) -> PairResults:
     from lshdb.search.pairs import all_pairs, pair_blocks
 
     with store.reading():
-        options.check_range(options.threshold or store.settings.threshold)
+        minimum = options.threshold or store.settings.threshold
+    options.check_range(minimum)
     drawn = Drawn()
 
     def rows() -> Iterator[Sequence[Any]]:
@@ -349,7 +398,10 @@ def pair_results(store: Store, options: PairsOptions) -> PairResults:
 
     columns = with_fields({**PAIR, **WEIGHTED}, options.fields, "a.", "b.")
     find = _finding(all_pairs, store, options, silent, drawn)
-    results = PairResults("pairs", columns, find, rows)
+    none = f"no pair at {minimum:g} or more"
+    if options.max_similarity is not None:
+        none = f"no pair at {minimum:g} to {options.max_similarity:g}"
+    results = PairResults("pairs", columns, find, rows, none)
     results._drawn = drawn
     return results
 
@@ -386,7 +438,9 @@ def cluster_results(store: Store, options: ClustersOptions) -> Results[Cluster]:
         some = listed(others, _MEMBERS_SHOWN)
         return one.cluster, len(one.members), one.keep, some, one.lowest, one.mean, one.below
 
-    return Results("clusters", with_fields(MEMBER, options.fields), find, rows, (names, shown))
+    columns = with_fields(MEMBER, options.fields)
+    none = f"no two documents at {threshold:g} or more"
+    return Results("clusters", columns, find, rows, none, (names, shown))
 
 
 class PassageResults(Results[PassagePair]):
@@ -429,7 +483,8 @@ def passage_results(store: Store, options: PassagePairsOptions) -> PassageResult
 
     columns = {**PAIR_TOTALS, **PASSAGE}
     del columns["passages"]
-    results = PassageResults("passages", columns, find, rows, (list(PAIR_TOTALS), shown))
+    none = "no passage that two documents share"
+    results = PassageResults("passages", columns, find, rows, none, (list(PAIR_TOTALS), shown))
     results.common, results.totals = noted, totals
     return results
 
@@ -525,7 +580,7 @@ class SqlRows(Tabular, Iterator[Any]):
         return f"<rows of {', '.join(self.columns)}: an iterator; df() gives a table>"
 
     def _repr_html_(self) -> str | None:
-        return _first_rows(self.columns, lambda: self._run()[1], tuple)
+        return _first_rows(self.columns, lambda: self._run()[1], tuple, "no row", whole=True)
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
