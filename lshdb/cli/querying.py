@@ -542,6 +542,8 @@ def _print_shared(compared: Comparison, form: Form, *, buckets: bool) -> None:
     names = ["a_start", "a_end", "b_start", "b_end", "text", "a_line", "b_line"]
     elements = [(element,) for element in compared.shared_elements or ()]
     drawn = results.on_terminal()
+    if drawn and compared.identical:
+        passages = []  # all of both
     for what, columns, rows in (
         ("passage", names, passages),
         ("element", ["shared elements"], elements),
