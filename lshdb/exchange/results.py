@@ -294,7 +294,7 @@ class Results(Tabular, Iterator[T], Generic[T]):
     columns: Columns
     _find: Callable[[], Iterator[T]]
     _rows: Callable[[], Iterator[Sequence[Any]]]
-    _none: str
+    _none: Callable[[], str]
     _shown: tuple[Sequence[str], Callable[[T], Sequence[Any]]] | None = None
 
     __reduce_ex__ = _not_pickled
@@ -335,21 +335,24 @@ def _first_rows(
     names: Sequence[str],
     find: Callable[[], Iterator[T]],
     values: Callable[[T], Sequence[Any]],
-    none: str,
+    none: Callable[[], str],
     title: Callable[[], str] = str,
     whole: bool = False,
 ) -> str | None:
     """The first rows for a notebook; None if they cannot be read, so that it shows the repr.
 
-    The title is made when they are known.
+    Their title, or what is said in place of none, is made when they are known.
     """
     try:
         with closing(_begun(find)) as found:
             rows = [values(one) for one in islice(found, SHOWN + 1)]
+        said = title() if rows else none()
     except LshdbError:
         return None
     count = len(rows) if len(rows) <= SHOWN else None
-    return html_tables(Table(names, rows[:SHOWN], count, none, title() if rows else "", whole))
+    if not rows:
+        return html_tables(Table(names, rows, 0, none=said))
+    return html_tables(Table(names, rows[:SHOWN], count, title=said, whole=whole))
 
 
 def _finding(
@@ -383,9 +386,6 @@ def pair_results(store: Store, options: PairsOptions) -> PairResults:
     from lshdb.search.pair_sample import Drawn
     from lshdb.search.pairs import all_pairs, pair_blocks
 
-    with store.reading():
-        minimum = options.threshold or store.settings.threshold
-    options.check_range(minimum)
     drawn = Drawn()
 
     def rows() -> Iterator[Sequence[Any]]:
@@ -398,9 +398,13 @@ def pair_results(store: Store, options: PairsOptions) -> PairResults:
 
     columns = with_fields({**PAIR, **WEIGHTED}, options.fields, "a.", "b.")
     find = _finding(all_pairs, store, options, silent, drawn)
-    none = f"no pair at {minimum:g} or more"
-    if options.max_similarity is not None:
-        none = f"no pair at {minimum:g} to {options.max_similarity:g}"
+
+    def none() -> str:
+        with store.reading():
+            minimum = options.threshold or store.settings.threshold
+        highest = options.max_similarity
+        return f"no pair at {minimum:g} {'or more' if highest is None else f'to {highest:g}'}"
+
     results = PairResults("pairs", columns, find, rows, none)
     results._drawn = drawn
     return results
@@ -440,7 +444,7 @@ def cluster_results(store: Store, options: ClustersOptions) -> Results[Cluster]:
 
     columns = with_fields(MEMBER, options.fields)
     none = f"no two documents at {threshold:g} or more"
-    return Results("clusters", columns, find, rows, none, (names, shown))
+    return Results("clusters", columns, find, rows, lambda: none, (names, shown))
 
 
 class PassageResults(Results[PassagePair]):
@@ -483,7 +487,10 @@ def passage_results(store: Store, options: PassagePairsOptions) -> PassageResult
 
     columns = {**PAIR_TOTALS, **PASSAGE}
     del columns["passages"]
-    none = "no passage that two documents share"
+
+    def none() -> str:
+        return "no passage that two documents share"
+
     results = PassageResults("passages", columns, find, rows, none, (list(PAIR_TOTALS), shown))
     results.common, results.totals = noted, totals
     return results
@@ -580,7 +587,9 @@ class SqlRows(Tabular, Iterator[Any]):
         return f"<rows of {', '.join(self.columns)}: an iterator; df() gives a table>"
 
     def _repr_html_(self) -> str | None:
-        return _first_rows(self.columns, lambda: self._run()[1], tuple, "no row", whole=True)
+        return _first_rows(
+            self.columns, lambda: self._run()[1], tuple, lambda: "no row", whole=True
+        )
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -237,6 +237,7 @@ def _blocks(
     with store.beside(request.where, request.parameters) as (reader, condition):
         if isinstance(request, PairsOptions):
             rarity.check_weighted(request, reader.settings)
+            request.check_range(request.threshold or reader.settings.threshold)
         own = None if request.key is None else query.row_of_key(reader, request.key)
         only = None if own is None else NO_NUMBERS
         if own is not None and own.signature is not None:

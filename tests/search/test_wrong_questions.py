@@ -57,7 +57,6 @@ QUERIES = [("query", ONE), ("query_many", MANY)]
         ("pairs", {"top": 0}, "top 0 is below 1"),
         ("pairs", {"max_similarity": float("nan")}, "max_similarity nan is not above 0"),
         ("pairs", {"max_similarity": 1.1}, "max_similarity 1.1 is not above 0 and at most 1"),
-        ("pairs", {"max_similarity": 0.1}, "max_similarity 0.1 is below the threshold"),
         ("pairs", {"threshold": 0.9, "max_similarity": 0.8}, "0.8 is below the threshold 0.9"),
         ("pairs", {"sample": 0}, "sample 0 is below 1"),
         ("pairs", {"sample": 2, "seed": -1}, "seed -1 is below 0"),
