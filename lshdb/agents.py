@@ -53,6 +53,8 @@ Top = Annotated[int, Field(description="Maximum number of results.", ge=1, le=10
 Threshold = Annotated[
     float | None, Field(description="Minimum similarity; by default the database's.", gt=0, le=1)
 ]
+MaxSimilarity = Annotated[float | None, Field(description="Maximum similarity.", gt=0, le=1)]
+Sample = Annotated[bool, Field(description="Draw them at random from all pairs.")]
 
 _ABOUT = (
     "A database of documents that finds near duplicates (Jaccard similarity of shingles, not of "
@@ -145,6 +147,37 @@ def server(database: Database, version: str, read_only: bool) -> MCPServer:
         found = [asdict(one) for one in database.clusters(top=top)]
         named = [f"{one['keep']} ({len(one['members'])})" for one in found]
         return _listed("cluster", named), {"clusters": found}
+
+    @tool()
+    def list_pairs(
+        top: Top = 10,
+        threshold: Threshold = None,
+        max_similarity: MaxSimilarity = None,
+        sample: Sample = False,
+    ) -> Result:
+        """List pairs of near duplicates, the most similar first, or some drawn at random.
+
+        To choose a threshold, read a sample of the pairs between two similarities.
+        """
+        found = database.pairs(
+            threshold=threshold,
+            max_similarity=max_similarity,
+            top=None if sample else top,
+            sample=top if sample else None,
+        )
+        every = [*found]
+        pairs = [
+            {
+                "similarity": one.similarity,
+                "exact": one.exact,
+                "identical": one.identical,
+                "a": {"key": one.a, **_excerpt(database, one.a)},
+                "b": {"key": one.b, **_excerpt(database, one.b)},
+            }
+            for one in every
+        ]
+        named = [f"{one.a} and {one.b} ({number(one.similarity)})" for one in every]
+        return _listed("pair", named), {"pairs": pairs, "drawn_from": found.drawn_from}
 
     @tool()
     def describe_database() -> Result:

@@ -14,14 +14,12 @@ from lshdb.groups import checked, takes, takes_with
 from lshdb.keys import key_argument
 from lshdb.model import (
     AddReport,
-    Bucket,
     Cluster,
     Comparison,
     DecidedRow,
     Decision,
     Document,
     Info,
-    Pair,
     Passages,
     Reindexed,
     StoredDocument,
@@ -53,9 +51,21 @@ from lshdb.sketching.settings import Settings
 from lshdb.store.store import Store
 
 if TYPE_CHECKING:
+<<<<<<< HEAD
     from lshdb.exchange.results import Matches, PassageResults, Results, SqlRows
     from lshdb.ingest.add import Select
     from lshdb.tuning.choices import Tuned
+=======
+    from lshdb.exchange.results import (
+        Buckets,
+        Matches,
+        PairResults,
+        PassageResults,
+        Results,
+        SqlRows,
+    )
+    from lshdb.tuning.choices import Constructions
+>>>>>>> 1df0cf3bcf42230b8aee54d4a5a9f68135d0eb3e
 
 Documents = Iterable[Document | tuple[object, Content] | Mapping[str, object]]
 
@@ -393,7 +403,9 @@ class Database:
         """
         from lshdb.exchange.results import matches_of
 
-        return matches_of(search(self.store, options), options.containment, options.fields)
+        found = search(self.store, options)
+        minimum = options.threshold or self.store.settings.threshold
+        return matches_of(found, options.containment, options.fields, minimum)
 
     @takes_with(QueryManyOptions)
     def query_many(
@@ -427,7 +439,8 @@ class Database:
         from lshdb.ingest.queries import answer_many
 
         total = len(documents) if isinstance(documents, Collection) else None
-        return answers_of(answer_many([self.store], documents, options), options, total)
+        minimum = options.threshold or self.settings.threshold
+        return answers_of(answer_many([self.store], documents, options), options, minimum, total)
 
     @takes(PassagesOptions)
     def passages(self, options: PassagesOptions) -> Passages:
@@ -514,15 +527,19 @@ class Database:
         return compare(self.store, one, other)
 
     @takes(PairsOptions)
-    def pairs(self, options: PairsOptions) -> "Results[Pair]":
+    def pairs(self, options: PairsOptions) -> "PairResults":
         """All pairs of similar documents, each once, in the order of addition.
 
         Pairs share a bucket. Where content is kept, their similarities are exact. They come as
         they are found, from the state of the file when the first was asked for: others may
         write to it meanwhile.
 
+        With `sample`, some of the pairs that match all other options, drawn at random, each as
+        probable as any other; the most similar come first. The same seed gives the same pairs.
+
         Returns:
-            An iterator, which also has `to_arrow()`, `df()` and a form for notebooks.
+            An iterator, which also has `to_arrow()`, `df()` and a form for notebooks, and for a
+            sample `drawn_from`, the number of pairs that it was drawn from.
 
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
@@ -546,7 +563,7 @@ class Database:
             The number of pairs.
 
         Raises:
-            UsageError: fields of metadata are asked for.
+            UsageError: fields of metadata or a sample are asked for.
             StoreError: the file has another table of this name.
 
         >>> import lshdb
@@ -657,17 +674,21 @@ class Database:
             return Info(self.store.settings, documents, empty, unindexed, self.store.bytes())
 
     @checked
-    def buckets(self, key: object = None, *, top: int = 10) -> list[Bucket]:
+    def buckets(self, key: object = None, *, top: int = 10) -> "Buckets":
         """The buckets of a document, one per band; without a key the `top` largest of all.
+
+        Returns:
+            A list, which also has `to_arrow()`, `df()` and a form for notebooks.
 
         Warns:
             LimitWarning: documents of a large addition still wait for their rows of the index, so
                 that buckets do not show them.
         """
+        from lshdb.exchange.results import Buckets
         from lshdb.search.documents import largest_buckets
 
         asked = None if key is None else key_argument("key", key)
-        return largest_buckets(self.store, asked, top)
+        return Buckets(largest_buckets(self.store, asked, top))
 
     @checked
     def sql(self, statement: str, parameters: Parameters = ()) -> "SqlRows":
@@ -697,7 +718,7 @@ class Database:
     # choosing and changing the index
 
     @takes(TuneOptions)
-    def tune(self, options: TuneOptions) -> "list[Tuned]":
+    def tune(self, options: TuneOptions) -> "Constructions":
         """The constructions worth having for this database, best first.
 
         A sample of its signatures shows how similar documents are, and so how many candidates a

@@ -9,8 +9,17 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.formatting import listed, share, shortened, size
 from lshdb.shingling.shingling import Content, Element
-from lshdb.sketching.settings import Settings
+from lshdb.sketching.settings import Settings, settings_in_words
+from lshdb.templates import SHOWN, Table, facts, html_tables
+
+_PASSAGE = 200
+"""Characters of a passage that a notebook shows, half of them from its end."""
+_ELEMENTS = 20
+"""Elements of a set that it shows."""
+_LARGE_TABLE = 1 << 16
+"""Bytes from which a table is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,6 +375,48 @@ class Comparison:
     b_content: str | tuple[Element, ...] | None = field(repr=False)
     base: tuple[str, ...] = field(repr=False)
 
+    def _repr_html_(self) -> str | None:
+        candidates = "yes" if self.candidates else "no: a query for one does not find the other"
+        values = facts(
+            {
+                "similarity": self.similarity,
+                "identical": self.identical or None,
+                "a": self.a,
+                "b": self.b,
+                "a in b": self.a_in_b,
+                "b in a": self.b_in_a,
+                "shared shingles": None if self.shared is None else f"{self.shared:,}",
+                "estimate": f"{share(self.estimate)} ± {share(self.standard_error)}",
+                "found by the index": candidates,
+                "left out": ", ".join(self.base) or None,
+            }
+        )
+        return html_tables(values, *self._shared_tables())
+
+    def _shared_tables(self) -> Iterator[Table]:
+        """What both have for a notebook: passages of texts, or elements of sets and the others."""
+        a, b = self.a_content, self.b_content
+        if isinstance(a, str):
+            passages = self.passages or ()
+            rows = [
+                (p.a_line, p.b_line, shortened(" ".join(a[p.a_start : p.a_end].split()), _PASSAGE))
+                for p in passages[:SHOWN]
+            ]
+            names = ["line in a", "line in b", "passage in both"]
+            yield Table(names, rows, len(passages), "no passage is in both")
+        elif a is not None and b is not None:
+            parts = {
+                "in both": set(a).intersection(b),
+                "only in a": set(a).difference(b),
+                "only in b": set(b).difference(a),
+            }
+            values = {
+                name: listed(sorted(elements, key=str), _ELEMENTS) if elements else "none"
+                for name, elements in parts.items()
+            }
+            counts = {name: f"{name} ({len(elements):,})" for name, elements in parts.items()}
+            yield facts({counts[name]: text for name, text in values.items()})
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -575,6 +626,32 @@ class Info:
     empty: int
     unindexed: int
     bytes: int
+
+    def in_words(self, tables: Mapping[str, int] | None = None) -> dict[str, dict[str, str]]:
+        """The same for people: groups of facts, each with its name.
+
+        Args:
+            tables: the bytes of each table of the file, if they are known.
+        """
+        documents = {"stored": f"{self.documents:,}"}
+        if self.empty:
+            documents["empty"] = f"{self.empty:,} without a shingle, similar to nothing"
+        if self.unindexed:
+            documents["not indexed yet"] = f"{self.unindexed:,}: queries compare them one by one"
+        sizes = {"file": size(self.bytes)}
+        known = sorted((tables or {}).items(), key=lambda table: -table[1])
+        large = [table for table in known if table[1] >= _LARGE_TABLE]
+        sizes |= {name: size(count) for name, count in large}
+        if others := sum(count for _, count in known) - sum(count for _, count in large):
+            sizes["other tables"] = size(others)
+        return {
+            "Documents": documents,
+            "Settings": settings_in_words(self.settings),
+            "Size": sizes,
+        }
+
+    def _repr_html_(self) -> str | None:
+        return html_tables(*(facts(values, title) for title, values in self.in_words().items()))
 
 
 @dataclass(frozen=True, slots=True)

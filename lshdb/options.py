@@ -604,6 +604,32 @@ class JoinOptions(FolderOptions, SimilarOptions):
 class PairsOptions(WeightedOptions, JoinOptions):
     """Options of `Database.pairs`."""
 
+    max_similarity: Annotated[
+        float | None,
+        Option("Maximum similarity: no pairs above this. [default: 1]", above=0, max=1),
+    ] = None
+    sample: Annotated[
+        int | None, Option("Number of pairs to draw at random from all that match.", min=1)
+    ] = None
+    seed: Annotated[int | None, Option("Seed of the sample. [default: 1]", min=0)] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.threshold is not None:
+            self.check_range(self.threshold)
+        if self.sample is not None and self.top is not None:
+            raise UsageError("give one of sample and top: a sample has any pairs, top the best")
+        if self.seed is not None and self.sample is None:
+            raise UsageError("seed is for a sample: give sample, too")
+
+    def check_range(self, threshold: float) -> None:
+        """UsageError if no similarity is from the threshold to the maximum."""
+        if self.max_similarity is not None and self.max_similarity < threshold:
+            whose = "" if self.threshold is not None else " of the database: give a lower threshold"
+            raise UsageError(
+                f"max_similarity {self.max_similarity} is below the threshold {threshold}{whose}"
+            )
+
 
 class KeysOptions(ConditionOptions):
     """Options of `Database.keys`."""
@@ -671,16 +697,16 @@ class ClustersOptions(ClusteringOptions, JoinOptions):
     """Options of `Database.clusters`."""
 
     min_size: Annotated[
-        int | None, Option("Minimum number of members; 1 for single documents, too.", min=1)
+        int | None,
+        Option("Minimum number of members; 1 for single documents, too. [default: 2]", min=1),
     ] = None
     max_size: Annotated[int | None, Option("Maximum number of members.", min=1)] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.max_size is not None and self.max_size < (self.min_size or 2):
-            raise UsageError(
-                f"max_size {self.max_size} is below {self.min_size or 2}: no cluster is so small"
-            )
+            smaller = "no cluster is so small" if self.min_size else "min_size 1 lists single ones"
+            raise UsageError(f"max_size {self.max_size} is below {self.min_size or 2}: {smaller}")
 
 
 class CommonOptions(Options):

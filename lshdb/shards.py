@@ -59,4 +59,5 @@ def query_files(files: Sequence[Database], options: QueryOptions) -> Matches:
             )
         elsewhere = replace(options, key=None, content=content)
     found = [match for one in files for match in one.query(options if one is home else elsewhere)]
-    return matches_of(best(found, options), options.containment, options.fields)
+    minimum = options.threshold or files[0].settings.threshold
+    return matches_of(best(found, options), options.containment, options.fields, minimum)

@@ -1,6 +1,7 @@
 """The commands that show what a database holds, also in pages and pictures to hand on."""
 
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from lshdb.cli.sql_values import with_values
 from lshdb.errors import InputError, LshdbError, UsageError
 from lshdb.groups import Option, regrouped
 from lshdb.ingest.submissions import LeftOut, Notes, left_out_of
-from lshdb.model import Bucket, Failure
+from lshdb.model import Bucket, Failure, Info
 from lshdb.options import (
     PictureOptions,
     PurposeOptions,
@@ -48,6 +49,8 @@ _LONGEST_SQL = 2_000_000
 """Bytes read of a statement: more than SQLite may take."""
 _LOWEST = 0.2
 """Minimum similarity of pairs of submissions: 99% of copied programs have it (docs/class.md)."""
+_MEASURED = 1 << 30
+"""Bytes of a file whose tables are measured, which reads all of it: 1.4 s for 1 GB."""
 _PASSAGES = {"code": 12, "word": 8, "char": 40}
 """Tokens, words or characters of the shortest passage that is marked in submissions."""
 
@@ -154,10 +157,16 @@ def sql(
 def info(*, at: DatabaseFile, form: Form) -> None:
     """Show the database's settings and size.
 
+    On a terminal: the documents, the settings in words, and the size of each table. In a pipe, a
+    name and a value on a line.
+
     Example: lshdb info -d code.db
     """
     with at.reading(form) as database:
         info = database.info()
+        if form.is_text and results.on_terminal():
+            _print_info(info, database.store.table_bytes(_MEASURED))
+            return
     record = {
         "documents": info.documents,
         "empty": info.empty,
@@ -168,6 +177,18 @@ def info(*, at: DatabaseFile, form: Form) -> None:
     }
     base = {} if record["base"] else {"base": None, "base_shingles": None}
     results.write_record(record, form, record | base)
+
+
+def _print_info(info: Info, tables: Mapping[str, int] | None) -> None:
+    """Print what `info` shows to a person: groups of facts."""
+    groups = info.in_words(tables)
+    if tables is None:
+        groups["Size"]["tables"] = "not measured: the file is large, or SQLite lacks dbstat"
+    width = max(len(name) for facts in groups.values() for name in facts) + 2
+    for title, facts in groups.items():
+        print(title)
+        for name, text in facts.items():
+            print(f"  {name:<{width}}{escaped(text)}")
 
 
 def serve(
@@ -209,6 +230,11 @@ def serve(
     def ready(address: str) -> None:
         print(escaped(address), flush=True)
         messages.message("Ctrl-C ends it")
+        next_steps = [] if open_ else ["open the address in a browser (--open does)"]
+        if not review:
+            next_steps.append("--review adds buttons to decide what stays")
+        if next_steps:
+            messages.hint("; ".join(next_steps))
         if open_:
             import webbrowser
 
@@ -329,6 +355,10 @@ def report(
             progress=progress,
         )
         output.write(page.encode())
+    if directory is None:
+        _say_next(report_file, at.db, "lshdb serve --review", "to decide what stays")
+    else:
+        _say_next(report_file)
     if not files.is_stdout(report_file):
         results.print_names((f"{key}: {own}" for key, own in found.names.items()), null=False)
     return failed > 0 or any(not one.is_read for one in left_out)
@@ -416,6 +446,14 @@ def plot(
         _drawn(plot_file, at.db) as (web, output, progress),
     ):
         output.write(web.plot(found, asked, printable_path(at.db.name), progress).encode())
+    _say_next(plot_file, at.db, "lshdb pairs --sample 20 --fields text", "to read some pairs")
+
+
+def _say_next(drawn: str, database: Path | None = None, command: str = "", why: str = "") -> None:
+    """At a terminal, say what opens a file that was drawn, and which command goes on from there."""
+    if not files.is_open_file(drawn):
+        further = f"; {command} -d {shlex.quote(str(database))} {why}" if database else ""
+        messages.hint(f"open {printable_path(drawn)} in a browser{further}")
 
 
 def _check_name(name: str, *suffixes: str) -> None:

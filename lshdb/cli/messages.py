@@ -36,10 +36,35 @@ def message(text: str) -> None:
 def warn(text: str) -> None:
     """Print a warning or an error to standard error."""
     try:
-        print(escaped(text), file=sys.stderr)
+        print(_fitting(escaped(text)), file=sys.stderr)
     except OSError:
         # If the log cannot be written, the work still goes on.
         discard(sys.stderr)
+
+
+def hint(text: str) -> None:
+    """Tell a person at a terminal what to do next; scripts and logs do not get it."""
+    if sys.stderr.isatty():
+        message(text)
+
+
+def _fitting(text: str) -> str:
+    """The text, on a terminal in lines that end between two words."""
+    if not sys.stderr.isatty():
+        return text
+    width = os.get_terminal_size(sys.stderr.fileno()).columns
+    if len(text) < width // 2 or not width:  # no character is wider than two columns
+        return text
+    from rich.cells import cell_len
+
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if lines[-1] and cell_len(longer) > width:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return "\n".join(lines)
 
 
 def discard(stream: TextIO) -> None:

@@ -2,7 +2,7 @@
 
 import glob
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import astuple, dataclass, replace
 from itertools import islice
@@ -14,6 +14,7 @@ from lshdb import __version__
 from lshdb.cli import documents, messages, parameters, results, running
 from lshdb.cli.files import STDOUT
 from lshdb.cli.options import Base, DatabaseFile, FailIfFound, Form, Null
+from lshdb.cli.tables import NONE, Extras
 from lshdb.database import Database
 from lshdb.errors import InputError, KeyNotFound, UsageError
 from lshdb.exchange.results import (
@@ -43,9 +44,11 @@ from lshdb.options import (
     QueryManyOptions,
     QueryOptions,
     RankingOptions,
+    SimilarOptions,
     StoredKey,
 )
 from lshdb.progress import Progress, silent
+from lshdb.search.pair_sample import SEED
 from lshdb.search.passages import unit_of
 from lshdb.shards import opened, query_files
 from lshdb.shingling.shingling import Content
@@ -64,6 +67,8 @@ _LINES_SHOWN = 40
 _LONGEST = 160
 """Characters shown of a passage, half of them from its end."""
 _COMMON_SHOWN = 5
+_BEGINNING = 250
+"""Characters read of a document to show its first words."""
 
 
 def query(
@@ -105,8 +110,7 @@ def query(
         raise UsageError("give one of FILE..., -, --text TEXT and --key KEY")
     if unmatched and not files:
         raise UsageError("--unmatched is for FILE...")
-    if files.count(STDOUT) > 1:
-        raise UsageError("- is given twice, and standard input can be read once")
+    _check_one_stdin(files)
     failures = documents.Failures()
     counts = _Counts(asked.top)
     with opened(at.db, at.timeout) as databases, ExitStack() as stack:
@@ -165,6 +169,7 @@ def query(
                 fields=asked.fields,
                 noun=("match", "matches"),
                 none=f"no document with {by[0]} {minimum:g} or more",
+                extras=_first_words(databases, ["key"], asked),
             )
     if several or unmatched:
         bad = f", failed {failures.count:,}" if failures.count else ""
@@ -202,12 +207,23 @@ class _Counts:
             yield name, others[: self.top]
 
 
+def _check_one_stdin(files: Sequence[str]) -> None:
+    """UsageError if standard input would be read twice."""
+    if files.count(STDOUT) > 1:
+        raise UsageError("- is given twice, and standard input can be read once")
+
+
+def _names_files(path: str) -> bool:
+    """Whether a path stands for several files: a directory, or a pattern."""
+    return os.path.isdir(path) or (glob.has_magic(path) and not os.path.lexists(path))
+
+
 def _is_one(database: Database, files: Sequence[str], format: str) -> bool:
     """Whether there is one query: no file, or one that is a document as a whole."""
     if len(files) != 1:
         return not files
     (file,) = files
-    if os.path.isdir(file) or (glob.has_magic(file) and not os.path.lexists(file)):
+    if _names_files(file):
         return False
     if file != STDOUT and not os.path.exists(file):
         raise InputError(f"{file}: no such file; a text itself goes with --text, a key with --key")
@@ -263,7 +279,13 @@ def pairs(
     A line has the similarity of a pair, then exact, estimate or identical, then both keys. With
     --where both must match.
 
+    --sample prints some pairs drawn at random, the most similar first, and from how many they were
+    drawn. Read those around a similarity to see whether duplicates begin there. The same seed
+    gives the same pairs.
+
     Example: lshdb pairs -d code.db --threshold 0.9 --top 20
+
+    Example: lshdb pairs --threshold 0.75 --max-similarity 0.85 --sample 20 --fields text
     """
     if into_table:
         if not form.is_text:
@@ -283,8 +305,40 @@ def pairs(
             shown=(*filter(None, [asked.sort]), "similarity", "exact", "a", "b"),
             fields=asked.fields,
             noun=("pair",),
-            none=f"no pair with similarity {minimum:g} or more",
+            none=f"no pair with similarity {_range(minimum, asked.max_similarity)}",
+            extras=_first_words([database], ["a", "b"], asked),
         )
+    if found.drawn_from:
+        count = min(asked.sample or 0, found.drawn_from)
+        seed = SEED if asked.seed is None else asked.seed
+        messages.message(
+            f"{count:,} of the {counted(found.drawn_from, 'pair')} that match, drawn at random "
+            f"(--seed {seed})"
+        )
+
+
+def _first_words(
+    databases: Sequence[Database], keys: Sequence[str], asked: SimilarOptions
+) -> Extras:
+    """How a terminal shows documents by their titles or first words, beside the columns `keys`.
+
+    The user's own fields take their place; folders have no words.
+    """
+    if asked.fields or getattr(asked, "group_by", None) is not None:
+        return NONE
+
+    def words_of(some: Sequence[str]) -> Mapping[str, str]:
+        words: dict[str, str] = {}
+        for database in databases:
+            words = database.store.beginnings(some, _BEGINNING) | words
+        return words
+
+    return Extras(keys, words_of)
+
+
+def _range(minimum: float, maximum: float | None) -> str:
+    """The similarities that are wanted, in words."""
+    return f"{minimum:g} or more" if maximum is None else f"{minimum:g} to {maximum:g}"
 
 
 def clusters(
@@ -346,7 +400,10 @@ def clusters(
             shown=("cluster", "similarity", "exact", "role", "key"),
             fields=asked.fields,
             noun=("document in clusters", "documents in clusters"),
-            none=f"no two documents with similarity {minimum:g} or more",
+            none="no document that matches"
+            if asked.min_size == 1
+            else f"no two documents with similarity {minimum:g} or more",
+            extras=_first_words([database], ["key"], asked),
         )
 
 
@@ -408,22 +465,26 @@ def compare(
     a: Annotated[str, _compared_document("A")],
     b: Annotated[str, _compared_document("B")],
     at: DatabaseFile,
+    buckets: Annotated[
+        bool, Option("Show sizes, the estimate and shared buckets, as a pipe has them.")
+    ] = False,
     reading: EncodingOption,
     form: Form,
 ) -> None:
     """Show why two documents are similar, or why not.
 
-    First the Jaccard similarity and containment (the share of one's shingles that the other
-    holds), the sizes of both sets, the estimate with its standard error, and whether a query for
-    one finds the other. Then the passages (for sets: the elements) that both share, and the
-    buckets; on a terminal, how both differ, too. A name that is both a key and a file is the key;
-    write ./NAME for the file.
+    On a terminal: the Jaccard similarity and containment (the share of one's shingles that the
+    other holds), what differs, and the passages (for sets: the elements) that both share. With
+    --buckets also the sizes of both sets, the estimate with its standard error, whether a query
+    for one finds the other, and the buckets that both are in. A name that is both a key and a file
+    is the key; write ./NAME for the file.
 
     Two files need no database: without one, the default settings are used.
 
-    In a pipe, a "passage" line has the start and end in A and in B, in characters from 0, the
-    text, and its first line in A and in B; an "element" line has an element of a set; a "bucket"
-    line has the number of a band and the key of the bucket that both are in.
+    A pipe has all values, but not what differs. A "passage" line has the start and end in A and in
+    B, in characters from 0, the text, and its first line in A and in B; an "element" line has an
+    element of a set; a "bucket" line has the number of a band and the key of the bucket that both
+    are in.
 
     Example: lshdb compare -d code.db src/main.py src/old.py
     """
@@ -441,15 +502,35 @@ def compare(
             _document(database, a, reading), _document(database, b, reading)
         )
         record = comparison_record(compared) | {"agreeing_bands": len(compared.shared_buckets)}
-        results.write_record(record, form, _facts(compared))
-        if form.is_text:
-            _print_shared(compared, form)
-            if results.on_terminal():
-                _draw(database, compared)
+        facts = _facts(compared)
+        if not form.is_text or not results.on_terminal():
+            results.write_record(record, form, facts)
+            if form.is_text:
+                _print_shared(compared, form, buckets=True)
+            return
+        summary = _summary(compared, facts)
+        results.write_record(record, form, summary)
+        print()
+        _draw(database, compared)
+        if buckets:
+            print()
+            rest = {name: value for name, value in facts.items() if name not in summary}
+            results.write_record(record, form, rest)
+        _print_shared(compared, form, buckets=buckets)
 
 
-def _print_shared(compared: Comparison, form: Form) -> None:
-    """Print the passages or elements and the buckets that two documents share.
+def _summary(compared: Comparison, facts: Mapping[str, object]) -> dict[str, object]:
+    """The values that say how similar two documents are, without what is of the index."""
+    names = ["similarity", "identical", "a", "b", "a_in_b", "b_in_a", "left_out"]
+    if compared.similarity is None:
+        names.insert(1, "estimate")
+    if not compared.candidates:
+        names.append("candidates")
+    return {name: facts[name] for name in names}
+
+
+def _print_shared(compared: Comparison, form: Form, *, buckets: bool) -> None:
+    """Print the passages or elements that two documents share, and perhaps the buckets.
 
     On a terminal these are tables of some of them, in a pipe lines that begin with what they are.
     """
@@ -461,16 +542,21 @@ def _print_shared(compared: Comparison, form: Form) -> None:
     names = ["a_start", "a_end", "b_start", "b_end", "text", "a_line", "b_line"]
     elements = [(element,) for element in compared.shared_elements or ()]
     drawn = results.on_terminal()
+    if drawn and compared.identical:
+        passages = []  # all of both
     for what, columns, rows in (
         ("passage", names, passages),
         ("element", ["shared elements"], elements),
         ("bucket", ["band_no", "bucket_key"], [*map(astuple, compared.shared_buckets)]),
     ):
+        if what == "bucket" and not buckets:
+            continue
         some = rows[:_ROWS_SHOWN] if drawn else rows
         if some:
             kinds = {"": str, **dict.fromkeys(columns, object)}
             named = ((what, *row) for row in some)
-            results.write_results(kinds, named, form, shown=columns if drawn else ())
+            shown = columns if drawn else ()
+            results.write_results(kinds, named, form, shown=shown, extras=Extras(below="text"))
         if more := len(rows) - len(some):
             messages.message(f"{more:,} more {what}s that both share; --json has all")
 
@@ -528,11 +614,11 @@ def _facts(compared: Comparison) -> dict[str, object]:
 
 def passages(
     *,
-    file: Annotated[
-        str | None,
+    files: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="FILE | -",
-            help="A text, or a table or JSON lines whose rows are texts; - is standard input.",
+            metavar="FILE...",
+            help="Texts, tables whose rows are texts, directories, or - for standard input.",
         ),
     ] = None,
     at: DatabaseFile,
@@ -560,7 +646,7 @@ def passages(
 
     A passage is a line: the share of the text that its document has, the document's key, the
     number of words, its line in the text and in the document, and its text. The document that
-    has most of the text comes first.
+    has most of the text comes first. With several texts it begins with the key of the text.
 
     With --reworded it finds stretches of some 50 words that share rare words, in whatever order,
     in a file that was made with lshdb init --reworded. A line begins with the score of the passage,
@@ -571,15 +657,18 @@ def passages(
     passage, with --top or --sort those of the best pairs first.
 
     Example: lshdb passages essay.txt -d essays.db --base task.txt
+
+    Example: lshdb passages essays/ -d sources.db --top 3
     """
-    if sum((file is not None, key is not None, everything)) != 1:
-        raise UsageError("give one of FILE, -, --key KEY and --all")
+    files = files or []
+    if sum((bool(files), key is not None, everything)) != 1:
+        raise UsageError("give one of FILE..., -, --key KEY and --all")
+    several = _are_several(files)
     if each and not everything:
         raise UsageError("--passages is for --all; one text has a line a passage")
     if asked.group_by is not None and not everything:
         raise UsageError("--group-by is for --all")
-    if file not in (None, STDOUT) and not os.path.isfile(str(file)):
-        raise InputError(f"{file}: no such file; a stored document goes with --key KEY")
+    form.check(at.db, *files)
     failures = documents.Failures()
     with at.reading(form, temporary=asked.group_by is not None) as database:
         texts = tuple(str(documents.content_of_file(database, name)) for name in base or ())
@@ -602,63 +691,76 @@ def passages(
             none = "no passage that two documents share"
         else:
             columns = {"query": str, **SOURCE, **PASSAGE}
-            several = file is not None and documents.is_table(file)
-            own = None if file in (None, STDOUT) or several else key_of(str(file))
-            queries = _queries(database, file, key, fields, failures)
-            rows = _rows(database, queries, asked, own, noted)
+            reader = documents.queries_reader(database, regrouped(fields, QueriesOptions))
+            queries: Iterable[_TextQuery] = [(key, None, False)]
+            if files:
+                queries = _text_queries(reader.batches(files), failures)
+            rows = _rows(database, queries, asked, noted)
             before = ["query"] if several else []
             shown = [*before, *lead, *([] if asked.reworded else ["coverage"]), "key", *place]
             none = "no passage of a stored document"
-        count = results.write_results(columns, rows, form, shown=shown, noun=(noun,), none=none)
+        count = results.write_results(
+            columns,
+            rows,
+            form,
+            shown=shown,
+            noun=(noun,),
+            none=none,
+            extras=Extras(below="text"),
+        )
         if noted:
             _note_common(noted, unit_of(database.settings), asked.common)
+        if several:
+            documents.report_skipped_files(reader.skipped_files.counts())
     return bool(failures.count or (fail_if_found and count))
 
 
-def _queries(
-    database: Database,
-    file: str | None,
-    key: str | None,
-    fields: FieldOptions,
-    failures: documents.Failures,
-) -> Iterator[tuple[str, str | None]]:
-    """The queries: the key of each text, and the text; None for a stored one."""
-    if key is not None:
-        yield key, None
-        return
-    assert file is not None
-    for document in documents.queries_reader(database, regrouped(fields, QueriesOptions)).read(
-        [file]
-    ):
-        if isinstance(document, Failure):
-            failures.report(document)
-        elif isinstance(document.content, str):
-            yield document.key, document.content
+def _are_several(files: Sequence[str]) -> bool:
+    """Whether files may have several texts: the rows of passages then begin with their keys."""
+    _check_one_stdin(files)
+    many_files = len(files) > 1 or any(map(_names_files, files))
+    if files and not many_files and files[0] != STDOUT and not os.path.exists(files[0]):
+        raise InputError(f"{files[0]}: no such file; a stored document goes with --key KEY")
+    return many_files or any(map(documents.is_table, files))
+
+
+_TextQuery = tuple[str, str | None, bool]
+"""The key of a text, the text, None for a stored one, and whether it is all of a file."""
+
+
+def _text_queries(batches: Iterable[Batch], failures: documents.Failures) -> Iterator[_TextQuery]:
+    """The texts of files, one by one; what gives none is reported."""
+    for batch in batches:
+        of_files = {key for key, _ in batch.states}
+        for document in batch.items():
+            if isinstance(document, Failure):
+                failures.report(document)
+            elif isinstance(document.content, str):
+                yield document.key, document.content, document.key in of_files
 
 
 def _rows(
     database: Database,
-    queries: Iterable[tuple[str, str | None]],
+    queries: Iterable[_TextQuery],
     asked: PassagePairsOptions,
-    own: str | None,
     noted: list[tuple[str, CommonPassage]],
 ) -> Iterator[tuple[object, ...]]:
-    """The passages of each query; a file with the key `own` is not its own source.
+    """The passages of each query; the document of a file is not its own source.
 
     Common runs are noted, with the key of their query.
     """
     top = asked.top
-    if own is not None and top is not None:
-        asked = replace(asked, top=top + 1)
-    for key, text in queries:
+    for key, text, is_file in queries:
+        one_more = asked if top is None or not is_file else replace(asked, top=top + 1)
         result = database.passages(
-            regrouped(asked, PassagesOptions, text=text, key=key if text is None else None)
+            regrouped(one_more, PassagesOptions, text=text, key=key if text is None else None)
         )
         noted += [(key, one) for one in result.common]
         if not result.words:
             shortest = f"{result.shortest} {result.unit}s"
             messages.message(f"{key}: shorter than {shortest}: no passage can be found")
-        for source in [one for one in result if one.key != own][:top]:
+        others = [source for source in result if not is_file or source.key != key]
+        for source in others[:top]:
             totals = (key, *(getattr(source, name) for name in SOURCE))
             for passage in source.passages:
                 yield totals + astuple(passage)

@@ -13,7 +13,6 @@ as escapes, a file has them as they are.
 from __future__ import annotations
 
 import math
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, cycle, islice
@@ -23,9 +22,9 @@ from typing import Any
 
 from orjson import Fragment
 
-from lshdb.cli import files, messages, options
+from lshdb.cli import files, messages, options, tables
 from lshdb.exchange.results import columns_of, plain
-from lshdb.formatting import counted, number, shortened
+from lshdb.formatting import counted, number
 from lshdb.json_text import encode
 from lshdb.sources import formats
 from lshdb.sources.json_rows import in_ascii
@@ -34,14 +33,6 @@ from lshdb.sources.sinks import Columns, Target, several_types
 
 _NESTED = (list, tuple, dict)
 _TABLE_ROWS = 1_000
-_LONGEST_CELL = 100
-"""Characters of a text that a table shows, half of them from its end."""
-_SHORT = 12
-"""Width of a value that never moves to another line."""
-_GAP = 2
-"""Width between two columns."""
-_WORD = re.compile(r"[^\W_]*[\W_]*")
-"""A word of a text or of a path, with what is behind it."""
 
 
 def fields_of(columns: Columns) -> list[str]:
@@ -76,6 +67,7 @@ def write_results(
     fields: Sequence[str] = (),
     noun: Sequence[str] = ("row",),
     none: str | None = None,
+    extras: tables.Extras = tables.NONE,
 ) -> int:
     """Write rows in the requested format, and return how many; a file then gets its name.
 
@@ -88,6 +80,7 @@ def write_results(
         fields: the names of fields of metadata, whose columns come last.
         noun: the name of a row, and of several if it does not end in s, for the count of a file.
         none: the note in place of an empty table.
+        extras: what a terminal shows besides.
 
     Raises:
         UsageError: a column has values of several types, which Parquet cannot hold.
@@ -110,7 +103,7 @@ def write_results(
             messages.message(none)
             return 0
         shown = (*shown, *fields_of(names)) if shown and fields else shown or tuple(names)
-        _write_text(names, chain(first, rows), shown, form.heading)
+        _write_text(names, chain(first, rows), shown, form.heading, extras)
         return count
     path = files.STDOUT if form.output is None else form.output
     format = "csv" if form.as_csv else formats.output_format(path, "jsonl")
@@ -198,7 +191,11 @@ def on_terminal() -> bool:
 
 
 def _write_text(
-    columns: Columns, rows: Iterable[Sequence[Any]], shown: Sequence[str], heading: bool | None
+    columns: Columns,
+    rows: Iterable[Sequence[Any]],
+    shown: Sequence[str],
+    heading: bool | None,
+    extras: tables.Extras,
 ) -> None:
     """Print lines as they come, or on a terminal tables: a long one does not wait for its last."""
     # Values of SQL are printed as the sqlite3 shell does.
@@ -220,7 +217,7 @@ def _write_text(
     if drawn:
         parts = iter(lambda: [*islice(lines, _TABLE_ROWS)], [])
         for part in chain([next(parts, [])], parts):
-            _draw(shown, part, heading is not False)
+            tables.draw(shown, part, heading is not False, extras)
         return
     if heading:
         print(separator.join(map(escaped, shown)))
@@ -258,57 +255,3 @@ def paths_of_keys(keys: Iterable[str]) -> Iterator[str]:
             messages.warn(f"lshdb: {escaped(key)}: left out: {len(paths)} files have this key")
         else:
             yield from paths or [key]
-
-
-def _draw(names: Sequence[str], rows: Iterable[Sequence[Any]], headed: bool) -> None:
-    """Print a table that fits the screen.
-
-    If it would be too wide, the long values of a row are below each other, in one column. There a
-    text goes on in the next line between two words.
-    """
-    from rich.box import SIMPLE_HEAD
-    from rich.cells import cell_len
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console(highlight=False)
-    heads = [*map(escaped, names)]
-    cells = [[*map(_cell, row)] for row in rows]
-    lines = [heads, *([text for text, _ in row] for row in cells)]
-    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
-    long: list[int] = []
-    if sum(widths) + _GAP * len(widths) > console.width:
-        long = [at for at, width in enumerate(widths) if width > _SHORT]
-    short = [at for at in range(len(heads)) if at not in long]
-    free = console.width - sum(widths[at] for at in short) - _GAP * (len(short) + 1)
-    drawn = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_header=headed)
-    for head in [heads[at] for at in short]:
-        drawn.add_column(Text(head))
-    if long:
-        drawn.add_column(Text(" / ".join(heads[at] for at in long)))
-    for row in cells:
-        line = [Text(text, justify="right" if is_number else None) for text, is_number in row]
-        below = "\n".join(_wrapped(row[at][0], free) for at in long)
-        last = [Text(below, overflow="fold")] if long else []
-        drawn.add_row(*(line[at] for at in short), *last)
-    console.print(drawn)
-
-
-def _wrapped(text: str, width: int) -> str:
-    """A text in lines that end between two words, unless a word alone is wider than one."""
-    from rich.cells import cell_len
-
-    lines = [""]
-    for word in _WORD.findall(text):
-        if cell_len(lines[-1] + word.rstrip()) > width and lines[-1]:
-            lines.append("")
-        lines[-1] += word
-    return "\n".join(lines)
-
-
-def _cell(cell: object) -> tuple[str, bool]:
-    """The text of a value, shortened, and whether it is a number."""
-    text = escaped(plain(cell))
-    is_text = isinstance(cell, str | tuple)
-    return shortened(text, _LONGEST_CELL) if is_text else text, not is_text

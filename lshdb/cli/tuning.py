@@ -1,30 +1,16 @@
 """The command tune: predicts what constructions do, before anything is indexed."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from lshdb.cli import messages, options, results
 from lshdb.errors import UsageError
 from lshdb.groups import Option, regrouped
 from lshdb.options import MeasureOptions, TuneOptions
-from lshdb.sources.sinks import Columns
 from lshdb.tuning import choices, measuring
 
 _ENOUGH = 100
 """Similar pairs for a good estimate: with fewer, recall is off by a few hundredths."""
-_MEASURED: Columns = {
-    "what": str,
-    "from": float,
-    "to": float,
-    "measured": float,
-    "formula": float,
-    "low": float,
-    "high": float,
-    "pairs": int,
-    "found": int,
-    "exact": bool,
-}
 
 
 def tune(
@@ -105,16 +91,5 @@ def _measure(at: options.DatabaseFile, asked: MeasureOptions, form: options.Form
             f"only {recall.pairs} of the pairs are similar: --sample with more than "
             f"{measured.sample} measures recall better"
         )
-    shown = [name for name in _MEASURED if name not in ("found", "exact")]
-    results.write_results(_MEASURED, _measured_rows(measured), form, shown=shown)
-
-
-def _measured_rows(measured: measuring.Measured) -> Iterator[tuple[Any, ...]]:
-    for one in (measured.recall, *measured.parts):
-        interval = one.recall, one.formula, one.low, one.high
-        yield "recall", one.minimum, one.below, *interval, one.pairs, one.found, measured.exact
-    none = (None,) * 4
-    candidates = measured.candidates, measured.candidates_formula
-    yield "candidates a query", None, None, *candidates, *none, measured.exact
-    precision = measured.precision, measured.precision_formula
-    yield "precision", None, None, *precision, *none, measured.exact
+    shown = [name for name in measuring.COLUMNS if name not in ("found", "exact")]
+    results.write_results(measuring.COLUMNS, measured.rows(), form, shown=shown)

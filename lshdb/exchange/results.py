@@ -25,10 +25,10 @@ from typing import (
 )
 
 from lshdb.errors import LshdbError, UsageError
-from lshdb.exchange.templates import html_table
-from lshdb.formatting import listed, worded
+from lshdb.formatting import counted, listed, worded
 from lshdb.json_text import dumps
 from lshdb.model import (
+    Bucket,
     Cluster,
     CommonPassage,
     Comparison,
@@ -46,20 +46,20 @@ from lshdb.options import (
     PassagePairsOptions,
     QueryManyOptions,
 )
-from lshdb.progress import shown
+from lshdb.progress import shown, silent
 from lshdb.sources.sinks import Columns
+from lshdb.templates import SHOWN, Table, html_tables
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
     from lshdb.options import SqlValue
+    from lshdb.search.pair_sample import Drawn
     from lshdb.search.passage_pairs import Noted
     from lshdb.store.store import Store
 
 T = TypeVar("T")
-_SHOWN = 20
-"""Rows that a notebook shows."""
 _MEMBERS_SHOWN = 5
 _COUNTED = 500
 """Queries between two updates of their progress."""
@@ -106,6 +106,7 @@ PASSAGE_PAIR: Columns = {**columns_of(PassagePair, "passages", *WEIGHTED), **PAS
 PAIR_TOTALS: Columns = {**columns_of(PassagePair, "passages"), "passages": int}
 SOURCE: Columns = columns_of(Source, "passages")
 _dropped = attrgetter(*DROPPED)
+_bucket = attrgetter(*columns_of(Bucket))
 copied_values = attrgetter("start", "end", "stored_start", "stored_end", "words", "text")
 passage_values = attrgetter(*columns_of(CopiedPassage))
 
@@ -191,11 +192,15 @@ class Matches(Tabular, list[Match]):
 
     Attributes:
         columns: those of the table, with their types.
+        none: what is said where there is no match.
     """
 
-    def __init__(self, matches: Iterable[Match], columns: Columns) -> None:
+    def __init__(
+        self, matches: Iterable[Match], columns: Columns, threshold: float | None = None
+    ) -> None:
         super().__init__(matches)
         self.columns: Columns = columns
+        self.none = "no document" if threshold is None else f"no document at {threshold:g} or more"
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows of the table: a value per column for each match."""
@@ -203,7 +208,7 @@ class Matches(Tabular, list[Match]):
         return (match_row(match, own) for match in self)
 
     def _repr_html_(self) -> str | None:
-        return html_table(list(self.columns), islice(self.rows(), _SHOWN), len(self))
+        return _html(list(self.columns), [*islice(self.rows(), SHOWN)], len(self), self.none)
 
 
 class Dropped(Tabular, list[DroppedRow]):
@@ -215,14 +220,43 @@ class Dropped(Tabular, list[DroppedRow]):
         """The rows of the table: a value per column for each dropped row."""
         return map(_dropped, self)
 
+    def _repr_html_(self) -> str | None:
+        return _html(
+            list(self.columns), [*islice(self.rows(), SHOWN)], len(self), "no row was dropped"
+        )
 
-def matches_of(found: Iterable[Match], containment: bool, fields: Sequence[str]) -> Matches:
+
+class Buckets(Tabular, list[Bucket]):
+    """Buckets: a list, and a table."""
+
+    columns = columns_of(Bucket)
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """The rows of the table: a value per column for each bucket."""
+        return map(_bucket, self)
+
+    def _repr_html_(self) -> str | None:
+        return _html(list(self.columns), [*islice(self.rows(), SHOWN)], len(self), "no bucket")
+
+
+def _html(
+    names: Sequence[str], rows: Sequence[Sequence[Any]], count: int | None, none: str
+) -> str | None:
+    return html_tables(Table(names, rows, count, none))
+
+
+def matches_of(
+    found: Iterable[Match], containment: bool, fields: Sequence[str], threshold: float
+) -> Matches:
     """The matches of a query with or without containment, and with fields of metadata."""
-    return Matches(found, with_fields(match_columns(containment=containment), fields))
+    return Matches(found, with_fields(match_columns(containment=containment), fields), threshold)
 
 
 def answers_of(
-    answers: Iterator[tuple[str, list[Match]]], options: QueryManyOptions, total: int | None
+    answers: Iterator[tuple[str, list[Match]]],
+    options: QueryManyOptions,
+    threshold: float,
+    total: int | None,
 ) -> Generator[tuple[str, Matches]]:
     """The keys of many queries and their matches; shows progress while they are taken."""
     columns = with_fields(match_columns(containment=options.containment), options.fields)
@@ -231,7 +265,7 @@ def answers_of(
         for count, (key, found) in enumerate(answers, 1):
             if not count % _COUNTED:
                 show(count, total, "queries")
-            yield key, Matches(found, columns)
+            yield key, Matches(found, columns, threshold)
         show(count, total, "queries")
 
 
@@ -260,6 +294,7 @@ class Results(Tabular, Iterator[T], Generic[T]):
     columns: Columns
     _find: Callable[[], Iterator[T]]
     _rows: Callable[[], Iterator[Sequence[Any]]]
+    _none: Callable[[], str]
     _shown: tuple[Sequence[str], Callable[[T], Sequence[Any]]] | None = None
 
     __reduce_ex__ = _not_pickled
@@ -283,9 +318,12 @@ class Results(Tabular, Iterator[T], Generic[T]):
 
     def _repr_html_(self) -> str | None:
         if self._shown is None:
-            return _first_rows(list(self.columns), self._rows, tuple)
+            return _first_rows(list(self.columns), self._rows, tuple, self._none, self._title)
         names, values = self._shown
-        return _first_rows(names, self._find, values)
+        return _first_rows(names, self._find, values, self._none, self._title)
+
+    def _title(self) -> str:
+        return ""
 
 
 def _begun(find: Callable[[], Iterator[T]]) -> Generator[T]:
@@ -297,14 +335,24 @@ def _first_rows(
     names: Sequence[str],
     find: Callable[[], Iterator[T]],
     values: Callable[[T], Sequence[Any]],
+    none: Callable[[], str],
+    title: Callable[[], str] = str,
+    whole: bool = False,
 ) -> str | None:
-    """The first rows for a notebook; None if they cannot be read, so that it shows the repr."""
+    """The first rows for a notebook; None if they cannot be read, so that it shows the repr.
+
+    Their title, or what is said in place of none, is made when they are known.
+    """
     try:
         with closing(_begun(find)) as found:
-            rows = [values(one) for one in islice(found, _SHOWN + 1)]
+            rows = [values(one) for one in islice(found, SHOWN + 1)]
+        said = title() if rows else none()
     except LshdbError:
         return None
-    return html_table(names, rows[:_SHOWN], len(rows) if len(rows) <= _SHOWN else None)
+    count = len(rows) if len(rows) <= SHOWN else None
+    if not rows:
+        return html_tables(Table(names, rows, 0, none=said))
+    return html_tables(Table(names, rows[:SHOWN], count, title=said, whole=whole))
 
 
 def _finding(
@@ -318,12 +366,30 @@ def _finding(
     return partial(in_folders, find, store, options, *others)
 
 
-def pair_results(store: Store, options: PairsOptions) -> Results[Pair]:
+class PairResults(Results[Pair]):
+    """Pairs as results."""
+
+    _drawn: Drawn
+
+    @property
+    def drawn_from(self) -> int | None:
+        """How many pairs a sample was drawn from; None before its first pair, or without one."""
+        return self._drawn.pairs
+
+    def _title(self) -> str:
+        pairs = self._drawn.pairs
+        return "" if pairs is None else f"drawn at random from {counted(pairs, 'pair')} that match"
+
+
+def pair_results(store: Store, options: PairsOptions) -> PairResults:
     """The results of `Database.pairs`."""
+    from lshdb.search.pair_sample import Drawn
     from lshdb.search.pairs import all_pairs, pair_blocks
 
+    drawn = Drawn()
+
     def rows() -> Iterator[Sequence[Any]]:
-        for block in _finding(pair_blocks, store, options)():
+        for block in _finding(pair_blocks, store, options, silent, drawn)():
             if not options.fields:
                 yield from block
                 continue
@@ -331,13 +397,25 @@ def pair_results(store: Store, options: PairsOptions) -> Results[Pair]:
                 yield *row, *a.values(), *b.values()
 
     columns = with_fields({**PAIR, **WEIGHTED}, options.fields, "a.", "b.")
-    return Results("pairs", columns, _finding(all_pairs, store, options), rows)
+    find = _finding(all_pairs, store, options, silent, drawn)
+
+    def none() -> str:
+        with store.reading():
+            minimum = options.threshold or store.settings.threshold
+        highest = options.max_similarity
+        return f"no pair at {minimum:g} {'or more' if highest is None else f'to {highest:g}'}"
+
+    results = PairResults("pairs", columns, find, rows, none)
+    results._drawn = drawn
+    return results
 
 
 def store_pairs(store: Store, options: PairsOptions) -> int:
     """Write all pairs to a table; see Database.store_pairs."""
     if options.fields or options.group_by is not None:
         raise UsageError("the table is of documents, without fields of metadata: join them on key")
+    if options.sample is not None:
+        raise UsageError("a sample is for people: the table is for programs, and has all pairs")
     minimum = store.settings.threshold if options.threshold is None else options.threshold
     with store.writing():
         rows = (row[: len(PAIR)] for row in pair_results(store, options).rows())
@@ -364,7 +442,9 @@ def cluster_results(store: Store, options: ClustersOptions) -> Results[Cluster]:
         some = listed(others, _MEMBERS_SHOWN)
         return one.cluster, len(one.members), one.keep, some, one.lowest, one.mean, one.below
 
-    return Results("clusters", with_fields(MEMBER, options.fields), find, rows, (names, shown))
+    columns = with_fields(MEMBER, options.fields)
+    none = f"no two documents at {threshold:g} or more"
+    return Results("clusters", columns, find, rows, lambda: none, (names, shown))
 
 
 class PassageResults(Results[PassagePair]):
@@ -407,7 +487,11 @@ def passage_results(store: Store, options: PassagePairsOptions) -> PassageResult
 
     columns = {**PAIR_TOTALS, **PASSAGE}
     del columns["passages"]
-    results = PassageResults("passages", columns, find, rows, (list(PAIR_TOTALS), shown))
+
+    def none() -> str:
+        return "no passage that two documents share"
+
+    results = PassageResults("passages", columns, find, rows, none, (list(PAIR_TOTALS), shown))
     results.common, results.totals = noted, totals
     return results
 
@@ -503,7 +587,9 @@ class SqlRows(Tabular, Iterator[Any]):
         return f"<rows of {', '.join(self.columns)}: an iterator; df() gives a table>"
 
     def _repr_html_(self) -> str | None:
-        return _first_rows(self.columns, lambda: self._run()[1], tuple)
+        return _first_rows(
+            self.columns, lambda: self._run()[1], tuple, lambda: "no row", whole=True
+        )
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

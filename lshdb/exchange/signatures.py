@@ -192,7 +192,8 @@ def query_signature(
     query = RankingOptions(top=top, threshold=threshold, exhaustive=exhaustive, estimate=True)
     check_comparable(str(store.path), Sketching.of(store.settings), made_with)
     row = lanes(np.asarray(signature)[np.newaxis], store.settings.permutations)[0]
-    return matches_of(search(store, query, row), containment=False, fields=())
+    minimum = threshold or store.settings.threshold
+    return matches_of(search(store, query, row), containment=False, fields=(), threshold=minimum)
 
 
 def _sizes(

@@ -14,12 +14,13 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     compare     why two documents are alike, or not
     differences two texts line by line and word by word, aligned
     pairs       all similar pairs, and clusters of them
+    pair_sample a random sample of pairs, drawn while they are found
     folders     pairs of directories that share files of clusters
     candidates  the pairs of a self-join, each once, in bounded memory; fewer from hot buckets
     similarity  exact similarities and estimates, of one document and many, or of many pairs
     decisions   the decisions of reviewers about documents, and pairs marked different
     limits      the limits on comparing large buckets and texts: numbers, reasons, messages
 
-Doors: buckets, compare, decisions, differences, documents, folders, limits, pairs, passage_pairs,
-passage_runs, passage_windows, passages, query, reworded, similarity.
+Doors: buckets, compare, decisions, differences, documents, folders, limits, pair_sample, pairs,
+passage_pairs, passage_runs, passage_windows, passages, query, reworded, similarity.
 """

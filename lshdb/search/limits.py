@@ -93,7 +93,7 @@ def sample_cut(documents: int, sample: int, rows: int) -> Cut:
         "tune",
         documents,
         f"for {documents:,} of {sample:,} documents, only the first {rows:,} of a bucket were "
-        "read; there are more similar pairs than shown",
+        "read, so more documents are similar than this sample says",
     )
 
 
@@ -108,4 +108,4 @@ def text_cut(characters: int, limit: int) -> Cut:
 
 def pair_cut(limit: int) -> Cut:
     """Two documents share more passages."""
-    return Cut("passages", 1, f"only the first {limit:,} passages of two documents are shown")
+    return Cut("passages", 1, f"only the first {limit:,} passages of two documents count")

@@ -18,6 +18,7 @@ from lshdb.search import decisions, query, rarity
 from lshdb.search.buckets import candidate_ids
 from lshdb.search.candidates import SharedBuckets, prefix_filtered
 from lshdb.search.limits import clusters_cut
+from lshdb.search.pair_sample import Drawn, draw
 from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids, check_numbers
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, chunks, chunks_of, int_array, runs
 from lshdb.sources.metadata import picked
@@ -54,6 +55,7 @@ class _Join:
         scorer: computes similarities, exact or not.
         estimates: computes estimates.
         threshold: the minimum similarity.
+        max_similarity: the maximum, or infinity.
         prefix_filtered: whether there are fewer candidates than the buckets have.
     """
 
@@ -68,6 +70,9 @@ class _Join:
         self.settings, self.limits = self.reader.settings, self.reader.limits
         minimum = self.settings.threshold
         self.threshold = minimum if self.request.threshold is None else self.request.threshold
+        self.max_similarity = np.inf
+        if isinstance(self.request, PairsOptions) and self.request.max_similarity is not None:
+            self.max_similarity = self.request.max_similarity
         self.prefix_filtered = False
         self.exact = self.settings.content and not self.request.estimate
         if self.request.distinguish:
@@ -120,7 +125,8 @@ class _Join:
     def similar(self, one: IntArray, other: IntArray, threshold: float) -> Scored:
         """Those of the pairs int64[c] that are similar, and their similarities."""
         scores = self.scorer.scores(one, other, threshold)
-        similar = (scores >= threshold) & ~self.decided.pairs_apart(one, other)
+        similar = (scores >= threshold) & (scores <= self.max_similarity)
+        similar &= ~self.decided.pairs_apart(one, other)
         one, other, scores = one[similar], other[similar], scores[similar]
         if self.prefix_filtered or self.settings.construction.higher:
             # Some were paired by a shingle, and share no bucket; others share one, but not those
@@ -128,6 +134,17 @@ class _Join:
             shared = self.estimates.share_bucket(one, other)
             one, other, scores = one[shared], other[shared], scores[shared]
         return one, other, scores
+
+    def rare_enough(
+        self, one: IntArray, other: IntArray, scores: npt.NDArray[np.float64]
+    ) -> Scored:
+        """Those of similar pairs int64[c] that have the requested weighted similarity."""
+        minimum = self.request.min_weighted if isinstance(self.request, PairsOptions) else None
+        if minimum is None:
+            return one, other, scores
+        weighted, _ = rarity.weigh(self.reader, self._contents, self._shingles, one, other)
+        kept = np.array(weighted, dtype=np.float64) >= minimum
+        return one[kept], other[kept], scores[kept]
 
     def identical(self, one: IntArray, other: IntArray) -> Mask:
         """Whether pairs int64[c] have the same content, bool[c]; unknown for foreign signatures."""
@@ -180,39 +197,58 @@ class _Join:
         return order[np.argsort(rank[order], kind="stable")]
 
 
-def all_pairs(store: Store, request: JoinOptions, progress: Progress = silent) -> Iterator[Pair]:
-    """All similar pairs of candidates, in the order of addition, or the best first."""
-    return starmap(Pair, chain.from_iterable(pair_blocks(store, request, progress)))
+def all_pairs(
+    store: Store,
+    request: JoinOptions,
+    progress: Progress = silent,
+    drawn: Drawn | None = None,
+) -> Iterator[Pair]:
+    """All similar pairs of candidates, in the order of addition, or the best first.
+
+    If a sample is requested, `drawn` gets the number of pairs that it is drawn from.
+    """
+    return starmap(Pair, chain.from_iterable(pair_blocks(store, request, progress, drawn)))
 
 
 def pair_blocks(
-    store: Store, request: JoinOptions, progress: Progress = silent
+    store: Store,
+    request: JoinOptions,
+    progress: Progress = silent,
+    drawn: Drawn | None = None,
 ) -> Iterator[list[PairRow]]:
     """The fields of the same pairs, some thousands at a time, with the requested metadata."""
+    drawn = drawn or Drawn()
     if isinstance(request, PairsOptions) and (request.sort or request.min_weighted is not None):
-        every = chain.from_iterable(_blocks(store, replace(request, top=None), progress))
+        every = chain.from_iterable(_blocks(store, replace(request, top=None), progress, drawn))
+        if request.sample is not None:
+            request = replace(request, min_weighted=None)  # the sample was drawn from those
         yield [*rarity.ranked(every, request, "similarity", _field)]
     else:
-        yield from _blocks(store, request, progress)
+        yield from _blocks(store, request, progress, drawn)
 
 
 def _field(name: str) -> Callable[[PairRow], Any]:
     return itemgetter(_FIELDS.index(name))
 
 
-def _blocks(store: Store, request: JoinOptions, progress: Progress) -> Iterator[list[PairRow]]:
+def _blocks(
+    store: Store, request: JoinOptions, progress: Progress, drawn: Drawn
+) -> Iterator[list[PairRow]]:
     with store.beside(request.where, request.parameters) as (reader, condition):
         if isinstance(request, PairsOptions):
             rarity.check_weighted(request, reader.settings)
+            request.check_range(request.threshold or reader.settings.threshold)
         own = None if request.key is None else query.row_of_key(reader, request.key)
         only = None if own is None else NO_NUMBERS
         if own is not None and own.signature is not None:
             only = candidate_ids(reader, own.signature)
         join = _Join(reader, request, condition, only, progress)
         candidates = _candidates(join) if own is None else _candidates_with(join, own.doc_id)
-        if request.top is None:
-            found: Iterable[Scored] = (join.similar(a, b, join.threshold) for a, b in candidates)
-        else:
+        found: Iterable[Scored] = (join.similar(a, b, join.threshold) for a, b in candidates)
+        if isinstance(request, PairsOptions) and request.sample is not None:
+            passing = (join.rare_enough(*some) for some in found)
+            found = [draw(passing, join.doc_ids, request.sample, request.seed, drawn)]
+        elif request.top is not None:
             found = [_best(join, candidates, request.top)]
         for a, b, scores in found:
             for part in chunks(len(a), join.limits.pairs_rows):
@@ -334,10 +370,12 @@ def _singles(join: _Join, own: int | None, count: int, top: int | None) -> Itera
     """Clusters of one document, with the numbers after `count`: all, or that of one document."""
     chosen = np.arange(len(join)) if own is None else np.flatnonzero(join.doc_ids == own)
     chosen = chosen[:top]
+    identical = join.identical(chosen, chosen).tolist()
     for part in chunks(len(chosen), join.limits.pairs_rows):
         some = chosen[part]
         keys, metadata = join.described(some)
-        for index, (number, key) in enumerate(zip(some.tolist(), keys, strict=True)):
+        named = zip(some.tolist(), keys, identical[part], strict=True)
+        for index, (number, key, is_identical) in enumerate(named):
             yield Cluster(
                 cluster=count + number + 1,
                 keep=key,
@@ -347,7 +385,7 @@ def _singles(join: _Join, own: int | None, count: int, top: int | None) -> Itera
                 mean=1.0,
                 below=0,
                 exact=join.exact,
-                identical=(True,),
+                identical=(is_identical,),
                 decided=(join.decided.of_member(number, number),),
                 metadata=(metadata[index],) if metadata else None,
             )

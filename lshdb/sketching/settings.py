@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lshdb.errors import SettingsError
+from lshdb.formatting import listed, percent
 from lshdb.groups import Option, check_value
 from lshdb.shingling.hashing import LARGEST_SEED
 from lshdb.shingling.shingling import Shingling
@@ -15,6 +16,8 @@ MIN_RUN = 3
 MAX_RUN = 1000
 """Units of the runs that an index of passages may be made for: shorter ones are everywhere."""
 
+_NAMED = 5
+"""Base texts that are named."""
 _SHARE = Option("a share of pairs", above=0, max=1)
 _SETTINGS: dict[str, tuple[object, Option]] = {
     "threshold": (float, _SHARE),
@@ -98,3 +101,42 @@ def settings_record(settings: Settings) -> dict[str, str | float | bool | list[s
         "reworded": settings.reworded,
         "base": [name for name, _ in settings.shingling.base],
     }
+
+
+def settings_in_words(settings: Settings) -> dict[str, str]:
+    """What the settings mean, for people: a sentence for each thing that they decide."""
+    shingling, shape = settings.shingling, settings.construction
+    plural = "" if shingling.size == 1 else "s"
+    compared = {
+        "word": f"runs of {shingling.size} word{plural}",
+        "char": f"runs of {shingling.size} character{plural}",
+        "code": f"runs of {shingling.size} token{plural} of programs",
+        "set": "elements of sets, with their counts" if shingling.name else "elements of sets",
+        "foreign": f"signatures made elsewhere, {shingling.name}",
+    }[shingling.kind]
+    if not shingling.numbers:
+        compared += ", all digits alike"
+    words = {
+        "compared by": f"{compared} ({shingling})",
+        "similar from": (
+            f"{settings.threshold:g} on, where the index finds {percent(settings.recall)} of the "
+            "pairs, and more above"
+        ),
+        "index": (
+            f"{shape if shape.higher else f'{shape.bands} bands of {shape.rows} rows'}, "
+            f"signatures of {settings.permutations} lanes ({settings.sketch}, seed {settings.seed})"
+        ),
+        "contents": (
+            "kept, so similarities are exact"
+            if settings.content
+            else "not kept, so similarities are estimates"
+        ),
+    }
+    if settings.passages:
+        unit = {"char": "characters", "code": "tokens"}.get(shingling.kind, "words")
+        words["passages"] = f"of {settings.passages} {unit} or more are found"
+    if settings.reworded:
+        words["reworded copies"] = "are found"
+    if shingling.base:
+        words["left out"] = listed([name for name, _ in shingling.base], _NAMED)
+    return words

@@ -637,6 +637,20 @@ class StoreReader:
         """The size of the file with its write-ahead log, in bytes."""
         return file_size(self.real_path)
 
+    def table_bytes(self, largest: int) -> dict[str, int] | None:
+        """The bytes of each table, with those of its indexes.
+
+        All of the file is read. None for a file of more than `largest` bytes, and where SQLite was
+        built without the table dbstat.
+        """
+        if self.bytes() > largest or not self._number(sql.HAS_DBSTAT):
+            return None
+        found: dict[str, int] = {}
+        for row in self._rows(sql.TABLE_BYTES):
+            table, count = typed(row, str, int)
+            found[table] = found.get(table, 0) + count
+        return found
+
     def free_bytes(self) -> int:
         """How many bytes of the file are free for later writes."""
         return self._number(sql.FREE_PAGES) * self._number(sql.PAGE_SIZE)

@@ -42,6 +42,11 @@ DROP_KEYS = "DROP INDEX documents_key"
 KNOWN_DOCUMENTS = """
     SELECT d.doc_id, d.key, d.digest, d.metadata
     FROM json_each(?) AS wanted CROSS JOIN documents AS d ON d.key = wanted.value"""
+BEGINNINGS = """
+    SELECT d.key,
+        CASE json_type(d.metadata, '$.title') WHEN 'text' THEN d.metadata ->> '$.title' END,
+        substr(d.content, 1, ?2)
+    FROM json_each(?1) AS wanted CROSS JOIN documents AS d ON d.key = wanted.value"""
 INSERT_DOCUMENT = """
     INSERT INTO documents (doc_id, key, shingles, digest, metadata, content)
     VALUES (?, ?, ?, ?, ?, ?)"""
@@ -246,6 +251,11 @@ ALL_BANDS = "SELECT doc_id, band_no, bucket_key FROM bands ORDER BY band_no, buc
 DATA_VERSION = "PRAGMA data_version"
 COUNT_DOCUMENTS = "SELECT count(*) FROM documents"
 COUNT_EMPTY = "SELECT count(*) FROM documents WHERE shingles = 0"
+HAS_DBSTAT = "SELECT sqlite_compileoption_used('ENABLE_DBSTAT_VTAB')"
+TABLE_BYTES = """
+    SELECT coalesce(m.tbl_name, s.name), s.pgsize
+    FROM dbstat AS s LEFT JOIN sqlite_schema AS m ON m.name = s.name
+    WHERE s.aggregate = TRUE"""
 FREE_PAGES = "PRAGMA freelist_count"
 PAGE_COUNT = "PRAGMA page_count"
 PAGE_SIZE = "PRAGMA page_size"

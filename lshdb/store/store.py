@@ -15,7 +15,7 @@ from lshdb.sketching.settings import Settings
 from lshdb.store import guard, index, lookups, schema
 from lshdb.store import statements as sql
 from lshdb.store.connection import connect, create_tables, is_new
-from lshdb.store.rows import FileState, write_settings
+from lshdb.store.rows import FileState, typed, write_settings
 from lshdb.store.transactions import Kind, Transaction, empty_log
 from lshdb.store.turns import Alone
 
@@ -202,6 +202,16 @@ class Store(lookups.StoreReader):
         # A lone surrogate, which only Python's json writes, is in no document's key.
         found = self._records(KnownDocument, sql.KNOWN_DOCUMENTS, json.dumps(keys))
         return {one.key: one for one in found}
+
+    def beginnings(self, keys: Sequence[str], characters: int) -> dict[str, str]:
+        """The titles of documents, a field of their metadata, or else their first characters.
+
+        Of sets, of their JSON. Documents without either are left out.
+        """
+        rows = self._rows(sql.BEGINNINGS, json.dumps(keys), characters)
+        texts = (typed(row, str, str | None, str | None) for row in rows)
+        shown = {key: title or content for key, title, content in texts}
+        return {key: text for key, text in shown.items() if text}
 
     def insert(self, documents: Iterable[DocumentValues]) -> None:
         """Insert rows of documents, without their signatures and bands."""

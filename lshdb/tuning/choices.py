@@ -14,6 +14,7 @@ from lshdb.groups import takes_only
 from lshdb.options import TuneOptions
 from lshdb.sketching.constructions import MAX_LANES, Construction, candidate_probability
 from lshdb.store.store import Store
+from lshdb.templates import SHOWN, Table, html_tables
 from lshdb.tuning import resolve, sampling
 from lshdb.tuning.analysis import Distribution, candidates_per_query, curve, rows_per_query
 
@@ -50,9 +51,27 @@ class Tuned:
     chosen: bool = False
     named: bool = False
 
+    def _repr_html_(self) -> str | None:
+        return Constructions([self])._repr_html_()
+
+
+class Constructions(list[Tuned]):
+    """Constructions with predictions, the best first: a list, and a table in a notebook."""
+
+    def _repr_html_(self) -> str | None:
+        names = ["construction", "recall", "at 0.3", "at 0.5", "at 0.7", "bytes", "candidates"]
+        rows = [
+            (
+                *(str(one.construction), one.recall, *one.curve[2:7:2], one.bytes, one.candidates),
+                "the best" if one.chosen else "named" if one.named else None,
+            )
+            for one in self[:SHOWN]
+        ]
+        return html_tables(Table([*names, "which"], rows, len(self), "no construction"))
+
 
 @takes_only(TuneOptions)
-def tune(options: TuneOptions) -> list[Tuned]:
+def tune(options: TuneOptions) -> Constructions:
     """The constructions worth having, best first.
 
     They are bands of rows, and cascades of three and four levels, within the number of lanes, that
@@ -71,7 +90,7 @@ def tune(options: TuneOptions) -> list[Tuned]:
     return ranked(options, resolve.THRESHOLD, resolve.RECALL, resolve.PERMUTATIONS)
 
 
-def tune_stored(store: Store, options: TuneOptions) -> list[Tuned]:
+def tune_stored(store: Store, options: TuneOptions) -> Constructions:
     """The constructions worth having for a file; see Database.tune."""
     with store.reading():
         own = store.settings
@@ -88,7 +107,7 @@ def ranked(
     lanes: int,
     distribution: Distribution | None = None,
     documents: int = 0,
-) -> list[Tuned]:
+) -> Constructions:
     """The constructions worth having; see `tune`.
 
     Args:
@@ -121,10 +140,10 @@ def ranked(
     others = [tuned for tuned in kept if tuned is not best]
     if named is not None and named not in (tuned.construction for tuned in kept):
         others.append(describe(named, threshold, lanes, distribution, documents))
-    return [
+    return Constructions(
         replace(tuned, chosen=tuned is best, named=tuned.construction == named)
         for tuned in (best, *others)
-    ]
+    )
 
 
 def describe(

@@ -12,6 +12,7 @@ The index's candidates are read from the file: the band rows, and in a cascade i
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +22,24 @@ from lshdb.progress import shown
 from lshdb.search import buckets, similarity
 from lshdb.shingling.arrays import IntArray, Lanes, bounded
 from lshdb.sketching.constructions import Construction
+from lshdb.sources.sinks import Columns
 from lshdb.store.store import Opened, Store
+from lshdb.templates import Table, html_tables
 from lshdb.tuning import analysis, sampling
 
+COLUMNS: Columns = {
+    "what": str,
+    "from": float,
+    "to": float,
+    "measured": float,
+    "formula": float,
+    "low": float,
+    "high": float,
+    "pairs": int,
+    "found": int,
+    "exact": bool,
+}
+"""Of what was measured, as a table: what, in which range of similarity."""
 PARTS = 4
 """Number of equal ranges from the threshold to 1 with a recall each."""
 _MIN_QUERIES = 100
@@ -90,6 +106,26 @@ class Measured:
     candidates_formula: float
     precision: float | None
     precision_formula: float | None
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """What was measured beside the formulas, with the columns of `COLUMNS`."""
+        for one in (self.recall, *self.parts):
+            interval = one.recall, one.formula, one.low, one.high
+            yield "recall", one.minimum, one.below, *interval, one.pairs, one.found, self.exact
+        none = (None,) * 4
+        candidates = self.candidates, self.candidates_formula
+        yield "candidates a query", None, None, *candidates, *none, self.exact
+        precision = self.precision, self.precision_formula
+        yield "precision", None, None, *precision, *none, self.exact
+
+    def _repr_html_(self) -> str | None:
+        kind = "exact similarities" if self.exact else "estimates"
+        about = (
+            f"{self.sample:,} of {self.documents:,} documents compared with all, by {kind}; "
+            f"index: {self.construction}"
+        )
+        rows = [row[:-1] for row in self.rows()]
+        return html_tables(Table(list(COLUMNS)[:-1], rows, len(rows), title=about))
 
 
 @takes(MeasureOptions)

@@ -23,8 +23,9 @@ from lshdb.model import Cluster, Pair
 from lshdb.options import ClustersOptions, JoinOptions, KeepOption, Threshold
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
+from lshdb.search.pair_sample import random_numbers
 from lshdb.search.pairs import all_clusters, pair_blocks
-from lshdb.shingling.arrays import int_array
+from lshdb.shingling.arrays import IntArray, int_array
 from lshdb.sources.metadata import from_json
 from lshdb.store.store import Store
 from lshdb.tuning.sampling import distribution_of
@@ -102,6 +103,7 @@ class Survey(Generic[Item]):
         threshold: the similarity from which documents are similar.
         picture: how many clusters have which size, as of drawing.sizes; how many pairs have which
             similarity, as of drawing.columns.
+        doc_ids: int64[n, 2], of the documents of pairs; None for clusters.
     """
 
     items: list[Item]
@@ -109,6 +111,7 @@ class Survey(Generic[Item]):
     totals: Totals
     threshold: float
     picture: Sequence[Any]
+    doc_ids: IntArray | None = None
 
 
 def keys_of(item: Cluster | Pair) -> tuple[str, ...]:
@@ -121,7 +124,7 @@ def survey_clusters(store: Store, request: ClustersOptions, progress: Progress) 
     threshold = request.threshold or store.settings.threshold
     items = list(all_clusters(store, request, progress))
     gone = {key for one in items for key in dropped_members(one, threshold)}
-    facets, size = _documents(store, items, gone, progress)
+    facets, size, _ = _documents(store, items, gone, progress)
     members = sum(len(one.members) for one in items)
     totals = Totals(len(items), members, redundant=len(gone), redundant_bytes=size)
     return Survey(items, facets, totals, threshold, sizes(len(one.members) for one in items))
@@ -141,27 +144,30 @@ def survey_pairs(store: Store, request: JoinOptions, progress: Progress) -> Surv
 
     best = nlargest(BEST_PAIRS, islice(rows(), MAX_PAIRS), key=lambda row: (row[6] or 0, row[2]))
     items = [Pair(*row) for row in best]
-    facets, _ = _documents(store, items, set(), progress)
+    facets, _, doc_ids = _documents(store, items, set(), progress)
     found = int(counts.sum())
     totals = Totals(len(items), 2 * len(items), found, found >= MAX_PAIRS)
     threshold = request.threshold or store.settings.threshold
     documents, sampled = (0, None) if request.where else distribution_of(store, _SEED)
     picture = columns(counts.tolist(), sampled, documents, threshold)
-    return Survey(items, facets, totals, threshold, picture)
+    return Survey(items, facets, totals, threshold, picture, doc_ids.reshape(-1, 2))
 
 
 def _documents(
     store: Store, items: Sequence[Item], gone: set[str], progress: Progress
-) -> tuple[Facets, int]:
-    """The facets of the documents of all items, and the bytes of some of them."""
+) -> tuple[Facets, int, IntArray]:
+    """The facets of the documents of all items, the bytes of some of them, and the ids of all."""
     members = [(key, at) for at, one in enumerate(items) for key in keys_of(one)]
     facets: Facets = {}
     seen: set[str] = set()
     size = 0
+    doc_ids = np.zeros(len(members), dtype=np.int64)
     for start in range(0, len(members), _AT_ONCE):
         progress(start, len(members), "documents' metadata read")
         some = members[start : start + _AT_ONCE]
         known = store.known([key for key, _ in some])
+        of_part = [known[key].doc_id if key in known else 0 for key, _ in some]
+        doc_ids[start : start + len(some)] = of_part
         ids = [known[key].doc_id for key, _ in some if key in gone and key in known]
         size += int(store.byte_lengths(int_array(ids)).sum())
         for key, at in some:
@@ -175,7 +181,7 @@ def _documents(
                 facets[name].setdefault(text, []).append(at)
                 if len(facets[name]) > _VALUES:
                     del facets[name]
-    return facets, size
+    return facets, size, doc_ids
 
 
 def _value(value: Any) -> str | None:
@@ -227,6 +233,14 @@ class Filters(Options):
     threshold: Threshold = None
     keep: KeepOption = "first"
     star: Flag = False
+    sample: Number = None
+    seed: Annotated[int | None, Option("Of the sample.", min=0)] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        low, high = self.min_similarity, self.max_similarity
+        if low is not None and high is not None and low > high:
+            raise UsageError(f"max_similarity {high} is below min_similarity {low}")
 
 
 @dataclass(eq=False)
@@ -244,12 +258,9 @@ class Listing:
     asked: Filters
 
     @cached_property
-    def order(self) -> list[int]:
-        """The indices of the items that match the filters, in order, decided or not."""
+    def matching(self) -> list[int]:
+        """The indices of the items that match the filters, decided or not."""
         survey, asked = self.survey, self.asked
-        sort = asked.sort or next(iter(self.sorts))
-        if sort not in self.sorts:
-            raise UsageError(f"sort {sort!r:.50} is not {', '.join(self.sorts)}")
         highest = 1.0 if asked.max_similarity is None else asked.max_similarity
         part = asked.part.strip().casefold()
         valued = set(survey.facets.get(asked.field, {}).get(asked.value, ()))
@@ -263,9 +274,24 @@ class Listing:
                 and (not part or any(part in key.casefold() for key in keys))
             )
 
-        found = [at for at, one in enumerate(survey.items) if fits(at, one)]
+        return [at for at, one in enumerate(survey.items) if fits(at, one)]
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The indices of those of them that are listed, all or a sample, in order."""
+        survey, asked, wanted = self.survey, self.asked, self.matching
+        sort = asked.sort or next(iter(self.sorts))
+        if sort not in self.sorts:
+            raise UsageError(f"sort {sort!r:.50} is not {', '.join(self.sorts)}")
+        if asked.sample is not None:
+            if survey.doc_ids is None:
+                raise UsageError("sample is for pairs")
+            a, b = survey.doc_ids[wanted].T.copy()
+            numbers = random_numbers(a, b, asked.seed)
+            smallest = np.argsort(numbers, kind="stable")[: asked.sample]
+            wanted = sorted(wanted[index] for index in smallest.tolist())
         _, order = ORDERS[sort]
-        return sorted(found, key=lambda at: order(survey.items[at], survey.threshold))
+        return sorted(wanted, key=lambda at: order(survey.items[at], survey.threshold))
 
     @cached_property
     def decided(self) -> set[int]:
@@ -286,6 +312,11 @@ class Listing:
     def counts(self) -> dict[str, Any]:
         """How many items there are, and how many are decided."""
         return asdict(self.survey.totals) | {"decided": len(self.decided)}
+
+    @property
+    def drawn_from(self) -> int | None:
+        """How many items a sample is drawn from; None if the list is no sample."""
+        return None if self.asked.sample is None else len(self.matching)
 
     @property
     def learned(self) -> dict[str, Any] | None:

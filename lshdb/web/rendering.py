@@ -7,11 +7,11 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from lshdb.exchange.results import plain
-from lshdb.exchange.templates import environment, visible
-from lshdb.exchange.templates import rendered as rendered  # with the filters below
 from lshdb.formatting import shortened
 from lshdb.json_text import dumps
 from lshdb.sources.paths import escaped
+from lshdb.templates import environment, visible
+from lshdb.templates import rendered as rendered  # with the filters below
 from lshdb.web.listing import common_path
 
 _LONGEST_KEY = 120

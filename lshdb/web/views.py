@@ -444,6 +444,8 @@ def _list(visit: Visit, kind: str, size: int) -> Page:
         "paging": paging,
         kind: [shown(*each, _PREVIEW) for each in some],
     }
+    if kind == "pairs":
+        data["drawn_from"] = listed.drawn_from
     view: dict[str, Any] = {"sorts": listed.sorts}
     if kind == "clusters" and visit.review is not None:
         documents, copies = visit.review.copies(visit.database, survey.items)
@@ -455,7 +457,7 @@ def _listing(visit: Visit, kind: str, asked: Filters) -> Listing:
     """A list of clusters or pairs, found without decisions: they keep their places in a review."""
     given = {name: getattr(asked, name) for name in ("threshold", "keep", "star")}
     # Only who asks for single documents waits for them.
-    min_size = 1 if asked.smallest == 1 and kind == "clusters" else None
+    min_size = 1 if kind == "clusters" and 1 in (asked.smallest, asked.largest) else None
     request = ClustersOptions(**given, min_size=min_size, ignore_decisions=True)
 
     def make(database: Database, progress: Progress) -> listing.Survey[Any]:

@@ -138,11 +138,35 @@ def test_a_terminal_is_not_flooded(command: Command) -> None:
     command.write("b.txt", "\n".join(changed[:1_000] + words[1_000:]))
     shown, _ = command.on_terminal("compare", "a.txt", "b.txt")
     assert shown.count("\N{HORIZONTAL ELLIPSIS}") == 20
-    assert "\x1b[1;33m- " in shown, "then what differs"
     assert shown.count("\n") < 300
-    assert "5 more passages that both share; --json has all\n" in shown
-    assert shown.endswith("more differences: lshdb serve shows them all\n")
+    more = "more differences: lshdb serve shows them all\n"
+    assert shown.index("\x1b[1;33m- ") < shown.index(more) < shown.index("a_start"), "first"
+    assert shown.endswith("5 more passages that both share; --json has all\n")
     assert len(shown) < 20_000
     lines = command.done("compare", "a.txt", "b.txt").lines
     assert len([line for line in lines if line.startswith("passage\t")]) == 25
     assert max(map(len, lines)) < 250
+
+
+def test_a_terminal_shows_the_index_on_request(command: Command) -> None:
+    shown, _ = command.on_terminal("compare", "fox", "wolf")
+    lines = shown.splitlines()
+    assert [line.partition(":")[0] for line in lines[:6]] == [
+        "similarity", "a", "b", "a_in_b", "b_in_a", "candidates",
+    ]  # fmt: skip
+    assert "\x1b[30;43mfox" in lines[7]
+    assert "\x1b[30;46mwolf" in lines[8]
+    assert "    jumps over the lazy dog" in shown, "a passage has lines of its own"
+    internals = ("estimate:", "agreeing_lanes:", "agreeing_bands:", "a_shingles:")
+    assert not [name for name in internals if name in shown]
+    whole, _ = command.on_terminal("compare", "fox", "wolf", "--buckets")
+    assert not [name for name in internals if name not in whole]
+    assert "bucket_key" not in command.on_terminal("compare", "fox", "fox")[0]
+    assert "bucket_key" in command.on_terminal("compare", "fox", "fox", "--buckets")[0]
+    piped = command.done("compare", "fox", "wolf").out
+    assert command.done("compare", "fox", "wolf", "--buckets").out == piped
+    command.done("init", "-d", "bare.db", "--no-content", "--shingle", "word:2")
+    for key in ("a", "b"):
+        command.done("add", "-d", "bare.db", "-", "--key", key, stdin="the fox and the grapes")
+    bare, _ = command.on_terminal("compare", "-d", "bare.db", "a", "b")
+    assert "estimate:   1.000000" in bare, "there is nothing else to show"

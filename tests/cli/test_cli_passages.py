@@ -53,6 +53,30 @@ def test_rows_of_a_table_are_texts(filled: Command) -> None:
     assert found.lines[0].split("\t")[:4] == ["query", "weighted", "coverage", "key"]
 
 
+def test_several_files_are_several_texts(filled: Command) -> None:
+    filled.write("other.txt", f"He wrote: {HARBOUR}")
+    filled.write("short.txt", "No.")
+    filled.done("add", "essay.txt")
+    filled.write("rows.jsonl", [{"id": "siege", "text": SIEGE}])
+    filled.write("essays/deep/one.txt", SIEGE)
+    found = filled("passages", "essay.txt", "other.txt", "short.txt", "rows.jsonl", "--top", "1")
+    assert [line.split("\t")[:3:2] for line in found.lines] == [
+        ["essay.txt", "harbour"],  # not essay.txt itself
+        ["other.txt", "harbour"],
+        ["siege", "siege"],  # a row of a table is no file
+    ]
+    assert found.err == "short.txt: shorter than 6 words: no passage can be found\n"
+    walked = filled.done("passages", "essays", "--top", "1").lines
+    assert [line.split("\t")[:3:2] for line in walked] == [["essays/deep/one.txt", "siege"]]
+    assert filled.done("passages", "oth*.txt").lines[0].split("\t")[0] == "other.txt"
+    failed = filled("passages", "other.txt", "gone.txt")
+    assert (failed.status, {line.split("\t")[0] for line in failed.lines}) == (1, {"other.txt"})
+    assert failed.err == "lshdb: gone.txt: no such file or directory\n"
+    assert "no such file" in filled.fails("passages", "gone.jsonl")
+    assert "read once" in filled.fails("passages", "-", "-", status=2)
+    assert "same file" in filled.fails("passages", "rows.jsonl", "-o", "rows.jsonl", status=2)
+
+
 def test_fail_if_found_sets_the_exit_status(filled: Command) -> None:
     assert filled("passages", "essay.txt", "--fail-if-found").status == 1
     assert (

@@ -64,8 +64,9 @@ def test_hostile_keys_are_printed_as_escapes_on_a_terminal(
 def test_results_are_a_table_on_a_terminal_and_lines_in_a_pipe(command: Command) -> None:
     shown, _ = command.on_terminal("query", "--key", HOSTILE)
     heading, _, row = [line.split() for line in uncoloured(shown).splitlines() if line.strip()]
-    assert heading == ["similarity", "exact", "key"]
-    assert row == ["1.0000", "identical", "plain"]
+    assert heading == ["similarity", "exact", "key", "begins", "with"]
+    words = ["a", "hostile", "text", "\\x1b[2J", "of", "several", "words"]
+    assert row == ["1.0000", "identical", "plain", *words]
     assert command.done("query", "--key", HOSTILE).out == "1.000000\tidentical\tplain\n"
     bare, _ = command.on_terminal("query", "--key", HOSTILE, "--no-heading")
     assert [line.split() for line in bare.splitlines() if line.strip()] == [row]

@@ -78,6 +78,82 @@ def test_a_table_fits_the_screen_and_breaks_no_word(command: Command, columns: i
     assert piped[0].split("\t")[2:] == [f"{LONG}0.txt", f"{LONG}1.txt"], "whole in a pipe"
 
 
+def test_documents_are_shown_by_their_titles_or_first_words_where_there_is_room(
+    tmp_path: Path,
+) -> None:
+    with database_of(tmp_path / "lsh.db", {"a": f"{TEXT}\n\x1b[31m"}) as database:
+        database.add("b", f"{TEXT}.", {"title": "A title\nof two lines"})
+        database.add("c", f"{TEXT}!", {"title": 7})
+    command = Command(tmp_path)
+    begins = {"a": f"{TEXT[:40]}", "b": "A title of two lines", "c": TEXT[:40]}
+    for name in (("clusters",), ("query", "--text", TEXT)):
+        shown = lines(command.on_terminal(*name)[0])
+        assert shown[0].rstrip().endswith("key  begins with")
+        rows = [line.split("  ") for line in shown[2:]]
+        assert len(rows) == 3
+        for row in rows:
+            key, words = [cell.strip() for cell in row if cell.strip()][-2:]
+            assert words.startswith(begins[key])
+    heading, _, *pairs = lines(command.on_terminal("pairs")[0])
+    assert heading.split()[4:] == ["a", "begins", "with", "b", "begins", "with"]
+    assert max(map(cell_len, pairs)) <= 100
+    assert [pair.split()[2:4] for pair in pairs] == [["a", "b"], ["a", "c"], ["b", "c"]]
+    assert all(pair.count("A title of two lines") == ("b" in pair.split()[2:4]) for pair in pairs)
+    assert "begins" not in command.on_terminal("pairs", columns=50)[0], "no room"
+    assert "begins" not in command.on_terminal("pairs", "--fields", "title")[0]
+    piped = command.done("pairs", "--heading").lines[0]
+    assert piped.split("\t") == ["similarity", "exact", "a", "b"]
+
+
+def test_passages_have_lines_of_their_own(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    command.done("init", "--passages", "6")
+    broken = TEXT.replace("words", "words\n")
+    command.write("a.txt", f"Once. {broken}.\n")
+    command.write("b.txt", f"{broken}, it is said")
+    command.done("add", "a.txt")
+    shown = lines(command.on_terminal("passages", "b.txt", columns=60)[0])
+    assert shown[0].split() == ["coverage", "key", "passage_words", "line", "stored_line"]
+    assert shown[2].split() == ["0.7692", "a.txt", "10", "1", "1"]
+    assert " ".join("".join(shown[3:]).split()) == TEXT
+    assert {line[:4] for line in shown[3:]} == {" " * 4}
+    assert max(map(len, map(str.rstrip, shown))) <= 60
+    assert (
+        command.done("passages", "b.txt")
+        .lines[0]
+        .endswith("words\\n that says nothing in particular")
+    )
+
+
+def test_notes_end_their_lines_between_words(command: Command) -> None:
+    shown, _ = command.on_terminal("pairs", "--threshold", "0.5", columns=40)
+    note = command.done("pairs", "--threshold", "0.5").err
+    wrapped = shown[: shown.index("similarity", shown.index("finds about"))]
+    assert len(note) > 80
+    first = [line.strip() for line in ESCAPES.sub("", wrapped).splitlines() if line.strip()][:3]
+    assert " ".join(first) == note.strip()
+    assert max(map(len, first)) <= 40
+
+
+def test_info_is_in_groups(command: Command) -> None:
+    shown, _ = command.on_terminal("info", columns=80)
+    rows = lines(shown)
+    titles = [line for line in rows if not line.startswith(" ")]
+    assert titles == ["Documents", "Settings", "Size"]
+    assert "  compared by   runs of 3 words (word:3)" in rows
+    assert max(map(len, rows)) <= 80
+    assert command.done("info").lines[0].split() == ["documents:", "5"]
+
+
+def test_what_is_drawn_says_what_opens_it(command: Command) -> None:
+    shown, _ = command.on_terminal("plot", "-o", "x.svg", columns=200)
+    assert shown.splitlines()[-1].startswith("open x.svg in a browser; lshdb pairs --sample 20")
+    shown, _ = command.on_terminal("report", "-o", "x.html", columns=200)
+    said = "open x.html in a browser; lshdb serve --review -d lsh.db to decide what stays"
+    assert shown.splitlines()[-1] == said
+    assert command.done("plot", "-o", "x.svg").err == "wrote x.svg\n"
+
+
 def test_no_color_is_respected(command: Command) -> None:
     command.write("doc.txt", TEXT)
     colour = re.compile(r"\x1b\[(?:\d+;)*(?:3|4|9|10)\d")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -157,6 +158,85 @@ def test_a_notebook_shows_the_first_of_many_and_says_so(path: Path) -> None:
         assert late._repr_html_() is None
         with pytest.raises(lshdb.QueryError, match="integer overflow"):
             list(late)
+
+
+def test_a_notebook_leaves_out_columns_without_values(db: lshdb.Database) -> None:
+    assert shown(db.query(key="a")).texts("th") == [
+        "key", "similarity", "exact", "estimate", "bands", "identical",
+    ]  # fmt: skip
+    assert shown(db.pairs(fields=["kind", "none"])).texts("th")[-2:] == ["a.kind", "b.kind"]
+    nothing = db.sql("SELECT NULL AS empty, key FROM documents")
+    assert shown(nothing).texts("th") == ["empty", "key"], "which the user asked for"
+    assert list(db.query(key="a").columns)[-2:] == ["weighted", "weighted_share"]
+    cells = re.findall(r'style="text-align: (\w+)">([^<]*)', db.query(key="a")._repr_html_() or "")
+    assert len(cells) == 18
+    for side, text in cells:
+        is_number = text in ("similarity", "estimate", "bands") or text[:1].isdecimal()
+        assert side == ("right" if is_number else "left"), text
+
+
+def test_a_notebook_says_of_nothing_what_there_is_not(db: lshdb.Database) -> None:
+    with lshdb.open(db.path.with_name("none.db"), passages=8) as none:
+        for empty, said in [
+            (none.query("any text"), "no document at 0.8 or more"),
+            (none.query("any text", threshold=0.9), "no document at 0.9 or more"),
+            (none.pairs(), "no pair at 0.8 or more"),
+            (none.pairs(max_similarity=0.85, sample=3), "no pair at 0.8 to 0.85"),
+            (none.clusters(), "no two documents at 0.8 or more"),
+            (none.passage_pairs(), "no passage that two documents share"),
+            (none.buckets(), "no bucket"),
+            (none.sql("SELECT key FROM documents"), "no row"),
+            (lshdb.dedup([{"id": "a", "text": TEXT}]).dropped, "no row was dropped"),
+        ]:
+            assert shown(empty).texts("p") == [said]
+            assert "td" not in {tag for tag, *_ in shown(empty).elements}
+        ((_, matches),) = none.query_many([("q", "any text")], threshold=0.7)
+        assert shown(matches).texts("p") == ["no document at 0.7 or more"]
+
+
+def test_a_notebook_shows_all_that_is_returned(db: lshdb.Database) -> None:
+    db.add("copy", f"{TEXT} a")
+    info = shown(db.info())
+    assert info.texts("p") == ["Documents", "Settings", "Size"]
+    assert info.texts("td")[:4] == ["stored", "5", "compared by", "runs of 3 words (word:3)"]
+    compared = shown(db.compare("a", HOSTILE))
+    assert compared.texts("td")[:2] == ["similarity", "0.5882"]
+    assert compared.texts("th") == ["line in a", "line in b", "passage in both"]
+    assert compared.texts("td")[-1] == TEXT
+    assert "<script>alert" in "".join(compared.texts("td"))
+    buckets = db.buckets("a")
+    assert shown(buckets).texts("th") == ["band_no", "bucket_key", "documents"]
+    assert buckets.to_arrow().to_pylist()[0]["documents"] == buckets[0].documents
+    tuned = db.tune(construction="and 2, or 9")
+    cells = shown(tuned).texts("td")
+    assert cells[0] == str(tuned[0].construction)
+    assert {"the best", "named"} <= set(cells)
+    assert shown(tuned[0]).texts("td")[0] == cells[0]
+    measured = shown(lshdb.measure(db))
+    assert measured.texts("p")[0].startswith("5 of 5 documents compared with all")
+    assert measured.texts("td")[0] == "recall"
+    done = lshdb.dedup([{"id": HOSTILE, "text": TEXT}, {"id": "b", "text": TEXT}])
+    assert shown(done.dropped).texts("td")[:1] == ["b"]
+    drawn = shown(db.pairs(sample=2))
+    assert drawn.texts("p") == [f"drawn at random from {len(list(db.pairs()))} pairs that match"]
+    assert len(drawn.texts("tr")) == 3
+
+
+def test_a_notebook_shows_compared_sets_and_signatures(tmp_path: Path) -> None:
+    with lshdb.open(tmp_path / "sets.db", shingle="set") as sets:
+        sets.add_many([("x", [1, 2, HOSTILE]), ("y", [2, 3, HOSTILE]), ("none", [])])
+        cells = shown(sets.compare("x", "y")).texts("td")
+        assert cells[cells.index("in both (2)") + 1].startswith("2, <script>")
+        assert cells[-4:] == ["only in a (1)", "1", "only in b (1)", "3"]
+        empty = shown(sets.compare("none", "none")).texts("td")
+        assert empty[-6:] == [
+            "in both (0)", "none", "only in a (0)", "none", "only in b (0)", "none",
+        ]  # fmt: skip
+    with lshdb.open(tmp_path / "bare.db", content=False) as bare:
+        bare.add_many([("x", TEXT), ("y", TEXT)])
+        cells = shown(bare.compare("x", "y")).texts("td")
+        assert cells[:2] == ["identical", "yes"], "the similarity is not known"
+        assert "1.0000 \N{PLUS-MINUS SIGN} 0.0000" in cells
 
 
 def test_a_database_is_like_a_mapping_of_its_documents(db: lshdb.Database) -> None:

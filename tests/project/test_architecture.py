@@ -28,6 +28,7 @@ ROOMS = (
         "keys",
         "limits",
         "progress",
+        "templates",
     ),
     ("shingling",),
     ("sketching",),
@@ -276,7 +277,8 @@ def test_dependencies_are_those_imported() -> None:
         "sources.document_formats": {
             *("lxml", "pypdfium2", "python_calamine", "selectolax", "striprtf"),
         },
-        "exchange": {"jinja2", "pandas", "pyarrow"},
+        "exchange": {"pandas", "pyarrow"},
+        "templates": {"jinja2"},
         "cli.results": {"pyarrow"},
         "cli.sparking": {"pyspark"},
         "web": {"anyio", "datasette", "jinja2", "markupsafe", "starlette", "uvicorn"},

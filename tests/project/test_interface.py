@@ -76,10 +76,10 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
             *("key_field", "text_field", "set_field"),
         },
     ),
-    "passages": ({"text"}, {"file", "everything", "each", "key_field", "text_field", "set_field"}),
+    "passages": ({"text"}, {"files", "everything", "each", "key_field", "text_field", "set_field"}),
     "pairs": (set(), {"into_table"}),  # Database.store_pairs
     "clusters": (set(), {"drop_list", "folders"}),
-    "compare": (set(), {"encoding", *DOCUMENTS}),
+    "compare": (set(), {"buckets", "encoding", *DOCUMENTS}),  # what a terminal shows
     "decide": ({"verdict", "keys"}, {"words", "undo"}),
     "tune": (set(), {"top", "measure", "sample"}),  # lshdb.measure
     "backup": (set(), {"target", "restore"}),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 import tracemalloc
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from helpers import database_of, set_families
 from hypothesis import given, settings
@@ -17,7 +19,9 @@ import lshdb
 from lshdb import Limits
 from lshdb.model import Document, Pair
 from lshdb.options import PairsOptions
+from lshdb.search.pair_sample import random_numbers
 from lshdb.search.pairs import pairs_within
+from lshdb.shingling.hashing import constants
 from lshdb.shingling.shingling import Content
 
 SETS: Mapping[str, Content] = set_families(71, families=14, copies=4, size=30)
@@ -55,6 +59,20 @@ def of_groups(groups: set[int]) -> dict[str, Any]:
     return {"where": f"metadata ->> '$.group' IN ({places})", "parameters": sorted(groups)}
 
 
+def random_number(db: lshdb.Database, pair: Pair, seed: int) -> int:
+    """The number by which a pair is in a sample or not, as the formula says, without arrays."""
+    start, step = (int(one) for one in constants(seed, "sample of pairs 0", 2))
+    a, b = (db[key].doc_id for key in (pair.a, pair.b))
+    return mixed(mixed(a + start) + b * step)
+
+
+def mixed(x: int) -> int:
+    x %= 1 << 64
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 % (1 << 64)
+    x = (x ^ x >> 27) * 0x94D049BB133111EB % (1 << 64)
+    return x ^ x >> 31
+
+
 def best(pairs: Sequence[Pair], top: int | None) -> list[Pair]:
     return list(pairs) if top is None else sorted(pairs, key=lambda p: -p.similarity)[:top]
 
@@ -64,6 +82,7 @@ def best(pairs: Sequence[Pair], top: int | None) -> list[Pair]:
     key=st.none() | st.sampled_from([*KEYS, "empty"]),
     top=st.none() | st.integers(1, 12) | st.just(10_000),
     threshold=THRESHOLDS,
+    highest=st.none() | st.integers(0),
     chunk=st.sampled_from([1, 7, 1 << 20]),
 )
 @settings(max_examples=15)
@@ -73,14 +92,18 @@ def test_pairs_are_chosen_from_all(
     key: str | None,
     top: int | None,
     threshold: float | None,
+    highest: int | None,
     chunk: int,
 ) -> None:
     with lshdb.open(filled, mode="read") as db:
         everything = list(db.pairs(threshold=threshold))
+        # The maximum is the similarity of some pair, which is not above it.
+        most = None if highest is None else everything[highest % len(everything)].similarity
         wanted = [
             pair
             for pair in everything
             if (key is None or key in (pair.a, pair.b))
+            and (most is None or pair.similarity <= most)
             and (groups is None or {FIELDS[k]["group"] for k in (pair.a, pair.b)} <= groups)
         ]
         assert len(everything) >= 2
@@ -90,8 +113,15 @@ def test_pairs_are_chosen_from_all(
     limits = Limits(pairs_chunk=chunk, pairs_rows=2)
     with lshdb.open(filled, mode="read", limits=limits) as db:
         condition = {} if groups is None else of_groups(groups)
-        found = list(db.pairs(threshold=threshold, key=key, top=top, **condition))
-    assert found == best(wanted, top)
+        asked: dict[str, Any] = {"threshold": threshold, "max_similarity": most, "key": key}
+        found = list(db.pairs(top=top, **asked, **condition))
+        assert found == best(wanted, top)
+        sample = db.pairs(sample=top or 3, seed=chunk, **asked, **condition)
+        assert sample.drawn_from is None
+        numbers = {pair: random_number(db, pair, chunk) for pair in wanted}
+        smallest = sorted(wanted, key=numbers.__getitem__)[: top or 3]
+        assert list(sample) == best([pair for pair in wanted if pair in smallest], len(wanted))
+        assert sample.drawn_from == len(wanted)
 
 
 @given(
@@ -195,8 +225,28 @@ def test_the_most_similar_are_all_that_is_kept_in_memory(path: Path) -> None:
         tracemalloc.start()
         try:
             found = list(db.pairs(top=2, estimate=True))
+            sample = db.pairs(sample=2, estimate=True)
+            drawn = list(sample)
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
     assert [(pair.a, pair.b) for pair in found] == [("0", "1"), ("0", "2")]
+    assert (len(drawn), sample.drawn_from) == (2, 499_500)
     assert peak < 8_000_000
+
+
+def test_each_pair_is_as_probable_as_any_other() -> None:
+    """Of 190 pairs 19 are drawn, for 1,000 seeds: each is expected 100 times, +- 9.5.
+
+    So are two certain pairs together (9.5 times, +- 3.1), also with a document in common.
+    """
+    a, b = np.array([*combinations(range(1, 21), 2)]).T.copy()
+    seeds = 1_000
+    drawn = np.zeros((seeds, len(a)), dtype=bool)
+    for seed in range(seeds):
+        drawn[seed, np.argsort(random_numbers(a, b, seed))[:19]] = True
+    assert np.abs(drawn.sum(axis=0) - 100).max() < 5 * 9.5
+    spread = (drawn.sum(axis=0) - 100).std()
+    assert 7.5 < spread < 11.5, "neither more even nor less than chance"
+    together = drawn.T.astype(int) @ drawn
+    assert 2.5 < together[np.triu_indices(len(a), 1)].std() < 3.5, "9.5 is their mean in any case"

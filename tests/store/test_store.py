@@ -44,6 +44,7 @@ SCANS_ON_PURPOSE = {
     "COUNT_DECISIONS",
     "SELECT_SETTINGS",
     "BASE_TEXTS",
+    "TABLE_BYTES",  # of the schema
     "FUNCTION_SETTINGS",
     "SHARED_BUCKETS",
     "SHARED_FINGERPRINTS",
@@ -85,6 +86,8 @@ STATEMENTS = {name: value for name, value in STATEMENTS.items() if re.match("[A-
 WAITING_TABLES = STATEMENTS.pop("WAITING_TABLES")
 MAKE_RARE_WORDS = STATEMENTS.pop("MAKE_RARE_WORDS")
 STATEMENTS.pop("READ_RARE_WORDS")
+if not sqlite3.connect(":memory:").execute(statements.HAS_DBSTAT).fetchone()[0]:
+    STATEMENTS.pop("TABLE_BYTES")
 RARE_WORDS = re.compile("RARE_WORDS|TERM")
 STORE = Path(statements.__file__)
 IN_ORDER = {"WAITING_ASCENDING": "WAITING_UP", "WAITING_DESCENDING": "WAITING_DOWN"}

@@ -1,0 +1,89 @@
+"""A random sample of pairs, drawn while they are found: the same seed gives the same pairs.
+
+Each pair has a random number of 64 bits, mixed from the seed and the ids of its two documents, and
+the sample is the pairs with the smallest numbers (bottom-k sampling: Cohen and Kaplan, Summarizing
+data using bottom-k sketches, PODC 2007). So every pair is as probable as every other, only the
+sample and one chunk of pairs are in memory, and the result depends neither on the order in which
+pairs are found nor on how many come at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from lshdb.shingling.arrays import NO_NUMBERS, IntArray
+from lshdb.shingling.hashing import Hashes, constants
+
+SEED = 1
+"""The seed of a sample for which none is given."""
+
+
+@dataclass
+class Drawn:
+    """What a sample was drawn from.
+
+    Attributes:
+        pairs: how many pairs passed the filters; None before the sample is drawn, and without one.
+    """
+
+    pairs: int | None = None
+
+
+def random_numbers(a: IntArray, b: IntArray, seed: int | None) -> Hashes:
+    """Random numbers of pairs of documents, which depend on the ids and the seed only.
+
+    Each id is added to the state, which is then mixed by the finalizer of SplitMix64 (Steele, Lea,
+    Flood, OOPSLA 2014).
+
+    Args:
+        a: int64[n], the ids of the documents that were added first.
+        b: int64[n], those of the others.
+        seed: any integer from 0; None for `SEED`.
+
+    Returns:
+        uint64[n].
+    """
+    seed = SEED if seed is None else seed
+    start, step = constants(seed & 0xFFFFFFFFFFFFFFFF, f"sample of pairs {seed >> 64}", 2)
+    return _mixed(_mixed(a.view(np.uint64) + start) + b.view(np.uint64) * step)
+
+
+def _mixed(x: Hashes) -> Hashes:
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def draw(
+    found: Iterable[tuple[IntArray, IntArray, npt.NDArray[np.float64]]],
+    doc_ids: IntArray,
+    size: int,
+    seed: int | None,
+    drawn: Drawn,
+) -> tuple[IntArray, IntArray, npt.NDArray[np.float64]]:
+    """The sample of all pairs, the most similar first; of equal ones those added first.
+
+    Args:
+        found: the pairs, some at a time: the documents int64[c] and int64[c], by their indices in
+            `doc_ids`, and their similarities float64[c].
+        doc_ids: int64[m].
+        size: of the sample, from 1.
+        seed: see `random_numbers`.
+        drawn: gets the number of all pairs.
+    """
+    a = b = NO_NUMBERS
+    scores, numbers, count = np.zeros(0), np.zeros(0, dtype=np.uint64), 0
+    for one, other, similarities in found:
+        count += len(one)
+        a, b = np.append(a, one), np.append(b, other)
+        scores = np.append(scores, similarities)
+        numbers = np.append(numbers, random_numbers(doc_ids[one], doc_ids[other], seed))
+        smallest = np.argsort(numbers, kind="stable")[:size]
+        a, b, scores, numbers = a[smallest], b[smallest], scores[smallest], numbers[smallest]
+    drawn.pairs = count
+    best_first = np.lexsort((b, a, -scores))
+    return a[best_first], b[best_first], scores[best_first]
