@@ -27,6 +27,8 @@ OnSimilar = Literal["keep", "skip"]
 """What happens to a new document that is similar to a stored one."""
 OnConflict = Literal["replace", "keep", "error"]
 """What happens where two databases have different documents under one key."""
+Index = Literal["auto", "now"]
+"""When band rows are written: those of many documents at the end, or all with their documents."""
 Format = Literal["auto", "text", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
 """How a file holds documents; `auto` goes by its suffix."""
 Mode = Literal["create", "read", "write"]
@@ -414,7 +416,7 @@ class AddManyOptions(WritingOptions):
         Option("skip leaves out similar documents. [default: keep]", metavar="keep|skip"),
     ] = "keep"
     index: Annotated[
-        Literal["auto", "now"],
+        Index,
         Option(
             "Write band rows with each batch (now), or those of many documents at the end, sorted.",
             metavar="auto|now",
@@ -429,6 +431,14 @@ class AddManyOptions(WritingOptions):
 class AddFilesOptions(AddManyOptions, ReadingOptions, FilesOptions):
     """Options of `Database.add_files`."""
 
+    on_conflict: Annotated[
+        OnConflict,
+        Option(
+            "Where another database has another document under a key: take that (the default), "
+            "keep the one here, or take nothing of that database.",
+            metavar="replace|keep|error",
+        ),
+    ] = "replace"
     reader: AnyReader = None
     on_failure: OnFailure = None
 
