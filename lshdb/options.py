@@ -428,7 +428,22 @@ class AddManyOptions(WritingOptions):
     ] = None
 
 
-class AddFilesOptions(AddManyOptions, ReadingOptions, FilesOptions):
+class LongTableOptions(Options):
+    """The columns of a long table, whose rows each have one element of a set."""
+
+    set_key: Annotated[
+        str | None,
+        Option("Each row has one element of a set: column of the set's key.", metavar="NAME"),
+    ] = None
+    set_item: Annotated[str | None, Option("Column of that element.", metavar="NAME")] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.set_key is None) != (self.set_item is None):
+            raise UsageError("set_key and set_item are given together")
+
+
+class AddFilesOptions(AddManyOptions, ReadingOptions, FilesOptions, LongTableOptions):
     """Options of `Database.add_files`."""
 
     on_conflict: Annotated[
@@ -475,7 +490,7 @@ class ColumnOptions(Options):
     ] = None
 
 
-class AddTableOptions(AddManyOptions, ColumnOptions):
+class AddTableOptions(AddManyOptions, ColumnOptions, LongTableOptions):
     """Options of `Database.add_table`."""
 
     metadata: Annotated[bool, argument("Whether the other columns are kept.")] = True

@@ -25,6 +25,7 @@ from lshdb.options import AddFilesOptions, AddManyOptions, RemoveOptions, RuleOp
 from lshdb.progress import Progress, shown, silent
 from lshdb.search.decisions import read_decisions
 from lshdb.shingling.arrays import chunks
+from lshdb.sources import long_tables
 from lshdb.sources.identity import FilesRead
 from lshdb.sources.paths import STDIN, expanded, is_database, literal, printable_path
 from lshdb.sources.readers import Reader, reader_of
@@ -181,6 +182,10 @@ def _of_paths(
     progress: Progress,
 ) -> Iterator[AddReport]:
     """Add files in batches, and each database among them by merging it, in their order."""
+    if reader.element_field:
+        items = long_tables.grouped(reader.batches(paths), reader, store.real_path.parent)
+        yield from _reports(store, items, options, failures, progress)
+        return
     if isinstance(paths, Collection) and not any(map(_is_database, expanded(paths))):
         items = reader.batches(paths)
         yield from _reports(store, items, options, failures, progress)
