@@ -20,6 +20,7 @@ from lshdb.errors import UsageError
 from lshdb.exchange.results import DROPPED
 from lshdb.formatting import counted, number
 from lshdb.groups import Option
+from lshdb.ingest.failures import MAX_KEPT
 from lshdb.ingest.sync import check_directories
 from lshdb.model import AddReport, DroppedRow, SyncChange
 from lshdb.options import AddFilesOptions, Mode, SettingsOptions, SyncOptions
@@ -155,12 +156,12 @@ def _report(total: AddReport, reader: Reader, as_json: bool) -> None:
     )
     if total.conflicts:
         did, count = ("kept", total.kept) if total.kept else ("replaced", len(total.conflicts))
+        amount = f"{count:,} or more" if count == MAX_KEPT else f"{count:,}"
+        have = "document that has" if count == 1 else "documents that have"
         first = ", ".join(map(escaped, total.conflicts[:_KEYS_SHOWN]))
         more = ", ..." if count > _KEYS_SHOWN else ""
-        have = "document that has" if count == 1 else "documents that have"
         messages.message(
-            f"{did} {count:,} {have} another content or metadata in an added database: "
-            f"{first}{more}"
+            f"{did} {amount} {have} another content or metadata in an added database: {first}{more}"
         )
     if total.decisions:
         messages.message(
