@@ -433,9 +433,9 @@ class LongTableOptions(Options):
 
     set_key: Annotated[
         str | None,
-        Option("Each row has one element of a set: column of the set's key.", metavar="NAME"),
+        Option("Column of sets' keys, if a row is one element.", metavar="NAME"),
     ] = None
-    set_item: Annotated[str | None, Option("Column of that element.", metavar="NAME")] = None
+    set_item: Annotated[str | None, Option("Column of the element.", metavar="NAME")] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -449,8 +449,7 @@ class AddFilesOptions(AddManyOptions, ReadingOptions, FilesOptions, LongTableOpt
     on_conflict: Annotated[
         OnConflict,
         Option(
-            "Where another database has another document under a key: take that (the default), "
-            "keep the one here, or take nothing of that database.",
+            "For a key with another document in an added database. [default: replace]",
             metavar="replace|keep|error",
         ),
     ] = "replace"

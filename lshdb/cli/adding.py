@@ -80,9 +80,8 @@ def add(
 
     A text file is a document, and its path is its key. So is a JSON line, or a row of CSV, Parquet
     or Arrow; its other fields become metadata. The format is detected from the suffix, also before
-    .gz, .bz2, .xz or .zst. What cannot be read is reported and left out. A database of lshdb that
-    is named itself is merged: its documents are added without signing them again, if both sign
-    documents in the same way; its decisions are not added.
+    .gz, .bz2, .xz or .zst. What cannot be read is reported and left out. Of another database, if it
+    is named itself, all documents are added.
 
     Example: lshdb add -d code.db src/
 

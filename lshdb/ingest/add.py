@@ -29,7 +29,7 @@ from lshdb.sources import long_tables
 from lshdb.sources.identity import FilesRead
 from lshdb.sources.paths import STDIN, expanded, is_database, literal, printable_path
 from lshdb.sources.readers import Reader, reader_of
-from lshdb.store import late
+from lshdb.store import guard, late
 from lshdb.store.store import Store
 
 
@@ -204,8 +204,10 @@ def _of_paths(
 
 
 def _is_database(path: str) -> bool:
+    if path == STDIN or guard.is_open_log(path):  # closing it would end SQLite's locks
+        return False
     try:
-        return path != STDIN and is_database(path)
+        return is_database(path)
     except OSError:
         return False  # reading it says why it cannot be read
 

@@ -144,8 +144,6 @@ def opened(path: str | os.PathLike[str], store: Store) -> Iterator[Store]:
     """
     if is_same_file(path, store.real_path):
         raise InputError(f"{path} is the database itself: name another one")
-    if guard.is_open_log(os.fspath(path)):  # closing it would end SQLite's locks
-        raise InputError(f"{path} is a part of a database that is open")
     # The last connection that may write copies a log into the file. Without a log it changes
     # nothing, and removes the empty one that SQLite makes; a sealed one would leave that.
     sealed = guard.log_size(Path(os.path.realpath(path))) > 0

@@ -112,4 +112,4 @@ def test_a_part_of_an_open_database_is_not_opened(tmp_path: Path) -> None:
         failures: list[lshdb.Failure] = []
         names = [f"{tmp_path / 'a.db'}{end}" for end in ("-wal", "-shm")]
         database.add_files(names, on_failure=failures.append)
-    assert [one.reason for one in failures] == ["is a part of a database that is open"] * 2
+    assert [one.reason for one in failures] == ["the database itself"] * 2
