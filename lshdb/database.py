@@ -192,9 +192,12 @@ class Database:
         """Add the documents of files and directories, as `lshdb add` does.
 
         Faster than `add_many` for lines and tables, which are parsed where they are signed.
+        A database of lshdb that is named itself is merged: its documents are copied with their
+        signatures. With `set_key` and `set_item` the rows of all files together make a set for
+        each key.
 
         Args:
-            paths: files, directories and patterns; `-` is the reader's standard input.
+            paths: files, directories, databases and patterns; `-` is the reader's standard input.
 
         >>> import lshdb
         >>> from pathlib import Path
@@ -239,7 +242,8 @@ class Database:
     def add_table(self, table: object, options: AddTableOptions) -> AddReport:
         """Add the rows of a table. Needs the extra `arrow` (pyarrow).
 
-        The other columns are kept as metadata, like those of a file.
+        The other columns are kept as metadata, like those of a file. With `set_key` and `set_item`
+        the rows of a key make one set.
 
         Args:
             table: anything with the Arrow C stream interface: a pyarrow Table, RecordBatch or

@@ -27,6 +27,8 @@ OnSimilar = Literal["keep", "skip"]
 """What happens to a new document that is similar to a stored one."""
 OnConflict = Literal["replace", "keep", "error"]
 """What happens where two databases have different documents under one key."""
+Index = Literal["auto", "now"]
+"""When band rows are written: those of many documents at the end, or all with their documents."""
 Format = Literal["auto", "text", "jsonl", "json", "csv", "tsv", "parquet", "arrow"]
 """How a file holds documents; `auto` goes by its suffix."""
 Mode = Literal["create", "read", "write"]
@@ -426,7 +428,7 @@ class AddManyOptions(WritingOptions):
         Option("skip leaves out similar documents. [default: keep]", metavar="keep|skip"),
     ] = "keep"
     index: Annotated[
-        Literal["auto", "now"],
+        Index,
         Option(
             "Write band rows with each batch (now), or those of many documents at the end, sorted.",
             metavar="auto|now",
@@ -438,9 +440,31 @@ class AddManyOptions(WritingOptions):
     ] = None
 
 
-class AddFilesOptions(AddManyOptions, ReadingOptions, FilesOptions):
+class LongTableOptions(Options):
+    """The columns of a long table, whose rows each have one element of a set."""
+
+    set_key: Annotated[
+        str | None,
+        Option("Column of sets' keys, if a row is one element.", metavar="NAME"),
+    ] = None
+    set_item: Annotated[str | None, Option("Column of the element.", metavar="NAME")] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.set_key is None) != (self.set_item is None):
+            raise UsageError("set_key and set_item are given together")
+
+
+class AddFilesOptions(AddManyOptions, ReadingOptions, FilesOptions, LongTableOptions):
     """Options of `Database.add_files`."""
 
+    on_conflict: Annotated[
+        OnConflict,
+        Option(
+            "For a key with another document in an added database. [default: replace]",
+            metavar="replace|keep|error",
+        ),
+    ] = "replace"
     reader: AnyReader = None
     on_failure: OnFailure = None
 
@@ -477,7 +501,7 @@ class ColumnOptions(Options):
     ] = None
 
 
-class AddTableOptions(AddManyOptions, ColumnOptions):
+class AddTableOptions(AddManyOptions, ColumnOptions, LongTableOptions):
     """Options of `Database.add_table`."""
 
     metadata: Annotated[bool, argument("Whether the other columns are kept.")] = True

@@ -18,14 +18,17 @@ from lshdb.cli.options import (
 )
 from lshdb.errors import UsageError
 from lshdb.exchange.results import DROPPED
-from lshdb.formatting import number
+from lshdb.formatting import counted, number
 from lshdb.groups import Option
+from lshdb.ingest.failures import MAX_KEPT
 from lshdb.ingest.sync import check_directories
 from lshdb.model import AddReport, DroppedRow, SyncChange
 from lshdb.options import AddFilesOptions, Mode, SettingsOptions, SyncOptions
 from lshdb.sources.paths import STDIN, escaped, listed
 from lshdb.sources.readers import Reader
 from lshdb.tuning.resolve import resolve
+
+_KEYS_SHOWN = 5
 
 
 def init(*, at: DatabaseFile, settings: SettingsOptions, base: BasePaths = None) -> None:
@@ -77,11 +80,14 @@ def add(
 
     A text file is a document, and its path is its key. So is a JSON line, or a row of CSV, Parquet
     or Arrow; its other fields become metadata. The format is detected from the suffix, also before
-    .gz, .bz2, .xz or .zst. What cannot be read is reported and left out.
+    .gz, .bz2, .xz or .zst. What cannot be read is reported and left out. Of another database, if it
+    is named itself, all documents are added.
 
     Example: lshdb add -d code.db src/
 
     Example: lshdb add 'crawl/*.jsonl.zst' mails.csv --key-field url
+
+    Example: lshdb add -d all.db monday.db tuesday.db --on-conflict keep
     """
     paths = paths or []
     if not paths and files_from is None:
@@ -147,6 +153,19 @@ def _report(total: AddReport, reader: Reader, as_json: bool) -> None:
         f"added {total.added:,}, updated {total.updated:,}, unchanged {total.unchanged:,}, "
         f"{skipped}failed {total.failed:,}"
     )
+    if total.conflicts:
+        did, count = ("kept", total.kept) if total.kept else ("replaced", len(total.conflicts))
+        amount = f"{count:,} or more" if count == MAX_KEPT else f"{count:,}"
+        have = "document that has" if count == 1 else "documents that have"
+        first = ", ".join(map(escaped, total.conflicts[:_KEYS_SHOWN]))
+        more = ", ..." if count > _KEYS_SHOWN else ""
+        messages.message(
+            f"{did} {amount} {have} another content or metadata in an added database: {first}{more}"
+        )
+    if total.decisions:
+        messages.message(
+            f"left out {counted(total.decisions, 'decision')} of added databases: they stay there"
+        )
     documents.report_reading(skipped_files, total.replaced, total.empty)
 
 

@@ -23,6 +23,8 @@ _HEADINGS = {
         "key_field",
         "text_field",
         "set_field",
+        "set_key",
+        "set_item",
         "metadata",
         "metadata_fields",
         "auto_key",

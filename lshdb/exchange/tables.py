@@ -1,10 +1,12 @@
 """Adding Arrow tables: needs the extra `arrow`; pyarrow is imported for the first one."""
 
+from typing import Any
+
 from lshdb.errors import UsageError
 from lshdb.ingest.add import Select, add_documents
 from lshdb.model import AddReport
 from lshdb.options import AddTableOptions
-from lshdb.sources import formats, records
+from lshdb.sources import formats, long_tables, records
 from lshdb.store.store import Store
 
 
@@ -19,19 +21,28 @@ def add_table(
         )
     if options.metadata_fields and not options.metadata:
         raise UsageError("metadata=False and metadata_fields do not go together")
+    how: dict[str, Any] = {
+        "key_field": options.key,
+        "metadata": options.metadata,
+        "metadata_fields": tuple(options.metadata_fields),
+    }
     reading = records.RecordOptions(
         of_sets,
-        options.key,
-        options.text or "text",
-        options.set or "set",
-        metadata=options.metadata,
-        metadata_fields=tuple(options.metadata_fields),
+        text_field=options.text or "text",
+        set_field=options.set or "set",
         naming="{}=",
         limits=store.limits,
+        **how | long_tables.reading(options, store.settings.shingling),
     )
     formats.check_one_table(table)
     formats.arrow()
     from lshdb.sources.arrow_rows import documents_of_table  # needs pyarrow
 
     batches = documents_of_table(table, "table", reading)
+<<<<<<< HEAD
     return add_documents(store, batches, options, options.on_failure, select=select)
+=======
+    if reading.element_field:
+        batches = long_tables.grouped(batches, reading, store.real_path.parent)
+    return add_documents(store, batches, options, options.on_failure)
+>>>>>>> 692e5cce8070ab86d7f8cabb2208fa7360b95148

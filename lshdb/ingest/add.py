@@ -9,14 +9,22 @@ processes together) signing takes 33%, band rows 16%, rows of documents 8%, the 
 the log into the file 7%, passing documents between processes 6%, parsing 5%, signatures 4%.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Sized
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+<<<<<<< HEAD
 from itertools import compress
 
 from lshdb.ingest import writing
 from lshdb.ingest.batches import Item, Job, signed
+=======
+from itertools import chain, compress, groupby
+
+from lshdb.errors import ContentError, InputError, SettingsMismatch
+from lshdb.ingest import dedup, merging, writing
+from lshdb.ingest.batches import Item, Job, number_of, signed
+>>>>>>> 692e5cce8070ab86d7f8cabb2208fa7360b95148
 from lshdb.ingest.failures import Failures
 from lshdb.ingest.locations import Locations
 from lshdb.ingest.parts import SignedPart
@@ -25,8 +33,11 @@ from lshdb.options import AddFilesOptions, AddManyOptions, RemoveOptions
 from lshdb.progress import Progress, shown, silent
 from lshdb.search.decisions import read_decisions
 from lshdb.shingling.arrays import chunks
-from lshdb.sources.readers import reader_of
-from lshdb.store import late
+from lshdb.sources import long_tables
+from lshdb.sources.identity import FilesRead
+from lshdb.sources.paths import STDIN, expanded, is_database, literal, printable_path
+from lshdb.sources.readers import Reader, reader_of
+from lshdb.store import guard, late
 from lshdb.store.store import Store
 
 Select = Callable[[Job, Iterable[Item]], Iterator[AddReport]]
@@ -105,6 +116,7 @@ def add_documents(
     select: Select | None = None,
     progress: Progress = silent,
 ) -> AddReport:
+<<<<<<< HEAD
     """Add documents in batches; see Database.add_many.
 
     Args:
@@ -116,14 +128,51 @@ def add_documents(
         progress: called with the number of documents.
     """
     total, failures = AddReport(), Failures(on_failure)
+=======
+    """Add documents in batches; see Database.add_many."""
+    failures = Failures(on_failure)
+>>>>>>> 692e5cce8070ab86d7f8cabb2208fa7360b95148
     count = len(items) if isinstance(items, Sized) else None
+    reports = _reports(store, items, options, failures, progress, alone=count == 1)
+    return _summed(reports, options, failures, progress, count)
+
+
+def _reports(
+    store: Store,
+    items: Iterable[Item],
+    options: AddManyOptions,
+    failures: Failures,
+    progress: Progress,
+    *,
+    alone: bool = False,
+) -> Iterator[AddReport]:
+    """Add documents in batches, as the options say; the report of each."""
     job = Job(store, options.workers, failures, late=options.index == "auto")
+<<<<<<< HEAD
     if select is not None:
         reports = select(job, items)
     elif count == 1:
         reports = _together(job, items)
     else:
         reports = added(job, items, progress=progress)
+=======
+    if options.on_similar == "skip":
+        return _selected(job, items, options)
+    if alone:
+        return _together(job, items)
+    return added(job, items, progress=progress)
+
+
+def _summed(
+    reports: Iterable[AddReport],
+    options: AddManyOptions,
+    failures: Failures,
+    progress: Progress,
+    count: int | None = None,
+) -> AddReport:
+    """The sum of the reports of batches, each of which is passed on."""
+    total = AddReport()
+>>>>>>> 692e5cce8070ab86d7f8cabb2208fa7360b95148
     for report in reports:
         total += report
         progress(total.documents + total.failed, count, "documents")
@@ -154,10 +203,75 @@ def add_files(
     reader = options.reader
     if reader is None:
         reader = reader_of(options, store.settings.shingling, limits=store.limits)
-    with reader.shown(options.progress, "adding", paths) as report:
+    failures = Failures(options.on_failure)
+    with reader.shown(options.progress, "adding", paths) as progress:
+        reports = _of_paths(store, reader, paths, options, failures, progress)
+        return _summed(reports, options, failures, progress)
+
+
+def _of_paths(
+    store: Store,
+    reader: Reader,
+    paths: Iterable[str],
+    options: AddFilesOptions,
+    failures: Failures,
+    progress: Progress,
+) -> Iterator[AddReport]:
+    """Add files in batches, and each database among them by merging it, in their order."""
+    if reader.element_field:
+        items = long_tables.grouped(reader.batches(paths), reader, store.real_path.parent)
+        yield from _reports(store, items, options, failures, progress)
+        return
+    if isinstance(paths, Collection) and not any(map(_is_database, expanded(paths))):
         items = reader.batches(paths)
+<<<<<<< HEAD
         on_failure = options.on_failure
         return add_documents(store, items, options, on_failure, select=select, progress=report)
+=======
+        yield from _reports(store, items, options, failures, progress)
+        return
+    files_read = FilesRead(reader.reference_files)
+    for is_merged, some in groupby(expanded(paths), _is_database):
+        if not is_merged:
+            items = reader.batches(map(literal, some), files_read)
+            yield from _reports(store, items, options, failures, progress)
+            continue
+        for path in some:
+            if earlier := files_read.earlier(path):
+                reader.skipped_files.add_repeated(path, earlier)
+            else:
+                yield from _merged(store, reader, path, options, failures, progress)
+
+
+def _is_database(path: str) -> bool:
+    if path == STDIN or guard.is_open_log(path):  # closing it would end SQLite's locks
+        return False
+    try:
+        return is_database(path)
+    except OSError:
+        return False  # reading it says why it cannot be read
+
+
+def _merged(
+    store: Store,
+    reader: Reader,
+    path: str,
+    options: AddFilesOptions,
+    failures: Failures,
+    progress: Progress,
+) -> Iterator[AddReport]:
+    """Add the documents of another database; what stands against it is a failure of the file."""
+    how = options.on_conflict
+    try:
+        if options.on_similar == "skip":
+            skip = reader.option("--on-similar skip", "on_similar")
+            raise InputError(f"a database, which is added whole: leave out {skip}")
+        with merging.opened(path, store) as source:
+            yield from merging.merged(store, source, how, index=options.index, progress=progress)
+    except (ContentError, InputError, SettingsMismatch) as error:
+        failures(Failure(printable_path(path), str(error).removeprefix(f"{path} ")))
+        yield AddReport(failed=1)
+>>>>>>> 692e5cce8070ab86d7f8cabb2208fa7360b95148
 
 
 def removed(store: Store, options: RemoveOptions) -> list[str]:

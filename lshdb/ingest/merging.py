@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from lshdb.errors import (
     ContentError,
@@ -31,7 +32,7 @@ from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer
 from lshdb.keys import key_fault, told_apart
 from lshdb.model import AddReport
-from lshdb.options import OnConflict
+from lshdb.options import Index, OnConflict
 from lshdb.progress import Progress, silent
 from lshdb.shingling.content import digest, from_stored
 from lshdb.shingling.rare_words import indexed
@@ -64,11 +65,12 @@ def merge(
     on_conflict: OnConflict = "replace",
     *,
     checked: bool = False,
+    index: Index = "auto",
     progress: Progress = silent,
 ) -> AddReport:
     """Add all documents of another database; see `merged`."""
-    reports = merged(store, source, on_conflict, checked=checked, progress=progress)
-    return sum(reports, AddReport())
+    options: Any = {"checked": checked, "index": index, "progress": progress}
+    return sum(merged(store, source, on_conflict, **options), AddReport())
 
 
 def merged(
@@ -77,6 +79,7 @@ def merged(
     on_conflict: OnConflict = "replace",
     *,
     checked: bool = False,
+    index: Index = "auto",
     progress: Progress = silent,
 ) -> Iterator[AddReport]:
     """Add all documents of another database, as they are at this moment, in transactions.
@@ -93,6 +96,7 @@ def merged(
             is added if there is such a key. The report names these keys.
         checked: whether its documents are known to be right, as this process has written them:
             a tenth of the CPU.
+        index: as for `add_many`: whether band rows of many documents are written at the end.
         progress: called with the number of documents that were read.
 
     Yields:
@@ -116,7 +120,7 @@ def merged(
             _check_settings(store, source)
             if on_conflict == "error":
                 _check_keys(store, source)
-        is_large = documents >= store.limits.late_from
+        is_large = index == "auto" and documents >= store.limits.late_from
         if is_large:
             stack.enter_context(late.reserved(store))
         done = named = 0
@@ -186,17 +190,19 @@ def opened(path: str | os.PathLike[str], store: Store) -> Iterator[Store]:
     """Another database to be merged, which is only read: its file and its log stay as they are.
 
     Raises:
-        UsageError: it is the file of the store.
-        StoreError: it cannot be opened, or is not lshdb's.
+        InputError: it is the file of the store, or cannot be opened, or is not lshdb's.
     """
     if is_same_file(path, store.real_path):
-        raise UsageError(f"{path} is the database itself: name another one")
+        raise InputError(f"{path} is the database itself: name another one")
     # The last connection that may write copies a log into the file. Without a log it changes
     # nothing, and removes the empty one that SQLite makes; a sealed one would leave that.
     sealed = guard.log_size(Path(os.path.realpath(path))) > 0
-    with closing(
-        Store.open(Path(path), "read", store.timeout, sealed=sealed, limits=store.limits)
-    ) as source:
+    limits, timeout = store.limits, store.timeout
+    try:
+        source = Store.open(Path(path), "read", timeout, sealed=sealed, limits=limits)
+    except StoreError as error:
+        raise InputError(str(error)) from error
+    with closing(source):
         yield source
 
 
@@ -279,7 +285,7 @@ def _conflict(store: Store, source: Store, keys: Sequence[str]) -> ContentError:
     more = f" and {len(keys) - _NAMED:,} more" if len(keys) > _NAMED else ""
     return ContentError(
         f"{source.path} has other documents than {store.path} under the same keys ({named}{more}): "
-        "choose which of them stay (on_conflict replace or keep)"
+        "take these instead (replace), or keep those here (keep)"
     )
 
 

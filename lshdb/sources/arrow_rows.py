@@ -429,16 +429,15 @@ def document_batches(
                 numbers = range(number + done, number + done + part.num_rows)
                 documents = Collector(options, Origin(name, numbers, in_file=bool(unreadable)))
                 if not options.only_rows:
-                    keys = _keys(batch.slice(done, part.num_rows), options)
-                    _collect(part, keys, documents, options)
+                    _collect(part, batch.slice(done, part.num_rows), documents, options)
                 yield documents.batch(size, rows)
                 done += part.num_rows
             number += done
 
 
-def _keys(batch: pa.RecordBatch, options: RecordOptions) -> Iterable[KeyOfColumn | None]:
-    """The keys of rows whose ids are no texts; None for others."""
-    column = column_at(batch, field_paths(options.key_field, batch.schema.names)[0])
+def _keys(batch: pa.RecordBatch, field: str) -> Iterable[KeyOfColumn | None]:
+    """The keys of rows whose ids in a field are no texts; None for others."""
+    column = column_at(batch, field_paths(field, batch.schema.names)[0])
     if column is None:
         return [None] * batch.num_rows
     keys, kind = keys_of_column(column)
@@ -446,17 +445,21 @@ def _keys(batch: pa.RecordBatch, options: RecordOptions) -> Iterable[KeyOfColumn
 
 
 def _collect(
-    part: pa.RecordBatch,
-    keys: Iterable[KeyOfColumn | None],
-    documents: Collector,
-    options: RecordOptions,
+    part: pa.RecordBatch, given: pa.RecordBatch, documents: Collector, options: RecordOptions
 ) -> None:
-    """Add the documents of all rows, which have these keys."""
+    """Add the documents of all rows; `given` has them in the types of their table."""
     if part.num_rows == 1 and part.nbytes > options.limits.largest_row:
         documents.fail(0, longer_than(options.limits.largest_row))
         return
     found, is_torn = _records(part)
+    if element := options.element_field:
+        elements = _keys(given, element)
+        found = (
+            record if key is None else {**record, element: key[0]}
+            for record, key in zip(found, elements, strict=True)
+        )
     take = documents.take_torn if is_torn else documents.take
+    keys = _keys(given, options.key_field)
     for index, (record, key) in enumerate(zip(found, keys, strict=True)):
         take(index, record, key)
 

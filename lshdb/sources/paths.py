@@ -149,7 +149,7 @@ def descriptor_of(path: str) -> int | None:
 
 def listed(names: Iterable[str]) -> Iterator[str]:
     """The paths that a list names, lazily; none is a pattern or `-`."""
-    return map(_literal, names)
+    return (literal(os.path.join(os.curdir, name) if name == STDIN else name) for name in names)
 
 
 def entries(file: BinaryIO, *, null: bool = False) -> Iterator[str]:
@@ -164,10 +164,8 @@ def entries(file: BinaryIO, *, null: bool = False) -> Iterator[str]:
         yield os.fsdecode(rest)
 
 
-def _literal(name: str) -> str:
-    """A path that `expanded` leaves as it is, and that is not standard input."""
-    if name == STDIN:
-        return os.path.join(os.curdir, name)
+def literal(name: str) -> str:
+    """A path that `expanded` leaves as it is."""
     return glob.escape(name) if glob.has_magic(name) else name
 
 

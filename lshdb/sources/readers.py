@@ -15,10 +15,19 @@ from typing import Any, BinaryIO
 from lshdb.errors import InputError, UsageError
 from lshdb.groups import Options, regrouped
 from lshdb.model import Document, Failure
-from lshdb.options import DocumentOptions, Format, WalkingOptions
+from lshdb.options import DocumentOptions, Format, LongTableOptions, WalkingOptions
 from lshdb.progress import BYTES, Progress, shown, silent
 from lshdb.shingling.shingling import Content, Shingling
-from lshdb.sources import extracting, formats, inputs, json_rows, records, sinks, walking
+from lshdb.sources import (
+    extracting,
+    formats,
+    inputs,
+    json_rows,
+    long_tables,
+    records,
+    sinks,
+    walking,
+)
 from lshdb.sources.archives import Archives, Member, archive_of, is_archive
 from lshdb.sources.batch import Batch, TableSchema, failed
 from lshdb.sources.extracting import Extracted, Extractor
@@ -389,6 +398,8 @@ def reader_of(options: Options, shingling: Shingling, **others: Any) -> Reader:
     own = {name: value for name, value in vars(options).items() if name in names}
     own["rules"] = regrouped(options, WalkingOptions)
     own |= {"taken": regrouped(options, DocumentOptions), "source": shingling.kind == "code"}
+    if isinstance(options, LongTableOptions):
+        own |= long_tables.reading(options, shingling)
     return Reader(shingling.of_sets, **(own | others))
 
 

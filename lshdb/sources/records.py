@@ -70,6 +70,8 @@ class RecordOptions:
         of_sets: whether documents are sets (else texts).
         key_field, text_field, set_field: names of fields (see `field_paths`); several texts are
             joined, each on lines of its own.
+        element_field: of a long table, whose rows each have one element of the set of their key;
+            empty for others.
         strict: refuse input that is not UTF-8, instead of replacing bad bytes by U+FFFD.
         auto_key: name a record without a key by its place, instead of refusing it.
         metadata: whether the other fields of a record are kept.
@@ -89,6 +91,7 @@ class RecordOptions:
     key_field: str = "id"
     text_field: str = "text"
     set_field: str = "set"
+    element_field: str = ""
     strict: bool = False
     auto_key: bool = False
     metadata: bool = True
@@ -110,7 +113,7 @@ class RecordOptions:
     @property
     def content_field(self) -> str:
         """The field that holds a document's content."""
-        return self.set_field if self.of_sets else self.text_field
+        return self.element_field or (self.set_field if self.of_sets else self.text_field)
 
     def too_long(self, data: bytes) -> str:
         """Why a line of JSON is refused for its length; empty if it is not."""
@@ -139,6 +142,8 @@ class RecordOptions:
         Raises:
             InputError, ContentError: it has none.
         """
+        if self.element_field:
+            return self._element(record, given)
         if self.of_sets == "bag" and "bag" in record and self.set_field not in record:
             record = {self.set_field if name == "bag" else name: record[name] for name in record}
         key, content = record.get(self.key_field), record.get(self.content_field)
@@ -159,6 +164,25 @@ class RecordOptions:
             except InputError as error:
                 raise InputError(f"field {self.key_field!r} {error}") from error
         return key, content, metadata, replaced
+
+    def _element(
+        self, record: Record, given: KeyOfColumn | None
+    ) -> tuple[str, Content, None, bool]:
+        """The key of a row of a long table, and as content the kind of its id and the element."""
+        name = self.element_field
+        key, kind = self._key(record, "") if given is None else self._given_key(given, "")
+        value = value_at(record, field_paths(name, record)[0], _MISSING)
+        if value is _MISSING:
+            raise self._no_content(record, name)
+        try:
+            if isinstance(value, InputError):
+                raise value
+            element = key_of_id(value)
+        except InputError as error:
+            raise InputError(f"field {name!r} {error}") from error
+        if element is None:
+            raise InputError(f"field {name!r} is null, and no element of a set")
+        return key, (kind, element), None, False
 
     def text_document(
         self, key: str, text: str, fields: Record | None
@@ -235,6 +259,8 @@ class RecordOptions:
             raise InputError(f"{'; '.join(wrong)} (the columns are {shown}{more})")
 
     def _named_key(self) -> str:
+        if self.element_field:
+            return f"field {self.key_field!r}: name it with {self.option('--set-key', 'set_key=')}"
         named = f"field {self.key_field!r}: name it with {self.naming.format('key')}"
         if "field" not in self.naming:  # of a table, whose keys are wanted
             return named
@@ -268,6 +294,9 @@ class RecordOptions:
 
     def _no_content(self, record: Container[str], wanted: str) -> InputError:
         """Why a record with these fields has no content in the wanted field."""
+        if self.element_field:
+            option = self.option("--set-item", "set_item=")
+            return InputError(f"no field {wanted!r}: name it with {option}")
         other = self.text_field if self.of_sets else self.set_field
         if other not in record:
             option = self.naming.format("set" if self.of_sets else "text")

@@ -259,6 +259,14 @@ def is_open(path: str) -> bool:
     )
 
 
+def is_open_log(path: str) -> bool:
+    """Whether this process has the file open as the log of a database, or as that log's index."""
+    return (found := _identity(path)) is not None and any(
+        found in connection.open_files() and found != connection.identity
+        for connection in _connections()
+    )
+
+
 def open_inodes() -> set[int]:
     """The inodes of the open database files and their logs.
 

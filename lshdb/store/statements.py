@@ -399,6 +399,17 @@ FROM documents LEFT JOIN dropped USING (number) LEFT JOIN clusters USING (number
 WHERE number >= ? AND number < ? ORDER BY number
 """
 
+# Of the temporary file of long tables, whose rows each have one element of a set (grouping).
+GROUPING_TABLE = """
+CREATE TABLE elements (
+    number INTEGER PRIMARY KEY, key TEXT NOT NULL, kind TEXT NOT NULL, element TEXT NOT NULL
+) STRICT
+"""
+GROUPING_ADD = "INSERT INTO elements (key, kind, element) VALUES (?, ?, ?)"
+GROUPING_SETS = """
+    SELECT key, min(kind), max(kind), json_group_array(element)
+    FROM elements GROUP BY key ORDER BY min(number)"""
+
 WRITES = (
     WRITE_SETTINGS,
     CLEAR_BASE,

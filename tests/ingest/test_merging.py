@@ -172,7 +172,7 @@ def test_the_database_itself_is_refused(tmp_path: Path) -> None:
     target = made(tmp_path / "target.db", TEXTS[:3])
     (tmp_path / "link.db").symlink_to(target)
     for name in ("target.db", "link.db"):
-        with pytest.raises(UsageError, match="is the database itself"):
+        with pytest.raises(InputError, match="is the database itself"):
             merge(target, tmp_path / name)
     with lshdb.open(target) as database, pytest.raises(UsageError, match="itself"):
         merging.merge(database.store, database.store)

@@ -67,6 +67,9 @@ class Bench:
         with lshdb.open(self.base, shingle="set", threshold=THRESHOLD, permutations=64) as db:
             db.add_many(old)
         files = _write(directory / "lines", lines, 6)
+        other = directory / "merged.db"
+        with lshdb.open(other, shingle="set", threshold=THRESHOLD, permutations=64) as db:
+            db.add_many([*changed[:20], *new])
         gone = [[key for key, _ in old[i : i + 5]] for i in range(0, documents // 3, 5)]
         self.operations = [
             Operation(
@@ -88,6 +91,12 @@ class Bench:
                 ["remove", *itertools.chain.from_iterable(gone)],
                 again=1,
             ),
+            Operation(
+                "merge",
+                lambda path, acknowledge: _merge(path, other, acknowledge),
+                [[key] for key, _ in (*changed[:20], *new)],
+                ["add", str(other)],
+            ),
             Operation("reindex", _reindex, [[]], ["reindex", "--threshold", str(LOWER)]),
             Operation(
                 "dedup",
@@ -102,6 +111,7 @@ class Bench:
         self.given = {
             "add": {key: frozenset(one) for key, one in new},
             "update": {key: frozenset(one) for key, one in changed},
+            "merge": {key: frozenset(one) for key, one in (*changed[:20], *new)},
         }
         self._pairs: dict[object, set[tuple[str, str, float]]] = {}
 
@@ -165,6 +175,11 @@ def _write(name: Path, documents: Sequence[tuple[str, list[int]]], files: int) -
 def _add(path: Path, documents: list[tuple[str, list[int]]], acknowledge: Acknowledge) -> None:
     with lshdb.open(path, limits=SMALL) as db:
         db.add_many(documents, workers=0, on_batch=lambda report: acknowledge(report.documents))
+
+
+def _merge(path: Path, other: Path, acknowledge: Acknowledge) -> None:
+    with lshdb.open(path, limits=SMALL) as db:
+        db.add_files([str(other)], on_batch=lambda report: acknowledge(report.documents))
 
 
 def _remove(path: Path, groups: list[list[str]], acknowledge: Acknowledge) -> None:

@@ -1,0 +1,106 @@
+"""Long tables: rows of a key and one element become one set for each key.
+
+The rows of a set may be anywhere in the input, also in several files. They wait in a temporary
+file, so that memory is bounded by the largest set.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from lshdb.errors import ContentError, UsageError
+from lshdb.model import Failure
+from lshdb.options import LongTableOptions
+from lshdb.shingling.arrays import bounded
+from lshdb.shingling.content import normalized
+from lshdb.shingling.shingling import Content, Shingling
+from lshdb.sources.batch import Batch
+from lshdb.sources.paths import escaped
+from lshdb.sources.records import RecordOptions
+from lshdb.store.grouping import ElementRow, GroupedElements
+from lshdb.store.partial_files import temporary_directory
+
+_BLOCK = 1 << 20
+"""About the bytes of the sets of a batch."""
+_OBJECTS = 200
+"""Bytes of a set's objects besides its elements."""
+_ELEMENT = 60
+"""Bytes of an element's object, about."""
+
+
+def reading(options: LongTableOptions, shingling: Shingling) -> dict[str, Any]:
+    """How rows of a long table are read, as fields of RecordOptions; empty for other tables.
+
+    Raises:
+        UsageError: the database holds no sets, or other options make no sense with these.
+    """
+    if options.set_item is None:
+        return {}
+    if not shingling.of_sets:
+        raise UsageError(
+            f"set_item makes sets, and this database holds texts (shingle {shingling}): make one "
+            "of sets with lshdb init --for baskets (shingle set)"
+        )
+    for name in ("auto_key", "metadata_fields"):
+        if getattr(options, name, None):
+            raise UsageError(f"{name} is for rows that are documents: leave it out with set_item")
+    return {
+        "key_field": options.set_key,
+        "element_field": options.set_item,
+        "metadata": False,
+        "auto_key": False,
+    }
+
+
+def grouped(batches: Iterable[Batch], options: RecordOptions, beside: Path) -> Iterator[Batch]:
+    """The sets of long tables, each when all rows of all of them are read, and failures at once.
+
+    Args:
+        batches: of rows that were read with an `element_field`.
+        options: with which they were read.
+        beside: where the temporary file has room, unless TMPDIR names another place.
+    """
+    with (
+        temporary_directory(None if os.environ.get("TMPDIR") else beside) as directory,
+        closing(GroupedElements(directory / "elements.db")) as waiting,
+    ):
+        for batch in batches:
+            waiting.add(_rows(batch))
+            if batch.failures or batch.replaced:
+                yield Batch(failures=batch.failures, replaced=batch.replaced)
+        for some in bounded(waiting.sets(), _size_of, _BLOCK):
+            yield _sets(some, options)
+
+
+def _rows(batch: Batch) -> Iterator[ElementRow]:
+    for key, content in zip(batch.keys, batch.contents, strict=True):
+        kind, element = map(str, content)
+        yield key, kind, element
+
+
+def _size_of(found: tuple[str, set[str], list[str]]) -> int:
+    return _OBJECTS + _ELEMENT * len(found[2])
+
+
+def _sets(some: Iterable[tuple[str, set[str], list[str]]], options: RecordOptions) -> Batch:
+    """The batch of sets; of a bag, an element counts as often as it has rows."""
+    keys: list[str] = []
+    contents: list[Content] = []
+    failures: list[tuple[int, Failure]] = []
+    for index, (key, kinds, elements) in enumerate(some):
+        try:
+            if len(kinds) > 1:
+                raise ContentError(
+                    f"rows give the id as {' and as '.join(sorted(kinds))}: give all ids one type"
+                )
+            content = Counter(elements) if options.of_sets == "bag" else elements
+            contents.append(normalized(content, options.limits.largest_document, options.of_sets))
+            keys.append(key)
+        except ContentError as error:
+            where = f"{options.key_field} {escaped(key)}"
+            failures.append((index, Failure(where, str(error))))
+    size = sum(_OBJECTS + _ELEMENT * len(content) for content in contents)
+    return Batch(keys, contents, failures=failures, size=size)
