@@ -51,11 +51,6 @@ from lshdb.sketching.settings import Settings
 from lshdb.store.store import Store
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
-    from lshdb.exchange.results import Matches, PassageResults, Results, SqlRows
-    from lshdb.ingest.add import Select
-    from lshdb.tuning.choices import Tuned
-=======
     from lshdb.exchange.results import (
         Buckets,
         Matches,
@@ -64,8 +59,8 @@ if TYPE_CHECKING:
         Results,
         SqlRows,
     )
+    from lshdb.ingest.add import Select
     from lshdb.tuning.choices import Constructions
->>>>>>> 1df0cf3bcf42230b8aee54d4a5a9f68135d0eb3e
 
 Documents = Iterable[Document | tuple[object, Content] | Mapping[str, object]]
 

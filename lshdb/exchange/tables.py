@@ -39,10 +39,6 @@ def add_table(
     from lshdb.sources.arrow_rows import documents_of_table  # needs pyarrow
 
     batches = documents_of_table(table, "table", reading)
-<<<<<<< HEAD
-    return add_documents(store, batches, options, options.on_failure, select=select)
-=======
     if reading.element_field:
         batches = long_tables.grouped(batches, reading, store.real_path.parent)
-    return add_documents(store, batches, options, options.on_failure)
->>>>>>> 692e5cce8070ab86d7f8cabb2208fa7360b95148
+    return add_documents(store, batches, options, options.on_failure, select=select)

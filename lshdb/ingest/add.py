@@ -13,18 +13,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, 
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
-<<<<<<< HEAD
-from itertools import compress
-
-from lshdb.ingest import writing
-from lshdb.ingest.batches import Item, Job, signed
-=======
-from itertools import chain, compress, groupby
+from itertools import compress, groupby
 
 from lshdb.errors import ContentError, InputError, SettingsMismatch
-from lshdb.ingest import dedup, merging, writing
-from lshdb.ingest.batches import Item, Job, number_of, signed
->>>>>>> 692e5cce8070ab86d7f8cabb2208fa7360b95148
+from lshdb.ingest import merging, writing
+from lshdb.ingest.batches import Item, Job, signed
 from lshdb.ingest.failures import Failures
 from lshdb.ingest.locations import Locations
 from lshdb.ingest.parts import SignedPart
@@ -116,7 +109,6 @@ def add_documents(
     select: Select | None = None,
     progress: Progress = silent,
 ) -> AddReport:
-<<<<<<< HEAD
     """Add documents in batches; see Database.add_many.
 
     Args:
@@ -127,13 +119,9 @@ def add_documents(
         select: adds some of them only; None to add all.
         progress: called with the number of documents.
     """
-    total, failures = AddReport(), Failures(on_failure)
-=======
-    """Add documents in batches; see Database.add_many."""
     failures = Failures(on_failure)
->>>>>>> 692e5cce8070ab86d7f8cabb2208fa7360b95148
     count = len(items) if isinstance(items, Sized) else None
-    reports = _reports(store, items, options, failures, progress, alone=count == 1)
+    reports = _reports(store, items, options, failures, progress, select, alone=count == 1)
     return _summed(reports, options, failures, progress, count)
 
 
@@ -143,21 +131,14 @@ def _reports(
     options: AddManyOptions,
     failures: Failures,
     progress: Progress,
+    select: Select | None,
     *,
     alone: bool = False,
 ) -> Iterator[AddReport]:
     """Add documents in batches, as the options say; the report of each."""
     job = Job(store, options.workers, failures, late=options.index == "auto")
-<<<<<<< HEAD
     if select is not None:
-        reports = select(job, items)
-    elif count == 1:
-        reports = _together(job, items)
-    else:
-        reports = added(job, items, progress=progress)
-=======
-    if options.on_similar == "skip":
-        return _selected(job, items, options)
+        return select(job, items)
     if alone:
         return _together(job, items)
     return added(job, items, progress=progress)
@@ -172,7 +153,6 @@ def _summed(
 ) -> AddReport:
     """The sum of the reports of batches, each of which is passed on."""
     total = AddReport()
->>>>>>> 692e5cce8070ab86d7f8cabb2208fa7360b95148
     for report in reports:
         total += report
         progress(total.documents + total.failed, count, "documents")
@@ -205,7 +185,7 @@ def add_files(
         reader = reader_of(options, store.settings.shingling, limits=store.limits)
     failures = Failures(options.on_failure)
     with reader.shown(options.progress, "adding", paths) as progress:
-        reports = _of_paths(store, reader, paths, options, failures, progress)
+        reports = _of_paths(store, reader, paths, options, failures, progress, select)
         return _summed(reports, options, failures, progress)
 
 
@@ -216,25 +196,22 @@ def _of_paths(
     options: AddFilesOptions,
     failures: Failures,
     progress: Progress,
+    select: Select | None,
 ) -> Iterator[AddReport]:
     """Add files in batches, and each database among them by merging it, in their order."""
     if reader.element_field:
         items = long_tables.grouped(reader.batches(paths), reader, store.real_path.parent)
-        yield from _reports(store, items, options, failures, progress)
+        yield from _reports(store, items, options, failures, progress, select)
         return
     if isinstance(paths, Collection) and not any(map(_is_database, expanded(paths))):
         items = reader.batches(paths)
-<<<<<<< HEAD
-        on_failure = options.on_failure
-        return add_documents(store, items, options, on_failure, select=select, progress=report)
-=======
-        yield from _reports(store, items, options, failures, progress)
+        yield from _reports(store, items, options, failures, progress, select)
         return
     files_read = FilesRead(reader.reference_files)
     for is_merged, some in groupby(expanded(paths), _is_database):
         if not is_merged:
             items = reader.batches(map(literal, some), files_read)
-            yield from _reports(store, items, options, failures, progress)
+            yield from _reports(store, items, options, failures, progress, select)
             continue
         for path in some:
             if earlier := files_read.earlier(path):
@@ -271,7 +248,6 @@ def _merged(
     except (ContentError, InputError, SettingsMismatch) as error:
         failures(Failure(printable_path(path), str(error).removeprefix(f"{path} ")))
         yield AddReport(failed=1)
->>>>>>> 692e5cce8070ab86d7f8cabb2208fa7360b95148
 
 
 def removed(store: Store, options: RemoveOptions) -> list[str]:

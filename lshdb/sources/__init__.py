@@ -15,21 +15,13 @@ where and why, and the rows as they were read. And the way back: rows to files.
     formats       the table of formats, each a class that reads and writes
     json_rows     JSON lines and arrays
     csv_rows, arrow_rows    CSV and TSV; Parquet, Arrow and other libraries' tables; arrow_keys
-<<<<<<< HEAD
-    sinks, added_columns    what the writers of all formats share; rows with more columns
-=======
     long_tables   rows of one element each to sets
-    sinks         what the writers of all formats share
->>>>>>> 692e5cce8070ab86d7f8cabb2208fa7360b95148
+    sinks, added_columns    what the writers of all formats share; rows with more columns
     outputs       files that take their names when they are complete
     records       one record to a document: all rules for keys, contents and metadata; rows of text
     metadata      the other fields of a record, as JSON
 
-<<<<<<< HEAD
 Doors: added_columns, archives, arrow_rows, batch, compression, document_formats, extracting,
-formats, git, identity, json_rows, metadata, outputs, paths, readers, records, sinks, walking.
-=======
-Doors: archives, arrow_rows, batch, compression, document_formats, extracting, formats, git,
-identity, json_rows, long_tables, metadata, outputs, paths, readers, records, sinks, walking.
->>>>>>> 692e5cce8070ab86d7f8cabb2208fa7360b95148
+formats, git, identity, json_rows, long_tables, metadata, outputs, paths, readers, records, sinks,
+walking.
 """

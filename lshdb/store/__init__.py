@@ -17,18 +17,10 @@ schema.sql, all other SQL in statements, except pragmas, BEGIN, COMMIT and users
     backup         copies a file in use
     replacing      changes a file for another one, in one step
     location       where a file is, and whether it has other names with logs of their own
-<<<<<<< HEAD
     spool          documents in a temporary file, until it is their turn to be decided on
-    partial_files  files that take their names when complete; what killed runs left of them
-
-Doors: backup, connection, functions, guard, index, late, lookups, page_sql,
-partial_files, readonly_sql, replacing, rows, schema, spool, sqlite_errors, statements, store.
-=======
-    waiting        documents in a temporary file, until it is their turn to be decided on
     grouping       elements of sets in a temporary file, until all of a set are there
     partial_files  files that take their names when complete; what killed runs left of them
 
 Doors: backup, connection, functions, grouping, guard, index, late, lookups, page_sql,
-partial_files, readonly_sql, replacing, rows, schema, sqlite_errors, statements, store, waiting.
->>>>>>> 692e5cce8070ab86d7f8cabb2208fa7360b95148
+partial_files, readonly_sql, replacing, rows, schema, spool, sqlite_errors, statements, store.
 """
