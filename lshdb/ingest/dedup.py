@@ -558,21 +558,26 @@ class Kept:
         return self._reason(number, other, -similarity)
 
     def copied(self, number: int, reason: Reason) -> Iterator[Reason]:
-        """For each passage that a new document copies a reason, one to drop it being known."""
-        same, others = self._same[number], self._candidates(number) - self._different[number]
-        for other in sorted({*others, self._number[reason.doc_id]}, key=self._doc_id.__getitem__):
-            for passage in self._passages(same, self._same[other]):
-                yield replace(reason, doc_id=self._doc_id[other], passage=passage)
+        """Reasons for the passages that a new document copies, one to drop it being known.
+
+        The passages cover all that it copies.
+        """
+        assert isinstance(self._scorer, Copied)
+        same = self._same[number]
+        others = self._candidates(number) - self._different[number]
+        others &= self._compared.get(same, set())
+        others.add(self._number[reason.doc_id])
+        ordered = sorted(others, key=self._doc_id.__getitem__)
+        texts = [self._same[other] for other in ordered]
+        for index, passage in self._scorer.covering(same, texts):
+            yield replace(reason, doc_id=self._doc_id[ordered[index]], passage=passage)
 
     def _passages(self, one: int, other: int) -> tuple[CopiedPassage, ...]:
         """Those that a document copies from another one, by the rule `copied`."""
-        found = self._scorer.passages if isinstance(self._scorer, Copied) else {}
-        return found.get((one, other), ())
+        return self._scorer.passages[one, other] if isinstance(self._scorer, Copied) else ()
 
     def _reason(self, number: int, other: int, similarity: float) -> Reason:
         same, its = self._same[number], self._same[other]
-        if self.rule.copied and not self._passages(same, its):  # equal to one that was compared
-            self._compare({same: {other}})
         passage = max(self._passages(same, its), key=attrgetter("words"), default=None)
         return Reason(self._doc_id[other], similarity, self._exact, same == its, passage=passage)
 
