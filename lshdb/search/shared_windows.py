@@ -21,7 +21,17 @@ from lshdb.model import CopiedPassage
 from lshdb.search import limits
 from lshdb.search.passage_runs import Criteria, Pairs, Runs, every_run, passage_at, preferred
 from lshdb.search.passage_windows import Texts
-from lshdb.shingling.arrays import IntArray, Mask, chunks, expand_ranges, offsets_of, runs, sizes_of
+from lshdb.shingling.arrays import (
+    IntArray,
+    Mask,
+    chunks,
+    expand_ranges,
+    int_array,
+    offsets_of,
+    runs,
+    sizes_of,
+    sums,
+)
 
 _MAX_CELLS = 1 << 24
 """Cells of a table, 4 bytes each, unless it is for one pair."""
@@ -57,28 +67,23 @@ class _Arrangement:
         a: int64[r], their first windows in the one text; no run is within another one there.
         b: int64[r], those in the other text.
         length: int64[r], their windows.
-        chosen: the indices of those that count; None if that depends on where both texts have them.
+        is_placed: whether where both texts have them decides which count: the nearest of equally
+            long ones that overlap.
     """
 
     a: IntArray
     b: IntArray
     length: IntArray
-    chosen: IntArray | None
+    is_placed: bool
 
-    def placed(self, ahead: int) -> tuple[IntArray, IntArray, IntArray]:
+    def at(self, ahead: int) -> tuple[IntArray, IntArray, IntArray]:
         """The runs that count: int64[any] for each of a, b and length.
 
         Args:
             ahead: how many units later the first shared window is in the other text.
         """
-        if self.chosen is None:
-            none = np.zeros_like(self.a)
-            chosen = preferred(none, self.a, self.b + ahead, self.length)
-            return self.a[chosen], self.b[chosen], self.length[chosen]
-        # Of equal runs that with the nearest positions.
-        order = np.lexsort((np.abs(self.b + ahead - self.a), self.a))
-        nearest = order[np.searchsorted(self.a[order], self.a[self.chosen])]
-        return self.a[nearest], self.b[nearest], self.length[nearest]
+        chosen = preferred(np.zeros_like(self.a), self.a, self.b + ahead, self.length)
+        return self.a[chosen], self.b[chosen], self.length[chosen]
 
 
 class SharedWindows:
@@ -279,31 +284,28 @@ class SharedWindows:
         same runs.
         """
         shape, first = self._shape(one), self._first(one)
-        of_shape: dict[tuple[int, int | None], int] = {}
-        kept: list[tuple[int, int]] = []
-        shapes = {self._shape(text): text for text in others[chosen].tolist()}
-        missing = [text for it, text in shapes.items() if (shape, it) not in self._arrangements]
-        self._arrange(one, missing)
-        for index in chosen.tolist():
-            its = self._shape(int(others[index]))
-            ahead = self._first(int(others[index])) - first
-            by_place = self._arrangements[shape, its].chosen is None
-            key = its, ahead if by_place else None
-            if of_shape.setdefault(key, index) == index:
-                kept.append((index, ahead))
-        columns = []
-        for index, ahead in kept:
-            text = int(others[index])
-            a, b, length = self._arrangements[shape, self._shape(text)].placed(ahead)
-            columns.append(
-                (
-                    np.full(len(a), index),
-                    np.searchsorted(self._unit[self._slice(one)], a + first),
-                    np.searchsorted(self._unit[self._slice(text)], b + first + ahead),
-                    length,
-                )
-            )
-        return _Passages(*map(np.concatenate, zip(*columns, strict=True)))
+        texts = others[chosen].tolist()
+        shapes = [*map(self._shape, texts)]
+        missing = {
+            its: index
+            for index, its in zip(reversed(chosen.tolist()), reversed(shapes), strict=True)
+            if (shape, its) not in self._arrangements
+        }
+        new = np.sort(int_array(missing.values()))
+        found = [self._arranged(one, others[new])] if len(new) else []
+        found = [runs_of._replace(other=new[runs_of.other]) for runs_of in found]
+        seen: set[tuple[int, int | None]] = set()
+        for index, text, its in zip(chosen.tolist(), texts, shapes, strict=True):
+            ahead = self._first(text) - first
+            arrangement = self._arrangements[shape, its]
+            key = its, ahead if arrangement.is_placed else None
+            if key not in seen and missing.get(its) != index:
+                a, b, length = arrangement.at(ahead)
+                a = np.searchsorted(self._unit[self._slice(one)], a + first)
+                b = np.searchsorted(self._unit[self._slice(text)], b + first + ahead)
+                found.append(_Passages(np.full(len(a), index), a, b, length))
+            seen.add(key)
+        return _Passages(*map(np.concatenate, zip(*found, strict=True)))
 
     def _first(self, text: int) -> int:
         """The unit of the first shared window of a text; 0 if it has none."""
@@ -318,28 +320,36 @@ class SharedWindows:
             self._shape_of[text] = self._shapes.setdefault(shape, len(self._shapes))
         return self._shape_of[text]
 
-    def _arrange(self, one: int, others: list[int]) -> None:
-        """Find the arrangements of a text and others."""
-        if not others:
-            return
-        texts = np.array([one, *others])
+    def _arranged(self, one: int, others: IntArray) -> _Passages:
+        """The runs of a text and others int64[m], whose arrangements are noted."""
+        texts = np.append(one, others)
         sizes = sizes_of(self._offsets)[texts]
-        offsets = offsets_of(sizes)
-        rows = self._windows[expand_ranges(self._offsets[texts], sizes)]
-        windows = self.texts.windows.take(rows)
-        units = self.texts.units[texts]
-        reduced = Texts(windows, offsets, units, self.texts.folded, ())
-        a = np.zeros(len(others), dtype=np.int64)
-        found = every_run(Pairs(reduced, a, a + np.arange(1, len(texts))))
+        shared = expand_ranges(self._offsets[texts], sizes)
+        of_one = np.zeros(self._width, dtype=np.bool_)
+        of_one[self._column[self._slice(one)]] = True
+        both = of_one[self._column[shared]]
+        shared, offsets = shared[both], offsets_of(sums(both, offsets_of(sizes)))
+        windows = self.texts.windows.take(self._windows[shared])
+        reduced = Texts(windows, offsets, self.texts.units[texts], self.texts.folded, ())
+        pairs = Pairs(reduced, np.zeros_like(others), np.arange(1, len(texts)))
+        found = every_run(pairs)
+        found = found.some(_maximal(found))
         unit = windows["unit"].astype(np.int64)
-        maximal = _maximal(found)
-        bounds = np.searchsorted(found.pair, np.arange(len(others) + 1))
-        for pair, text in enumerate(others):
-            some = slice(bounds[pair], bounds[pair + 1])
-            runs_of = found.some(np.flatnonzero(maximal[some]) + bounds[pair])
-            a, b = unit[runs_of.a] - self._first(one), unit[runs_of.b] - self._first(text)
-            arrangement = _Arrangement(a, b, runs_of.length, _chosen(a, runs_of.length))
+        a, b = unit[found.a], unit[found.b]
+        firsts = int_array(map(self._first, others.tolist()))
+        a_from, b_from = a - self._first(one), b - firsts[found.pair]
+        bounds = np.searchsorted(found.pair, np.arange(len(texts))).tolist()
+        placed = _placed(found, len(others)).tolist()
+        for pair, (text, begin, end) in enumerate(
+            zip(others.tolist(), bounds, bounds[1:], strict=False)
+        ):
+            some = slice(begin, end)
+            arrangement = _Arrangement(a_from[some], b_from[some], found.length[some], placed[pair])
             self._arrangements[self._shape(one), self._shape(text)] = arrangement
+        chosen = preferred(found.pair, a, b, found.length)
+        found = found.some(chosen)
+        a, b = shared[found.a] - self._offsets[one], shared[found.b]
+        return _Passages(found.pair, a, b - self._offsets[others[found.pair]], found.length)
 
     def _shown(
         self, one: int, others: IntArray, found: _Passages
@@ -388,17 +398,15 @@ def _maximal(found: Runs) -> Mask:
     return mask
 
 
-def _chosen(a: IntArray, length: IntArray) -> IntArray | None:
-    """The indices of the runs that count, if that does not depend on where the other text has them.
+def _placed(found: Runs, pairs: int) -> Mask:
+    """Which pairs have equally long runs that overlap, and begin at different windows, bool[pairs].
 
-    Args:
-        a: int64[r], the first units of runs of which none is within another one.
-        length: int64[r], their windows.
+    No run is within another one.
     """
-    distinct, first = np.unique(a, return_index=True)
-    length = length[first]
-    order = np.lexsort((distinct, length))
-    begins, sizes = distinct[order], length[order]
-    if ((sizes[1:] == sizes[:-1]) & (begins[1:] < begins[:-1] + sizes[:-1])).any():
-        return None  # the nearest of equally long ones counts
-    return first[preferred(np.zeros_like(distinct), distinct, distinct, length)]
+    order = np.lexsort((found.a, found.length, found.pair))
+    pair, a, length = found.pair[order], found.a[order], found.length[order]
+    close = (pair[1:] == pair[:-1]) & (length[1:] == length[:-1])
+    close &= (a[1:] > a[:-1]) & (a[1:] < a[:-1] + length[:-1])
+    mask = np.zeros(pairs, dtype=np.bool_)
+    mask[pair[1:][close]] = True
+    return mask
