@@ -4,7 +4,10 @@ Containment is transitive, so the documents that stay are those that no other on
 sets the first: no order changes that. A document contains another one only if it has the rarest
 shingle of that. So one shingle of each document is remembered, the rarest by what was read until
 then, and every document, the largest first, is looked through for those of others. No pair is
-missed, however much longer the one is; 20 bytes a document stay in memory.
+missed, however much longer the one is; 54 bytes a document stay in memory.
+
+All documents may have their rarest shingle in common. So the shingles of each are read once as long
+as they fit into memory, and a few are always there: `scripts/bench repetitive` measures a pair.
 """
 
 from __future__ import annotations
@@ -46,8 +49,9 @@ _PAIRS = 1 << 18
 """Pairs that are looked at together, unless one document has more."""
 _KEPT = 1 << 22
 """Hashes of documents that are kept to be compared with others: 32 MB."""
-_SAMPLE = 16
-"""Hashes of a set that are looked up before the others."""
+_SAMPLE = 4
+"""Hashes of a set that are in memory, and looked up before the others are read: of sets that share
+the half of their shingles, one in 16 has all of them."""
 _SLOTS = 3
 """Bits more than the number of codes needs: at most one in 8 other hashes is taken for one."""
 
@@ -93,7 +97,7 @@ class Codes:
 
     def __post_init__(self) -> None:
         self._counts = np.zeros(CELLS, dtype=np.uint32)
-        self._parts: list[tuple[Hashes, IntArray, npt.NDArray[np.int32]]] = []
+        self._parts: list[tuple[Hashes, Hashes, IntArray, npt.NDArray[np.int32]]] = []
 
     def shingles(self, stored: Sequence[str]) -> Shingles:
         """The distinct shingles of documents in their stored form."""
@@ -106,17 +110,21 @@ class Codes:
         sizes = sizes_of(sets.offsets)
         filled = np.flatnonzero(sizes)
         its = int_array(numbers)[filled], sizes[filled].astype(np.int32)
-        self._parts.append((sets.hashes[rarest(sets, self._counts)], *its))
+        first = np.minimum(np.arange(_SAMPLE), sizes[filled, np.newaxis] - 1)
+        samples = sets.hashes[sets.offsets[filled, np.newaxis] + first]
+        self._parts.append((sets.hashes[rarest(sets, self._counts)], samples, *its))
         found: list[int] = sizes.tolist()
         return found
 
     def finish(self, count: int) -> None:
         """Sort what is remembered of documents 0 to `count` - 1, before the first `contained`."""
-        none = NO_NUMBERS
-        parts = [*self._parts, (none.view(np.uint64), none, none.astype(np.int32))]
-        codes, numbers, sizes = map(np.concatenate, zip(*parts, strict=True))
+        none = NO_NUMBERS.view(np.uint64)
+        no_samples = none.reshape(0, _SAMPLE)
+        parts = [*self._parts, (none, no_samples, NO_NUMBERS, NO_NUMBERS.astype(np.int32))]
+        codes, samples, numbers, sizes = map(np.concatenate, zip(*parts, strict=True))
         order = np.argsort(codes)
-        self._codes, self._numbers, self._sizes = codes[order], numbers[order], sizes[order]
+        self._codes, self._samples = codes[order], samples[order]
+        self._numbers, self._sizes = numbers[order], sizes[order]
         self._parts = []
         self._mask = np.uint64((1 << (len(codes).bit_length() + _SLOTS)) - 1)
         self._slots = np.zeros(int(self._mask) + 1, dtype=np.bool_)
@@ -183,16 +191,18 @@ class Codes:
             gone = self.named if all_of else self.dropped
             entries = entries[~gone[self._numbers[entries]]]
         larger = _Larger(_set(known.sets, one))
+        entries = entries[
+            larger.has(self._samples[entries].ravel()).reshape(-1, _SAMPLE).all(axis=1)
+        ]
         for part in chunks_of(
             self._sizes[entries].astype(np.int64), known.waiting.limits.join_read
         ):
             numbers, sizes = self._numbers[entries[part]], self._sizes[entries[part]]
             smaller = known.of(numbers.tolist())
-            # Most sets differ in some of a few hashes, a random sample.
-            likely = np.flatnonzero(larger.contains([some[:_SAMPLE] for some in smaller]))
-            whole = likely[larger.contains([smaller[index] for index in likely.tolist()])]
-            found = known.waiting.documents(numbers[whole].tolist())
-            yield from zip(found, sizes[whole].tolist(), strict=True)
+            whole = larger.has(np.concatenate(smaller))
+            inside = np.logical_and.reduceat(whole, offsets_of(lengths_of(smaller))[:-1])
+            found = known.waiting.documents(numbers[inside].tolist())
+            yield from zip(found, sizes[inside].tolist(), strict=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,18 +255,14 @@ class _Larger:
         self._slots = np.full(int(self._mask) + 1, -1, dtype=np.int32)
         self._slots[(hashes & self._mask).view(np.int64)] = np.arange(len(hashes))
 
-    def contains(self, sets: Sequence[Hashes]) -> Mask:
-        """Whether it has all hashes of each of some sets, none of which is empty: bool[n]."""
-        if not sets:
-            return np.zeros(0, dtype=np.bool_)
-        hashes = np.concatenate(sets)
+    def has(self, hashes: Hashes) -> Mask:
+        """Which of some hashes it has: bool[n]."""
         index = self._slots[(hashes & self._mask).view(np.int64)]
-        has = self._hashes[index] == hashes
-        taken = np.flatnonzero(~has & (index >= 0))  # by another hash
+        found: Mask = self._hashes[index] == hashes
+        taken = np.flatnonzero(~found & (index >= 0))  # by another hash
         there = self._hashes.searchsorted(hashes[taken])
-        has[taken] = self._hashes.take(there, mode="clip") == hashes[taken]
-        all_of: Mask = np.logical_and.reduceat(has, offsets_of(lengths_of(sets))[:-1])
-        return all_of
+        found[taken] = self._hashes.take(there, mode="clip") == hashes[taken]
+        return found
 
 
 def _set(sets: Shingles, index: int) -> Hashes:
