@@ -578,7 +578,9 @@ class Kept:
 
     def _reason(self, number: int, other: int, similarity: float) -> Reason:
         same, its = self._same[number], self._same[other]
-        passage = max(self._passages(same, its), key=attrgetter("words"), default=None)
+        cut = self.own is not None and self.rule.cutting is not None  # then all are found later
+        passages = () if cut else self._passages(same, its)
+        passage = max(passages, key=attrgetter("words"), default=None)
         return Reason(self._doc_id[other], similarity, self._exact, same == its, passage=passage)
 
     def part(self, documents: list[tuple[str, bytes]]) -> None:

@@ -10,7 +10,7 @@ consist of one line have the same. `scripts/bench repetitive` measures that.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -25,12 +25,11 @@ from lshdb.shingling.arrays import (
     IntArray,
     Mask,
     chunks,
-    expand_ranges,
     int_array,
+    lengths_of,
     offsets_of,
     runs,
     sizes_of,
-    sums,
 )
 
 _MAX_CELLS = 1 << 24
@@ -69,12 +68,14 @@ class _Arrangement:
         length: int64[r], their windows.
         is_placed: whether where both texts have them decides which count: the nearest of equally
             long ones that overlap.
+        known: the latest result of `at`.
     """
 
     a: IntArray
     b: IntArray
     length: IntArray
     is_placed: bool
+    known: dict[int, tuple[IntArray, IntArray, IntArray]] = field(default_factory=dict)
 
     def at(self, ahead: int) -> tuple[IntArray, IntArray, IntArray]:
         """The runs that count: int64[any] for each of a, b and length.
@@ -82,8 +83,11 @@ class _Arrangement:
         Args:
             ahead: how many units later the first shared window is in the other text.
         """
-        chosen = preferred(np.zeros_like(self.a), self.a, self.b + ahead, self.length)
-        return self.a[chosen], self.b[chosen], self.length[chosen]
+        if ahead not in self.known:
+            self.known.clear()
+            chosen = preferred(np.zeros_like(self.a), self.a, self.b + ahead, self.length)
+            self.known[ahead] = self.a[chosen], self.b[chosen], self.length[chosen]
+        return self.known[ahead]
 
 
 class SharedWindows:
@@ -280,32 +284,50 @@ class SharedWindows:
     def _repeating(self, one: int, others: IntArray, chosen: IntArray) -> _Passages:
         """The runs of others that repeat windows; of others with the same ones the first counts.
 
-        Where the shared windows of two others differ only in what is before them, they have the
-        same runs.
+        Where the windows that both share differ only in what is before them, the runs are the same.
         """
-        shape, first = self._shape(one), self._first(one)
-        texts = others[chosen].tolist()
-        shapes = [*map(self._shape, texts)]
-        missing = {
-            its: index
-            for index, its in zip(reversed(chosen.tolist()), reversed(shapes), strict=True)
-            if (shape, its) not in self._arrangements
-        }
-        new = np.sort(int_array(missing.values()))
-        found = [self._arranged(one, others[new])] if len(new) else []
-        found = [runs_of._replace(other=new[runs_of.other]) for runs_of in found]
-        seen: set[tuple[int, int | None]] = set()
-        for index, text, its in zip(chosen.tolist(), texts, shapes, strict=True):
-            ahead = self._first(text) - first
-            arrangement = self._arrangements[shape, its]
-            key = its, ahead if arrangement.is_placed else None
-            if key not in seen and missing.get(its) != index:
+        of_shape: dict[int, list[int]] = {}
+        for index, text in zip(chosen.tolist(), others[chosen].tolist(), strict=True):
+            of_shape.setdefault(self._shape(text), []).append(index)
+        # The windows that the text shares with these others, and they with the text.
+        some = others[[indices[0] for indices in of_shape.values()]]
+        both = np.logical_or.reduce(self._positions(one, some) > 0, axis=1)
+        if not both.any():
+            return _Passages(*np.empty((4, 0), dtype=np.int64))
+        some = some[both]
+        groups = [
+            indices for indices, has in zip(of_shape.values(), both.tolist(), strict=True) if has
+        ]
+        mine = self._windows_of(one)[(self._positions(one, some) > 0).any(axis=0)]
+        of_one = np.zeros(self._width, dtype=np.bool_)
+        of_one[self._column[mine]] = True
+        shared = [mine]
+        for text in some.tolist():
+            windows = self._windows_of(text)
+            shared.append(windows[of_one[self._column[windows]]])
+        shapes = [self._number(*self._relative(windows)) for windows in shared]
+        self._arrange(np.append(one, some), shared, shapes)
+        found, seen = [], set[tuple[int, int | None]]()
+        first = self._unit[mine[0]]
+        for indices, windows, its in zip(groups, shared[1:], shapes[1:], strict=True):
+            arrangement = self._arrangements[shapes[0], its]
+            inner = int(self._unit[windows[0]]) - self._first(int(others[indices[0]]))
+            for index in indices if arrangement.is_placed else indices[:1]:
+                begin = self._first(int(others[index])) + inner
+                ahead = int(begin - first)
+                key = its, ahead if arrangement.is_placed else None
+                if key in seen:
+                    continue
+                seen.add(key)
                 a, b, length = arrangement.at(ahead)
                 a = np.searchsorted(self._unit[self._slice(one)], a + first)
-                b = np.searchsorted(self._unit[self._slice(text)], b + first + ahead)
+                b = np.searchsorted(self._unit[self._slice(int(others[index]))], b + begin)
                 found.append(_Passages(np.full(len(a), index), a, b, length))
-            seen.add(key)
         return _Passages(*map(np.concatenate, zip(*found, strict=True)))
+
+    def _windows_of(self, text: int) -> IntArray:
+        """The shared windows of a text, by their numbers among all."""
+        return np.arange(self._offsets[text], self._offsets[text + 1])
 
     def _first(self, text: int) -> int:
         """The unit of the first shared window of a text; 0 if it has none."""
@@ -315,41 +337,51 @@ class SharedWindows:
     def _shape(self, text: int) -> int:
         """A number that texts have in common whose shared windows differ in what precedes them."""
         if text not in self._shape_of:
-            units = self._unit[self._slice(text)]
-            shape = self._column[self._slice(text)].tobytes() + (units - units[:1]).tobytes()
-            self._shape_of[text] = self._shapes.setdefault(shape, len(self._shapes))
+            self._shape_of[text] = self._number(*self._relative(self._windows_of(text)))
         return self._shape_of[text]
 
-    def _arranged(self, one: int, others: IntArray) -> _Passages:
-        """The runs of a text and others int64[m], whose arrangements are noted."""
-        texts = np.append(one, others)
-        sizes = sizes_of(self._offsets)[texts]
-        shared = expand_ranges(self._offsets[texts], sizes)
-        of_one = np.zeros(self._width, dtype=np.bool_)
-        of_one[self._column[self._slice(one)]] = True
-        both = of_one[self._column[shared]]
-        shared, offsets = shared[both], offsets_of(sums(both, offsets_of(sizes)))
-        windows = self.texts.windows.take(self._windows[shared])
-        reduced = Texts(windows, offsets, self.texts.units[texts], self.texts.folded, ())
-        pairs = Pairs(reduced, np.zeros_like(others), np.arange(1, len(texts)))
+    def _relative(self, windows: IntArray) -> tuple[bytes, bytes]:
+        """What some windows of a text are, and where they are after the first of them."""
+        units = self._unit[windows]
+        return self._column[windows].tobytes(), (units - units[:1]).tobytes()
+
+    def _number(self, *values: bytes) -> int:
+        """The same number for the same values."""
+        return self._shapes.setdefault(b"".join(values), len(self._shapes))
+
+    def _arrange(self, texts: IntArray, shared: list[IntArray], shapes: list[int]) -> None:
+        """Find the arrangements of the first of some texts with each of the others.
+
+        Args:
+            texts: int64[n], the texts.
+            shared: the windows of each that the others have.
+            shapes: of these.
+        """
+        missing = {its: index for index, its in enumerate(shapes) if index}
+        some = [i for its, i in missing.items() if (shapes[0], its) not in self._arrangements]
+        if not some:
+            return
+        parts = [shared[index] for index in (0, *some)]
+        windows = self.texts.windows.take(self._windows[np.concatenate(parts)])
+        units = self.texts.units[texts[[0, *some]]]
+        reduced = Texts(windows, offsets_of(lengths_of(parts)), units, self.texts.folded, ())
+        pairs = Pairs(reduced, np.zeros(len(some), dtype=np.int64), np.arange(1, len(parts)))
         found = every_run(pairs)
         found = found.some(_maximal(found))
+        firsts = int_array(int(self._unit[part[0]]) for part in parts)
         unit = windows["unit"].astype(np.int64)
-        a, b = unit[found.a], unit[found.b]
-        firsts = int_array(map(self._first, others.tolist()))
-        a_from, b_from = a - self._first(one), b - firsts[found.pair]
-        bounds = np.searchsorted(found.pair, np.arange(len(texts))).tolist()
-        placed = _placed(found, len(others)).tolist()
-        for pair, (text, begin, end) in enumerate(
-            zip(others.tolist(), bounds, bounds[1:], strict=False)
-        ):
-            some = slice(begin, end)
-            arrangement = _Arrangement(a_from[some], b_from[some], found.length[some], placed[pair])
-            self._arrangements[self._shape(one), self._shape(text)] = arrangement
-        chosen = preferred(found.pair, a, b, found.length)
-        found = found.some(chosen)
-        a, b = shared[found.a] - self._offsets[one], shared[found.b]
-        return _Passages(found.pair, a, b - self._offsets[others[found.pair]], found.length)
+        a, b = unit[found.a] - firsts[0], unit[found.b] - firsts[1:][found.pair]
+        bounds = np.searchsorted(found.pair, np.arange(len(parts))).tolist()
+        chosen = preferred(found.pair, a, b + (firsts[1:] - firsts[0])[found.pair], found.length)
+        ends = np.searchsorted(found.pair[chosen], np.arange(len(parts))).tolist()
+        placed = _placed(found, len(some)).tolist()
+        for pair, index in enumerate(some):
+            part, best = slice(*bounds[pair : pair + 2]), chosen[slice(*ends[pair : pair + 2])]
+            known = {int(firsts[pair + 1] - firsts[0]): (a[best], b[best], found.length[best])}
+            runs_of = a[part], b[part], found.length[part]
+            self._arrangements[shapes[0], shapes[index]] = _Arrangement(
+                *runs_of, placed[pair], known
+            )
 
     def _shown(
         self, one: int, others: IntArray, found: _Passages
