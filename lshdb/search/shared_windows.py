@@ -146,7 +146,7 @@ class SharedWindows:
         self._row[rows] = np.arange(len(rows))
         self.cells = (len(rows) + 1) * self._width
         self._shapes: dict[bytes, int] = {}
-        self._shape_of: dict[int, int] = {}
+        self._shape_of = np.full(count, -1)
         self._arrangements: dict[tuple[int, int], _Arrangement] = {}
 
     @property
@@ -195,6 +195,8 @@ class SharedWindows:
         starts = self._unit[self._slice(one)]
         if not len(starts):
             return words / max(units, 1)
+        firsts, shape_of = self._first_of_shapes(others)
+        others, words = others[firsts], words[: len(firsts)]
         # Only from the first to the last shared window.
         size = int(starts[-1] - starts[0]) + self.run
         starts = starts - starts[0]
@@ -207,7 +209,7 @@ class SharedWindows:
                 marks[:, step:] |= marks[:, :-step].copy()
                 width += step
             words[part] = np.add.reduce(marks.view(np.uint8), axis=1, dtype=np.int64)
-        return words / units
+        return words[shape_of] / units
 
     def covering(
         self, one: int, others: IntArray, criteria: Criteria
@@ -286,19 +288,14 @@ class SharedWindows:
 
         Where the windows that both share differ only in what is before them, the runs are the same.
         """
-        of_shape: dict[int, list[int]] = {}
-        for index, text in zip(chosen.tolist(), others[chosen].tolist(), strict=True):
-            of_shape.setdefault(self._shape(text), []).append(index)
-        # The windows that the text shares with these others, and they with the text.
-        some = others[[indices[0] for indices in of_shape.values()]]
-        both = np.logical_or.reduce(self._positions(one, some) > 0, axis=1)
-        if not both.any():
+        firsts, shape_of = self._first_of_shapes(others[chosen])
+        positions = self._positions(one, others[chosen[firsts]]) > 0
+        both = np.flatnonzero(positions.any(axis=1))
+        if not len(both):
             return _Passages(*np.empty((4, 0), dtype=np.int64))
-        some = some[both]
-        groups = [
-            indices for indices, has in zip(of_shape.values(), both.tolist(), strict=True) if has
-        ]
-        mine = self._windows_of(one)[(self._positions(one, some) > 0).any(axis=0)]
+        # The windows that the text shares with these others, and they with the text.
+        some = others[chosen[firsts[both]]]
+        mine = self._windows_of(one)[positions.any(axis=0)]
         of_one = np.zeros(self._width, dtype=np.bool_)
         of_one[self._column[mine]] = True
         shared = [mine]
@@ -307,19 +304,21 @@ class SharedWindows:
             shared.append(windows[of_one[self._column[windows]]])
         shapes = [self._number(*self._relative(windows)) for windows in shared]
         self._arrange(np.append(one, some), shared, shapes)
+        first, later = self._unit[mine[0]], []
+        for shape, windows, its in zip(both.tolist(), shared[1:], shapes[1:], strict=True):
+            index = int(chosen[firsts[shape]])
+            inner = int(self._unit[windows[0]]) - self._first(int(others[index]))
+            is_placed = self._arrangements[shapes[0], its].is_placed
+            indices = chosen[shape_of == shape].tolist() if is_placed else [index]
+            later += [(index, its, inner, is_placed) for index in indices]
         found, seen = [], set[tuple[int, int | None]]()
-        first = self._unit[mine[0]]
-        for indices, windows, its in zip(groups, shared[1:], shapes[1:], strict=True):
-            arrangement = self._arrangements[shapes[0], its]
-            inner = int(self._unit[windows[0]]) - self._first(int(others[indices[0]]))
-            for index in indices if arrangement.is_placed else indices[:1]:
-                begin = self._first(int(others[index])) + inner
-                ahead = int(begin - first)
-                key = its, ahead if arrangement.is_placed else None
-                if key in seen:
-                    continue
+        for index, its, inner, is_placed in sorted(later):
+            begin = self._first(int(others[index])) + inner
+            ahead = int(begin - first)
+            key = its, ahead if is_placed else None
+            if key not in seen:
                 seen.add(key)
-                a, b, length = arrangement.at(ahead)
+                a, b, length = self._arrangements[shapes[0], its].at(ahead)
                 a = np.searchsorted(self._unit[self._slice(one)], a + first)
                 b = np.searchsorted(self._unit[self._slice(int(others[index]))], b + begin)
                 found.append(_Passages(np.full(len(a), index), a, b, length))
@@ -334,11 +333,21 @@ class SharedWindows:
         begin, end = self._offsets[text : text + 2].tolist()
         return int(self._unit[begin]) if begin < end else 0
 
-    def _shape(self, text: int) -> int:
-        """A number that texts have in common whose shared windows differ in what precedes them."""
-        if text not in self._shape_of:
-            self._shape_of[text] = self._number(*self._relative(self._windows_of(text)))
-        return self._shape_of[text]
+    def _first_of_shapes(self, texts: IntArray) -> tuple[IntArray, IntArray]:
+        """The first texts of each arrangement of shared windows, whatever precedes these.
+
+        Returns:
+            int64[any], the indices of the first ones, ascending; int64[n], for each text which of
+            these has its arrangement.
+        """
+        for text in texts[self._shape_of[texts] < 0].tolist():
+            if self._shape_of[text] < 0:
+                self._shape_of[text] = self._number(*self._relative(self._windows_of(text)))
+        _, first, inverse = np.unique(self._shape_of[texts], return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        return first[order], rank[inverse]
 
     def _relative(self, windows: IntArray) -> tuple[bytes, bytes]:
         """What some windows of a text are, and where they are after the first of them."""
