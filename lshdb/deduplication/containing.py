@@ -4,13 +4,16 @@ Containment is transitive, so the documents that stay are those that no other on
 sets the first: no order changes that. A document contains another one only if it has the rarest
 shingle of that. So one shingle of each document is remembered, the rarest by what was read until
 then, and every document, the largest first, is looked through for those of others. No pair is
-missed, however much longer the one is; 20 bytes a document stay in memory.
+missed, however much longer the one is; 54 bytes a document stay in memory.
+
+All documents may have their rarest shingle in common. So the shingles of each are read once as long
+as they fit into memory, and a few are always there: `scripts/bench repetitive` measures a pair.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +23,14 @@ from lshdb.model import DroppedRow
 from lshdb.shingling.arrays import (
     NO_NUMBERS,
     IntArray,
+    Mask,
     bounded,
     chunks_of,
     expand_ranges,
     int_array,
+    lengths_of,
+    offsets_of,
+    runs,
     sizes_of,
 )
 from lshdb.shingling.content import from_stored
@@ -39,6 +46,11 @@ _COMMON = 0xFFFF
 """Counts above this are equal."""
 _PAIRS = 1 << 18
 """Pairs that are looked at together, unless one document has more."""
+_KEPT = 1 << 22
+"""Hashes of documents that are kept to be compared with others: 32 MB."""
+_SAMPLE = 4
+"""Hashes of a set that are in memory, and looked up before the others are read: of sets that share
+the half of their shingles, one in 16 has all of them."""
 _SLOTS = 3
 """Bits more than the number of codes needs: at most one in 8 other hashes is taken for one."""
 
@@ -73,13 +85,18 @@ class Codes:
     Attributes:
         shingling: of the documents.
         dropped: bool[n], which are contained in another one; set by who uses this.
+        named: bool[n], for which it is known why they are dropped; set by who uses this.
+        kept: the shingles of documents that were read lately, by number.
+        kept_hashes: how many these are.
     """
 
     shingling: Shingling
+    kept: dict[int, Hashes] = field(default_factory=dict)
+    kept_hashes: int = 0
 
     def __post_init__(self) -> None:
         self._counts = np.zeros(CELLS, dtype=np.uint32)
-        self._parts: list[tuple[Hashes, IntArray, npt.NDArray[np.int32]]] = []
+        self._parts: list[tuple[Hashes, Hashes, IntArray, npt.NDArray[np.int32]]] = []
 
     def shingles(self, stored: Sequence[str]) -> Shingles:
         """The distinct shingles of documents in their stored form."""
@@ -92,22 +109,27 @@ class Codes:
         sizes = sizes_of(sets.offsets)
         filled = np.flatnonzero(sizes)
         its = int_array(numbers)[filled], sizes[filled].astype(np.int32)
-        self._parts.append((sets.hashes[rarest(sets, self._counts)], *its))
+        first = np.minimum(np.arange(_SAMPLE), sizes[filled, np.newaxis] - 1)
+        samples = sets.hashes[sets.offsets[filled, np.newaxis] + first]
+        self._parts.append((sets.hashes[rarest(sets, self._counts)], samples, *its))
         found: list[int] = sizes.tolist()
         return found
 
     def finish(self, count: int) -> None:
         """Sort what is remembered of documents 0 to `count` - 1, before the first `contained`."""
-        none = NO_NUMBERS
-        parts = [*self._parts, (none.view(np.uint64), none, none.astype(np.int32))]
-        codes, numbers, sizes = map(np.concatenate, zip(*parts, strict=True))
+        none = NO_NUMBERS.view(np.uint64)
+        no_samples = none.reshape(0, _SAMPLE)
+        parts = [*self._parts, (none, no_samples, NO_NUMBERS, NO_NUMBERS.astype(np.int32))]
+        codes, samples, numbers, sizes = map(np.concatenate, zip(*parts, strict=True))
         order = np.argsort(codes)
-        self._codes, self._numbers, self._sizes = codes[order], numbers[order], sizes[order]
+        self._codes, self._samples = codes[order], samples[order]
+        self._numbers, self._sizes = numbers[order], sizes[order]
         self._parts = []
         self._mask = np.uint64((1 << (len(codes).bit_length() + _SLOTS)) - 1)
         self._slots = np.zeros(int(self._mask) + 1, dtype=np.bool_)
         self._slots[(codes & self._mask).view(np.int64)] = True
         self.dropped = np.zeros(count, dtype=np.bool_)
+        self.named = np.zeros(count, dtype=np.bool_)
 
     def decisions(
         self, spool: Spool, references: Iterable[Collection], deciding: Deciding
@@ -134,6 +156,7 @@ class Codes:
             for index, one, similarity in self.contained(stored, own, spool, all_of=both_ways):
                 kept = some[index]
                 if both_ways:
+                    self.named[[kept.number, one.number]] = True
                     rows.append((kept.number, _dropped(kept, one, similarity, fields), one.number))
                 elif self.dropped[one.number] or (
                     self.dropped[kept.number]
@@ -176,20 +199,108 @@ class Codes:
             possible = (self._sizes[entries] <= sizes[holder]) & (number != own[holder])
             if not all_of:
                 possible &= ~self.dropped[number]
-            yield from self._verified(sets, holder[possible], number[possible], waiting)
+            order = np.flatnonzero(possible)
+            order = order[np.lexsort((number[order], holder[order]))]
+            begins, ends = runs(holder[order])
+            indices = dict(zip(own.tolist(), range(len(own)), strict=True)) if len(order) else {}
+            for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+                entry, one = entries[order[begin:end]], int(holder[order[begin]])
+                known = _Known(self, waiting, sets, indices)
+                for document, size in self._inside(one, int(own[one]), entry, known, all_of=all_of):
+                    yield one, document, size / int(sizes[one])
 
-    def _verified(
-        self, sets: Shingles, holder: IntArray, number: IntArray, waiting: Spool
-    ) -> Iterator[tuple[int, SpooledDocument, float]]:
-        order = np.lexsort((number, holder))
-        found = waiting.documents(number[order].tolist())
-        pairs = zip(holder[order].tolist(), found, strict=True)
-        for some in bounded(pairs, lambda pair: len(pair[1].stored), waiting.limits.text_batch):
-            its = self.shingles([document.stored for _, document in some])
-            for index, (one, document) in enumerate(some):
-                larger, smaller = _set(sets, one), _set(its, index)
-                if (larger.take(larger.searchsorted(smaller), mode="clip") == smaller).all():
-                    yield one, document, len(smaller) / len(larger)
+    def _inside(
+        self, one: int, own: int, entries: IntArray, known: _Known, *, all_of: bool
+    ) -> Iterator[tuple[SpooledDocument, int]]:
+        """The documents that another one contains, with how many shingles each has.
+
+        Those that were dropped since the pairs were found are not compared any more.
+
+        Args:
+            one: the index of the other one.
+            own: its number, or -1.
+            entries: int64[any], of the documents that it may contain.
+            known: has the shingles.
+            all_of: as for `contained`.
+        """
+        if own >= 0 and self.dropped[own]:
+            return
+        if not all_of or (own >= 0 and self.named[own]):
+            gone = self.named if all_of else self.dropped
+            entries = entries[~gone[self._numbers[entries]]]
+        larger = _Larger(_set(known.sets, one))
+        entries = entries[
+            larger.has(self._samples[entries].ravel()).reshape(-1, _SAMPLE).all(axis=1)
+        ]
+        for part in chunks_of(
+            self._sizes[entries].astype(np.int64), known.waiting.limits.join_read
+        ):
+            numbers, sizes = self._numbers[entries[part]], self._sizes[entries[part]]
+            smaller = known.of(numbers.tolist())
+            whole = larger.has(np.concatenate(smaller))
+            inside = np.logical_and.reduceat(whole, offsets_of(lengths_of(smaller))[:-1])
+            found = known.waiting.documents(numbers[inside].tolist())
+            yield from zip(found, sizes[inside].tolist(), strict=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The shingles of documents, by number.
+
+    Attributes:
+        codes: keeps those that were read lately.
+        waiting: has the documents.
+        sets: those of some documents.
+        indices: of these, by number.
+    """
+
+    codes: Codes
+    waiting: Spool
+    sets: Shingles
+    indices: Mapping[int, int]
+
+    def of(self, numbers: Sequence[int]) -> list[Hashes]:
+        """The distinct shingles of documents, each sorted."""
+        kept, indices = self.codes.kept, self.indices
+        missing = [one for one in numbers if one not in indices and one not in kept]
+        read = self.waiting.documents(missing)
+        new: dict[int, Hashes] = {}
+        for some in bounded(read, lambda one: len(one.stored), self.waiting.limits.text_batch):
+            its = self.codes.shingles([one.stored for one in some])
+            new |= {one.number: _set(its, index).copy() for index, one in enumerate(some)}
+        found = [
+            _set(self.sets, indices[one])
+            if one in indices
+            else new[one]
+            if one in new
+            else kept[one]
+            for one in numbers
+        ]
+        kept |= new
+        self.codes.kept_hashes += sum(map(len, new.values()))
+        while self.codes.kept_hashes > _KEPT:
+            self.codes.kept_hashes -= len(kept.pop(next(iter(kept))))
+        return found
+
+
+class _Larger:
+    """A set that may contain others: a table of its hashes, by their last bits."""
+
+    def __init__(self, hashes: Hashes) -> None:
+        """Make the table."""
+        self._hashes = hashes
+        self._mask = np.uint64((1 << (len(hashes).bit_length() + _SLOTS)) - 1)
+        self._slots = np.full(int(self._mask) + 1, -1, dtype=np.int32)
+        self._slots[(hashes & self._mask).view(np.int64)] = np.arange(len(hashes))
+
+    def has(self, hashes: Hashes) -> Mask:
+        """Which of some hashes it has: bool[n]."""
+        index = self._slots[(hashes & self._mask).view(np.int64)]
+        found: Mask = self._hashes[index] == hashes
+        taken = np.flatnonzero(~found & (index >= 0))  # by another hash
+        there = self._hashes.searchsorted(hashes[taken])
+        found[taken] = self._hashes.take(there, mode="clip") == hashes[taken]
+        return found
 
 
 def _set(sets: Shingles, index: int) -> Hashes:

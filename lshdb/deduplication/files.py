@@ -53,7 +53,7 @@ class Files:
 def rule_of_rows(options: RowsOptions, threshold: float | None) -> Rule:
     """The rule for rows: to cut runs out is to find what is copied."""
     if options.cut is not None:
-        return Copied(options.cut)
+        return Copied(options.cut, cuts=True)
     return rule_of(options, threshold)
 
 

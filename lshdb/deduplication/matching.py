@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
@@ -19,7 +19,6 @@ from typing import Protocol
 import numpy as np
 
 from lshdb.deduplication.collection import Reason
-from lshdb.model import CopiedPassage
 from lshdb.search.passages import Copied
 from lshdb.search.query import QueryBatch
 from lshdb.search.similarity import Scorer
@@ -67,7 +66,8 @@ class Scored:
         min_similarity: of a pair that counts.
         is_exact: whether similarities are exact.
         also: what a similar pair has to fulfil besides, bool[c] for pairs; None for nothing.
-        passages: of pairs that were compared, by the rule `copied`; None by others.
+        copied: the scorer, by the rule `copied`; None by others.
+        names_passages: whether a reason has the longest passage.
     """
 
     scorer: Scorer | Copied
@@ -75,7 +75,8 @@ class Scored:
     min_similarity: float
     is_exact: bool
     also: Callable[[IntArray, IntArray], Mask] | None = None
-    passages: Mapping[tuple[int, int], tuple[CopiedPassage, ...]] | None = None
+    copied: Copied | None = None
+    names_passages: bool = True
 
 
 @dataclass(eq=False)
@@ -123,6 +124,7 @@ class BucketMatcher:
             self._codes[number].append(code)
         self._scored = self.scored(doc_ids)
         self._same = self._scored.same.tolist()
+        self._reasons: dict[int, int] = {}  # the number of the kept document, by row
         self._until = 0  # where the next block begins
         self._compared: dict[int, set[int]] = {}
         self._similar: dict[int, dict[int, float]] = {}
@@ -153,23 +155,27 @@ class BucketMatcher:
         return self._reason(row, other, -similarity)
 
     def passages(self, row: int, without: Set[int] = frozenset()) -> Iterator[Reason]:
-        """See Matcher: of each kept document, in the order of doc_ids."""
-        same, known = self._same[row], self._scored.passages or {}
-        excluded = {self._number.get(doc_id, -1) for doc_id in without}
-        for other in sorted(self._candidates(row) - excluded, key=self._doc_id.__getitem__):
-            its = self._same[other]
-            for passage in known.get((same, its), ()):
-                share = 1.0 if same == its else self._similar.get(same, {}).get(other, 0.0)
-                yield Reason(self._doc_id[other], share, True, same == its, passage)
+        """See Matcher: those that cover all that the document copies from kept ones."""
+        same, copied = self._same[row], self._scored.copied
+        if copied is None or row not in self._reasons:
+            return
+        others = self._candidates(row) & self._compared.get(same, set())
+        others -= {self._number.get(doc_id, -1) for doc_id in without}
+        ordered = sorted({*others, self._reasons[row]}, key=self._doc_id.__getitem__)
+        for index, passage in copied.covering(same, [self._same[other] for other in ordered]):
+            other = ordered[index]
+            share = self._similar.get(same, {}).get(other, 1.0)
+            is_same = same == self._same[other]
+            yield Reason(self._doc_id[other], share, True, is_same, passage)
 
     def _reason(self, row: int, other: int, similarity: float) -> Reason:
-        same, its = self._same[row], self._same[other]
-        passages, passage = self._scored.passages, None
-        if passages is not None:
-            if (same, its) not in passages:  # equal to one that was compared
-                self._compare({same: {other}})
-            passage = max(passages.get((same, its), ()), key=attrgetter("words"), default=None)
-        return Reason(self._doc_id[other], similarity, self._scored.is_exact, same == its, passage)
+        same, its, scored = self._same[row], self._same[other], self._scored
+        self._reasons[row] = other
+        passage = None
+        if scored.copied is not None and scored.names_passages:
+            passages = scored.copied.passages[same, its]
+            passage = max(passages, key=attrgetter("words"), default=None)
+        return Reason(self._doc_id[other], similarity, scored.is_exact, same == its, passage)
 
     def keep(self, row: int, doc_id: int, *, replaces: bool = False) -> None:
         """See Matcher."""

@@ -186,9 +186,11 @@ class Copied:
 
     Attributes:
         words: of the shortest run.
+        cuts: whether passages are cut out of documents, and none is dropped.
     """
 
     words: int
+    cuts: bool = False
     columns: ClassVar[Columns] = COPIED
 
     @classmethod
@@ -230,7 +232,8 @@ class Copied:
                 lengths = np.concatenate([[*map(len, query.stored)], reader.lengths(doc_ids)])
                 contents = contents_of(reader, query, doc_ids)
                 scorer = CopiedScorer(contents, lengths, reader.settings, reader.limits, self.words)
-                return Scored(scorer, exact.same, _ANY_SHARE, True, None, scorer.passages)
+                names = not self.cuts or decided is None
+                return Scored(scorer, exact.same, _ANY_SHARE, True, None, scorer, names)
 
             grows = None if decided is None else replaced
             members = reader.documents_of_fingerprints

@@ -9,6 +9,7 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     passage_pairs  all pairs of documents that share a run of words
     passage_windows  the windows of texts that count, by which runs are found
     passage_runs  the runs that pairs of texts share, word by word, and the passages that they are
+    shared_windows  what a text copies from each of many others, by a table of their windows
     reworded    passages that share rare words, in whatever order
     rarity      similarity weighted by the rarity of fingerprints
     compare     why two documents are alike, or not

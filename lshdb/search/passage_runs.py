@@ -6,7 +6,7 @@ folded units of both texts are equal. So no hash decides which runs are shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NamedTuple
@@ -81,6 +81,10 @@ class Runs(NamedTuple):
     def some(self, chosen: Mask | IntArray) -> Runs:
         """Some of the runs."""
         return Runs(*(column[chosen] for column in self))
+
+
+Choose = Callable[[IntArray, IntArray, IntArray, IntArray], IntArray]
+"""Gives the indices int64[any] of the runs that count, by pair, then by a: see preferred."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +163,9 @@ def _spans(
 def shared_runs(pairs: Pairs, criteria: Criteria) -> Runs:
     """The runs that pairs of texts share, if one has a window that leads to documents.
 
-    Every shared window is in a run, each as long as possible (see _preferred). Runs may overlap.
+    Every shared window is in a run, each as long as possible (see preferred). Runs may overlap.
     """
-    some, repeating = _matched(pairs)
-    some += [_searched(pairs, number) for number in repeating]
-    found = Runs(*map(np.concatenate, zip(*some, strict=True)))
-    found = found.some(np.argsort(found.pair, kind="stable"))
+    found = every_run(pairs, preferred)
     leading = offsets_of(pairs.texts.windows["leads"])
     leads = leading[found.a + found.length] > leading[found.a]
     long = found.length > criteria.min_units - criteria.run
@@ -174,6 +175,19 @@ def shared_runs(pairs: Pairs, criteria: Criteria) -> Runs:
         warn_of_limit(limits.pair_cut(criteria.max_runs))
     found = found.some(rank < criteria.max_runs)
     return found.some(_equal(pairs.texts, found))
+
+
+def every_run(pairs: Pairs, choose: Choose | None = None) -> Runs:
+    """The runs that pairs of texts share, in the order of pairs.
+
+    Args:
+        pairs: the pairs.
+        choose: gives the indices of the runs that count, by pair, then by a; None for all.
+    """
+    some, repeating = _matched(pairs, choose)
+    some += [_searched(pairs, number, choose) for number in repeating]
+    found = Runs(*map(np.concatenate, zip(*some, strict=True)))
+    return found.some(np.argsort(found.pair, kind="stable"))
 
 
 def _equal(texts: passage_windows.Texts, found: Runs) -> Mask:
@@ -187,7 +201,7 @@ def _equal(texts: passage_windows.Texts, found: Runs) -> Mask:
     return np.fromiter(same, dtype=np.bool_, count=len(found.pair))
 
 
-def _matched(pairs: Pairs) -> tuple[list[Runs], list[int]]:
+def _matched(pairs: Pairs, choose: Choose | None) -> tuple[list[Runs], list[int]]:
     """The runs of pairs, and the pairs that repeat windows too often to try each match."""
     texts = pairs.texts
     hashes, unit = texts.windows["hash"].copy(), texts.windows["unit"].astype(np.int64)
@@ -229,12 +243,14 @@ def _matched(pairs: Pairs) -> tuple[list[Runs], list[int]]:
             one, other = one[begins], other[begins]
             length = np.diff(begins, append=len(order))
             number = (diagonal[begins] + (1 << 31)) >> 32
-            order = _preferred(number, unit[one], unit[other], length)
-            found.append(Runs(number, one, other, length).some(order))
+            some_runs = Runs(number, one, other, length)
+            if choose is not None:
+                some_runs = some_runs.some(choose(number, unit[one], unit[other], length))
+            found.append(some_runs)
     return found, repeating
 
 
-def _searched(pairs: Pairs, number: int) -> Runs:
+def _searched(pairs: Pairs, number: int, choose: Choose | None) -> Runs:
     """The runs of a pair, in the time of sorting.
 
     Its runs are the same, but where several positions are as good, any of them.
@@ -250,13 +266,15 @@ def _searched(pairs: Pairs, number: int) -> Runs:
         units.append(windows["unit"].copy())
         begins.append(begin)
     a, b, length = longest_runs(*texts)
-    order = _preferred(np.zeros(len(a), dtype=np.int64), a, b, length)
+    chosen = np.arange(len(a))
+    if choose is not None:
+        chosen = choose(np.zeros(len(a), dtype=np.int64), a, b, length)
     a = begins[0] + units[0].searchsorted(a)
     b = begins[1] + units[1].searchsorted(b)
-    return Runs(np.full(len(a), number), a, b, length).some(order)
+    return Runs(np.full(len(a), number), a, b, length).some(chosen)
 
 
-def _preferred(pair: IntArray, a: IntArray, b: IntArray, length: IntArray) -> IntArray:
+def preferred(pair: IntArray, a: IntArray, b: IntArray, length: IntArray) -> IntArray:
     """The runs that some window of the first text prefers, int64[any], by pair, then by a.
 
     It prefers the longest run that has it; of equally long ones that with the nearest positions in

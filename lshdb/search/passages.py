@@ -4,8 +4,10 @@ The fingerprints of a text (lshdb.shingling.winnowing) name the documents that m
 `Settings.passages` units with it; their contents decide.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
@@ -17,11 +19,15 @@ from lshdb.options import CopiedOptions, PassagesOptions
 from lshdb.search import passage_runs, passage_windows, rarity, similarity
 from lshdb.search.query import row_of_key
 from lshdb.search.reworded import find_reworded
+from lshdb.search.shared_windows import SharedWindows
 from lshdb.shingling import content, winnowing
-from lshdb.shingling.arrays import NO_NUMBERS, IntArray, bounded, int_array
+from lshdb.shingling.arrays import NO_NUMBERS, IntArray, int_array, runs
 from lshdb.sketching.settings import Settings
 from lshdb.store.lookups import StoreReader
 from lshdb.store.store import Store
+
+_TOGETHER = 4
+"""Characters of texts that are compared at once, for each window."""
 
 
 def criteria_of(query: CopiedOptions, settings: Settings, limits: Limits) -> passage_runs.Criteria:
@@ -117,7 +123,6 @@ class Copied:
         settings: of the documents.
         limits: on what is read at once, and listed.
         min_words: words of the shortest run.
-        passages: those of each pair that has some.
     """
 
     contents: Callable[[IntArray], Sequence[str]]
@@ -125,7 +130,20 @@ class Copied:
     settings: Settings
     limits: Limits
     min_words: int
-    passages: dict[tuple[int, int], tuple[CopiedPassage, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        run = self.min_words
+        self.criteria = passage_runs.Criteria(run, run, 0, self.limits.passages)
+        settings = replace(self.settings, passages=run)
+        self._counting = passage_windows.Counting.of(settings, NO_NUMBERS)
+        self._parts: list[tuple[IntArray, IntArray]] = []
+        self._latest: SharedWindows | None = None
+        self._of_pairs: dict[tuple[int, int], tuple[CopiedPassage, ...]] = {}
+
+    @property
+    def passages(self) -> PassagesOfPairs:
+        """The passages of pairs."""
+        return PassagesOfPairs(self)
 
     def scores(self, one: IntArray, other: IntArray, _minimum: float) -> similarity.Shares:
         """The share of the words of the one of each pair that are in passages: float64[n].
@@ -135,19 +153,97 @@ class Copied:
             other: int64[n], the other.
         """
         found = np.zeros(len(one))
-        settings = replace(self.settings, passages=self.min_words)
-        counting = passage_windows.Counting.of(settings, NO_NUMBERS)
-        run, limits = self.min_words, self.limits
-        criteria = passage_runs.Criteria(run, run, 0, limits.passages)
-        sizes = self.lengths[one] + self.lengths[other]
-        order = np.argsort(one, kind="stable").tolist()
-        for some in bounded(order, sizes.__getitem__, limits.passage_windows):
-            pairs = np.array(some)
-            numbers, places = np.unique([one[pairs], other[pairs]], return_inverse=True)
-            texts = counting.windows_of(self.contents(numbers))
-            compared = passage_runs.Pairs(texts, *places.reshape(2, -1))
-            for shared in passage_runs.shared_passages(compared, criteria):
-                pair = pairs[shared.pair]
-                found[pair] = shared.coverage
-                self.passages[int(one[pair]), int(other[pair])] = shared.passages
+        order = np.argsort(one, kind="stable")
+        one, other = one[order], other[order]
+        for pairs, windows in self._windows(one, other):
+            for begin, end in zip(*runs(one[pairs]), strict=True):
+                some = pairs[begin:end]
+                found[order[some]] = windows.shares(int(one[some[0]]), other[some])
         return found
+
+    def covering(self, one: int, others: Sequence[int]) -> list[tuple[int, CopiedPassage]]:
+        """Passages of a text that cover all that others have, with the indices of the others.
+
+        Of equal ones the first counts. What lshdb.deduplication.cutting chooses among all passages
+        it chooses among these.
+        """
+        other = int_array(others)
+        found: list[tuple[int, CopiedPassage]] = []
+        for pairs, windows in self._windows(np.full_like(other, one), other):
+            some = windows.covering(one, other[pairs], self.criteria)
+            found += ((int(pairs[index]), passage) for index, passage in some)
+        return found
+
+    def of_pair(self, one: int, other: int) -> tuple[CopiedPassage, ...]:
+        """All passages of a text that another one has, in its order."""
+        ((_, windows),) = self._windows(int_array([one]), int_array([other]))
+        return windows.passages(one, other, self.criteria)
+
+    def _windows(self, one: IntArray, other: IntArray) -> Iterator[tuple[IntArray, SharedWindows]]:
+        """The windows that pairs share, with the indices of the pairs, some at a time.
+
+        Those of pairs of many texts are kept, and found again where they did not fit together.
+
+        Args:
+            one: int64[n], the one of each pair; ascending.
+            other: int64[n], the other.
+        """
+        many = bool(len(one)) and one[0] != one[-1]
+        if many:
+            self._parts, self._latest = [], None
+        elif (known := self._known(one, other)) is not None:
+            yield np.arange(len(one)), known
+            return
+        waiting = [slice(0, len(one))] if len(one) else []
+        while waiting:
+            part = waiting.pop()
+            windows = self._fitting(one[part], other[part])
+            if windows is None:
+                middle = (part.start + part.stop) // 2
+                waiting += [slice(middle, part.stop), slice(part.start, middle)]
+                continue
+            if many:
+                self._parts.append((one[part], other[part]))
+                self._latest = windows
+            yield np.arange(part.start, part.stop), windows
+
+    def _known(self, one: IntArray, other: IntArray) -> SharedWindows | None:
+        """The windows of pairs of one text, if they are part of those of many."""
+        if self._latest is not None and self._latest.has(one, other):
+            return self._latest
+        for ones, others in self._parts:
+            if len(one) and ones[0] <= one[0] <= ones[-1] and np.isin(other, others).all():
+                self._latest = self._fitting(ones, others)
+                if self._latest is not None and self._latest.has(one, other):
+                    return self._latest
+        return None
+
+    def _fitting(self, one: IntArray, other: IntArray) -> SharedWindows | None:
+        """The windows that pairs share; None if there are more pairs than one, and too much."""
+        numbers = np.unique([one, other])
+        together = self.limits.passage_windows * _TOGETHER
+        if len(one) > 1 and self.lengths[numbers].sum() > together:
+            return None
+        texts = self._counting.windows_of(self.contents(numbers))
+        windows = SharedWindows(texts, numbers, self.min_words, one, other)
+        if len(one) > 1 and not windows.fits:
+            return None
+        windows.fill()
+        return windows
+
+
+@dataclass(frozen=True, slots=True)
+class PassagesOfPairs:
+    """The passages of pairs of texts, found when they are asked for."""
+
+    copied: Copied
+
+    def __getitem__(self, pair: tuple[int, int]) -> tuple[CopiedPassage, ...]:
+        known = self.copied._of_pairs
+        if pair not in known:
+            known[pair] = self.copied.of_pair(*pair)
+        return known[pair]
+
+    def get(self, pair: tuple[int, int], _default: object = None) -> tuple[CopiedPassage, ...]:
+        """The passages of a pair; empty if there is none."""
+        return self[pair]

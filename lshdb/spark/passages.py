@@ -153,11 +153,15 @@ def copied(fingerprints: DataFrame, documents: DataFrame, options: SparkPairsOpt
         )
         with limits_to(lambda _: None):  # the longest run is always listed
             shares = its.scores(indices[1], indices[0], 0.0)
+            similar = np.flatnonzero(shares).tolist()
+            of_each = [
+                its.passages[pair] for pair in zip(*indices[::-1, similar].tolist(), strict=True)
+            ]
         a, b = (rows.column(side).to_pylist() for side in "ab")
         found = []
-        for pair in np.flatnonzero(shares).tolist():
+        for pair, some in zip(similar, of_each, strict=True):
             first, second = indices[:, pair].tolist()
-            longest = max(its.passages[second, first], key=attrgetter("words"))
+            longest = max(some, key=attrgetter("words"))
             how = float(shares[pair]), True, texts[first] == texts[second]
             values = a[pair], b[pair], *how, *copied_values(longest)
             found.append(dict(zip(columns, values, strict=True)))

@@ -32,7 +32,7 @@ from lshdb.sources.sinks import Columns
 from lshdb.store.lookups import StoreReader
 
 SETTINGS: dict[str, Any] = {"shingle": "word:2", "threshold": 0.5}
-ROWS = [
+ROWS: list[dict[str, Any]] = [
     {"id": f"row {number}", "text": text, "size": len(text)}
     for number, text in enumerate(
         text_families(11, families=12, copies=4, words=30, most_edits=5).values()

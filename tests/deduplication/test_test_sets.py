@@ -156,7 +156,7 @@ def test_a_row_without_a_text_fails_or_stays(command: Command) -> None:
     assert len(lshdb.dedup(rows, on_null="keep").kept) == 3
 
 
-SIMILAR = [
+SIMILAR: list[dict[str, Any]] = [
     {"id": 1, "text": "the fox and the grapes that hung over the wall", "n": 1.5},
     {"id": 2, "text": "the crow and a piece of cheese", "n": None},
     {"id": 3, "text": "The FOX and the grapes that hung over the wall!", "n": -2.0},
