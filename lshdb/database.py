@@ -9,11 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Self
 
-from lshdb.errors import UsageError
+from lshdb.errors import UsageError, warn_of_limit
 from lshdb.groups import checked, takes, takes_with
 from lshdb.keys import key_argument
 from lshdb.model import (
     AddReport,
+    Admission,
     Bucket,
     Cluster,
     Comparison,
@@ -32,6 +33,7 @@ from lshdb.options import (
     AddFilesOptions,
     AddManyOptions,
     AddTableOptions,
+    AdmissionOptions,
     BackupOptions,
     ClustersOptions,
     DedupOptions,
@@ -165,6 +167,47 @@ class Database:
         from lshdb.ingest.add import add_many
 
         return add_many(self.store, documents, options)
+
+    @takes(AdmissionOptions)
+    def add_unless_similar(self, options: AdmissionOptions) -> Admission:
+        """Add a document unless similar ones are stored, and say which these are.
+
+        Nobody else adds between the comparison and the addition, in this process or another: of
+        equal documents that come at the same moment one is added, and the others are answered with
+        it. Nothing is decided silently: if it is left out, the answer has the similar documents and
+        the words that differ, and you may add it in place of one (`replace`) or beside them
+        (`force`).
+
+        With `replace`, the document that has this key is removed, and the new one is stored under
+        its own key, which may be the same, whatever else is similar: the answer names that too.
+
+        A threshold above the database's is met by the index. One below it, for which the index has
+        less recall than it was made for, is met by comparing with all documents.
+
+        Raises:
+            ContentError: the database cannot take it.
+            KeyInUse: another document has this key, and is not to be replaced.
+            KeyNotFound: no document has the key to replace.
+
+        Warns:
+            LimitWarning: it was compared with a part of a large bucket only.
+
+        >>> import lshdb
+        >>> with lshdb.open("memory.db", purpose="short-text") as db:
+        ...     first = db.add_unless_similar("1", "Ann has lived in Berlin since 2019.")
+        ...     second = db.add_unless_similar("2", "Ann has lived in Munich since 2019.")
+        ...     third = db.add_unless_similar("2", "Ann has lived in Munich since 2019.", replace=1)
+        ...     third.outcome, third.replaced.content, db.keys()
+        ('replaced', 'Ann has lived in Berlin since 2019.', ['2'])
+        >>> second.outcome, [(similar.key, *similar.changes) for similar in second.similar]
+        ('similar', [('1', Change(given='Munich', stored='Berlin'))])
+        """
+        from lshdb.ingest.admission import add_unless_similar
+
+        admission, cuts = add_unless_similar(self.store, options)
+        for cut in cuts:
+            warn_of_limit(cut)
+        return admission
 
     @takes_with(AddFilesOptions)
     def add_files(self, paths: Iterable[str], options: AddFilesOptions) -> AddReport:

@@ -38,12 +38,13 @@ from lshdb.errors import (
     warn_of_limit,
 )
 from lshdb.groups import Option, check_value, takes
+from lshdb.ingest.admission import add_unless_similar
 from lshdb.ingest.arrivals import Arrival, take
 from lshdb.ingest.batches import batch_of
 from lshdb.limits import Limits
-from lshdb.model import Arrived, Document, ServiceStats
+from lshdb.model import Admission, Arrived, Document, ServiceStats
 from lshdb.opening import opened
-from lshdb.options import ArrivalOptions, OpenOptions, QueryOptions, RemoveOptions
+from lshdb.options import AdmissionOptions, ArrivalOptions, OpenOptions, QueryOptions, RemoveOptions
 from lshdb.sketching.settings import Settings
 from lshdb.store import late
 from lshdb.store.store import Store
@@ -179,13 +180,35 @@ class Service:
         Raises:
             ContentError: the database cannot take it.
         """
-        return _warned(self._ask_writer(self._arrival(options)).result())
+        answer: tuple[Arrived, list[Cut]] = self._ask_writer(self._arrival(options)).result()
+        return _warned(answer)
 
     @takes(ArrivalOptions)
     async def add_async(self, options: ArrivalOptions) -> Arrived:
         """The same as `add`, for asyncio; a task that is cancelled may still add the document."""
         future = self._ask_writer(self._arrival(options))
-        return _warned(await asyncio.wrap_future(future))
+        answer: tuple[Arrived, list[Cut]] = await asyncio.wrap_future(future)
+        return _warned(answer)
+
+    @takes(AdmissionOptions)
+    def add_unless_similar(self, options: AdmissionOptions) -> Admission:
+        """Add a document unless similar ones are stored, as Database.add_unless_similar.
+
+        Each is a transaction of its own; of many that come together, `add` takes more a second.
+
+        >>> import lshdb
+        >>> with lshdb.Service("memory.db", purpose="short-text") as service:
+        ...     first = service.add_unless_similar("1", "Ann has lived in Berlin since 2019.")
+        ...     second = service.add_unless_similar("2", "Ann has lived in Munich since 2019.")
+        ...     second.outcome, second.similar[0].changes
+        ('similar', (Change(given='Munich', stored='Berlin'),))
+        """
+        return _warned(self.write(partial(_admitted, options)))
+
+    @takes(AdmissionOptions)
+    async def add_unless_similar_async(self, options: AdmissionOptions) -> Admission:
+        """The same as `add_unless_similar`, for asyncio."""
+        return _warned(await self.write_async(partial(_admitted, options)))
 
     @takes(RemoveOptions)
     def remove(self, options: RemoveOptions) -> int:
@@ -257,12 +280,16 @@ class Service:
         return self._threads.ask(self._threads.writes, what)
 
 
-def _warned(answer: tuple[Arrived, Sequence[Cut]]) -> Arrived:
+def _admitted(options: AdmissionOptions, database: Database) -> tuple[Admission, list[Cut]]:
+    return add_unless_similar(database.store, options)
+
+
+def _warned(answer: tuple[_T, Sequence[Cut]]) -> _T:
     """The answer, after warnings about what limits cut of it."""
-    arrived, cuts = answer
+    result, cuts = answer
     for cut in cuts:
         warn_of_limit(cut)
-    return arrived
+    return result
 
 
 class _Closing(Exception):

@@ -7,7 +7,7 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
     workers     a job in worker processes
     writing     a signed part to rows: new, changed, unchanged
     add         read | sign | write; removing
-    arrivals    documents that are asked about and added in one step, several at once
+    arrivals    asks about documents and adds them in one step; admission unless one is similar
     queries     read | sign | answer: a stream of documents that are queries only
     dedup       read | sign | decide | write: keeps what is similar to no kept document
     containing  which documents have all of the shingles of another one
@@ -21,6 +21,6 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
     kept_copies which files hold a copy of a dropped document
     trash       moves files of dropped documents aside, and back
 
-Doors: add, arrivals, batches, containing, deciding, dedup, failures, folders, ordering, parts,
-queries, reference, submissions, sync, trash, workers, writing.
+Doors: add, admission, arrivals, batches, containing, deciding, dedup, failures, folders, ordering,
+parts, queries, reference, submissions, sync, trash, workers, writing.
 """
