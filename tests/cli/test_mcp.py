@@ -22,11 +22,13 @@ KEY = "/notes/../a b?\x1b"
 SHOWN = "/notes/../a b?\\x1b"
 READING = {
     "find_similar",
+    "find_words",
     "find_passages",
     "compare_documents",
     "list_clusters",
     "describe_database",
 }
+WRITING = {"add_unless_similar", "remove_documents"}
 Asked = Callable[[Client], Awaitable[None]]
 
 
@@ -65,22 +67,22 @@ async def failed(client: Client, name: str, **given: Any) -> str:
 def test_a_memory_without_repetitions(tmp_path: Path) -> None:
     async def asked(client: Client) -> None:
         tools = (await client.list_tools()).tools
-        assert {one.name for one in tools} == READING | {"add_unless_similar"}
-        hints = {one.name: one.annotations and one.annotations.read_only_hint for one in tools}
-        assert {name for name, reads in hints.items() if reads} == READING
+        assert {one.name for one in tools} == READING | WRITING
+        hints = {one.name: one.annotations for one in tools}
+        assert {name for name, hint in hints.items() if hint and hint.read_only_hint} == READING
+        assert {name for name, hint in hints.items() if hint and hint.destructive_hint} == WRITING
+        assert all(name in (client.instructions or "") for name in READING | WRITING)
         add = "add_unless_similar"
-        assert await call(client, add, key=KEY, text=TEXT) == (
-            f"added: {SHOWN}",
-            {"result": "added", "similar_to": None},
-        )
+        said, result = await call(client, add, key=KEY, text=TEXT)
+        assert said.startswith(f"added: {SHOWN}\n")
+        assert (result["result"], result["similar"]) == ("added", [])
         said, result = await call(client, add, key="b", text=COPY)
-        assert said == f"not added: similar to {SHOWN} (1.000000)"
-        assert result["result"] == "skipped"
-        assert result["similar_to"]["excerpt"] == TEXT
+        assert said.startswith(f"not added: similar to {SHOWN} (1.000000, the same words); to ")
+        assert (result["result"], result["similar"][0]["excerpt"]) == ("similar", TEXT)
         said, result = await call(client, add, key="c", text="Tickets are sold at the gate.")
-        assert said == "added: c"
+        assert said.startswith("added: c\n")
         said, _ = await call(client, add, key="c", text="Tickets are sold at the gate.")
-        assert said == "unchanged: c"
+        assert said.startswith("unchanged: c\n")
         assert "key" in await failed(client, add, key="", text="x y z")
 
     ask(tmp_path / "memory.db", asked)
@@ -102,23 +104,24 @@ def test_results_are_those_of_the_database(tmp_path: Path) -> None:
         assert (result["documents"], result["shingle"]) == (4, "word:3")
         assert result["read_only"] is True
         said, result = await call(client, "find_similar", text=TEXT.lower())
-        assert said == f"2 similar documents: {SHOWN} (1.000000), b (1.000000)"
+        assert said.startswith(f"2 similar documents: {SHOWN} (1.000000), b (1.000000)\n")
         first = result["matches"][0]
         assert (first["key"], first["similarity"], first["identical"]) == (SHOWN, 1.0, False)
         read = await client.read_resource(first["uri"])
         assert [one.text for one in read.contents] == [TEXT]  # type: ignore[union-attr]
         _, result = await call(client, "find_similar", key="long", threshold=0.1, top=1)
-        assert result == {"matches": []}
+        assert (result["matches"], result["compared_all"], result["recall"]) == ([], True, 1.0)
         _, result = await call(client, "find_similar", text=long)
         assert len(result["matches"][0]["excerpt"]) < 501
         said, result = await call(client, "find_passages", text=f"He said: {TEXT[:40]}, he said.")
-        assert said == f"2 sources: {SHOWN} (8 words), b (8 words)"
+        assert said.startswith(f"2 sources: {SHOWN} (8 words), b (8 words)\n")
         assert result["sources"][0]["passages"][0]["text"] == TEXT[:40]
         said, result = await call(client, "compare_documents", a=KEY, b="b")
         assert await call(client, "compare_documents", a=first["uri"], b="b") == (said, result)
-        assert (said, result["a_in_b"]) == ("similarity 1.000000", 1.0)
+        assert said.startswith("similarity 1.000000\n")
+        assert (result["a_in_b"], result["changes"]) == (1.0, [])
         said, result = await call(client, "list_clusters")
-        assert said == f"1 cluster: {SHOWN} (2)"
+        assert said.startswith(f"1 cluster: {SHOWN} (2)\n")
         assert result["clusters"][0]["members"] == [SHOWN, "b"]
 
     ask(path, asked, "--read-only")
