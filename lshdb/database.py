@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Self
 
-from lshdb.errors import UsageError, warn_of_limit
+from lshdb.errors import UsageError
 from lshdb.groups import checked, takes, takes_with
 from lshdb.keys import key_argument
 from lshdb.model import (
@@ -181,16 +181,14 @@ class Database:
         With `replace`, the document that has this key is removed, and the new one is stored under
         its own key, which may be the same, whatever else is similar: the answer names that too.
 
-        A threshold above the database's is met by the index. One below it, for which the index has
-        less recall than it was made for, is met by comparing with all documents.
+        The index finds what it is compared with. It is compared with all documents for a threshold
+        below the database's, for which the index has less recall than it was made for, and where
+        a bucket holds more documents than are read of it.
 
         Raises:
             ContentError: the database cannot take it.
             KeyInUse: another document has this key, and is not to be replaced.
             KeyNotFound: no document has the key to replace.
-
-        Warns:
-            LimitWarning: it was compared with a part of a large bucket only.
 
         >>> import lshdb
         >>> with lshdb.open("memory.db", purpose="short-text") as db:
@@ -204,10 +202,7 @@ class Database:
         """
         from lshdb.ingest.admission import add_unless_similar
 
-        admission, cuts = add_unless_similar(self.store, options)
-        for cut in cuts:
-            warn_of_limit(cut)
-        return admission
+        return add_unless_similar(self.store, options)
 
     @takes_with(AddFilesOptions)
     def add_files(self, paths: Iterable[str], options: AddFilesOptions) -> AddReport:

@@ -172,7 +172,8 @@ class Admission:
         threshold: how similar they are at least.
         recall: the share of documents at this similarity that the comparison finds.
         compared_all: whether it was compared with all documents, not only with those that the
-            index finds, as for a threshold below the one that the index is made for.
+            index finds: for a threshold below the one that the index is made for, or where a bucket
+            is too large to be read whole.
         empty: whether it has no shingle, and so is similar to nothing.
     """
 

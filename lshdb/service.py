@@ -38,7 +38,6 @@ from lshdb.errors import (
     warn_of_limit,
 )
 from lshdb.groups import Option, check_value, takes
-from lshdb.ingest.admission import add_unless_similar
 from lshdb.ingest.arrivals import Arrival, take
 from lshdb.ingest.batches import batch_of
 from lshdb.limits import Limits
@@ -180,15 +179,13 @@ class Service:
         Raises:
             ContentError: the database cannot take it.
         """
-        answer: tuple[Arrived, list[Cut]] = self._ask_writer(self._arrival(options)).result()
-        return _warned(answer)
+        return _warned(self._ask_writer(self._arrival(options)).result())
 
     @takes(ArrivalOptions)
     async def add_async(self, options: ArrivalOptions) -> Arrived:
         """The same as `add`, for asyncio; a task that is cancelled may still add the document."""
         future = self._ask_writer(self._arrival(options))
-        answer: tuple[Arrived, list[Cut]] = await asyncio.wrap_future(future)
-        return _warned(answer)
+        return _warned(await asyncio.wrap_future(future))
 
     @takes(AdmissionOptions)
     def add_unless_similar(self, options: AdmissionOptions) -> Admission:
@@ -203,12 +200,12 @@ class Service:
         ...     second.outcome, second.similar[0].changes
         ('similar', (Change(given='Munich', stored='Berlin'),))
         """
-        return _warned(self.write(partial(_admitted, options)))
+        return self.write(lambda database: database.add_unless_similar(options))
 
     @takes(AdmissionOptions)
     async def add_unless_similar_async(self, options: AdmissionOptions) -> Admission:
         """The same as `add_unless_similar`, for asyncio."""
-        return _warned(await self.write_async(partial(_admitted, options)))
+        return await self.write_async(lambda database: database.add_unless_similar(options))
 
     @takes(RemoveOptions)
     def remove(self, options: RemoveOptions) -> int:
@@ -280,16 +277,12 @@ class Service:
         return self._threads.ask(self._threads.writes, what)
 
 
-def _admitted(options: AdmissionOptions, database: Database) -> tuple[Admission, list[Cut]]:
-    return add_unless_similar(database.store, options)
-
-
-def _warned(answer: tuple[_T, Sequence[Cut]]) -> _T:
+def _warned(answer: tuple[Arrived, Sequence[Cut]]) -> Arrived:
     """The answer, after warnings about what limits cut of it."""
-    result, cuts = answer
+    arrived, cuts = answer
     for cut in cuts:
         warn_of_limit(cut)
-    return result
+    return arrived
 
 
 class _Closing(Exception):

@@ -9,6 +9,7 @@ values, for the tools to decide on.
 import json
 import re
 import sys
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NoReturn
 
@@ -53,8 +54,11 @@ class _Refused(Exception):
 
 
 def speak(server: Server[Any]) -> None:
-    """Answer the messages on standard input until its end."""
-    anyio.run(_Conversation(sys.stdin.buffer, sys.stdout.buffer).hold, server)
+    """Answer the messages on standard input until its end; OSError if nobody can be answered."""
+    conversation = _Conversation(sys.stdin.buffer, sys.stdout.buffer)
+    anyio.run(conversation.hold, server)
+    if conversation.failure is not None:
+        raise conversation.failure
 
 
 def message_of(line: bytes) -> JSONRPCMessage:
@@ -94,11 +98,13 @@ class _Conversation:
         source: where lines come from.
         target: where lines go.
         waiting: requests without an answer.
+        failure: why lines cannot be read or written any more.
     """
 
     source: BinaryIO
     target: BinaryIO
     waiting: int = 0
+    failure: OSError | None = None
 
     async def hold(self, server: Server[Any]) -> None:
         """Hand messages to the server, and its answers to the client."""
@@ -106,9 +112,20 @@ class _Conversation:
         into, read = anyio.create_memory_object_stream[_Item](0)
         write, out_of = anyio.create_memory_object_stream[SessionMessage | dict[str, Any]](0)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(self._read, into, write.clone())
-            tasks.start_soon(self._write, out_of)
+            scope = tasks.cancel_scope
+            tasks.start_soon(self._until_failure, scope, self._read(into, write.clone()))
+            tasks.start_soon(self._until_failure, scope, self._write(out_of))
             await server.run(read, write, server.create_initialization_options())
+
+    async def _until_failure(
+        self, scope: anyio.CancelScope, work: Coroutine[Any, Any, None]
+    ) -> None:
+        """Read or write lines; what else is done ends if that fails."""
+        try:
+            await work
+        except OSError as error:
+            self.failure = error
+            scope.cancel()
 
     async def _read(
         self,

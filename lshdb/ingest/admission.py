@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lshdb.errors import Cut, KeyInUse
+from lshdb.errors import KeyInUse
 from lshdb.formatting import shortened
 from lshdb.ingest.batches import batch_of
 from lshdb.ingest.parts import SignedPart, made_of
@@ -28,12 +28,8 @@ _SHOWN = 80
 """Characters of a stored text in a message."""
 
 
-def add_unless_similar(store: Store, options: AdmissionOptions) -> tuple[Admission, list[Cut]]:
-    """Add a document unless similar ones are stored; see Database.add_unless_similar.
-
-    Returns:
-        What became of it, and what limits cut of the comparison.
-    """
+def add_unless_similar(store: Store, options: AdmissionOptions) -> Admission:
+    """Add a document unless similar ones are stored; see Database.add_unless_similar."""
     document = Document(options.key, options.content, options.metadata)
     batch = batch_of(document, store.settings, store.limits)
     forms, digests, signed = made_of(store.settings, (batch.contents, True))
@@ -47,7 +43,7 @@ def add_unless_similar(store: Store, options: AdmissionOptions) -> tuple[Admissi
 
 def _admitted(
     store: Store, part: SignedPart, content: Content, options: AdmissionOptions
-) -> tuple[Admission, list[Cut]]:
+) -> Admission:
     """The same for a signed document, in the caller's transaction."""
     (key,) = part.keys
     (outcome,) = outcomes(part, store.known([key]))
@@ -57,9 +53,12 @@ def _admitted(
     if outcome == "updated" and options.replace != key:
         raise KeyInUse(_in_use(stored_document(store, key)))
     threshold, compares_all, recall = comparison_at(store.settings, options.threshold)
-    # Two more, as neither the replaced document nor its own earlier version counts.
+    # Some more, as neither the replaced document nor its own earlier version counts.
     query = RankingOptions(top=options.top + 3, threshold=threshold, exhaustive=compares_all)
     ((matches, cuts),) = answers(store, query, asked(part), None)
+    if cuts:  # a bucket is too large to be read whole, and what is similar may be in its rest
+        compares_all, recall = True, 1.0
+        ((matches, _),) = answers(store, replace(query, exhaustive=True), asked(part), None)
     others = [match for match in matches if match.key not in (key, options.replace)]
     became: AdmissionOutcome = "unchanged" if outcome == "unchanged" else "added"
     if old is not None and (outcome, old.key) != ("unchanged", key):
@@ -84,7 +83,7 @@ def _admitted(
         writer = Writer(store)
         writer.write(part)
         writer.finish()
-    return admission, cuts
+    return admission
 
 
 def _similar(store: Store, match: Match, content: Content) -> Similar:
