@@ -20,7 +20,9 @@ def schema_of(kind: Any) -> dict[str, Any]:
     if origin in (list, tuple, Sequence):
         return {"type": "array", "items": schema_of(args[0])}
     if is_dataclass(kind):
-        return object_schema({name: schema_of(own) for name, own in get_type_hints(kind).items()})
+        return object_schema(
+            {name: schema_of(inner) for name, inner in get_type_hints(kind).items()}
+        )
     return {"type": _TYPES.get(kind, "object")}
 
 

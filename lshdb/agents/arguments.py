@@ -36,7 +36,9 @@ def schema_of_tool(group: type[Options]) -> dict[str, Any]:
     """The JSON schema of a tool's arguments."""
     return {
         "type": "object",
-        "properties": {one.name: option_schema(one, _sent_type(one)) for one in fields(group)},
+        "properties": {
+            option.name: option_schema(option, _sent_type(option)) for option in fields(group)
+        },
         "required": _required(group),
         "additionalProperties": False,
     }
@@ -50,7 +52,7 @@ def arguments_of(
     Raises:
         UsageError: one is unknown, missing, or of another type or range.
     """
-    known = {one.name: one for one in fields(group)}
+    known = {option.name: option for option in fields(group)}
     for name in given:
         if name not in known:
             meant = get_close_matches(name, known, 1)
@@ -73,7 +75,7 @@ def arguments_of(
 
 
 def _required(group: type[Options]) -> list[str]:
-    return [one.name for one in fields(group) if one.default is MISSING]
+    return [option.name for option in fields(group) if option.default is MISSING]
 
 
 def _help(option: Field[Any]) -> str:

@@ -29,9 +29,10 @@ from pydantic import ValidationError
 
 from lshdb.json_text import check_depth, encode
 
-_WAIT_SECONDS = 2.0
-"""At the end of the input, how long no answer may come until the requests that wait are given up,
-such as those that the client has cancelled."""
+_IDLE_TURNS = 40
+"""At the end of the input, after this many turns without an answer the requests that wait are given
+up, such as those that the client has cancelled."""
+_TURN_SECONDS = 0.05
 _ID = re.compile(
     r'^\s*\{\s*(?:"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"\s*,\s*){0,2}'
     r'"id"\s*:\s*(-?[0-9]{1,15}|"[^"\\]*")\s*[,}]'
@@ -68,8 +69,8 @@ def message_of(line: bytes) -> JSONRPCMessage:
         value = json.loads(text, parse_constant=_no_number)
         check_depth(value)
     except (ValueError, RecursionError) as error:
-        found = _ID.search(text)
-        number = json.loads(found[1] or found[2]) if found else None
+        match = _ID.search(text)
+        number = json.loads(match[1] or match[2]) if match else None
         reason = str(error) if isinstance(error, ValueError) else "nested too deep"
         raise _Refused(
             PARSE_ERROR, f"the line is not JSON that can be read: {reason}", number
@@ -108,7 +109,6 @@ class _Conversation:
 
     async def hold(self, server: Server[Any]) -> None:
         """Hand messages to the server, and its answers to the client."""
-        self._answered = anyio.Event()
         into, read = anyio.create_memory_object_stream[_Item](0)
         write, out_of = anyio.create_memory_object_stream[SessionMessage | dict[str, Any]](0)
         async with anyio.create_task_group() as tasks:
@@ -145,12 +145,13 @@ class _Conversation:
                     continue
                 self.waiting += isinstance(message, JSONRPCRequest)
                 await into.send(SessionMessage(message))
-            # The server gives up what it works on when its input ends.
-            is_slow = False
-            while self.waiting and not is_slow:
-                with anyio.move_on_after(_WAIT_SECONDS) as scope:
-                    await self._answered.wait()
-                is_slow = scope.cancelled_caught and not self._answered.is_set()
+            # The server gives up what it works on when its input ends. Turns are counted, not time:
+            # a tool that takes long takes one turn.
+            turns = 0
+            while self.waiting and turns < _IDLE_TURNS:
+                before = self.waiting
+                await anyio.sleep(_TURN_SECONDS)
+                turns = turns + 1 if self.waiting == before else 0
 
     async def _write(
         self, out_of: MemoryObjectReceiveStream[SessionMessage | dict[str, Any]]
@@ -162,8 +163,6 @@ class _Conversation:
                     line = encode(message.model_dump(by_alias=True, exclude_unset=True))
                     if isinstance(message, JSONRPCResponse | JSONRPCError):
                         self.waiting -= 1
-                        self._answered.set()
-                        self._answered = anyio.Event()
                 else:
                     line = encode(item)
                 await anyio.to_thread.run_sync(self._send, line + b"\n")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 from urllib.parse import quote, unquote
@@ -135,7 +136,7 @@ def find_similar(database: Database, given: SimilarArguments) -> Result:
     For a text that shares only words or a name with them, use find_words.
     """
     threshold, compares_all, recall = comparison_at(database.settings, given.threshold)
-    found = database.query(
+    nearest = database.query(
         given.text,
         key=named(database, given.key),
         top=given.top + 1,
@@ -146,7 +147,7 @@ def find_similar(database: Database, given: SimilarArguments) -> Result:
     if given.key is not None:
         text = _text(database.get(named(database, given.key)).content)
     matches: list[dict[str, Any]] = []
-    for match in found[: given.top]:
+    for match in nearest[: given.top]:
         stored = database.get(match.key)
         matches.append(
             {
@@ -159,17 +160,17 @@ def find_similar(database: Database, given: SimilarArguments) -> Result:
             }
         )
     names = [f"{match['key']} ({number(match['similarity'])})" for match in matches]
-    result = {"matches": matches, "more": len(found) > given.top}
+    result = {"matches": matches, "more": len(nearest) > given.top}
     return _listed("similar document", names), result | _compared(threshold, compares_all, recall)
 
 
 def find_passages(database: Database, given: PassageArguments) -> Result:
     """Find which passages of a text are copied from stored documents, and where they are."""
-    found = database.passages(given.text, key=named(database, given.key), top=given.top)
-    names = [f"{source.key} ({counted(source.words, found.unit)})" for source in found]
-    sources = [asdict(source) | {"uri": uri_of(database.get(source.key))} for source in found]
+    passages = database.passages(given.text, key=named(database, given.key), top=given.top)
+    names = [f"{source.key} ({counted(source.words, passages.unit)})" for source in passages]
+    sources = [asdict(source) | {"uri": uri_of(database.get(source.key))} for source in passages]
     line = _listed("source", names)
-    return line, {"words": found.words, "unit": found.unit, "sources": sources}
+    return line, {"words": passages.words, "unit": passages.unit, "sources": sources}
 
 
 def find_words(database: Database, given: WordsArguments) -> Result:
@@ -207,9 +208,9 @@ def compare_documents(database: Database, given: PairArguments) -> Result:
 
 def list_clusters(database: Database, given: ClustersArguments) -> Result:
     """List groups of near duplicates, the most similar first, with the one of each to keep."""
-    found = [asdict(cluster) for cluster in database.clusters(top=given.top)]
-    names = [f"{cluster['keep']} ({len(cluster['members'])})" for cluster in found]
-    return _listed("cluster", names), {"clusters": found}
+    clusters = [asdict(cluster) for cluster in database.clusters(top=given.top)]
+    names = [f"{cluster['keep']} ({len(cluster['members'])})" for cluster in clusters]
+    return _listed("cluster", names), {"clusters": clusters}
 
 
 def describe_database(database: Database, _: NoArguments) -> Result:
@@ -242,14 +243,15 @@ def add_unless_similar(database: Database, given: AdditionArguments) -> Result:
     )
     similar = [
         {
-            "key": one.key,
-            "similarity": one.similarity,
-            "exact": one.exact,
-            "identical": one.identical,
-            "changes": [asdict(change) for change in one.changes],
-            **_excerpt(database.get(one.key)),
+            "key": match.key,
+            "similarity": match.similarity,
+            "exact": match.exact,
+            "identical": match.identical,
+            "changes": [asdict(change) for change in match.changes],
+            "excerpt": shortened(_text(match.content), _LONGEST),
+            "uri": _uri_if_stored(database, match.key),
         }
-        for one in admission.similar
+        for match in admission.similar
     ]
     replaced = admission.replaced
     result = {
@@ -291,8 +293,8 @@ def named(database: Database, key: str | None) -> str | None:
     if key.startswith(NUMBER):
         digits = key.removeprefix(NUMBER)
         if digits.isdecimal() and len(digits) < 19:
-            for found in database.store.keys_of(int_array([int(digits)])):
-                return found
+            for stored_key in database.store.keys_of(int_array([int(digits)])):
+                return stored_key
         raise KeyNotFound(f"no document has the number {digits:.20}")
     return unquote(key.removeprefix(URI)) if key.startswith(URI) else key
 
@@ -302,6 +304,15 @@ def uri_of(document: StoredDocument) -> str:
     if len(document.key) <= _LONGEST:
         return URI + quote(document.key, safe="")
     return f"{NUMBER}{document.doc_id}"
+
+
+def _uri_if_stored(database: Database, key: str) -> str | None:
+    """The address of a document that another client may have removed since; None if it has."""
+    if len(key) <= _LONGEST:
+        return URI + quote(key, safe="")
+    with suppress(KeyNotFound):
+        return uri_of(database.get(key))
+    return None
 
 
 def text_of(database: Database, key: str) -> str:
@@ -319,8 +330,8 @@ def _excerpt(document: StoredDocument, words: Iterable[str] = ()) -> Mapping[str
     """How a document begins and ends, or what is around some words, and where all of it is."""
     text = _text(document.content)
     if len(text) > _LONGEST and words:
-        found = re.search("|".join(map(re.escape, words)), text, re.IGNORECASE)
-        start = max(0, found.start() - _BEFORE) if found else 0
+        match = re.search("|".join(map(re.escape, words)), text, re.IGNORECASE)
+        start = max(0, match.start() - _BEFORE) if match else 0
         end = start + _LONGEST - 2
         text = _DOTS * (start > 0) + text[start:end] + _DOTS * (end < len(text))
     return {"excerpt": shortened(text, _LONGEST), "uri": uri_of(document)}

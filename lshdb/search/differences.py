@@ -296,41 +296,41 @@ def changed_words(given: str, stored: str) -> list[Change]:
     >>> changed_words("Ann lives in Munich.", "Ann Lee lives in Berlin!")
     [Change(given='', stored='Lee'), Change(given='Munich', stored='Berlin')]
     """
-    one, other = _bare_words(given), _bare_words(stored)
+    given_words, stored_words = _bare_words(given), _bare_words(stored)
     values = [
         [unicodedata.normalize("NFKC", text[start:end]).casefold() for start, end in words]
-        for text, words in ((given, one), (stored, other))
+        for text, words in ((given, given_words), (stored, stored_words))
     ]
     changes: list[Change] = []
     i = j = 0
-    for matched in [*_common(*values), (len(one), len(other))]:
-        if (i, j) != matched:
-            both = _between(given, one[i : matched[0]]), _between(stored, other[j : matched[1]])
-            changes.append(Change(*both))
-        i, j = matched[0] + 1, matched[1] + 1
+    for given_end, stored_end in [*_common(*values), (len(given_words), len(stored_words))]:
+        if i < given_end or j < stored_end:
+            only_given = _joined(given, given_words[i:given_end])
+            changes.append(Change(only_given, _joined(stored, stored_words[j:stored_end])))
+        i, j = given_end + 1, stored_end + 1
     return changes
 
 
 def _bare_words(text: str) -> list[Span]:
     """The words of a text, without punctuation around them."""
     words: list[Span] = []
-    for found in _BETWEEN_BLANKS.finditer(text):
-        word = found[0]
-        start = found.start() + len(word) - len(word.lstrip(_PUNCTUATION))
-        end = found.end() - len(word) + len(word.rstrip(_PUNCTUATION))
+    for match in _BETWEEN_BLANKS.finditer(text):
+        word = match[0]
+        start = match.start() + len(word) - len(word.lstrip(_PUNCTUATION))
+        end = match.end() - len(word) + len(word.rstrip(_PUNCTUATION))
         if start < end:
             words.append((start, end))
     return words
 
 
-def _between(text: str, words: Sequence[Span]) -> str:
+def _joined(text: str, words: Sequence[Span]) -> str:
     """Some words of a text, one after another, without the punctuation between them."""
-    found, end = "", 0
-    for start, stop in words:
-        apart = found and any(map(str.isspace, text[end:start]))
-        found += f" {text[start:stop]}" if apart else text[start:stop]
-        end = stop
-    return found
+    joined, last = "", 0
+    for start, end in words:
+        is_apart = joined and any(map(str.isspace, text[last:start]))
+        joined += f" {text[start:end]}" if is_apart else text[start:end]
+        last = end
+    return joined
 
 
 def segments(text: str) -> Iterator[tuple[int, int, int]]:

@@ -1,4 +1,4 @@
-"""How well the similarity of short texts tells paraphrases from texts that only look alike.
+"""How well the similarity of short texts separates paraphrases from texts that only look alike.
 
     python scripts/measure experiments.short_texts [FILE.tsv...]
 
@@ -56,7 +56,7 @@ def scores(pairs: list[Pair], shingle: str) -> tuple[Scores, npt.NDArray[np.int6
         float64[2, n], the similarities and the weighted ones; int64[t, n], for each of the
         THRESHOLDS, how many texts of other pairs reach it.
     """
-    found, others = np.zeros((2, len(pairs))), np.zeros((len(THRESHOLDS), len(pairs)), np.int64)
+    values, others = np.zeros((2, len(pairs))), np.zeros((len(THRESHOLDS), len(pairs)), np.int64)
     keys = {text: str(n) for n, text in enumerate({text for a, b, _ in pairs for text in (a, b)})}
     partners: dict[str, set[str]] = {}
     for a, b, _ in pairs:
@@ -69,19 +69,21 @@ def scores(pairs: list[Pair], shingle: str) -> tuple[Scores, npt.NDArray[np.int6
         for index, (a, b, _) in enumerate(pairs):
             matches = {match.key: match for match in db.query(a, exhaustive=True, threshold=1e-9)}
             if match := matches.get(keys[b]):
-                found[:, index] = match.similarity, match.weighted
-            own = {keys[text] for text in partners[a]}
-            rest = np.array([one.similarity for key, one in matches.items() if key not in own])
+                values[:, index] = match.similarity, match.weighted
+            beside = {keys[text] for text in partners[a]}
+            rest = np.array(
+                [match.similarity for key, match in matches.items() if key not in beside]
+            )
             others[:, index] = [(rest >= threshold).sum() for threshold in THRESHOLDS]
-    return found, others
+    return values, others
 
 
-def best_threshold(own: Scores, same: npt.NDArray[np.bool_]) -> float:
+def best_threshold(plain: Scores, same: npt.NDArray[np.bool_]) -> float:
     """The threshold of the best F1."""
-    best = best_f1(own, same)
-    for threshold in np.unique(own)[::-1]:
-        right = int((same & (own >= threshold)).sum())
-        if 2 * right / (int(same.sum()) + int((own >= threshold).sum())) >= best - 1e-9:
+    best = best_f1(plain, same)
+    for threshold in np.unique(plain)[::-1]:
+        right = int((same & (plain >= threshold)).sum())
+        if 2 * right / (int(same.sum()) + int((plain >= threshold).sum())) >= best - 1e-9:
             return float(threshold)
     return 0.0
 
@@ -99,12 +101,12 @@ def main() -> None:
         print(" | ".join(f"{threshold:g}" for threshold in THRESHOLDS), end=" |\n")
         print("|---" * (6 + len(THRESHOLDS)) + "|")
         for shingle in SHINGLES:
-            (own, weighted), others = scores(pairs, shingle)
-            cells = [f"{area(own, same):.3f}", f"{best_f1(own, same):.3f}"]
-            cells += [f"{best_threshold(own, same):.2f}"]
+            (plain, weighted), others = scores(pairs, shingle)
+            cells = [f"{area(plain, same):.3f}", f"{best_f1(plain, same):.3f}"]
+            cells += [f"{best_threshold(plain, same):.2f}"]
             cells += [f"{area(weighted, same):.3f}", f"{best_f1(weighted, same):.3f}"]
             for threshold, count in zip(THRESHOLDS, others, strict=True):
-                reached = own >= threshold
+                reached = plain >= threshold
                 shares = f"{reached[same].mean():.0%}, {reached[~same].mean():.0%}"
                 cells.append(f"{shares}, {count.mean():.2g}")
             print(f"| `{shingle}` | {' | '.join(cells)} |")
