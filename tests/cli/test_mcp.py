@@ -6,11 +6,9 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
-import pytest
 from helpers import Command, database_of, environment, installed
-from mcp import Client, MCPError, StdioServerParameters
+from mcp import Client, StdioServerParameters
 
 TEXT = (
     "The museum opens at nine on weekdays and at ten on Sundays and holidays, but never on Mondays."
@@ -26,7 +24,6 @@ READING = {
     "list_clusters",
     "describe_database",
 }
-WRITING = {"add_unless_similar", "remove_documents"}
 Asked = Callable[[Client], Awaitable[None]]
 
 
@@ -52,33 +49,6 @@ async def call(client: Client, name: str, **given: Any) -> tuple[str, Any]:
     assert not done.is_error, block
     assert block.type == "text"
     return block.text, done.structured_content
-
-
-async def failed(client: Client, name: str, **given: Any) -> str:
-    done = await client.call_tool(name, given)
-    (block,) = done.content
-    assert done.is_error
-    assert block.type == "text"
-    return block.text
-
-
-def test_tools_say_what_they_do(tmp_path: Path) -> None:
-    async def asked(client: Client) -> None:
-        tools = (await client.list_tools()).tools
-        assert {one.name for one in tools} == READING | WRITING
-        hints = {one.name: one.annotations for one in tools}
-        assert {name for name, hint in hints.items() if hint and hint.read_only_hint} == READING
-        assert {name for name, hint in hints.items() if hint and hint.destructive_hint} == WRITING
-        assert all(name in (client.instructions or "") for name in READING | WRITING)
-        (add,) = [one for one in tools if one.name == "add_unless_similar"]
-        assert add.input_schema["required"] == ["key", "text"]
-        assert add.input_schema["properties"]["threshold"]["maximum"] == 1
-        said, _ = await call(client, "add_unless_similar", key=KEY, text=TEXT)
-        assert said.startswith(f"added: {SHOWN}\n")
-        said, _ = await call(client, "add_unless_similar", key="b", text=COPY)
-        assert said.startswith(f"not added: similar to {SHOWN} (1.000000, the same words); to ")
-
-    ask(tmp_path / "memory.db", asked)
 
 
 def test_results_are_those_of_the_database(tmp_path: Path) -> None:
@@ -117,22 +87,7 @@ def test_results_are_those_of_the_database(tmp_path: Path) -> None:
     ask(path, asked, "--read-only")
 
 
-def test_errors_say_what_to_do(tmp_path: Path) -> None:
-    path = tmp_path / "lsh.db"
-    database_of(path, {"a": TEXT}).close()
-
-    async def asked(client: Client) -> None:
-        said = await failed(client, "find_passages", text=TEXT)
-        assert "lshdb reindex --passages 8" in said
-        said = await failed(client, "compare_documents", a="a", b="aa")
-        assert "no document has the key 'aa'; did you mean 'a'?" in said
-        said = await failed(client, "find_similar")
-        assert "either a document or a key" in said
-        assert "threshold" in await failed(client, "find_similar", text="a", threshold=2)
-        with pytest.raises(MCPError, match="no document has the key"):
-            await client.read_resource("lshdb://document/" + quote("none"))
-
-    ask(path, asked, "--read-only")
+def test_what_keeps_the_server_from_starting(tmp_path: Path) -> None:
     reason = Command(tmp_path).fails("mcp", "-d", "none.db", "--read-only")
     assert "none.db" in reason
     assert "pip install 'lshdb[mcp]'" in Command(tmp_path).without("mcp", "mcp", "-d", "lsh.db")

@@ -21,7 +21,9 @@ from mcp import Client, StdioServerParameters
 
 ADD = "add_unless_similar"
 NEW = "Zoë Quist collects \x1b[31mred\x07 stamps of 1897."
-FACTS = [*facts(500)]
+READING = {"describe_database", "find_similar", "find_words", "find_passages"}
+READING |= {"compare_documents", "list_clusters"}
+WRITING = {ADD, "remove_documents"}
 
 
 def grams(text: str) -> set[str]:
@@ -29,15 +31,15 @@ def grams(text: str) -> set[str]:
     return {folded[i : i + 3] for i in range(len(folded) - 2)}
 
 
+FACTS = [*facts(500)]
+GRAMS = {fact.key: grams(fact.text) for fact in FACTS}
+
+
 def alike(text: str, threshold: float) -> dict[str, float]:
     """The facts that are similar to a text, by brute force."""
-    own, found = grams(text), {}
-    for fact in FACTS:
-        other = grams(fact.text)
-        similarity = len(own & other) / len(own | other)
-        if similarity >= threshold:
-            found[fact.key] = similarity
-    return found
+    given = grams(text)
+    similarities = {key: len(given & other) / len(given | other) for key, other in GRAMS.items()}
+    return {key: value for key, value in similarities.items() if value >= threshold}
 
 
 def leaves(value: Any) -> Iterator[str]:
@@ -71,6 +73,18 @@ async def refused(client: Client, name: str, **given: Any) -> str:
     assert block.type == "text"
     assert "\n" not in block.text
     return block.text
+
+
+async def what_it_says_of_itself(client: Client) -> None:
+    tools = (await client.list_tools()).tools
+    hints = {tool.name: tool.annotations for tool in tools}
+    assert {name for name, hint in hints.items() if hint and hint.read_only_hint} == READING
+    assert {name for name, hint in hints.items() if hint and hint.destructive_hint} == WRITING
+    assert hints.keys() == READING | WRITING
+    assert all(name in (client.instructions or "") for name in hints)
+    (add,) = [tool for tool in tools if tool.name == ADD]
+    assert add.input_schema["required"] == ["key", "text"]
+    assert add.input_schema["properties"]["threshold"]["maximum"] == 1
 
 
 async def paraphrases_and_near_facts(client: Client, some: list[Fact]) -> None:
@@ -158,7 +172,8 @@ def test_facts_are_never_left_out_or_replaced_silently(tmp_path: Path) -> None:
                 await stack.enter_async_context(Client(server, read_timeout_seconds=60))
                 for _ in range(2)
             ]
-            await paraphrases_and_near_facts(clients[0], FACTS[1:12])
+            await what_it_says_of_itself(clients[0])
+            await paraphrases_and_near_facts(clients[0], FACTS[1:8])
             await two_at_once(clients)
             await in_their_places(clients[0])
             await words_and_removal(clients[1])

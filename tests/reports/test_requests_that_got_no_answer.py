@@ -20,6 +20,8 @@ ADD, WORDS = "add_unless_similar", "find_words"
 DEEP = "[" * 100_000 + "]" * 100_000
 CALL = '{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"find_similar",%s}}'
 
+READ = '{"jsonrpc":"2.0","id":%s,"method":"resources/read","params":{"uri":"%s"}}'
+
 CALLS: list[tuple[str, dict[str, Any], str]] = [
     (ADD, {"key": "half", "text": "half \ud800 a pair"}, "added: half\n"),
     (ADD, {"key": "half\udc00", "text": "pair"}, r"key 'half\udc00' has a lone surrogate"),
@@ -46,6 +48,10 @@ CALLS: list[tuple[str, dict[str, Any], str]] = [
     ("find_similar", {"text": '["a text"]', "key": None, "top": 3.0}, "no similar document\n"),
     ("find_similar", {"text": "a", "top": True}, "top true is not a number"),
     ("find_similar", {"text": "a", "top": "x"}, "top 'x' is not an integer"),
+    ("find_similar", {}, "a query takes either a document or a key"),
+    ("find_similar", {"text": "a", "threshold": 2}, "threshold 2 is not above 0 and at most 1"),
+    ("find_passages", {"text": "a text"}, "lshdb reindex --passages 8"),
+    ("compare_documents", {"a": "half", "b": "halff"}, "did you mean 'half'?"),
     (WORDS, {"words": " "}, "words has 0 words: give 1 to 20"),
 ]
 """What is called, with which arguments, and how the answer begins or what it holds."""
@@ -67,7 +73,9 @@ LINES: list[tuple[str | bytes, object, int]] = [
     (CALL % (1009, '"arguments":{"key":' + DEEP + "}"), 1009, -32700),
     (CALL % ('"cut off"', '"arguments":{"key":') + "", "cut off", -32700),
     ('{"method":"ping" "jsonrpc":"2.0","id":1010}', 1010, -32700),
-    ('{"jsonrpc":"2.0","id":1011,"method":"resources/read","params":{"uri":"x:"}}', 1011, -32602),
+    (READ % (1011, "x:"), 1011, -32602),
+    (READ % (1013, "lshdb://document/none"), 1013, -32602),
+    (READ % (1014, "lshdb://answer/9"), 1014, -32602),
     (b'{"jsonrpc":"2.0","id":1012,"method":"ping \xff"}', 1012, -32601),
 ]
 """A line, the id of its answer, and the code of its error."""
