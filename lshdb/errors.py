@@ -7,6 +7,7 @@ LshdbError
 |-- ContentError        a document that this database cannot take
 |-- InputError          a file or a line that cannot be read as documents
 |-- KeyNotFound         no document has this key
+|-- KeyInUse            another document has this key
 `-- StoreError          the database file cannot be used
 |-- NoDatabase      there is no file to read
 |-- NotADatabase    not an lshdb file: another program's, or not SQLite at all
@@ -64,6 +65,10 @@ class KeyNotFound(LshdbError, KeyError):
 
     def __str__(self) -> str:
         return str(self.args[0])  # KeyError's own __str__ would quote the message
+
+
+class KeyInUse(LshdbError):
+    """Another document has this key, and is not to be replaced."""
 
 
 class StoreError(LshdbError):

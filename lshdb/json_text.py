@@ -35,7 +35,7 @@ def loads(data: bytes) -> Any:
     if isinstance(value, dict) and _EXACT.issuperset(map(type, value.values())):
         return value  # as most records: no more to look at
     if data.count(b"[") + data.count(b"{") > MAX_DEPTH:
-        _check_depth(value)
+        check_depth(value)
     return json.loads(data) if _has_large_float(value) else value
 
 
@@ -60,11 +60,11 @@ def encode(value: object) -> bytes:
     try:
         data = orjson.dumps(value, _default, orjson.OPT_PASSTHROUGH_DATETIME)
     except TypeError:
-        _check_depth(value)
+        check_depth(value)
         options = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_NON_STR_KEYS
         data = orjson.dumps(_plain(value), _default, options)
     if data.count(b"[") + data.count(b"{") > MAX_DEPTH:
-        _check_depth(value)
+        check_depth(value)
     return data
 
 
@@ -96,7 +96,7 @@ def _has_large_float(value: object) -> bool:
     return not _EXACT.issuperset(map(type, value)) and any(map(_has_large_float, value))
 
 
-def _check_depth(value: object, levels: int = MAX_DEPTH) -> None:
+def check_depth(value: object, levels: int = MAX_DEPTH) -> None:
     """RecursionError if a value has more levels of arrays and objects."""
     if isinstance(value, dict):
         value = value.values()
@@ -105,7 +105,7 @@ def _check_depth(value: object, levels: int = MAX_DEPTH) -> None:
     if not levels:
         raise RecursionError(_TOO_DEEP)
     for one in value:
-        _check_depth(one, levels - 1)
+        check_depth(one, levels - 1)
 
 
 def _plain(value: object) -> object:

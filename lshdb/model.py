@@ -127,6 +127,77 @@ class Arrived:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """A place where two texts differ: the words of the one, and those of the other.
+
+    Attributes:
+        given: of the text that is asked about; empty if it has nothing there.
+        stored: of the stored one; empty if that has nothing there.
+    """
+
+    given: str
+    stored: str
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """A stored document that is similar to one that is to be added.
+
+    Attributes:
+        key: its key.
+        similarity: Jaccard similarity, in [0, 1].
+        exact: whether it is exact, not estimated.
+        identical: whether it has the same content, byte by byte.
+        content: what it holds; None where content is not kept.
+        changes: where the two differ, in their order; for sets the elements that only one has.
+            Empty if they differ in case, blanks or punctuation around words only, or not at all,
+            and where content is not kept.
+    """
+
+    key: str
+    similarity: float
+    exact: bool
+    identical: bool
+    content: Content | None
+    changes: tuple[Change, ...]
+
+
+AdmissionOutcome = Literal["added", "replaced", "unchanged", "similar"]
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What became of a document that is added unless a similar one is stored.
+
+    Attributes:
+        key: its key.
+        outcome: `added`; `replaced`, if it took the place of another; `unchanged`, if it was
+            stored before under this key, with the same content and metadata; or `similar`: it was
+            left out, as others are similar.
+        similar: the documents that were similar to it when it came, best first, without the
+            replaced one.
+        more: whether there are more than these.
+        replaced: the document whose place it took, as it was; None if there is none.
+        threshold: how similar they are at least.
+        recall: the share of documents at this similarity that the comparison finds.
+        compared_all: whether it was compared with all documents, not only with those that the
+            index finds: for a threshold below the one that the index is made for, or where a bucket
+            is too large to be read whole.
+        empty: whether it has no shingle, and so is similar to nothing.
+    """
+
+    key: str
+    outcome: AdmissionOutcome
+    similar: tuple[Similar, ...]
+    more: bool
+    replaced: StoredDocument | None
+    threshold: float
+    recall: float
+    compared_all: bool
+    empty: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ServiceStats:
     """How busy a lshdb.Service is, since it was opened; see Service.stats.
 

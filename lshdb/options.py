@@ -491,6 +491,28 @@ class ArrivalOptions(Options):
     ] = False
 
 
+class AdmissionOptions(Options):
+    """Options of `Database.add_unless_similar`."""
+
+    key: Annotated[Any, argument("The document's key.", convert=_key)] = field(kw_only=False)
+    content: Annotated["Content", argument("The document.")] = field(kw_only=False)
+    metadata: Annotated[Mapping[str, object] | None, argument("Its other fields.")] = field(
+        default=None, kw_only=False
+    )
+    threshold: Annotated[
+        float | None,
+        Option("Minimum similarity; by default the database's.", above=0, max=1, of_command=False),
+    ] = None
+    top: Annotated[
+        int,
+        Option("Maximum number of similar documents named.", min=1, max=1_000, of_command=False),
+    ] = 5
+    replace: Annotated[
+        Any, argument("The key of a stored document whose place it takes.", convert=_key)
+    ] = None
+    force: Annotated[bool, argument("Whether it is added beside similar ones.")] = False
+
+
 class ColumnOptions(Options):
     """The columns of a table whose rows are documents."""
 

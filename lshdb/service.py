@@ -41,9 +41,9 @@ from lshdb.groups import Option, check_value, takes
 from lshdb.ingest.arrivals import Arrival, take
 from lshdb.ingest.batches import batch_of
 from lshdb.limits import Limits
-from lshdb.model import Arrived, Document, ServiceStats
+from lshdb.model import Admission, Arrived, Document, ServiceStats
 from lshdb.opening import opened
-from lshdb.options import ArrivalOptions, OpenOptions, QueryOptions, RemoveOptions
+from lshdb.options import AdmissionOptions, ArrivalOptions, OpenOptions, QueryOptions, RemoveOptions
 from lshdb.sketching.settings import Settings
 from lshdb.store import late
 from lshdb.store.store import Store
@@ -186,6 +186,26 @@ class Service:
         """The same as `add`, for asyncio; a task that is cancelled may still add the document."""
         future = self._ask_writer(self._arrival(options))
         return _warned(await asyncio.wrap_future(future))
+
+    @takes(AdmissionOptions)
+    def add_unless_similar(self, options: AdmissionOptions) -> Admission:
+        """Add a document unless similar ones are stored, as Database.add_unless_similar.
+
+        Each is a transaction of its own; of many that come together, `add` takes more a second.
+
+        >>> import lshdb
+        >>> with lshdb.Service("memory.db", purpose="short-text") as service:
+        ...     first = service.add_unless_similar("1", "Ann has lived in Berlin since 2019.")
+        ...     second = service.add_unless_similar("2", "Ann has lived in Munich since 2019.")
+        ...     second.outcome, second.similar[0].changes
+        ('similar', (Change(given='Munich', stored='Berlin'),))
+        """
+        return self.write(lambda database: database.add_unless_similar(options))
+
+    @takes(AdmissionOptions)
+    async def add_unless_similar_async(self, options: AdmissionOptions) -> Admission:
+        """The same as `add_unless_similar`, for asyncio."""
+        return await self.write_async(lambda database: database.add_unless_similar(options))
 
     @takes(RemoveOptions)
     def remove(self, options: RemoveOptions) -> int:

@@ -247,26 +247,28 @@ def serve(
 def mcp(
     *,
     at: DatabaseFile,
-    read_only: Annotated[bool, Option("Offer no tool that adds.")] = False,
+    purpose: PurposeOptions,
+    read_only: Annotated[bool, Option("Offer no tool that writes.")] = False,
 ) -> None:
     """Offer the database to a language model, as a server of the Model Context Protocol.
 
     A client of MCP starts it and speaks to it over standard input and output. It has tools to find
-    similar texts, copied passages and clusters, to compare documents, and to add a text unless a
-    similar one is stored; documents are resources. Without --read-only it makes the file if there
-    is none.
+    similar texts, words, copied passages and clusters, to compare documents, to add a text unless
+    similar ones are stored, and to remove documents; documents are resources. Without --read-only
+    it makes the file if there is none.
 
     Needs pip install 'lshdb[mcp]'.
 
-    Example: lshdb mcp -d notes.db --read-only
+    Example: lshdb mcp -d facts.db --for short-text
     """
     if files.stdin() is None:
         raise InputError("standard input is closed: a client of MCP speaks over it")
-    with at.open("read" if read_only else "create") as database:
+    settings = regrouped(purpose, SettingsOptions)
+    with at.open("read" if read_only else "create", settings) as database:
         with installed("lshdb mcp needs the SDK of MCP", "mcp"):
-            from lshdb.agents import server
+            from lshdb.agents.server import serve
         running.end_on_interrupt()
-        server(database, __version__, read_only).run()
+        serve(database, __version__, read_only)
 
 
 def report(

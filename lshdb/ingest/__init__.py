@@ -7,7 +7,7 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
     writing     a signed part to rows: new, changed, unchanged
     add         read | sign | write; removing
     merging     the documents of another database, with their signatures
-    arrivals    documents that are asked about and added in one step, several at once
+    arrivals    asks about documents and adds them in one step; admission unless one is similar
     queries     read | sign | answer: a stream of documents that are queries only
     locations   where the documents of a run are from
     temporary   a private file of documents
@@ -18,6 +18,6 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
     kept_copies which files hold a copy of a dropped document
     trash       moves files of dropped documents aside, and back
 
-Doors: add, arrivals, batches, deciding, failures, folders, locations, merging, parts, queries,
-submissions, sync, temporary, trash, workers, writing.
+Doors: add, admission, arrivals, batches, deciding, failures, folders, locations, merging, parts,
+queries, submissions, sync, temporary, trash, workers, writing.
 """

@@ -10,6 +10,7 @@ word, and long ranges are aligned part by part.
 """
 
 import re
+import unicodedata
 import zlib
 from bisect import bisect_right
 from collections import Counter
@@ -20,7 +21,7 @@ from math import isqrt
 from operator import itemgetter
 from typing import Literal
 
-from lshdb.model import Passage
+from lshdb.model import Change, Passage
 from lshdb.shingling import tokens
 from lshdb.shingling.positions import page_at
 from lshdb.shingling.shingling import Element
@@ -46,6 +47,10 @@ _HAN = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _WORDS = re.compile(rf"[{_HAN}]|[^\W{_HAN}]+")
 _WORD = re.compile(rf"(\s*)([{_HAN}]|[^\W{_HAN}]+|[^\w\s])(\s*)")
 """A word or sign, with the blanks behind it, and before it at the start of a line."""
+
+_BETWEEN_BLANKS = re.compile(rf"[{_HAN}]|[^\s{_HAN}]+")
+_PUNCTUATION = ".,;:!?\"'()[]{}<>«»“”„‘’…。，、；：！？「」『』（）"
+"""What around a word does not belong to it; a sign before a number does."""
 
 Span = tuple[int, int]
 Kind = Literal["same", "changed", "moved", "rare", "run", "file"]
@@ -280,6 +285,52 @@ def agreement(a: str, b: str, *, programs: bool) -> str:
         return "The same tokens; names, comments or blanks differ" if same else ""
     same = _WORDS.findall(a.casefold()) == _WORDS.findall(b.casefold())
     return "The same words; case, punctuation or blanks differ" if same else ""
+
+
+def changed_words(given: str, stored: str) -> list[Change]:
+    """Where two texts differ, word by word, in order; by a longest common subsequence.
+
+    A word is what stands between blanks, without punctuation around it, so that numbers and
+    versions stay whole; each Chinese or Japanese character is one. Case does not count.
+
+    >>> changed_words("Ann lives in Munich.", "Ann Lee lives in Berlin!")
+    [Change(given='', stored='Lee'), Change(given='Munich', stored='Berlin')]
+    """
+    given_words, stored_words = _bare_words(given), _bare_words(stored)
+    values = [
+        [unicodedata.normalize("NFKC", text[start:end]).casefold() for start, end in words]
+        for text, words in ((given, given_words), (stored, stored_words))
+    ]
+    changes: list[Change] = []
+    i = j = 0
+    for given_end, stored_end in [*_common(*values), (len(given_words), len(stored_words))]:
+        if i < given_end or j < stored_end:
+            only_given = _joined(given, given_words[i:given_end])
+            changes.append(Change(only_given, _joined(stored, stored_words[j:stored_end])))
+        i, j = given_end + 1, stored_end + 1
+    return changes
+
+
+def _bare_words(text: str) -> list[Span]:
+    """The words of a text, without punctuation around them."""
+    words: list[Span] = []
+    for match in _BETWEEN_BLANKS.finditer(text):
+        word = match[0]
+        start = match.start() + len(word) - len(word.lstrip(_PUNCTUATION))
+        end = match.end() - len(word) + len(word.rstrip(_PUNCTUATION))
+        if start < end:
+            words.append((start, end))
+    return words
+
+
+def _joined(text: str, words: Sequence[Span]) -> str:
+    """Some words of a text, one after another, without the punctuation between them."""
+    joined, last = "", 0
+    for start, end in words:
+        is_apart = joined and any(map(str.isspace, text[last:start]))
+        joined += f" {text[start:end]}" if is_apart else text[start:end]
+        last = end
+    return joined
 
 
 def segments(text: str) -> Iterator[tuple[int, int, int]]:

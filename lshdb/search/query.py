@@ -39,6 +39,7 @@ from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Lanes, Mask, chunks, fi
 from lshdb.shingling.content import cleaned, digest, encoded
 from lshdb.shingling.winnowing import fingerprints
 from lshdb.sketching import banding, constructions, minhash, signing
+from lshdb.sketching.settings import Settings
 from lshdb.sources.metadata import picked
 from lshdb.store.lookups import DocumentRow, StoreReader
 from lshdb.store.readonly_sql import Keep
@@ -150,6 +151,26 @@ def _answer(
     for cut in cuts:
         warn_of_limit(cut)
     return matches
+
+
+def comparison_at(settings: Settings, threshold: float | None) -> tuple[float, bool, float]:
+    """How documents are compared at a threshold, so that no recall is lost silently.
+
+    Below its own threshold, the index finds less than it was made for: all documents are compared.
+
+    Args:
+        settings: of the file.
+        threshold: None for the file's own.
+
+    Returns:
+        The threshold; whether all documents are compared; and the recall there, the share of
+        documents at this similarity that are found.
+    """
+    if threshold is None:
+        threshold = settings.threshold
+    recall = constructions.candidate_probability(threshold, settings.construction)
+    compares_all = threshold < settings.threshold and recall < settings.recall
+    return threshold, compares_all, 1.0 if compares_all else recall
 
 
 def row_of_key(store: StoreReader, key: str) -> DocumentRow:

@@ -128,6 +128,11 @@ class Store(lookups.StoreReader):
         """Whether it was closed."""
         return self._connection.closed
 
+    @property
+    def read_only(self) -> bool:
+        """Whether it was opened to be read only."""
+        return self._connection.read_only
+
     def check_open(self) -> None:
         """UsageError if it was closed."""
         self._connection.check_open()

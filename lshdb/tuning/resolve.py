@@ -32,13 +32,14 @@ OF_INDEX = ("threshold", "recall", "bands", "rows", "construction")
 """The settings of the index alone: signatures do not depend on them, and reindex changes them."""
 
 PURPOSES = {
-    "short-text": ("char:5", 0.8),
+    "short-text": ("char:3", 0.55),
     "documents": ("char:9", 0.8),
     "programs": ("code:6", 0.6),
     "code": ("code:6", 0.6),
     "baskets": ("set", 0.2),
 }
-"""Shingle and threshold by what is compared; the textbook's rules of thumb."""
+"""Shingle and threshold by what is compared: for documents and baskets by the textbook's rules of
+thumb, for short texts and programs by what was measured (docs/figures.md)."""
 
 
 def _given(request: ShapeOptions) -> dict[str, Any]:

@@ -6,13 +6,13 @@ the library's results. The description, in OpenAPI, is made of the declarations 
 
 from collections.abc import Sequence
 from dataclasses import Field, dataclass, fields, is_dataclass
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
 import lshdb
 from lshdb.database import Database
 from lshdb.errors import Cut, UsageError, limits_noted
-from lshdb.groups import option_of, without_none
+from lshdb.groups import option_of
+from lshdb.json_schema import object_schema, option_schema, schema_of
 from lshdb.json_text import loads
 from lshdb.model import Match, Passages
 from lshdb.options import PassagesOptions, QueryOptions
@@ -21,7 +21,6 @@ MAX_RESULTS = 1_000
 """Maximum results of an answer."""
 _LEFT_OUT = frozenset(["where", "parameters", "key"])
 """SQL, as its time has no limit; and what is one of the contents."""
-_TYPES = {int: "integer", float: "number", str: "string", bool: "boolean", NoneType: "null"}
 _JSON = "application/json"
 
 
@@ -99,11 +98,13 @@ def description() -> dict[str, Any]:
 
 def _described(name: str) -> dict[str, Any]:
     operation = OPERATIONS[name]
-    options = {one: _schema(kind) for one, kind in operation.contents.items()}
-    options |= {one: _option(field) for one, field in operation.options().items()}
+    options = {one: schema_of(kind) for one, kind in operation.contents.items()}
+    options |= {one: option_schema(field) for one, field in operation.options().items()}
     options["top"] |= {"maximum": MAX_RESULTS, "default": MAX_RESULTS}
-    problem = _content("What is wrong with the request.", _object({"reason": {"type": "string"}}))
-    answer = {one: _schema(kind) for one, kind in operation.answer.items()}
+    problem = _content(
+        "What is wrong with the request.", object_schema({"reason": {"type": "string"}})
+    )
+    answer = {one: schema_of(kind) for one, kind in operation.answer.items()}
     body = {"type": "object", "properties": options, "additionalProperties": False}
     alone = [{"required": [one]} for one in operation.contents]
     return {
@@ -111,7 +112,7 @@ def _described(name: str) -> dict[str, Any]:
         "summary": (getattr(Database, name).__doc__ or "").partition("\n")[0],
         "requestBody": {"required": True} | _content("", body | {"oneOf": alone}),
         "responses": {
-            "200": _content("The answer.", _object(answer | {"notes": _schema(list[str])})),
+            "200": _content("The answer.", object_schema(answer | {"notes": schema_of(list[str])})),
             "default": problem,
         },
     }
@@ -119,36 +120,3 @@ def _described(name: str) -> dict[str, Any]:
 
 def _content(description: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"description": description, "content": {_JSON: {"schema": schema}}}
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": [*properties]}
-
-
-def _option(one: Field[Any]) -> dict[str, Any]:
-    """The schema of an option, with its range, default and help."""
-    option = option_of(one)
-    known = {
-        "description": option.help.partition(" [default")[0],
-        "minimum": option.min,
-        "exclusiveMinimum": option.above,
-        "maximum": option.max,
-        "default": one.default,
-    }
-    return _schema(without_none(get_args(one.type)[0])) | {
-        n: v for n, v in known.items() if v is not None
-    }
-
-
-def _schema(kind: Any) -> dict[str, Any]:
-    """The JSON schema of a type."""
-    origin, args = get_origin(kind), get_args(kind)
-    if origin in (Union, UnionType):
-        return {"anyOf": [*map(_schema, args)]}
-    if origin is Literal:
-        return {"enum": [*args]}
-    if origin in (list, tuple, Sequence):
-        return {"type": "array", "items": _schema(args[0])}
-    if is_dataclass(kind):
-        return _object({name: _schema(own) for name, own in get_type_hints(kind).items()})
-    return {"type": _TYPES.get(kind, "object")}

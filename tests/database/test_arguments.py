@@ -25,6 +25,7 @@ GOOD: Final[dict[str, dict[str, Any]]] = {
     "check of a file": {"path": "x.db"},
     "tune without a file": {"threshold": 0.5, "recall": 0.9},
     "add": {"key": "k", "content": "a text"},
+    "add_unless_similar": {"key": "k", "content": "a text"},
     "add_many": {"documents": [("k", "a text")]},
     "add_files": {"paths": ["missing.txt"]},
     "add_table": {"table": pa.table({"id": ["k"], "text": ["a text"]})},

@@ -291,7 +291,7 @@ def test_part_of_a_files_settings_is_enough_to_open_it(path: Path) -> None:
 @pytest.mark.parametrize(
     ("purpose", "shingle", "threshold"),
     [
-        ("short-text", "char:5", 0.8),
+        ("short-text", "char:3", 0.55),
         ("documents", "char:9", 0.8),
         ("code", "code:6", 0.6),
         ("baskets", "set", 0.2),

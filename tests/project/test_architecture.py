@@ -24,6 +24,7 @@ ROOMS = (
         "errors",
         "formatting",
         "groups",
+        "json_schema",
         "json_text",
         "keys",
         "limits",
@@ -272,7 +273,7 @@ def test_dependencies_are_those_imported() -> None:
     assert required == {"numpy", "orjson", "pathspec", "rich", "typer", "xxhash"}
     # What extras bring, by the room or module that loads it.
     extras = {
-        "agents": {"mcp", "mcp_types", "pydantic"},
+        "agents": {"anyio", "mcp", "mcp_types", "pydantic"},
         "sources": {"pyarrow"},
         "sources.document_formats": {
             *("lxml", "pypdfium2", "python_calamine", "selectolax", "striprtf"),

@@ -89,8 +89,8 @@ def test_settings_of_documents_may_not(
 def test_a_purpose_gives_a_threshold_that_may_differ(path: Path) -> None:
     with lshdb.open(path, purpose="short-text") as db:
         db.reindex(threshold=0.6)
-    assert "threshold 0.6, not 0.8" in opens(lshdb.Service, path, purpose="short-text")[0]
-    with pytest.raises(lshdb.SettingsMismatch, match=r"threshold 0\.6, not 0\.8"):
+    assert "threshold 0.6, not 0.55" in opens(lshdb.Service, path, purpose="short-text")[0]
+    with pytest.raises(lshdb.SettingsMismatch, match=r"threshold 0\.6, not 0\.55"):
         lshdb.open(path, purpose="short-text", check_settings=True)
 
 

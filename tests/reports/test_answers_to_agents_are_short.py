@@ -70,7 +70,7 @@ def test_answers_are_short_and_free_of_control_characters(tmp_path: Path) -> Non
             # Many documents, and a long passage.
             said, found = await call("list_clusters")
             assert max(len(one["members"]) for one in found["clusters"]) == 100
-            assert said.endswith(f"({found['note']})")
+            assert said.endswith(f"note: {found['note']}")
             whole = json.loads(await read(found["note"].split()[-1]))
             assert list(documents)[:122] in [one["members"] for one in whole["clusters"]]
             _, found = await call("find_passages", key="long")

@@ -1,0 +1,109 @@
+"""What a tool answers: short, free of control characters, and the same as text and as JSON.
+
+Some clients show the text of a result only, and some only its structure.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from lshdb.formatting import shortened
+from lshdb.sources.paths import escaped
+
+URI = "lshdb://answer/"
+_MAX_TEXT = 2_000
+"""Characters of a text in an answer."""
+_MAX_ITEMS = 100
+"""Items of a list in an answer."""
+_MAX_ANSWER = 50_000
+"""Characters of an answer, about: it ends with the item that goes beyond."""
+_KEPT = 4
+"""Shortened answers that are kept whole, the last ones."""
+
+
+@dataclass(eq=False)
+class Answers:
+    """The answers of a server; those that were shortened are kept whole for a while."""
+
+    _whole: dict[int, str] = field(default_factory=dict)
+    _count: int = 0
+
+    def shown(self, line: str, result: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """The text and the structure of a result, in short: a line, and what the structure says."""
+        answer = _Answer()
+        structure = answer.of(result)
+        line = clean(line)
+        if answer.is_cut or len(line) > _MAX_TEXT:
+            self._count += 1
+            self._whole[self._count] = json.dumps(result)
+            self._whole.pop(self._count - _KEPT, None)
+            structure["note"] = f"shortened; all of this answer is the resource {URI}{self._count}"
+        return "\n".join([shortened(line, _MAX_TEXT), *_lines(structure)]), structure
+
+    def whole(self, number: str) -> str | None:
+        """All of an answer that was shortened, as JSON; None if it is not kept any more."""
+        if not (number.isdecimal() and number.isascii() and len(number) < 19):
+            return None
+        return self._whole.get(int(number))
+
+
+@dataclass
+class _Answer:
+    """Makes what a tool answers short, and free of control characters.
+
+    Attributes:
+        left: characters that it may still have.
+        is_cut: whether something was shortened or left out.
+    """
+
+    left: int = _MAX_ANSWER
+    is_cut: bool = False
+
+    def of(self, value: Any) -> Any:
+        """A value as it is shown."""
+        if isinstance(value, dict):
+            return {self.of(name): self.of(item) for name, item in value.items()}
+        if isinstance(value, list | tuple):
+            shown: list[Any] = []
+            for item in value:
+                if self.left <= 0 or len(shown) == _MAX_ITEMS:
+                    self.is_cut = True
+                    break
+                shown.append(self.of(item))
+            return shown
+        text = clean(value) if isinstance(value, str) else value
+        if isinstance(text, str) and len(text) > _MAX_TEXT:
+            self.is_cut = True
+            text = shortened(text, _MAX_TEXT)
+        self.left -= len(str(text))
+        return text
+
+
+def clean(text: str) -> str:
+    """A text with its lines and tabs, but all other control characters as escapes."""
+    return "\n".join("\t".join(map(escaped, line.split("\t"))) for line in text.split("\n"))
+
+
+def reason(error: Exception) -> str:
+    """What an error says, in short."""
+    return shortened(clean(str(error)), _MAX_TEXT)
+
+
+def _lines(value: Any, indent: str = "") -> Iterator[str]:
+    """The lines of a structure: a name and a value each, and a dash before each item of a list."""
+    items = value.items() if isinstance(value, dict) else (("-", item) for item in value)
+    for name, item in items:
+        head = f"{indent}{name}" if name == "-" else f"{indent}{name}:"
+        if isinstance(item, dict | list) and item:
+            inner = [*_lines(item, indent + "  ")]
+            if name == "-":  # the first line stands beside the dash
+                inner[0] = f"{head} {inner[0].lstrip(' ')}"
+            else:
+                yield head
+            yield from inner
+        else:
+            text = item if isinstance(item, str) else json.dumps(item) if item != [] else "none"
+            first, *more = text.split("\n")
+            yield f"{head} {first}"
+            yield from (f"{indent}  {line}" for line in more)

@@ -1,0 +1,106 @@
+"""From what a client sends to the arguments of a tool, which are a group of options.
+
+Models and clients send null for what they leave out, numbers as keys, whole numbers as floats and
+numbers as strings. What has one meaning is taken; all else is refused by a line that says what to
+send.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import MISSING, Field, fields
+from difflib import get_close_matches
+from typing import Annotated, Any, TypeVar, get_args
+
+from lshdb.errors import UsageError
+from lshdb.groups import Option, Options, argument, option_of, without_none
+from lshdb.json_schema import option_schema
+from lshdb.json_text import without_surrogates
+from lshdb.keys import key_argument, key_arguments
+
+_Group = TypeVar("_Group", bound=Options)
+_KEY = str | int
+_TRUTHS = {"true": True, "false": False}
+
+Text = Annotated[str | None, argument("A text to compare; or give a key.")]
+Key = Annotated[
+    Any,
+    argument("A stored document in place of a text: its key or its uri.", convert=key_argument),
+]
+Top = Annotated[int, Option("Maximum number of results.", min=1, max=100)]
+Threshold = Annotated[
+    float | None, Option("Minimum similarity; by default the database's.", above=0, max=1)
+]
+
+
+def schema_of_tool(group: type[Options]) -> dict[str, Any]:
+    """The JSON schema of a tool's arguments."""
+    return {
+        "type": "object",
+        "properties": {
+            option.name: option_schema(option, _sent_type(option)) for option in fields(group)
+        },
+        "required": _required(group),
+        "additionalProperties": False,
+    }
+
+
+def arguments_of(
+    tool: str, group: type[_Group], given: Mapping[str, Any]
+) -> tuple[_Group, list[str]]:
+    """The arguments of a tool, and notes about what was changed in them.
+
+    Raises:
+        UsageError: one is unknown, missing, or of another type or range.
+    """
+    known = {option.name: option for option in fields(group)}
+    for name in given:
+        if name not in known:
+            meant = get_close_matches(name, known, 1)
+            hint = f"; did you mean {meant[0]}?" if meant else ""
+            raise UsageError(
+                f"{tool} has no argument {name!r:.100}, only {', '.join(known) or 'none'}{hint}"
+            )
+    present = {name: value for name, value in given.items() if value is not None}
+    for name in _required(group):
+        if name not in present:
+            raise UsageError(f"{tool} needs {name}: {_help(known[name])}")
+    notes: list[str] = []
+    for name, value in present.items():
+        present[name] = value = _meant(known[name], value)
+        if option_of(known[name]).convert is None and isinstance(value, str):
+            present[name] = without_surrogates(value)
+            if present[name] is not value:
+                notes.append(f"{name} had half a surrogate pair, which was replaced by U+FFFD")
+    return group(**present), notes
+
+
+def _required(group: type[Options]) -> list[str]:
+    return [option.name for option in fields(group) if option.default is MISSING]
+
+
+def _help(option: Field[Any]) -> str:
+    text = option_of(option).help.rstrip(".")
+    return text[:1].lower() + text[1:]
+
+
+def _sent_type(option: Field[Any]) -> Any:
+    """The type of what a client sends for an option."""
+    convert = option_of(option).convert
+    if convert is key_arguments:
+        return list[_KEY] | str | int
+    return _KEY if convert is key_argument else None
+
+
+def _meant(option: Field[Any], value: Any) -> Any:
+    """A value in the type of its option, if it has one meaning in it."""
+    kind = without_none(get_args(option.type)[0])
+    if kind in (int, float) and isinstance(value, bool):
+        raise UsageError(f"{option.name} {str(value).lower()} is not a number")
+    if kind is int and isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and kind in (int, float):
+        with suppress(ValueError):
+            return kind(value)
+    if kind is bool and isinstance(value, str):
+        return _TRUTHS.get(value.casefold(), value)
+    return value

@@ -1,0 +1,52 @@
+"""The JSON schemas of types and options, for programs that call them."""
+
+from collections.abc import Sequence
+from dataclasses import MISSING, Field, is_dataclass
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from lshdb.groups import option_of, without_none
+
+_TYPES = {int: "integer", float: "number", str: "string", bool: "boolean", NoneType: "null"}
+
+
+def schema_of(kind: Any) -> dict[str, Any]:
+    """The schema of a type."""
+    origin, args = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        return {"anyOf": [*map(schema_of, args)]}
+    if origin is Literal:
+        return {"enum": [*args]}
+    if origin in (list, tuple, Sequence):
+        return {"type": "array", "items": schema_of(args[0])}
+    if is_dataclass(kind):
+        return object_schema(
+            {name: schema_of(inner) for name, inner in get_type_hints(kind).items()}
+        )
+    return {"type": _TYPES.get(kind, "object")}
+
+
+def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
+    """The schema of an object that has all of some properties."""
+    return {"type": "object", "properties": properties, "required": [*properties]}
+
+
+def option_schema(option_field: Field[Any], kind: Any = None) -> dict[str, Any]:
+    """The schema of an option of a group, with its range, default and help.
+
+    Args:
+        option_field: the field of the group.
+        kind: the type of its values, if they are given in another one.
+    """
+    option = option_of(option_field)
+    known = {
+        "description": option.help.partition(" [default")[0],
+        "minimum": option.min,
+        "exclusiveMinimum": option.above,
+        "maximum": option.max,
+        "default": option_field.default,
+    }
+    if kind is None:
+        kind = without_none(get_args(option_field.type)[0])
+    given = {n: value for n, value in known.items() if value is not None and value is not MISSING}
+    return schema_of(kind) | given
