@@ -72,7 +72,8 @@ _FAMILIES: dict[str, tuple[list[str], list[str], str, str]] = {
 }
 """Of each family: comments, strings, strong signs and weak signs of it."""
 _PATTERNS = {
-    family: re.compile("|".join([f"({'|'.join(comments)})", *strings]), re.DOTALL)
+    # Each alternative begins with a character, by which `re` then searches: twice as fast.
+    family: re.compile("|".join([*(f"{mark}()" for mark in comments), *strings]), re.DOTALL)
     for family, (comments, strings, _, _) in _FAMILIES.items()
 }
 _SIGNS = {
@@ -191,9 +192,9 @@ def unmasked(part: str) -> str:
     return "".join(part.split()).replace(_REST, "")
 
 
-def token_pieces(text: str, block: int) -> Iterator[str]:
-    """The tokens of one text, in pieces: a large text takes the memory of one block."""
-    for piece in cut_before(blanked(text), _SIGN, block):
+def token_pieces(blanked_text: str, block: int) -> Iterator[str]:
+    """The tokens of one blanked text, in pieces: a large text takes the memory of one block."""
+    for piece in cut_before(blanked_text, _SIGN, block):
         yield cut_tokens([piece]).text
 
 
