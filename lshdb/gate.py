@@ -64,6 +64,8 @@ have the same tokens, and nothing else in common."""
 _WORD = re.compile(r"\w+")
 _LARGEST = 1 << 20
 """Bytes of a file: larger ones are data, or made by programs."""
+_MARKERS = 5
+"""Markers without counterpart that are named for each file."""
 _INDEX = re.compile(r"(code|text)-[0-9]+(-all)?(-[0-9a-f]{8})?\.db(-wal|-shm)?")
 _BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 """How a baseline may begin: PowerShell writes UTF-16, with a mark."""
@@ -395,9 +397,12 @@ class _Search:
         for key, counts in in_processes(count, texts):
             tokens += counts.units
             left_out.update(counts.left_out)
-            for line, kind in counts.unmatched:
+            for line, kind in counts.unmatched[:_MARKERS]:
                 why = "no ignore-end follows" if kind == "start" else "no ignore-start is before it"
                 notes.append(f"{key}:{line}: lshdb: ignore-{kind}: {why}")
+            if len(counts.unmatched) > _MARKERS:
+                rest = len(counts.unmatched) - _MARKERS
+                notes.append(f"{key}: {counted(rest, 'more marker')} without counterpart")
         return _Measured(len(checked), tokens, left_out, notes)
 
     def copied(self) -> int:

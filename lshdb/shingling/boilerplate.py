@@ -12,6 +12,7 @@ what would begin another match, or after a bounded number of characters.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import Literal, NamedTuple
@@ -49,6 +50,8 @@ _TO_END = r"[^\n;]*+;?"
 _LINE_ENDS = r"(?=[ \t]*+\r?\n|[ \t]*+$)"
 _CONTINUED = r"(?:\\\r?\n[^\n;({=\\]*+)*+"
 _IN_BRACES = r"\{[^{}]*+\}"
+_INNER = r"\{[^{}();=]*+\}"
+_NESTED = rf"\{{(?:[^{{}}();=]++|\{{(?:[^{{}}();=]++|{_INNER})*+\}})*+\}}"
 _REQUIRED = rf"(?:[\w$.]++|{_IN_BRACES})[ \t]*+=[ \t]*+require[ \t]*+\(?[ \t]*+{_STRING}[ \t]*+\)?"
 _IMPORT = (
     # Over several lines: Go, Python; the function of JavaScript is none.
@@ -75,8 +78,7 @@ _IMPORTS = (
     # Rust, PHP, Perl: the statement ends with a semicolon; Elixir, Fortran: with the line.
     r"(?:pub[ \t]++|pub\([\w: ]*+\)[ \t]++)?(?:use|no|mod|extern[ \t]++crate)[ \t]++"
     r"(?:function[ \t]++|const[ \t]++)?(?=[\w:\\{])[\w:\\*, \t.]*+"
-    r"(?:\{[\w\s:,*{}\\]{0,4000}+"
-    rf"|qw[ \t]*+\([^()]*+\)|{_STRING}(?:[ \t,]*+{_STRING})*+)?[ \t]*+;",
+    rf"(?:{_NESTED}|(?<=qw)[ \t]*+\([^()]*+\)|{_STRING}(?:[ \t,]*+{_STRING})*+)?[ \t]*+;",
     rf"(?:alias|use)[ \t]++[A-Za-z][\w.]*+(?:[ \t]*+,[^\n(){{}}=]*+)?{_LINE_ENDS}",
     # C# and C++.
     r"(?:global[ \t]++)?using[ \t]++(?:(?:static|namespace|typename)[ \t]++)?[\w.:]++"
@@ -91,15 +93,20 @@ _IMPORTS = (
 _MIN_LITERALS = 10
 """Fewer literals in a row are the arguments of a call."""
 _LITERAL = r"(?:[\1\d][\2\w.]*+|(?:true|false|null|nil|None|NULL|True|False|undefined)\b)"
-_BETWEEN = r"[\s,:;(){}\[\]+\-]{0,400}+"
-_MORE = rf"(?:{_BETWEEN}{_LITERAL}){{{_MIN_LITERALS - 1},}}+"
-_FIRST_ROW = rf"(?:[({{\[+\-][({{\[+\- \t]{{0,8}}+)?{_LITERAL}{_MORE}"
+_KEYED = rf"(?:[A-Za-z_.$][\w.$]*+[ \t]*+(?:=>?|:)[ \t]*+[+\-]?)?{_LITERAL}"
+"""A literal, perhaps with the name that it gets."""
+_BETWEEN = r"[\s,:;(){}\[\]+\-=>]{0,400}+"
+_MORE = rf"(?:{_BETWEEN}{_KEYED}){{{_MIN_LITERALS - 1},}}+"
+_FIRST_ROW = rf"(?:[({{\[+\-][({{\[+\- \t]{{0,8}}+)?{_KEYED}{_MORE}"
 _STATEMENTS = re.compile(
-    r"\n[ \t]*+(?=[#@a-gil-npr-vNTF({\[+\-\1\d])"
+    r"\n[ \t]*+(?=[#@\w.$({\[+\-\1])"
     rf"(?:(?P<imports>{'|'.join(_IMPORTS)})|(?P<tables>{_FIRST_ROW}))"
 )
 """Both together: the lines of a program are visited once."""
-_LONG_LINE = re.compile(r"\n[^\n]{300,}+")
+_LONGEST_LINE = 300
+_LONG_LINE = re.compile(rf"\n[^\n]{{{_LONGEST_LINE},}}+")
+"""Such a line may have a table that does not begin with it. A file that consists of such lines for
+more than its half was made by a program: nobody writes them."""
 _TABLE_IN_LINE = re.compile(rf"[\1\d](?<![\w.]\d)[\2\w.]*+{_MORE}")
 
 # Generated files
@@ -189,14 +196,21 @@ def in_program(text: str, blanked: str) -> list[Stretch]:
     """
     if _is_generated(text):
         return [Stretch(0, len(text), "generated")]
+    long = [line.span() for line in _LONG_LINE.finditer(blanked)]
+    first_line = blanked.find("\n") if "\n" in blanked else len(blanked)
+    if first_line >= _LONGEST_LINE:
+        long.append((0, first_line))
+    in_long = sum(stop - start for start, stop in long if not blanked[start:stop].isspace())
+    if 2 * in_long > len(text):
+        return [Stretch(0, len(text), "generated")]
     found = [
         Stretch(match.start() + 1, match.end(), "imports" if match["imports"] else "tables")
         for match in _STATEMENTS.finditer(blanked)
     ]
     if first := _STATEMENTS.match("\n" + blanked[:_HEAD]):
         found.append(Stretch(0, first.end() - 1, "imports" if first["imports"] else "tables"))
-    for line in _LONG_LINE.finditer(blanked):
-        rows = _TABLE_IN_LINE.finditer(blanked, line.start(), line.end())
+    for bounds in long:
+        rows = _TABLE_IN_LINE.finditer(blanked, *bounds)
         found += (Stretch(match.start(), match.end(), "tables") for match in rows)
     return _apart([*found, *_regions(text, blanked)[0]])
 
@@ -217,12 +231,14 @@ def in_text(text: str) -> list[Stretch]:
         if end is None:
             break
         start = end.end()
-    for terms in _TERMS.finditer(text):
-        if found and terms.start() < found[-1].start:
-            continue
-        end = _END_OF_TERMS.search(text, terms.end(), terms.end() + _LONGEST_TERMS)
-        if end is not None:
-            found.append(Stretch(terms.start(), end.end(), "licences"))
+    begins = [match.start() for match in _TERMS.finditer(text)]
+    ends = [match.end() for match in _END_OF_TERMS.finditer(text)] if begins else []
+    done = 0
+    for begin in begins:
+        index = bisect_right(ends, begin)
+        if begin >= done and index < len(ends) and ends[index] - begin <= _LONGEST_TERMS:
+            done = ends[index]
+            found.append(Stretch(begin, done, "licences"))
     return _apart([*found, *_regions(text, text)[0]])
 
 
@@ -238,8 +254,13 @@ def unmatched(text: str, blanked: str) -> list[Marker]:
 
     A region without an end goes to the end of the text, an end without a start ends nothing.
     """
-    found = _regions(text, blanked)[1]
-    return [Marker(text.count("\n", 0, index) + 1, kind) for index, kind in found]
+    found: list[Marker] = []
+    line, done = 1, 0
+    for index, kind in _regions(text, blanked)[1]:
+        line += text.count("\n", done, index)
+        done = index
+        found.append(Marker(line, kind))
+    return found
 
 
 def without(text: str, stretches: Sequence[Stretch]) -> str:

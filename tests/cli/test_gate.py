@@ -58,7 +58,11 @@ class Repository(Command):
         done = self("gate", *arguments, "--json")
         assert done.status == bool(done.out), done.err
         return [
-            {name: row[name] for name in row if name not in ("fingerprint", "similarity", "repository_share")}
+            {
+                name: row[name]
+                for name in row
+                if name not in ("fingerprint", "similarity", "repository_share")
+            }
             for row in done.records
         ]
 
