@@ -184,6 +184,13 @@ RULES = blake2b(
 """Names these rules: an index by other rules has other signatures."""
 
 
+def is_generated(text: str) -> bool:
+    """Whether a text says that a program made it; most say nothing like that, which is quick."""
+    head = text[:_HEAD]
+    is_near = "enerated" in head or "GENERATED" in head or "A Bison parser" in head
+    return is_near and _GENERATED.search(head) is not None
+
+
 def in_program(text: str, blanked: str) -> list[Stretch]:
     """What does not count of a program.
 
@@ -194,7 +201,7 @@ def in_program(text: str, blanked: str) -> list[Stretch]:
     Returns:
         Parts of both, in order, of which none overlap; the first reason of REASONS that fits.
     """
-    if _is_generated(text):
+    if is_generated(text):
         return [Stretch(0, len(text), "generated")]
     long = [line.span() for line in _LONG_LINE.finditer(blanked)]
     first_line = blanked.find("\n") if "\n" in blanked else len(blanked)
@@ -217,7 +224,7 @@ def in_program(text: str, blanked: str) -> list[Stretch]:
 
 def in_text(text: str) -> list[Stretch]:
     """What does not count of a text for people; as for a program."""
-    if _is_generated(text):
+    if is_generated(text):
         return [Stretch(0, len(text), "generated")]
     if _WHOLE_LICENCE.match(text):
         return [Stretch(0, len(text), "licences")]
@@ -240,13 +247,6 @@ def in_text(text: str) -> list[Stretch]:
             done = ends[index]
             found.append(Stretch(begin, done, "licences"))
     return _apart([*found, *_regions(text, text)[0]])
-
-
-def _is_generated(text: str) -> bool:
-    """Whether a text says that a program made it; most say nothing like that, which is quick."""
-    head = text[:_HEAD]
-    is_near = "enerated" in head or "GENERATED" in head or "A Bison parser" in head
-    return is_near and _GENERATED.search(head) is not None
 
 
 def unmatched(text: str, blanked: str) -> list[Marker]:

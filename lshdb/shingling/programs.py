@@ -12,6 +12,8 @@ from lshdb.shingling.shingling import Shingling
 
 def blanked_program(text: str, shingling: Shingling) -> str:
     """The program with blanks for comments and what does not count, and marks for strings."""
+    if not shingling.boilerplate and boilerplate.is_generated(text):
+        return " " * len(text)
     blanked = tokens.blanked(text)
     if shingling.boilerplate:
         return blanked

@@ -185,12 +185,14 @@ def changes(top: str, since: str, patterns: Sequence[str] = ()) -> dict[str, Cha
     arguments = (*diff, *shape, *modules, *names, _base(top, since), "--", *patterns)
     lines = iter(run(top, *arguments, settings=_without_filters(top)).split(b"\n"))
     found: dict[str, Changed] = {}
-    before = b""
+    before, file = b"", Changed(False)
     for line in lines:
         if line.startswith(b"--- "):
             before = line
-        elif line.startswith(b"+++ ") and (path := _path(line)):
-            found[path] = file = Changed(before == b"--- /dev/null")
+        elif line.startswith(b"+++ "):
+            file = Changed(before == b"--- /dev/null")
+            if path := _path(line):
+                found[path] = file
         elif hunk := _HUNK.match(line):
             file.lines += _added(hunk, lines)
     return found
