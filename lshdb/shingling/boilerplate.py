@@ -93,8 +93,8 @@ _IMPORTS = (
 _MIN_LITERALS = 10
 """Fewer literals in a row are the arguments of a call."""
 _LITERAL = r"(?:[\1\d][\2\w.]*+|(?:true|false|null|nil|None|NULL|True|False|undefined)\b)"
-_KEYED = rf"(?:[A-Za-z_.$][\w.$]*+[ \t]*+(?:=>?|:)[ \t]*+[+\-]?)?{_LITERAL}"
-"""A literal, perhaps with the name that it gets."""
+_KEYED = rf"(?:[A-Za-z_.$][\w.$]*+[ \t]*+(?:=>?|:)[\s({{\[+\-]{{0,100}}+)?{_LITERAL}"
+"""A literal, perhaps with the name that it, or the list that it is in, gets."""
 _BETWEEN = r"[\s,:;(){}\[\]+\-=>]{0,400}+"
 _MORE = rf"(?:{_BETWEEN}{_KEYED}){{{_MIN_LITERALS - 1},}}+"
 _FIRST_ROW = rf"(?:[({{\[+\-][({{\[+\- \t]{{0,8}}+)?{_KEYED}{_MORE}"

@@ -184,8 +184,8 @@ def test_runs_of_literals_are_tables_and_the_arguments_of_a_call_are_none() -> N
     assert lines_that_count(call) == [0, 1, 2, 3, 4]
     line = "x = [" + ", ".join(map(str, range(200))) + "]\n"
     found = counted(line + "y = f(x)\n" * 200, Shingling("code", 6, boilerplate=False))
-    assert found.left_out == {"tables": 399}
-    assert found.units == len("x=[]") + 200 * len("y=f(x)")
+    assert found.left_out == {"tables": len("x=[") + 399}
+    assert found.units == len("]") + 200 * len("y=f(x)")
     minified = counted(line + "y = f(x)\n", Shingling("code", 6, boilerplate=False))
     assert minified.left_out == {"generated": 409}
     names = "".join(f"NAME_{index} = 'value'\n" for index in range(10))
