@@ -170,7 +170,11 @@ class _Text:
 
 
 def gate(
-    files: Sequence[str], request: GateOptions, progress: bool = False, directory: str = "."
+    files: Sequence[str],
+    request: GateOptions,
+    progress: bool = False,
+    directory: str = ".",
+    version: str = "",
 ) -> Findings:
     """What files of a repository have in common with others.
 
@@ -180,6 +184,7 @@ def gate(
         request: which findings count.
         progress: whether a bar shows how the index is brought in step.
         directory: any in the repository.
+        version: of lshdb: another one makes an index of its own.
 
     Raises:
         InputError: this is no repository, git fails, a file does not exist, or the baseline cannot
@@ -194,7 +199,8 @@ def gate(
     top, place = git.repository(directory)
     patterns = [f"*.{suffix}" for _, suffixes in _KINDS.values() for suffix in suffixes.split()]
     changes = None if request.since is None else git.changes(top, request.since, patterns)
-    job = _Job(top, place, request, {key_of(path, top): path for path in files}, changes, progress)
+    given = {key_of(path, top): path for path in files}
+    job = _Job(top, place, request, given, changes, progress, _tag(version))
     return job.findings(accepted)
 
 
@@ -209,6 +215,7 @@ class _Job:
         given: the paths that are to be checked, by their keys; none for all.
         changes: what changed; None if that does not matter.
         progress: whether a bar is shown.
+        tag: what the names of these indexes end in.
     """
 
     top: str
@@ -217,19 +224,19 @@ class _Job:
     given: dict[str, str]
     changes: dict[str, git.Changed] | None
     progress: bool
+    tag: str
 
     def findings(self, accepted: set[str]) -> Findings:
         """All that is found, without the accepted fingerprints."""
         os.makedirs(self.place, exist_ok=True)
-        tag = _tag()
-        _delete_others(self.place, tag)
+        _delete_others(self.place, self.tag)
         missing = {key: path for key, path in self.given.items() if not os.path.isdir(path)}
         tracked = git.tracked(self.top) if missing else set()
         found, size, checked = list[Finding](), 0, 0
         total, copied, left_out, notes = 0, 0, Counter[boilerplate.Reason](), list[str]()
         for kind, (shingle, suffixes) in _KINDS.items():
             is_all = self.request.count_all
-            name = f"{kind}-{self.request.min_tokens}{'-all' * is_all}-{tag}.db"
+            name = f"{kind}-{self.request.min_tokens}{'-all' * is_all}-{self.tag}.db"
             opening = OpenOptions(
                 path=os.path.join(self.place, name),
                 shingle=shingle if is_all else f"{shingle}-boilerplate",
@@ -315,11 +322,9 @@ def _why(path: str) -> str:
     return "it is excluded, a link or no text"
 
 
-def _tag() -> str:
+def _tag(version: str) -> str:
     """What distinguishes indexes by these rules, and by this version of lshdb, from others."""
-    from lshdb import __version__
-
-    name = f"{__version__} {boilerplate.RULES}"
+    name = f"{version} {boilerplate.RULES}"
     return hashlib.blake2b(name.encode(), digest_size=4).hexdigest()
 
 

@@ -72,7 +72,7 @@ def gate(
     """
     given = paths or []
     form.check(*given)
-    done = check(given, request, messages.shows_progress())
+    done = check(given, request, messages.shows_progress(), version=__version__)
     if form.is_sarif:
         _write_sarif(done, form.output)
     elif not form.is_text:
