@@ -313,7 +313,7 @@ def test_what_does_not_count_is_left_out_and_reported(repository: Repository) ->
     assert (done.status, done.out) == (0, "")
     assert done.err.splitlines()[-1] == (
         "tokens left out: imports, includes, packages and namespaces 192, generated files 160, "
-        "runs of literals 236, between ignore-start and ignore-end 160"
+        "runs of literals 242, between ignore-start and ignore-end 160"
     )
     found = repository.found("--since", "HEAD~1", "--count-all")
     assert {(row["kind"], row["file"]) for row in found} == {
