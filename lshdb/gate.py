@@ -1,18 +1,27 @@
 """What changes of a repository copy from elsewhere in it.
 
-Two databases below .git hold the files that git tracks, programs as tokens and texts as words.
-`sync` keeps them in step, and `passages` and `query` find what is copied and similar. Other
-lengths of passages have other files: an index for shorter ones leads to many more candidates.
+Two databases below .git hold the files that git tracks, programs as tokens and texts as words,
+without what does not count (lshdb.shingling.boilerplate). `sync` keeps them in step, and
+`passages` and `query` find what is copied and similar. Other lengths of passages have other files:
+an index for shorter ones leads to many more candidates. So has another version of the rules or of
+lshdb, and the files of earlier ones are deleted.
+
+100 MB of sources, on two cores (`scripts/bench gate`): see docs/gate.md. Most of the first run is
+cutting programs into tokens, which is done once for signatures and fingerprints.
 """
 
+import codecs
 import hashlib
 import os
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
@@ -21,6 +30,7 @@ from lshdb.database import Database
 from lshdb.errors import InputError, UsageError
 from lshdb.formatting import counted, number
 from lshdb.groups import regrouped
+from lshdb.ingest.workers import in_processes
 from lshdb.json_text import loads
 from lshdb.model import CopiedPassage
 from lshdb.opening import open_database
@@ -32,9 +42,11 @@ from lshdb.options import (
     PassagesOptions,
     SyncOptions,
 )
-from lshdb.shingling import positions
+from lshdb.shingling import boilerplate, positions
+from lshdb.shingling.shingling import Shingling
 from lshdb.sources import git
 from lshdb.sources.paths import STDIN, key_of, opened, printable_path
+from lshdb.sources.readers import reader_of
 
 _CODE = (
     "bash c cc cjs clj cpp cs css cxx dart ex exs f90 go gradle groovy h hpp hs java jl js jsx kt "
@@ -52,6 +64,11 @@ have the same tokens, and nothing else in common."""
 _WORD = re.compile(r"\w+")
 _LARGEST = 1 << 20
 """Bytes of a file: larger ones are data, or made by programs."""
+_MARKERS = 5
+"""Markers without counterpart that are named for each file."""
+_INDEX = re.compile(r"(code|text)-[0-9]+(-all)?(-[0-9a-f]{8})?\.db(-wal|-shm)?")
+_BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+"""How a baseline may begin: PowerShell writes UTF-16, with a mark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +82,8 @@ class Finding:
         tokens: how many tokens (in texts words) the passage or the file has.
         similarity: of two files; None for a passage.
         fingerprint: the same as long as both names and the text of the passage are.
+        repository_share: the share of the tokens of all checked files that is copied; the same
+            for all findings of a run.
     """
 
     kind: Literal["copied", "similar"]
@@ -77,6 +96,7 @@ class Finding:
     tokens: int
     similarity: float | None
     fingerprint: str
+    repository_share: float = 0.0
 
     @property
     def message(self) -> str:
@@ -94,28 +114,39 @@ class Findings:
     Attributes:
         found: without what the baseline has.
         files: how many files were searched.
-        checked: how many of these were checked.
+        checked: how many of these, and of others, were checked.
         accepted: how many findings the baseline has.
-        unknown: files that were to be checked, but are not in the index.
+        tokens: how many tokens of the checked files count.
+        copied: how many of these are in findings, accepted ones included.
+        left_out: how many tokens of the checked files do not count, by the reason.
+        notes: files that were to be checked and were not, and markers without a counterpart.
     """
 
     found: list[Finding]
     files: int
     checked: int
     accepted: int
-    unknown: list[str]
+    tokens: int
+    copied: int
+    left_out: Mapping[boilerplate.Reason, int]
+    notes: list[str]
+
+    @property
+    def share(self) -> float:
+        """The share of the tokens of the checked files that is copied."""
+        return self.copied / self.tokens if self.tokens else 0.0
 
 
 @dataclass(eq=False)
 class _Text:
-    """A file in a database, with the places of its tokens in it, int64[n] both."""
+    """A file, with the places of its tokens in it, int64[n] both."""
 
-    database: Database
     key: str
+    content: str
+    shingling: Shingling
 
     def __post_init__(self) -> None:
-        self.content = str(self.database.get(self.key).content)
-        units = positions.cut([self.content], self.database.settings.shingling.kind)
+        units = positions.units_of([self.content], self.shingling)
         self.starts, self.stops = units.starts, units.stops
         # As git counts lines; the last number is behind the text.
         self.lines = [0, *accumulate(len(line) + 1 for line in self.content.split("\n"))]
@@ -139,77 +170,221 @@ class _Text:
 
 
 def gate(
-    files: Sequence[str], asked: GateOptions, progress: bool = False, directory: str = "."
+    files: Sequence[str],
+    request: GateOptions,
+    progress: bool = False,
+    directory: str = ".",
+    version: str = "",
 ) -> Findings:
     """What files of a repository have in common with others.
 
     Args:
-        files: paths; none for all files.
-        asked: which findings count.
+        files: paths of files, also of some that git does not track, and of directories, which
+            stand for the files in them that it does; none for all of these.
+        request: which findings count.
         progress: whether a bar shows how the index is brought in step.
         directory: any in the repository.
+        version: of lshdb: another one makes an index of its own.
 
     Raises:
-        InputError: this is no repository, git fails, or the baseline cannot be read.
+        InputError: this is no repository, git fails, a file does not exist, or the baseline cannot
+            be read.
         UsageError: git does not know the commit.
         StoreError: an index cannot be read or written; it may be deleted.
     """
-    accepted = _baseline(asked.baseline)
+    accepted = _baseline(request.baseline)
+    for path in files:
+        if not os.path.exists(path):
+            raise InputError(f"{printable_path(path)}: no such file or directory")
     top, place = git.repository(directory)
-    changes = None if asked.since is None else git.changes(top, asked.since)
-    keys = [key_of(path, top) for path in files] if files else changes and [*changes]
-    if files and changes is not None:
-        keys = [key for key in keys or () if key in changes]
-    os.makedirs(place, exist_ok=True)
-    found, size, checked, known = list[Finding](), 0, 0, set[str]()
-    for kind, (shingle, suffixes) in _KINDS.items():
-        path = os.path.join(place, f"{kind}-{asked.min_tokens}.db")
-        opening = OpenOptions(
-            path=path,
-            shingle=shingle,
-            threshold=_THRESHOLD,
-            passages=asked.min_tokens,
-            check_settings=True,
+    patterns = [f"*.{suffix}" for _, suffixes in _KINDS.values() for suffix in suffixes.split()]
+    changes = None if request.since is None else git.changes(top, request.since, patterns)
+    given = {key_of(path, top): path for path in files}
+    job = _Job(top, place, request, given, changes, progress, _tag(version))
+    return job.findings(accepted)
+
+
+@dataclass(eq=False)
+class _Job:
+    """A run of the gate.
+
+    Attributes:
+        top: of the working tree.
+        place: the directory of the indexes.
+        request: what is asked.
+        given: the paths that are to be checked, by their keys; none for all.
+        changes: what changed; None if that does not matter.
+        progress: whether a bar is shown.
+        tag: what the names of these indexes end in.
+    """
+
+    top: str
+    place: str
+    request: GateOptions
+    given: dict[str, str]
+    changes: dict[str, git.Changed] | None
+    progress: bool
+    tag: str
+
+    def findings(self, accepted: set[str]) -> Findings:
+        """All that is found, without the accepted fingerprints."""
+        os.makedirs(self.place, exist_ok=True)
+        _delete_others(self.place, self.tag)
+        missing = {key: path for key, path in self.given.items() if not os.path.isdir(path)}
+        tracked = git.tracked(self.top) if missing else set()
+        found, size, checked = list[Finding](), 0, 0
+        total, copied, left_out, notes = 0, 0, Counter[boilerplate.Reason](), list[str]()
+        for kind, (shingle, suffixes) in _KINDS.items():
+            is_all = self.request.count_all
+            name = f"{kind}-{self.request.min_tokens}{'-all' * is_all}-{self.tag}.db"
+            opening = OpenOptions(
+                path=os.path.join(self.place, name),
+                shingle=shingle if is_all else f"{shingle}-boilerplate",
+                threshold=_THRESHOLD,
+                passages=self.request.min_tokens,
+                check_settings=True,
+            )
+            with open_database(opening) as database:
+                step = self._step(suffixes)
+                database.sync([self.top], step)
+                others = self._untracked(database, step, missing, tracked)
+                search = _Search(database, self._keys(database), others, self.changes, self.request)
+                size += len(database)
+                found += search.findings()
+                measured = search.measured()
+                missing = {
+                    key: path
+                    for key, path in missing.items()
+                    if key not in database and key not in others
+                }
+            checked += measured.files
+            total, copied = total + measured.tokens, copied + search.copied()
+            left_out.update(measured.left_out)
+            notes += measured.notes
+        notes += [f"{key}: not checked: {_why(path)}" for key, path in missing.items()]
+        new = [finding for finding in found if finding.fingerprint not in accepted]
+        done = Findings(
+            new, size, checked, len(found) - len(new), total, copied, dict(left_out), notes
         )
-        with open_database(opening) as database:
-            patterns = [f"*.{suffix}" for suffix in suffixes.split()]
-            own = regrouped(asked, ExcludeOptions)
-            walking = regrouped(own, SyncOptions, include=patterns, tracked=True, root=top)
-            step = replace(walking, max_filesize=_LARGEST, remove_most=True, progress=progress)
-            database.sync([top], step)
-            size += len(database)
-            some = None if keys is None else [key for key in keys if key in database]
-            known |= set(some or ())
-            checked += len(database) if some is None else len(some)
-            found += _Search(database, some, changes, asked).findings()
-    new = [one for one in found if one.fingerprint not in accepted]
-    unknown = [one for one in keys or () if files and one not in known]
-    return Findings(new, size, checked, len(found) - len(new), unknown)
+        share = done.share
+        return replace(done, found=[replace(finding, repository_share=share) for finding in new])
+
+    def _step(self, suffixes: str) -> SyncOptions:
+        """How the files of a kind are read."""
+        patterns = [f"*.{suffix}" for suffix in suffixes.split()]
+        exclude = regrouped(self.request, ExcludeOptions)
+        walking = regrouped(exclude, SyncOptions, include=patterns, tracked=True, root=self.top)
+        return replace(walking, max_filesize=_LARGEST, remove_most=True, progress=self.progress)
+
+    def _keys(self, database: Database) -> list[str] | None:
+        """The files of a database that are to be checked; None for all."""
+        changes = self.changes
+        if not self.given:
+            return None if changes is None else [key for key in changes if key in database]
+        keys = {key: None for key in self.given if key in database}
+        folders = [key for key, path in self.given.items() if os.path.isdir(path)]
+        for folder in folders:
+            inside = "" if folder in (".", "") else f"{folder}/"
+            keys |= {key: None for key in database if key.startswith(inside)}
+        return [key for key in keys if changes is None or key in changes]
+
+    def _untracked(
+        self,
+        database: Database,
+        step: SyncOptions,
+        missing: Mapping[str, str],
+        tracked: set[str],
+    ) -> dict[str, str]:
+        """The texts of files to check that git does not track, by their keys."""
+        found: dict[str, str] = {}
+        endings = tuple(pattern[1:] for pattern in step.include)
+        for key, path in missing.items():
+            is_tracked = os.fsencode(key).decode("latin-1") in tracked
+            if key in database or is_tracked or not path.endswith(endings):
+                continue
+            if os.path.getsize(path) > _LARGEST:
+                continue
+            reader = reader_of(step, database.settings.shingling, format="text")
+            for batch in reader.file(path, key):
+                found.update((key, str(content)) for content in batch.contents)
+            if key in found and self.changes is not None:
+                self.changes[key] = git.Changed(True, [git.ALL_LINES])
+        return found
+
+
+def _why(path: str) -> str:
+    """Why a file was not checked."""
+    if os.path.getsize(path) > _LARGEST:
+        return f"it has more than {_LARGEST:,} bytes"
+    known = [f".{suffix}" for _, suffixes in _KINDS.values() for suffix in suffixes.split()]
+    if not path.endswith(tuple(known)):
+        return "its kind is not read"
+    return "it is excluded, a link or no text"
+
+
+def _tag(version: str) -> str:
+    """What distinguishes indexes by these rules, and by this version of lshdb, from others."""
+    name = f"{version} {boilerplate.RULES}"
+    return hashlib.blake2b(name.encode(), digest_size=4).hexdigest()
+
+
+def _delete_others(place: str, tag: str) -> None:
+    """Delete the indexes by other rules, or of other versions: nobody would look for them."""
+    for name in os.listdir(place):
+        match = _INDEX.fullmatch(name)
+        if match and match[3] != f"-{tag}":
+            with suppress(OSError):  # in use, on Windows
+                os.unlink(os.path.join(place, name))
+
+
+class _Measured(NamedTuple):
+    """The sizes of the files that are checked."""
+
+    files: int
+    tokens: int
+    left_out: Mapping[boilerplate.Reason, int]
+    notes: list[str]
+
+
+def _counted(shingling: Shingling, item: tuple[str, str]) -> tuple[str, positions.Counted]:
+    key, content = item
+    return key, positions.counted(content, shingling)
 
 
 @dataclass(eq=False)
 class _Search:
-    """Finds what files of a database have in common with others.
+    """Finds what files have in common with those of a database.
 
     Attributes:
-        keys: the files; None for all.
+        database: the files that git tracks.
+        keys: the files of it that are checked; None for all.
+        others: the texts of more files to check, by their keys.
         changes: which lines of them count; None for all.
+        request: what is asked.
     """
 
     database: Database
     keys: list[str] | None
+    others: Mapping[str, str]
     changes: dict[str, git.Changed] | None
-    asked: GateOptions
+    request: GateOptions
     texts: dict[str, _Text] = field(default_factory=dict)
+    covered: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.known = set(self.database if self.keys is None else self.keys)
+        self.shingling = self.database.settings.shingling
 
     def findings(self) -> Iterator[Finding]:
         """All of them: similar files, then passages of files that are not similar."""
         seen = set[object]()
         for a, b, similarity in self._similar():
             text, other = self._text(a), self._text(b)
-            if frozenset((a, b)) not in seen and len(text.starts) >= self.asked.min_tokens:
+            if frozenset((a, b)) not in seen and len(text.starts) >= self.request.min_tokens:
                 seen.add(frozenset((a, b)))
-                where, place = (one.place(slice(0, len(one.content))) for one in (text, other))
+                self._cover(a, 0, len(text.starts))
+                self._cover(b, 0, len(other.starts))
+                where, place = (each.place(slice(0, len(each.content))) for each in (text, other))
                 mark = _fingerprint((a, ""), (b, ""))
                 yield Finding("similar", *where, *place, len(text.starts), similarity, mark)
         for a, b, passage in self._passages():
@@ -218,29 +393,72 @@ class _Search:
                 seen.add(ends)
                 yield from self._copied(a, b, passage)
 
+    def measured(self) -> _Measured:
+        """How many tokens of the checked files count, and how many do not."""
+        tokens, left_out, notes = 0, Counter[boilerplate.Reason](), list[str]()
+        count = partial(_counted, self.shingling)
+        checked = [*sorted(self.known), *self.others]
+        texts = ((key, self._content(key)) for key in checked)
+        for key, counts in in_processes(count, texts):
+            tokens += counts.units
+            left_out.update(counts.left_out)
+            for line, kind in counts.unmatched[:_MARKERS]:
+                why = "no ignore-end follows" if kind == "start" else "no ignore-start is before it"
+                notes.append(f"{key}:{line}: lshdb: ignore-{kind}: {why}")
+            if len(counts.unmatched) > _MARKERS:
+                rest = len(counts.unmatched) - _MARKERS
+                notes.append(f"{key}: {counted(rest, 'more marker')} without counterpart")
+        return _Measured(len(checked), tokens, left_out, notes)
+
+    def copied(self) -> int:
+        """How many tokens of the checked files are in findings; each counts once."""
+        total = 0
+        for ranges in self.covered.values():
+            done = 0
+            for low, high in sorted(ranges):
+                total += max(0, high - max(low, done))
+                done = max(done, high)
+        return total
+
+    def _cover(self, key: str, low: int, high: int) -> None:
+        if key in self.known or key in self.others:
+            self.covered.setdefault(key, []).append((low, high))
+
+    def _content(self, key: str) -> str:
+        if key in self.others:
+            return self.others[key]
+        return str(self.database.get(key).content)
+
     def _text(self, key: str) -> _Text:
         if key not in self.texts:
-            self.texts[key] = _Text(self.database, key)
+            self.texts[key] = _Text(key, self._content(key), self.shingling)
         return self.texts[key]
 
     def _similar(self) -> Iterator[tuple[str, str, float]]:
         """Pairs of similar files; of changed ones those that are new."""
+        threshold = self.request.threshold
         if self.keys is None:
-            for pair in self.database.pairs(threshold=self.asked.threshold):
+            for pair in self.database.pairs(threshold=threshold):
                 yield pair.a, pair.b, pair.similarity
         for key in self.keys or ():
             if self.changes is None or self.changes[key].is_new:
-                for match in self.database.query(key=key, threshold=self.asked.threshold):
+                for match in self.database.query(key=key, threshold=threshold):
                     yield key, match.key, match.similarity
+        for key, text in self.others.items():
+            for match in self.database.query(text, threshold=threshold):
+                yield key, match.key, match.similarity
 
     def _passages(self) -> Iterator[tuple[str, str, CopiedPassage]]:
-        asked = PassagePairsOptions(min_words=self.asked.min_tokens)
+        options = PassagePairsOptions(min_words=self.request.min_tokens)
         if self.keys is None:
-            for pair in self.database.passage_pairs(asked):
+            for pair in self.database.passage_pairs(options):
                 for passage in pair.passages:
                     yield pair.a, pair.b, passage
-        for key in self.keys or ():
-            for source in self.database.passages(regrouped(asked, PassagesOptions, key=key)):
+        queries = {key: regrouped(options, PassagesOptions, key=key) for key in self.keys or ()}
+        for key, text in self.others.items():
+            queries[key] = regrouped(options, PassagesOptions, text=text)
+        for key, query in queries.items():
+            for source in self.database.passages(query):
                 for passage in source.passages:
                     yield key, source.key, passage
 
@@ -259,13 +477,15 @@ class _Search:
         for first, last in lines:
             low = text.token(max(passage.start, text.start_of(first)))
             high = text.token(min(passage.end, text.start_of(last + 1)))
-            if high - low < self.asked.min_tokens:
+            if high - low < self.request.min_tokens:
                 continue
             here, there = text.span(low, high), other.span(low + shift, high + shift)
             mine = set(_WORD.findall(text.content[here]))
             its = set(_WORD.findall(other.content[there]))
             if len(mine & its) >= _SAME_WORDS * len(mine | its):
                 where, place = text.place(here), other.place(there)
+                self._cover(a, low, high)
+                self._cover(b, low + shift, high + shift)
                 yield Finding("copied", *where, *place, high - low, None, mark)
 
 
@@ -283,7 +503,10 @@ def _baseline(path: str | None) -> set[str]:
         raise UsageError("--baseline takes a file, not standard input")
     try:
         with opened(path, None) as file:
-            return {loads(line)["fingerprint"] for line in file if not line.isspace()}
+            data = file.read()
+        encoding = next((name for bom, name in _BOMS.items() if data.startswith(bom)), "utf-8")
+        lines = data.decode(encoding).encode().split(b"\n")
+        return {loads(line)["fingerprint"] for line in lines if line.strip()}
     except OSError as error:
         raise InputError(f"{printable_path(path)}: {(error.strerror or '').lower()}") from None
     except InputError as error:
@@ -294,7 +517,7 @@ def _baseline(path: str | None) -> set[str]:
         ) from None
 
 
-def sarif(found: Sequence[Finding], version: str) -> dict[str, Any]:
+def sarif(done: Findings, version: str) -> dict[str, Any]:
     """Findings as a log of SARIF 2.1.0 (OASIS, Static Analysis Results Interchange Format)."""
     rules = {
         "copied": "A passage is copied from another file.",
@@ -312,7 +535,7 @@ def sarif(found: Sequence[Finding], version: str) -> dict[str, Any]:
             ],
             "partialFingerprints": {"lshdb/v1": one.fingerprint},
         }
-        for one in found
+        for one in done.found
     ]
     about = [{"id": name, "shortDescription": {"text": text}} for name, text in rules.items()]
     driver = {"name": "lshdb", "version": version, "rules": about}
@@ -320,7 +543,13 @@ def sarif(found: Sequence[Finding], version: str) -> dict[str, Any]:
         "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"
         "sarif-schema-2.1.0.json",
         "version": "2.1.0",
-        "runs": [{"tool": {"driver": driver}, "results": results}],
+        "runs": [
+            {
+                "tool": {"driver": driver},
+                "results": results,
+                "properties": {"repositoryShare": done.share, "leftOut": dict(done.left_out)},
+            }
+        ],
     }
 
 
@@ -332,9 +561,19 @@ def _location(file: str, line: int, end_line: int) -> dict[str, Any]:
 
 def summary(done: Findings) -> str:
     """What was done, in a line."""
-    kinds = [one.kind for one in done.found]
+    kinds = [finding.kind for finding in done.found]
     accepted = f", accepted {done.accepted:,}" if done.accepted else ""
     return (
         f"checked {done.checked:,} of {counted(done.files, 'file')}: copied passages "
         f"{kinds.count('copied'):,}, similar files {kinds.count('similar'):,}{accepted}"
     )
+
+
+def left_out(done: Findings) -> str:
+    """How many tokens did not count, by the reason, in a line; empty if all did."""
+    parts = [
+        f"{name} {done.left_out[reason]:,}"
+        for reason, name in boilerplate.REASONS.items()
+        if done.left_out.get(reason)
+    ]
+    return f"tokens left out: {', '.join(parts)}" if parts else ""

@@ -840,6 +840,10 @@ class GateOptions(ExcludeOptions):
         str | None,
         Option("Leave out the findings in this file, from --json.", metavar="FILE"),
     ] = None
+    count_all: Annotated[
+        bool,
+        Option("Count imports, licences, generated files, tables and ignored regions, too."),
+    ] = False
 
 
 # deduplicating

@@ -32,7 +32,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "clusters": ("querying", "Group similar documents, and show which one to keep."),
         "compare": ("querying", "Show why two documents are similar, or why not."),
         "dedup": ("deduplicating", "Drop rows that are similar to an earlier row."),
-        "gate": ("querying", "Check what changes of a repository copy from elsewhere in it."),
+        "gate": ("gating", "Check what changes of a repository copy from elsewhere in it."),
         "restore": ("restoring", "Put back what dedup --cut has cut out of rows."),
     },
     "Change": {

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
@@ -78,6 +78,9 @@ class Form(Options):
         UsageError: more than one is given, or the file's suffix names no format.
     """
 
+    more_suffixes: ClassVar[Sequence[str]] = ()
+    """Of files that a command writes in formats of its own."""
+
     as_json: AsJson = False
     as_csv: Annotated[bool, Option("Print CSV.", flags=("--csv",))] = False
     output: Annotated[
@@ -99,9 +102,10 @@ class Form(Options):
         if (
             self.output is not None
             and paths.format_of(self.output) == "text"
+            and not self.output.endswith(tuple(self.more_suffixes))
             and not files.is_open_file(os.path.join(os.curdir, self.output))
         ):
-            suffixes = ", ".join(paths.FORMATS)
+            suffixes = ", ".join([*paths.FORMATS, *self.more_suffixes])
             raise UsageError(f"--output {self.output}: the name must end in {suffixes}")
 
     @property
@@ -118,6 +122,8 @@ class Form(Options):
         if self.output is None:
             return
         files.check_distinct([os.fspath(path) for path in read], [self.output])
+        if self.more_suffixes and self.output.endswith(tuple(self.more_suffixes)):
+            return
         formats.output_format(self.output, "jsonl")
 
 

@@ -1,4 +1,4 @@
-"""What finds similar documents and copies: query, passages, pairs, clusters, compare, gate."""
+"""What finds similar documents and copies: query, passages, pairs, clusters, compare."""
 
 import glob
 import os
@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import typer
 
-from lshdb import __version__
 from lshdb.cli import documents, messages, parameters, results, running
 from lshdb.cli.files import STDOUT
 from lshdb.cli.options import Base, DatabaseFile, FailIfFound, Form, Null
@@ -36,7 +35,6 @@ from lshdb.options import (
     ClustersOptions,
     EncodingOption,
     FieldOptions,
-    GateOptions,
     PairsOptions,
     PassagePairsOptions,
     PassagesOptions,
@@ -776,45 +774,3 @@ def _note_common(noted: Sequence[tuple[str, CommonPassage]], unit: str, common: 
         f"runs in more than {counted(common or DEFAULTS.common, 'document')} do not count: "
         f"{listed(places, _COMMON_SHOWN)}"
     )
-
-
-def gate(
-    *,
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="FILE...", help="Files to check. [default: all that git tracks]"),
-    ] = None,
-    asked: GateOptions,
-    as_sarif: Annotated[bool, Option("Print SARIF 2.1.0, for GitHub.", flags=("--sarif",))] = False,
-    form: Form,
-) -> bool:
-    """Check what changes of a repository copy from elsewhere in it.
-
-    It finds passages that changed lines have in common with another file, and new files that are
-    near duplicates of another one, and then exits with status 1. Programs are compared by their
-    tokens, whatever names, comments and spaces are, texts (Markdown and the like) by their words.
-    The index is kept below .git and brought in step with the files that git tracks.
-
-    Example: lshdb gate --since origin/main
-
-    Example: lshdb gate --json > accepted.jsonl; lshdb gate --baseline accepted.jsonl
-    """
-    from lshdb.gate import Finding, sarif, summary
-    from lshdb.gate import gate as check  # nothing else needs git
-
-    if as_sarif and not form.is_text:
-        raise UsageError("give one of --sarif, --json, --csv and --output")
-    form.check(*(files or ()))
-    done = check(files or [], asked, messages.shows_progress())
-    if as_sarif:
-        results.json_line(sarif(done.found, __version__))
-    elif form.is_text:
-        for one in done.found:
-            lines = f":{one.line}-{one.end_line}" if one.similarity is None else ""
-            print(escaped(f"{one.file}{lines}: {one.message}"))
-    else:
-        results.write_results(Finding, done.found, form, noun=("finding",))
-    for key in done.unknown:
-        messages.warn(f"lshdb: {key}: not checked: git does not track it, or its kind is not read")
-    messages.message(summary(done))
-    return bool(done.found)

@@ -135,7 +135,7 @@ class Counting:
             The windows, how many each text has, how many units, and the folded units.
         """
         run = self.run
-        units = positions.cut([*self.shingling.read(texts)], self.shingling.kind)
+        units = positions.units_of(texts, self.shingling)
         hashes = windows(units, self.shingling.kind, run, self.secret)
         offsets = offsets_of(units.counts)
         whole = selection(offsets[:-1], np.maximum(units.counts - (run - 1), 0), len(hashes))

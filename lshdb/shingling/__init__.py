@@ -4,17 +4,19 @@ In: a document's content, and the settings' shingling. Out: 64-bit shingle hashe
 of a document.
 
     arrays     where the items of an array begin; cutting it into parts
+    boilerplate  what programs and texts have in common by necessity, and does not count
     content    the stored form: clean text, or a set as JSON; its digest
     folding    normalises text: NFKC, then case folding, frozen at Unicode 14.0
     hashing    constants from a seed; hashes of byte spans, whole arrays at a time
     passages   runs of shingles that two texts share
     positions  texts cut into words, characters or tokens, with their places; readable shingles
+    programs   the tokens of programs, with boilerplate or without
     rare_words the words of texts that may be rare, and the windows that have them
     shingles   documents to shingle hashes, in blocks; distinct shingles
     shingling  the types of contents, and of the setting
     tokens     programs as tokens that say nothing of names
     winnowing  the fingerprints of texts: texts that share a run of words share one
 
-Doors: arrays, content, hashing, passages, positions, rare_words, shingles, shingling,
-tokens, winnowing.
+Doors: arrays, boilerplate, content, hashing, passages, positions, programs, rare_words, shingles,
+shingling, tokens, winnowing.
 """

@@ -10,10 +10,11 @@ import unicodedata
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
-from lshdb.shingling import arrays, folding, shingles, tokens
+from lshdb.shingling import arrays, boilerplate, folding, programs, shingles, tokens
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import PADDING, Offsets
 from lshdb.shingling.shingling import Content, Element, Shingling
@@ -51,11 +52,51 @@ def cut(texts: list[str], kind: str) -> Units:
     ASCII texts and others are best cut apart: ASCII needs no Unicode tables.
     """
     if kind == "code":
-        found = tokens.cut_tokens([tokens.blanked(text) for text in texts])
-        at = np.arange(len(found.text) + 1)
-        octets = found.text.encode("ascii") + bytes(PADDING)
-        return Units(octets, at[:-1], at[1:], found.starts, found.stops, found.counts)
+        return units_of(texts, Shingling("code"))
     return _cut_characters(texts) if kind == "char" else _cut_words(texts)
+
+
+def units_of(texts: Sequence[str], shingling: Shingling) -> Units:
+    """Cut some texts into the units that count by the setting of a database; see `cut`."""
+    if not shingling.of_programs:
+        return cut([*shingling.read(texts)], shingling.kind)
+    found = programs.cut_programs(texts, shingling)
+    at = np.arange(len(found.text) + 1)
+    octets = found.text.encode("ascii") + bytes(PADDING)
+    return Units(octets, at[:-1], at[1:], found.starts, found.stops, found.counts)
+
+
+class Counted(NamedTuple):
+    """How much of a text counts.
+
+    Attributes:
+        units: how many of its units count.
+        left_out: how many do not, by the reason.
+        unmatched: markers of regions without a counterpart.
+    """
+
+    units: int
+    left_out: dict[boilerplate.Reason, int]
+    unmatched: list[boilerplate.Marker]
+
+
+def counted(text: str, shingling: Shingling) -> Counted:
+    """How many units of a text count by the setting of a database, and how many do not."""
+    if shingling.boilerplate:
+        return Counted(len(units_of([text], shingling).starts), {}, [])
+    if shingling.of_programs:
+        blanked = tokens.blanked(text)
+        stretches = boilerplate.in_program(text, blanked)
+        starts = tokens.cut_tokens([blanked]).starts
+    else:
+        blanked, stretches = text, boilerplate.in_text(text)
+        starts = cut([text], shingling.kind).starts
+    left_out: dict[boilerplate.Reason, int] = {}
+    for start, stop, reason in stretches:
+        low, high = np.searchsorted(starts, (start, stop)).tolist()
+        left_out[reason] = left_out.get(reason, 0) + high - low
+    units = len(starts) - sum(left_out.values())
+    return Counted(units, left_out, boilerplate.unmatched(text, blanked))
 
 
 def _cut_words(texts: list[str]) -> Units:
@@ -214,7 +255,7 @@ def shingle_texts(content: Content, shingling: Shingling) -> list[Element]:
     clean = cleaned(content, shingling)
     if not isinstance(clean, str):
         return list(clean)
-    units = cut([*shingling.read([clean])], shingling.kind)
+    units = units_of([clean], shingling)
     bounds = zip(units.begins.tolist(), units.ends.tolist(), strict=True)
     names = [units.folded[begin:end].decode() for begin, end in bounds]
     size, between = shingling.size, " " if shingling.kind == "word" else ""

@@ -47,8 +47,9 @@ from lshdb.shingling.hashing import (
     selection,
     span_hash,
 )
+from lshdb.shingling.programs import cut_programs, token_pieces
 from lshdb.shingling.shingling import Content, Element, Shingles, Shingling
-from lshdb.shingling.tokens import blanked, cut_before, cut_tokens, token_pieces
+from lshdb.shingling.tokens import Tokens, cut_before
 
 _MERGE = 1 << 22
 """Hashes of a large document that are collected before repeated ones are dropped: with fewer,
@@ -183,24 +184,36 @@ def _counting(hashes: Hashes, shingling: Shingling, seed: int) -> Mask:
     return found
 
 
-def shingle_group(group: Sequence[Content], shingling: Shingling, seed: int) -> Shingles:
-    """The shingle hashes of documents that form one block together, without those of base texts."""
-    found = _group(group, shingling, seed)
+def shingle_group(
+    group: Sequence[Content], shingling: Shingling, seed: int, tokens: Tokens | None = None
+) -> Shingles:
+    """The shingle hashes of documents that form one block together, without those of base texts.
+
+    Args:
+        group: the documents.
+        shingling: the kind and length of the shingles.
+        seed: the seed of the hashes.
+        tokens: of the programs, if they have been cut already.
+    """
+    found = _group(group, shingling, seed, tokens)
     if not shingling.base:
         return found
     counting = _counting(found.hashes, shingling, seed)
     return Shingles(found.hashes[counting], offsets_of(sums(counting, found.offsets)))
 
 
-def _group(group: Sequence[Content], shingling: Shingling, seed: int) -> Shingles:
+def _group(
+    group: Sequence[Content], shingling: Shingling, seed: int, tokens: Tokens | None
+) -> Shingles:
+    if tokens is not None:
+        return _char_windows(tokens.text, tokens.counts, shingling.size, seed)
     if shingling.kind == "set":
         return _set_group(group, seed)
     texts = [*shingling.read(cast(list[str], group))]
     if shingling.kind == "char":
         return _char_group(texts, shingling.size, seed)
     if shingling.kind == "code":
-        found = cut_tokens([blanked(text) for text in texts])
-        return _char_windows(found.text, found.counts, shingling.size, seed)
+        return _group(group, shingling, seed, cut_programs(texts, shingling))
     return _word_windows(*_word_hashes(texts, seed), shingling.size, seed)
 
 
@@ -219,9 +232,10 @@ def _pieces(text: str, shingling: Shingling, seed: int, block: int) -> Iterator[
     if shingling.kind == "word":
         words = (_word_hashes([piece], seed)[0] for piece in word_pieces(text, block))
         return _of_parts(words, np.append, partial(_word_windows, size=size, seed=seed), size)
-    parts = token_pieces if shingling.kind == "code" else _collapsed_pieces
+    is_code = shingling.kind == "code"
+    parts = token_pieces(text, shingling, block) if is_code else _collapsed_pieces(text, block)
     windows = partial(_char_windows, size=size, seed=seed)
-    return _of_parts(parts(text, block), operator.add, windows, size)
+    return _of_parts(parts, operator.add, windows, size)
 
 
 def _of_parts(

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import SettingsError
+from lshdb.shingling import boilerplate
 from lshdb.shingling.arrays import IntArray
 
 Element = str | int
@@ -38,9 +39,11 @@ class Shingling:
     """How documents become sets of shingles: `word:w`, `char:k`, `code:k` or `set`.
 
     `bag` is a set whose elements are numbered copies. `word:3-numbers` is `word:3` with one sign
-    for all digits: texts that differ in digits only are equal. Or `foreign:NAME`: signatures come
-    from another program, and the name is the user's for it. Shingles of the texts in `base`, each
-    with a name, do not count; `str` does not show them.
+    for all digits: texts that differ in digits only are equal. `word:3-boilerplate` and
+    `code:6-boilerplate`, for `lshdb gate`, are without what does not count by lshdb's rules of the
+    day, so a file with them is only good for the version of lshdb that made it. Or `foreign:NAME`:
+    signatures come from another program, and the name is the user's for it. Shingles of the texts
+    in `base`, each with a name, do not count; `str` does not show them.
 
     >>> Shingling.parse("char:5")
     Shingling(kind='char', size=5)
@@ -52,6 +55,7 @@ class Shingling:
     size: int = 1
     name: str = field(default="", repr=False)
     numbers: bool = field(default=True, repr=False)
+    boilerplate: bool = field(default=True, repr=False)
     base: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
     @classmethod
@@ -66,15 +70,18 @@ class Shingling:
                     f"the name in {text[:200]!r} is not 1 to {LONGEST_NAME} printable characters"
                 )
             return cls("foreign", name=name)
-        match = re.fullmatch(r"(word|char|code):([0-9]{1,4})(-numbers)?", str(text))
+        match = re.fullmatch(r"(word|char|code):([0-9]{1,4})(-numbers|-boilerplate)?", str(text))
         if match is None or not 1 <= int(match[2]) <= LONGEST_SHINGLE:
             raise SettingsError(
                 f"shingle {text!r:.100} is not word:1..{LONGEST_SHINGLE}, "
                 f"char:1..{LONGEST_SHINGLE}, code:1..{LONGEST_SHINGLE}, set or bag"
             )
-        if match[1] == "code" and match[3]:
+        kind, size, left_out = cast(ShinglingKind, match[1]), int(match[2]), match[3]
+        if left_out == "-boilerplate":
+            return cls(kind, size, boilerplate=False)
+        if kind == "code" and left_out:
             raise SettingsError("numbers are ignored in texts, of words or characters")
-        return cls(cast(ShinglingKind, match[1]), int(match[2]), numbers=match[3] is None)
+        return cls(kind, size, numbers=left_out is None)
 
     @property
     def of_sets(self) -> OfSets:
@@ -96,13 +103,20 @@ class Shingling:
         return replace(self, base=(*self.base, *(("", text) for text in texts)))
 
     def read(self, texts: Sequence[str]) -> Sequence[str]:
-        """Texts as they are cut into shingles; their characters keep their places."""
+        """Texts as they are cut into shingles; their characters keep their places.
+
+        Of programs, boilerplate is left out later, when comments and strings are known.
+        """
+        if not (self.boilerplate or self.of_programs):
+            return [boilerplate.without(text, boilerplate.in_text(text)) for text in texts]
         return texts if self.numbers else [text.translate(_DIGITS) for text in texts]
 
     def __str__(self) -> str:
         if self.kind == "set":
             return self.name or "set"
-        return f"{self.kind}:{self.name or self.size}{'' if self.numbers else '-numbers'}"
+        left_out = "" if self.numbers else "-numbers"
+        left_out = left_out if self.boilerplate else "-boilerplate"
+        return f"{self.kind}:{self.name or self.size}{left_out}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from lshdb.shingling.arrays import expand_ranges, lengths_of, offsets_of, sizes_of
 from lshdb.shingling.folding import code_points
@@ -72,7 +71,8 @@ _FAMILIES: dict[str, tuple[list[str], list[str], str, str]] = {
 }
 """Of each family: comments, strings, strong signs and weak signs of it."""
 _PATTERNS = {
-    family: re.compile("|".join([f"({'|'.join(comments)})", *strings]), re.DOTALL)
+    # Each alternative begins with a character, by which `re` then searches: twice as fast.
+    family: re.compile("|".join([*(f"{mark}()" for mark in comments), *strings]), re.DOTALL)
     for family, (comments, strings, _, _) in _FAMILIES.items()
 }
 _SIGNS = {
@@ -110,9 +110,9 @@ _WORD, _NUMBER, _STRING, _DOT = b"WNS."
 _BEYOND_ASCII = 128
 
 
-def _token_table() -> npt.NDArray[np.uint8]:
+def _token_table() -> bytes:
     """The token of which each character is a part, 0 for blanks."""
-    table = np.full(_BEYOND_ASCII + 1, _WORD, dtype=np.uint8)
+    table = np.full(256, _WORD, dtype=np.uint8)
     for code in range(_BEYOND_ASCII):
         character = chr(code)
         if character.isdigit():
@@ -120,7 +120,7 @@ def _token_table() -> npt.NDArray[np.uint8]:
         elif not character.isalnum() and character != "_":
             table[code] = code if code > ord(" ") else 0
     table[[ord(_QUOTE), ord(_QUOTED)]] = _STRING
-    return table
+    return table.tobytes()
 
 
 _TOKEN_OF = _token_table()
@@ -145,10 +145,12 @@ def cut_tokens(texts: list[str]) -> Tokens:
     """The tokens of n blanked texts."""
     joined = " ".join(["", *texts, ""])
     if joined.isascii():
-        octets = np.frombuffer(joined.encode("ascii"), dtype=np.uint8)
+        encoded = joined.encode("ascii")
     else:
-        octets = np.minimum(code_points(joined), _BEYOND_ASCII).astype(np.uint8)
-    part = _TOKEN_OF[octets]
+        encoded = np.minimum(code_points(joined), _BEYOND_ASCII).astype(np.uint8).tobytes()
+    octets = np.frombuffer(encoded, dtype=np.uint8)
+    # A third of the time of an index into the table.
+    part = np.frombuffer(bytearray(encoded.translate(_TOKEN_OF)), dtype=np.uint8)
     (dots,) = (part[1:-1] == _DOT).nonzero()
     part[1:-1][dots[(part[dots] == _NUMBER) & (part[dots + 2] == _NUMBER)]] = _NUMBER
     word = (part == _WORD) | (part == _NUMBER)
@@ -191,9 +193,9 @@ def unmasked(part: str) -> str:
     return "".join(part.split()).replace(_REST, "")
 
 
-def token_pieces(text: str, block: int) -> Iterator[str]:
-    """The tokens of one text, in pieces: a large text takes the memory of one block."""
-    for piece in cut_before(blanked(text), _SIGN, block):
+def token_pieces(blanked_text: str, block: int) -> Iterator[str]:
+    """The tokens of one blanked text, in pieces: a large text takes the memory of one block."""
+    for piece in cut_before(blanked_text, _SIGN, block):
         yield cut_tokens([piece]).text
 
 

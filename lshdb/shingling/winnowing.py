@@ -22,6 +22,7 @@ from lshdb.shingling.hashing import Hashes, Offsets, selection, span_hash
 from lshdb.shingling.positions import Units
 from lshdb.shingling.shingles import base_hashes, groups, is_large, pieces, shingle_group, word_sums
 from lshdb.shingling.shingling import Content, Shingling
+from lshdb.shingling.tokens import Tokens
 
 _DROPPED = np.uint64(16)
 """Bits of a hash that a fingerprint leaves out. SQLite stores 48 bits in 6 bytes; 32 bits would
@@ -91,28 +92,56 @@ def fingerprints(
         seed: of the hashes.
     """
     short = replace(shingling, size=fingerprint_size(run), base=())
+    found = [
+        of_group([contents[index] for index in group], group, short, run, seed)
+        for group in groups(contents, short)
+    ]
+    return of_groups(found)
+
+
+_Group = tuple[Hashes, Offsets, Offsets]
+"""The fingerprints of a group in the order of its texts: values, documents and positions."""
+
+
+def of_group(
+    texts: Sequence[Content],
+    numbers: Sequence[int],
+    shingling: Shingling,
+    run: int,
+    seed: int,
+    tokens: Tokens | None = None,
+) -> _Group:
+    """The fingerprints of texts that form one block together; see `fingerprints`.
+
+    Args:
+        texts: n texts.
+        numbers: of the documents that they are.
+        shingling: its size and base texts do not matter.
+        run: units of the shortest run that is always found.
+        seed: of the hashes.
+        tokens: of the programs, if they have been cut already.
+    """
+    short = replace(shingling, size=fingerprint_size(run), base=())
     window = run - short.size + 1
-    values: list[Hashes] = [np.empty(0, dtype=np.uint64)]
-    documents: list[Offsets] = [NO_NUMBERS]
-    positions: list[Offsets] = [NO_NUMBERS]
-    for group in groups(contents, short):
-        first = contents[group[0]]
-        if isinstance(first, str) and is_large(first, short):
-            for some, at in _of_pieces(pieces(first, short, seed), window):
-                values.append(some)
-                documents.append(np.full(len(some), group[0]))
-                positions.append(at)
-        else:
-            shingles = shingle_group([contents[i] for i in group], short, seed)
-            some, at = _winnowed(shingles.hashes >> _DROPPED, shingles.offsets, window)
-            counts = np.diff(np.searchsorted(at, shingles.offsets))
-            own = np.repeat(np.arange(len(group)), counts)
-            values.append(some)
-            documents.append(np.array(group)[own])
-            positions.append(at - shingles.offsets[own])
-    return in_order(
-        np.concatenate(values).view(np.int64), np.concatenate(documents), np.concatenate(positions)
-    )
+    first = texts[0]
+    if isinstance(first, str) and is_large(first, short):
+        some = [*_of_pieces(pieces(first, short, seed), window)]
+        empty = np.empty(0, dtype=np.uint64), NO_NUMBERS
+        values, at = map(np.concatenate, zip(empty, *some, strict=True))
+        return values, np.full(len(values), numbers[0]), at
+    shingles = shingle_group(texts, short, seed, tokens)
+    values, at = _winnowed(shingles.hashes >> _DROPPED, shingles.offsets, window)
+    counts = np.diff(np.searchsorted(at, shingles.offsets))
+    own = np.repeat(np.arange(len(texts)), counts)
+    return values, np.array(numbers)[own], at - shingles.offsets[own]
+
+
+def of_groups(found: Sequence[_Group]) -> Fingerprints:
+    """The fingerprints of all groups, by value."""
+    if not found:
+        return NO_FINGERPRINTS
+    values, documents, positions = map(np.concatenate, zip(*found, strict=True))
+    return in_order(values.view(np.int64), documents, positions)
 
 
 def base_fingerprints(shingling: Shingling, run: int, seed: int) -> IntArray:

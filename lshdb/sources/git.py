@@ -10,7 +10,8 @@ trusted, such as the filter of git-lfs.
 import os
 import re
 import subprocess
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from lshdb.errors import InputError, UsageError
@@ -33,6 +34,10 @@ _VARIABLES = {
     "LANGUAGE": "",
 }
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_TRUSTED = re.compile(r"git config --global --add safe\.directory .+")
+_HINT = "hint: "
+ALL_LINES = (1, sys.maxsize)
+"""The range of all lines of a file."""
 
 
 @dataclass(slots=True)
@@ -57,7 +62,7 @@ def run(directory: str, *arguments: str, settings: Sequence[str] = ()) -> bytes:
         settings: more of its settings, each as NAME=VALUE.
 
     Raises:
-        InputError: it fails, or is not installed; the message is its own first line.
+        InputError: it fails, or is not installed; the message is its own, with its hints.
     """
     more = [word for setting in settings for word in ("-c", setting)]
     command = ["git", *_SAFE, *more, "-C", directory, *arguments]
@@ -72,15 +77,30 @@ def run(directory: str, *arguments: str, settings: Sequence[str] = ()) -> bytes:
     except FileNotFoundError:
         raise InputError("git is not installed: put it on the PATH") from None
     if done.returncode:
-        said = done.stderr.decode(errors="backslashreplace").strip() or "git failed"
-        reason = said.splitlines()[0]
-        if "dubious ownership" in reason:
-            reason = (
-                "git does not trust a repository of another user; if you do: "
-                f"git config --global --add safe.directory {printable_path(_top(directory))}"
-            )
+        reason = _reason(directory, done.stderr.decode(errors="backslashreplace"))
         raise InputError(f"{printable_path(directory)}: {reason}")
     return done.stdout
+
+
+def _reason(directory: str, said: str) -> str:
+    """Why git failed, in one line: its error before its warnings, and what it says to do."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    fatal = (line for line in lines if line.startswith(("fatal:", "error:")))
+    reason = next(fatal, lines[0] if lines else "git failed")
+    if "dubious ownership" in reason:
+        command = _TRUSTED.search(said)
+        trust = f"git config --global --add safe.directory {printable_path(_top(directory))}"
+        return (
+            "git does not trust a repository of another user; if you do: "
+            f"{command[0].strip() if command else trust}"
+        )
+    if "lazy fetching disabled" in said:
+        return (
+            f"{reason}; this is a partial clone, and lshdb fetches nothing: "
+            "git fetch --refetch --no-filter"
+        )
+    hints = [line.removeprefix(_HINT) for line in lines if line.startswith(_HINT)]
+    return "; ".join([reason, *hints])
 
 
 def _top(directory: str) -> str:
@@ -141,38 +161,63 @@ def tracked(directory: str) -> set[str]:
     return found
 
 
-def changes(top: str, since: str) -> dict[str, Changed]:
+def changes(top: str, since: str, patterns: Sequence[str] = ()) -> dict[str, Changed]:
     """What the working tree adds to the last commit that it shares with another.
 
     Args:
         top: of the working tree.
         since: a branch, tag or commit. HEAD may not exist yet: then everything is new.
+        patterns: of the files that are wanted, as git's pathspecs; none for all.
 
     Returns:
-        The changed files that exist, by their paths from the top as keys of documents.
+        The changed files that exist, by their paths from the top as keys of documents. Files that
+        git calls binary are compared line by line, too: its attributes and first bytes may say so
+        of sources. A changed file with NUL bytes, as in UTF-16, has ALL_LINES, because git counts
+        other line ends in it.
 
     Raises:
         UsageError: there is no such commit, or none that both share.
     """
-    diff = ("diff", "-U0", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames")
-    shape = ("--inter-hunk-context=0", "--ignore-submodules=all", "--submodule=short")
+    diff = ("diff", "-U0", "--text", "--no-color", "--no-ext-diff", "--no-textconv")
+    shape = ("--find-renames", "--inter-hunk-context=0", "--no-relative")
+    modules = ("--ignore-submodules=all", "--submodule=short")
     names = ("--src-prefix=a/", "--dst-prefix=b/")
-    arguments = (*diff, *shape, *names, _base(top, since), "--")
+    arguments = (*diff, *shape, *modules, *names, _base(top, since), "--", *patterns)
     lines = iter(run(top, *arguments, settings=_without_filters(top)).split(b"\n"))
     found: dict[str, Changed] = {}
-    before = b""
+    before, file = b"", Changed(False)
     for line in lines:
         if line.startswith(b"--- "):
             before = line
-        elif line.startswith(b"+++ ") and (path := _path(line)):
-            found[path] = file = Changed(before == b"--- /dev/null")
+        elif line.startswith(b"+++ "):
+            file = Changed(before == b"--- /dev/null")
+            if path := _path(line):
+                found[path] = file
         elif hunk := _HUNK.match(line):
-            removed, first, added = (1 if n is None else int(n) for n in hunk.groups())
-            for _ in range(removed + added):
-                next(lines)  # which may look like a heading
-            if added:
-                file.lines.append((first, first + added - 1))
+            file.lines += _added(hunk, lines)
     return found
+
+
+def _added(hunk: re.Match[bytes], lines: Iterator[bytes]) -> list[tuple[int, int]]:
+    """The ranges of lines that a hunk adds; takes its lines, which may look like a heading."""
+    removed, number, added = (1 if n is None else int(n) for n in hunk.groups())
+    ranges: list[tuple[int, int]] = []
+    while removed > 0 or added > 0:
+        line = next(lines, None)
+        if line is None:
+            break  # git was cut off
+        if line[:1] == b"+":
+            if b"\0" in line:
+                ranges.append(ALL_LINES)
+            elif ranges and ranges[-1][1] == number - 1:
+                ranges[-1] = (ranges[-1][0], number)
+            else:
+                ranges.append((number, number))
+        # Settings of the user may add lines of context, and a note may follow the last line.
+        added -= line[:1] in (b"+", b" ", b"")
+        number += line[:1] in (b"+", b" ", b"")
+        removed -= line[:1] in (b"-", b" ", b"")
+    return [ALL_LINES] if ALL_LINES in ranges else ranges
 
 
 def _base(top: str, since: str) -> str:
@@ -182,14 +227,23 @@ def _base(top: str, since: str) -> str:
     except InputError:
         if since == "HEAD":
             return run(top, "hash-object", "-t", "tree", "--stdin").decode().strip()
-        raise UsageError(f"since {since}: git knows no such branch, tag or commit") from None
+        why = f"since {since}: git knows no such branch, tag or commit"
+        raise UsageError(f"{why}{_advice(top)}") from None
     try:
         return run(top, "merge-base", "HEAD", found.decode().strip()).decode().strip()
     except InputError:
-        raise UsageError(
-            f"since {since}: it shares no commit with HEAD; in a clone without history, fetch it "
-            "first (git fetch --unshallow, or fetch-depth: 0)"
-        ) from None
+        why = f"since {since}: it shares no commit with HEAD"
+        raise UsageError(f"{why}{_advice(top)}") from None
+
+
+def _advice(top: str) -> str:
+    """What to do about a missing commit in a clone without all of its history; else nothing."""
+    if run(top, "rev-parse", "--is-shallow-repository").strip() != b"true":
+        return ""
+    return (
+        "; this clone has only a part of the history: git fetch --unshallow, or in a workflow of "
+        "GitHub fetch-depth: 0 for actions/checkout"
+    )
 
 
 def _path(line: bytes) -> str:

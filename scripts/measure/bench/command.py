@@ -26,6 +26,7 @@ from measure.bench import (
     dedup,
     dedup_peers,
     dedup_tables,
+    gate,
     hot,
     ingest,
     inputs,
@@ -88,6 +89,7 @@ ALONE: Final[dict[str, ModuleType]] = {
     "against": against,
     "dedup --peers": dedup_peers,
     "dedup-tables": dedup_tables,
+    "gate": gate,
     "passages --peers": passages_peers,
 }
 """What `all` leaves out."""

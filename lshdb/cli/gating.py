@@ -1,0 +1,129 @@
+"""The gate of a repository, as people and other programs read it."""
+
+from collections import Counter
+from typing import Annotated, ClassVar
+
+import typer
+
+from lshdb import __version__
+from lshdb.cli import files, messages, results
+from lshdb.cli.options import Form
+from lshdb.errors import UsageError
+from lshdb.formatting import counted
+from lshdb.gate import Finding, Findings, left_out, sarif, summary
+from lshdb.gate import gate as check
+from lshdb.groups import Option
+from lshdb.json_text import encode
+from lshdb.options import GateOptions
+from lshdb.sources.json_rows import in_ascii
+from lshdb.sources.paths import escaped
+
+_WORST = 5
+"""Pairs of files that a summary shows."""
+_PLACES = {"file": str, "other": str, "tokens": int}
+_PAIRS = {"file": str, "other": str, "findings": int, "tokens": int}
+
+
+class GateForm(Form):
+    """The format of findings: as for other commands, or SARIF."""
+
+    more_suffixes: ClassVar[tuple[str, ...]] = (".sarif",)
+
+    as_sarif: Annotated[bool, Option("Print SARIF 2.1.0, for GitHub.", flags=("--sarif",))] = False
+
+    @property
+    def is_sarif(self) -> bool:
+        """Whether the log of SARIF is wanted, on standard output or in a file."""
+        return self.as_sarif or (self.output or "").endswith(self.more_suffixes)
+
+    def __post_init__(self) -> None:
+        if self.as_sarif and (self.as_json or self.as_csv):
+            raise UsageError("give one of --sarif, --json and --csv")
+        if self.as_sarif and self.output and not self.output.endswith(self.more_suffixes):
+            raise UsageError(f"--sarif --output {self.output}: the name must end in .sarif")
+        super().__post_init__()
+
+
+def gate(
+    *,
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FILE...",
+            help="Files or directories to check. [default: all that git tracks]",
+        ),
+    ] = None,
+    request: GateOptions,
+    form: GateForm,
+) -> bool:
+    """Check what changes of a repository copy from elsewhere in it.
+
+    It finds passages that changed lines have in common with another file, and new files that are
+    near duplicates of another one, and then exits with status 1. Programs are compared by their
+    tokens, whatever names, comments and spaces are, texts (Markdown and the like) by their words.
+    The index is kept below .git and brought in step with the files that git tracks.
+
+    Imports, licences, generated files, tables of literals, and what is between `lshdb:
+    ignore-start` and `lshdb: ignore-end` in comments do not count, unless --count-all is given.
+
+    Example: lshdb gate --since origin/main
+
+    Example: lshdb gate --json > accepted.jsonl; lshdb gate --baseline accepted.jsonl
+    """
+    given = paths or []
+    form.check(*given)
+    done = check(given, request, messages.shows_progress(), version=__version__)
+    if form.is_sarif:
+        _write_sarif(done, form.output)
+    elif not form.is_text:
+        results.write_results(Finding, done.found, form, noun=("finding",))
+    elif results.on_terminal():
+        _show(done)
+    else:
+        for finding in done.found:
+            print(escaped(f"{_place(finding)}: {finding.message}"))
+    for note in done.notes:
+        messages.warn(f"lshdb: {escaped(note)}")
+    messages.message(summary(done))
+    if ignored := left_out(done):
+        messages.message(ignored)
+    return bool(done.found)
+
+
+def _write_sarif(done: Findings, output: str | None) -> None:
+    """Write the log to a file, whole or not at all, or to standard output."""
+    line = in_ascii(encode(sarif(done, __version__))) + b"\n"
+    with files.output_to(files.STDOUT if output is None else output) as file:
+        file.write(line)
+    if output is not None and not files.is_open_file(output):
+        messages.message(f"{output}: {counted(len(done.found), 'finding')}")
+
+
+def _place(finding: Finding) -> str:
+    is_file = finding.similarity is not None
+    return finding.file if is_file else f"{finding.file}:{finding.line}-{finding.end_line}"
+
+
+def _other_place(finding: Finding) -> str:
+    if finding.similarity is not None:
+        return finding.other
+    return f"{finding.other}:{finding.other_line}-{finding.other_end_line}"
+
+
+def _show(done: Findings) -> None:
+    """Print a summary for people: both places of each finding, the worst pairs, and the share."""
+    form = Form()
+    rows = [(_place(finding), _other_place(finding), finding.tokens) for finding in done.found]
+    if rows:
+        results.write_results(_PLACES, rows, form)
+    pairs = Counter[tuple[str, str]]()
+    for finding in done.found:
+        pairs[finding.file, finding.other] += 1
+    tokens = Counter[tuple[str, str]]()
+    for finding in done.found:
+        tokens[finding.file, finding.other] += finding.tokens
+    if len(pairs) > 1:
+        print(f"Most copied, of {counted(len(pairs), 'pair')} of files:")
+        worst = [(*pair, pairs[pair], count) for pair, count in tokens.most_common(_WORST)]
+        results.write_results(_PAIRS, worst, form)
+    print(f"Copied: {done.share:.1%} of the {done.tokens:,} tokens of the checked files")

@@ -1,0 +1,319 @@
+"""What programs and texts have in common by necessity: it is no copy that anybody could avoid.
+
+Imports and includes, lines that name a package or namespace, licences, files that a program made,
+runs of literals, and what the author excludes between `lshdb: ignore-start` and `lshdb: ignore-end`
+in comments. There is no grammar here, as for tokens: the rules know the usual statements of many
+languages by their first words, on programs whose comments and strings are blanked
+(lshdb.shingling.tokens). So a word such as `import` in a comment or in a string is nothing.
+
+Each pattern takes time that grows with the text only: what may repeat is possessive, and stops at
+what would begin another match, or after a bounded number of characters.
+`tests/shingling/test_boilerplate.py` has programs of each language, and hostile texts.
+"""
+
+import re
+from binascii import crc32
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+Reason = Literal["imports", "licences", "generated", "tables", "ignored"]
+REASONS: dict[Reason, str] = {
+    "imports": "imports, includes, packages and namespaces",
+    "licences": "licences",
+    "generated": "generated files",
+    "tables": "runs of literals",
+    "ignored": "between ignore-start and ignore-end",
+}
+
+
+class Stretch(NamedTuple):
+    """A part of a text that does not count: its first character, and the last + 1."""
+
+    start: int
+    stop: int
+    reason: Reason
+
+
+class Marker(NamedTuple):
+    """A marker without its counterpart: its line, from 1, and whether it is `start` or `end`."""
+
+    line: int
+    kind: str
+
+
+# Imports
+
+_STRING = "\1\2*+"
+"""A string literal in a blanked program."""
+_TO_END = r"[^\n;]*+;?"
+_LINE_ENDS = r"(?=[ \t]*+\r?\n|[ \t]*+$)"
+_CONTINUED = r"(?:\\\r?\n[^\n;({=\\]*+)*+"
+_IN_BRACES = r"\{[^{}]*+\}"
+_INNER = r"\{[^{}();=]*+\}"
+_NESTED = rf"\{{(?:[^{{}}();=]++|\{{(?:[^{{}}();=]++|{_INNER})*+\}})*+\}}"
+_REQUIRED = rf"(?:[\w$.]++|{_IN_BRACES})[ \t]*+=[ \t]*+require[ \t]*+\(?[ \t]*+{_STRING}[ \t]*+\)?"
+_IMPORT = (
+    # Over several lines: Go, Python; the function of JavaScript is none.
+    r"import(?:[ \t]*+\((?=[ \t]*+\r?\n)[^()]*+\)"
+    rf"|[ \t]++(?![=.(])[^\n;({{=\\]*+{_CONTINUED}(?:{_IN_BRACES})?{_TO_END}"
+    rf"|[ \t]*+(?:{_IN_BRACES}[ \t]*+from[ \t]*+)?{_STRING}{_TO_END})"
+)
+_IMPORTS = (
+    # C, Objective-C, CSS and its dialects; Swift.
+    rf"[#@][ \t]*+(?:(?:include|import|use|forward)\b{_TO_END}|pragma[ \t]++once\b)",
+    rf"@\w++[ \t]++{_IMPORT}",
+    # Java, Kotlin, Scala, Swift, Go, Haskell, JavaScript, Python, D, protocol buffers.
+    _IMPORT,
+    rf"(?:public|internal|private|static|export)[ \t]++{_IMPORT}",
+    r"from[ \t]++[\w.]++[ \t]++import[ \t]*+"
+    r"(?:\([^()]*+\)|[^\n;\\(]*+(?:\\\r?\n[^\n;\\(]*+)*+)",
+    r"export[ \t]*+(?:type[ \t]++)?"
+    rf"(?:\*[^\n;{{(\1]*+|{_IN_BRACES}[ \t]*+from[ \t]*+){_STRING}{_TO_END}",
+    # JavaScript, Lua, Ruby, PHP, Dart, R: what is required by its name.
+    rf"(?:const|let|var|local)[ \t]++{_REQUIRED}(?:[ \t]*+,\s*+{_REQUIRED})*+[ \t]*+;?{_LINE_ENDS}",
+    rf"(?:require|include|load|autoload|part)\w*+[ \t]*+\(?[\w. \t:,]*+{_STRING}{_TO_END}",
+    r"(?:part[ \t]++of|library)[ \t]++[\w.]++;",
+    r"(?:library|require|source)\([ \t]*+[\w.]++[ \t]*+\)",
+    # Rust, PHP, Perl: the statement ends with a semicolon; Elixir, Fortran: with the line.
+    r"(?:pub[ \t]++|pub\([\w: ]*+\)[ \t]++)?(?:use|no|mod|extern[ \t]++crate)[ \t]++"
+    r"(?:function[ \t]++|const[ \t]++)?(?=[\w:\\{])[\w:\\*, \t.]*+"
+    rf"(?:{_NESTED}|(?<=qw)[ \t]*+\([^()]*+\)|{_STRING}(?:[ \t,]*+{_STRING})*+)?[ \t]*+;",
+    rf"(?:alias|use)[ \t]++[A-Za-z][\w.]*+(?:[ \t]*+,[^\n(){{}}=]*+)?{_LINE_ENDS}",
+    # C# and C++.
+    r"(?:global[ \t]++)?using[ \t]++(?:(?:static|namespace|typename)[ \t]++)?[\w.:]++"
+    r"(?:[ \t]*+=[^\n;()]*+)?[ \t]*+;",
+    # What says to which package or namespace the file belongs.
+    rf"package[ \t]++(?:object[ \t]++)?[\w.:\\]++[ \t]*+[;{{]?{_LINE_ENDS}",
+    r"(?:inline[ \t]++|export[ \t]++)?namespace(?:[ \t]++[\w.:\\]++)?[ \t]*+(?:\r?\n[ \t]*+)?[;{]",
+)
+
+# Tables
+
+_MIN_LITERALS = 10
+"""Fewer literals in a row are the arguments of a call."""
+_LITERAL = r"(?:[\1\d][\2\w.]*+|(?:true|false|null|nil|None|NULL|True|False|undefined)\b)"
+_KEYED = rf"(?:[A-Za-z_.$][\w.$]*+[ \t]*+(?:=>?|:)[\s({{\[+\-]{{0,100}}+)?{_LITERAL}"
+"""A literal, perhaps with the name that it, or the list that it is in, gets."""
+_BETWEEN = r"[\s,:;(){}\[\]+\-=>]{0,400}+"
+_MORE = rf"(?:{_BETWEEN}{_KEYED}){{{_MIN_LITERALS - 1},}}+"
+_FIRST_ROW = rf"(?:[({{\[+\-][({{\[+\- \t]{{0,8}}+)?{_KEYED}{_MORE}"
+_STATEMENTS = re.compile(
+    r"\n[ \t]*+(?=[#@\w.$({\[+\-\1])"
+    rf"(?:(?P<imports>{'|'.join(_IMPORTS)})|(?P<tables>{_FIRST_ROW}))"
+)
+"""Both together: the lines of a program are visited once."""
+_LONGEST_LINE = 300
+_LONG_LINE = re.compile(rf"\n[^\n]{{{_LONGEST_LINE},}}+")
+"""Such a line may have a table that does not begin with it. A file that consists of such lines for
+more than its half was made by a program: nobody writes them."""
+_TABLE_IN_LINE = re.compile(rf"[\1\d](?<![\w.]\d)[\2\w.]*+{_MORE}")
+
+# Generated files
+
+_HEAD = 3_000
+"""Characters at the beginning of a file in which marks of generated files are looked for."""
+_GENERATED = re.compile(
+    r"@generated\b"
+    r"|<auto-?generated"
+    r"|\b(?:auto(?:matically)?|machine|code)[ -]?generated\b[^\n]{0,200}"
+    r"(?:do[ ]not[ ](?:edit|modify)|don't[ ]edit|\bby\b)"
+    r"|\bgenerated[ ](?:automatically\b|(?:code|file|source)\b"
+    r"|by[ ](?:the[ ])?(?:protocol[ ]buffer|protoc|grpc|thrift|swig|cython|bison|flex|antlr|javacc"
+    r"|gperf|cmake|autoconf|automake|aclocal|openapi|swagger|graphql|sqlc|mockgen|stringer|yacc))"
+    r"|\bA[ ]Bison[ ]parser,[ ]made[ ]by\b"
+    r"|\b(?:do[ ]not|don't)[ ](?:edit|modify)\b[^\n]{0,200}\bgenerated\b"
+    r"|\bgenerated\b[^\n]{0,200}\b(?:do[ ]not|don't)[ ](?:edit|modify)\b"
+    r"|\bgenerated\b[^\n]{0,200}\n[^\w\n]{0,20}(?:please[ ])?(?:do[ ]not|don't)[ ](?:edit|modify)\b"
+    r"|\b(?:do[ ]not|don't)[ ](?:edit|modify)\b[^\n]{0,200}\n[^\n]{0,200}\bgenerated\b",
+    re.IGNORECASE,
+)
+
+# Licences
+
+_COPYRIGHT = re.compile(
+    r"\bcopyright\b|\blicen[cs]ed?\b|\bSPDX-|\ball rights reserved\b|\(c\) (?:19|20)\d\d",
+    re.IGNORECASE,
+)
+_TERMS = re.compile(
+    r"(?:Permission is hereby granted|Redistribution and use in source and binary forms"
+    r"|Licensed under the Apache License|Permission to use, copy, modify"
+    r"|This (?:program|library|software|file) is (?:free software|distributed in the hope))"
+)
+_END_OF_TERMS = re.compile(
+    r"(?:(?:OTHER\s+)?DEALINGS\s+IN\s+THE\s+SOFTWARE|POSSIBILITY\s+OF\s+SUCH\s+DAMAGE"
+    r"|limitations\s+under\s+the\s+License|SUCH\s+DAMAGES?|PERFORMANCE\s+OF\s+THIS\s+SOFTWARE"
+    r"|gnu\.org/licenses/?>?)\.?",
+    re.IGNORECASE,
+)
+_LONGEST_TERMS = 6_000
+_WHOLE_LICENCE = re.compile(
+    r"\s*+(?:the\s+)?(?:gnu\s+(?:lesser\s+|affero\s+|library\s+|free\s+documentation\s+)*"
+    r"(?:general\s+public\s+)?licen[cs]e|apache\s+licen[cs]e|mit\s+licen[cs]e|bsd\s+\d.clause"
+    r"|mozilla\s+public\s+licen[cs]e|eclipse\s+public\s+licen[cs]e|boost\s+software\s+licen[cs]e"
+    r"|creative\s+commons|the\s+unlicense)\b[^\n]{0,80}\n",
+    re.IGNORECASE,
+)
+_PARAGRAPH = re.compile(r"\n[ \t]*+\r?\n")
+_PARAGRAPHS = 3
+"""Paragraphs at the beginning of a text that may be the head of its licence."""
+
+# Regions
+
+_MARKER = re.compile(r"lshdb:[ \t]*+ignore-(start|end)\b")
+_COMMENT_SIGNS = re.compile(r"(?:#|//|/\*|\*|--|;|%|<!--|\(\*|\{-|\.\.|\{#|REM|')[ \t!*/]{0,10}$")
+_BEFORE = 40
+
+_PATTERNS = (
+    _STATEMENTS,
+    _LONG_LINE,
+    _TABLE_IN_LINE,
+    _GENERATED,
+    _COPYRIGHT,
+    _TERMS,
+    _END_OF_TERMS,
+    _WHOLE_LICENCE,
+    _PARAGRAPH,
+    _MARKER,
+    _COMMENT_SIGNS,
+)
+_NUMBERS = (_HEAD, _LONGEST_TERMS, _PARAGRAPHS, _BEFORE)
+_ALL = repr(([pattern.pattern for pattern in _PATTERNS], _NUMBERS))
+RULES = f"{crc32(_ALL.encode()):08x}"
+"""Names these rules: an index by other rules has other signatures."""
+
+
+def is_generated(text: str) -> bool:
+    """Whether a text says that a program made it; most say nothing like that, which is quick."""
+    head = text[:_HEAD]
+    is_near = "enerated" in head or "GENERATED" in head or "A Bison parser" in head
+    return is_near and _GENERATED.search(head) is not None
+
+
+def in_program(text: str, blanked: str) -> list[Stretch]:
+    """What does not count of a program.
+
+    Args:
+        text: the program.
+        blanked: the same without comments and strings, see lshdb.shingling.tokens.blanked.
+
+    Returns:
+        Parts of both, in order, of which none overlap; the first reason of REASONS that fits.
+    """
+    if is_generated(text):
+        return [Stretch(0, len(text), "generated")]
+    long = [line.span() for line in _LONG_LINE.finditer(blanked)]
+    first_line = blanked.find("\n") if "\n" in blanked else len(blanked)
+    if first_line >= _LONGEST_LINE:
+        long.append((0, first_line))
+    in_long = sum(stop - start for start, stop in long if not blanked[start:stop].isspace())
+    if 2 * in_long > len(text):
+        return [Stretch(0, len(text), "generated")]
+    found = [
+        Stretch(match.start() + 1, match.end(), "imports" if match["imports"] else "tables")
+        for match in _STATEMENTS.finditer(blanked)
+    ]
+    if first := _STATEMENTS.match("\n" + blanked[:_HEAD]):
+        found.append(Stretch(0, first.end() - 1, "imports" if first["imports"] else "tables"))
+    for bounds in long:
+        rows = _TABLE_IN_LINE.finditer(blanked, *bounds)
+        found += (Stretch(match.start(), match.end(), "tables") for match in rows)
+    return _apart([*found, *_regions(text, blanked)[0]])
+
+
+def in_text(text: str) -> list[Stretch]:
+    """What does not count of a text for people; as for a program."""
+    if is_generated(text):
+        return [Stretch(0, len(text), "generated")]
+    if _WHOLE_LICENCE.match(text):
+        return [Stretch(0, len(text), "licences")]
+    found: list[Stretch] = []
+    start = 0
+    for _ in range(_PARAGRAPHS):
+        end = _PARAGRAPH.search(text, start)
+        stop = min(end.start() if end else len(text), start + _LONGEST_TERMS)
+        if _COPYRIGHT.search(text, start, stop):
+            found.append(Stretch(start, stop, "licences"))
+        if end is None:
+            break
+        start = end.end()
+    begins = [match.start() for match in _TERMS.finditer(text)]
+    ends = [match.end() for match in _END_OF_TERMS.finditer(text)] if begins else []
+    done = 0
+    for begin in begins:
+        index = bisect_right(ends, begin)
+        if begin >= done and index < len(ends) and ends[index] - begin <= _LONGEST_TERMS:
+            done = ends[index]
+            found.append(Stretch(begin, done, "licences"))
+    return _apart([*found, *_regions(text, text)[0]])
+
+
+def unmatched(text: str, blanked: str) -> list[Marker]:
+    """The markers of regions that have no counterpart, in order; `blanked` as for a program.
+
+    A region without an end goes to the end of the text, an end without a start ends nothing.
+    """
+    found: list[Marker] = []
+    line, done = 1, 0
+    for index, kind in _regions(text, blanked)[1]:
+        line += text.count("\n", done, index)
+        done = index
+        found.append(Marker(line, kind))
+    return found
+
+
+def without(text: str, stretches: Sequence[Stretch]) -> str:
+    """A text, or a blanked program, with blanks for what does not count."""
+    if not stretches:
+        return text
+    parts, done = [], 0
+    for start, stop, _ in stretches:
+        parts += [text[done:start], " " * (stop - start)]
+        done = stop
+    return "".join([*parts, text[done:]])
+
+
+def _regions(text: str, blanked: str) -> tuple[list[Stretch], list[tuple[int, str]]]:
+    """The regions between markers, and the markers without counterpart: their places and kinds."""
+    found: list[Stretch] = []
+    alone: list[tuple[int, str]] = []
+    start: int | None = None
+    for index, kind in _markers(text, blanked):
+        if kind == "start":
+            if start is None:
+                start = index
+            else:
+                alone.append((index, kind))
+        elif start is None:
+            alone.append((index, kind))
+        else:
+            found.append(Stretch(start, index, "ignored"))
+            start = None
+    if start is not None:
+        alone.append((start, "start"))
+        found.append(Stretch(start, len(text), "ignored"))
+    return found, sorted(alone)
+
+
+def _markers(text: str, blanked: str) -> Iterator[tuple[int, str]]:
+    """The markers in comments: where a comment was blanked, or behind the sign of one."""
+    if "lshdb:" not in text:
+        return
+    for match in _MARKER.finditer(text):
+        index = match.start()
+        line = text[max(text.rfind("\n", 0, index) + 1, index - _BEFORE) : index]
+        if blanked[index].isspace() or (
+            blanked[index] == text[index] and _COMMENT_SIGNS.search(line)
+        ):
+            yield index, match[1]
+
+
+def _apart(stretches: list[Stretch]) -> list[Stretch]:
+    """The same parts in order; of what two have, the one that begins first has it."""
+    found: list[Stretch] = []
+    done = 0
+    for start, stop, reason in sorted(stretches):
+        if stop > done:
+            found.append(Stretch(max(start, done), stop, reason))
+            done = stop
+    return found

@@ -1,0 +1,30 @@
+"""The tokens of programs by the setting of a database: all that count, or without boilerplate.
+
+Comments and strings are blanked first (lshdb.shingling.tokens), then what does not count
+(lshdb.shingling.boilerplate), and the rest is cut.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from lshdb.shingling import boilerplate, tokens
+from lshdb.shingling.shingling import Shingling
+
+
+def blanked_program(text: str, shingling: Shingling) -> str:
+    """The program with blanks for comments and what does not count, and marks for strings."""
+    if not shingling.boilerplate and boilerplate.is_generated(text):
+        return " " * len(text)
+    blanked = tokens.blanked(text)
+    if shingling.boilerplate:
+        return blanked
+    return boilerplate.without(blanked, boilerplate.in_program(text, blanked))
+
+
+def cut_programs(texts: Sequence[str], shingling: Shingling) -> tokens.Tokens:
+    """The tokens of n programs that count."""
+    return tokens.cut_tokens([blanked_program(text, shingling) for text in texts])
+
+
+def token_pieces(text: str, shingling: Shingling, block: int) -> Iterator[str]:
+    """The same of one program, in pieces of about `block` characters."""
+    return tokens.token_pieces(blanked_program(text, shingling), block)
