@@ -19,7 +19,7 @@ from lshdb.limits import DEFAULTS
 from lshdb.model import Failure
 from lshdb.options import QueriesOptions, ReadingOptions, SettingsOptions
 from lshdb.shingling.shingling import Content, Shingling
-from lshdb.sources.document_formats import is_mailbox
+from lshdb.sources.extracting import is_mailbox
 from lshdb.sources.paths import format_of, printable_path
 
 if TYPE_CHECKING:

@@ -29,8 +29,7 @@ from lshdb.shingling.content import digest, encoded
 from lshdb.shingling.shingling import Content
 from lshdb.sources.archives import Member, archive_of
 from lshdb.sources.batch import Batch
-from lshdb.sources.document_formats import is_mailbox
-from lshdb.sources.extracting import file_of_message
+from lshdb.sources.extracting import file_of_message, is_mailbox
 from lshdb.sources.identity import FilesRead, is_same_file, may_repeat
 from lshdb.sources.paths import (
     check_key_is_free,
@@ -389,7 +388,7 @@ def _document_of(reader: Reader, path: str, key: str) -> tuple[bytes, Content | 
     """The digest and the content of a text file's document; empty if it cannot be read."""
     if not is_mailbox(path):
         for batch in reader.file(path, key):
-            if batch.contents:
+            if batch.contents and batch.keys[0] == key:
                 return _own_digest(batch), batch.contents[0]
     return b"", None
 

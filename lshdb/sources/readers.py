@@ -18,9 +18,10 @@ from lshdb.model import Document, Failure
 from lshdb.options import DocumentOptions, Format, WalkingOptions
 from lshdb.progress import BYTES, Progress, shown, silent
 from lshdb.shingling.shingling import Content, Shingling
-from lshdb.sources import extracting, formats, inputs, json_rows, records, sinks, walking
+from lshdb.sources import formats, inputs, json_rows, records, sinks, walking
 from lshdb.sources.archives import Archives, Member, archive_of, is_archive
 from lshdb.sources.batch import Batch, TableSchema, failed
+from lshdb.sources.documents.kinds import PROBE
 from lshdb.sources.extracting import Extracted, Extractor
 from lshdb.sources.identity import FilesRead, may_repeat
 from lshdb.sources.paths import (
@@ -321,7 +322,7 @@ class Reader(records.RecordOptions):
         state = state_of(self.packed.status(path))
         assert self.extractor is not None
         peek = getattr(source.file, "peek", lambda _: b"")
-        kind = self.extractor.kind_of(path, peek(extracting.PROBE)) if state else None
+        kind = self.extractor.kind_of(path, peek(PROBE)) if state else None
         if kind is None or self.of_sets:
             yield self._text(source, key, state)
             return
