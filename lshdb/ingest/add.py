@@ -139,6 +139,7 @@ def add_files(store: Store, paths: Iterable[str], options: AddFilesOptions) -> A
     reader = options.reader
     if reader is None:
         reader = reader_of(options, store.settings.shingling, limits=store.limits)
+    reader.stored_guess = store.extracted_of
     with reader.shown(options.progress, "adding", paths) as report:
         items = reader.batches(paths)
         return add_documents(store, items, options, options.on_failure, progress=report)

@@ -22,5 +22,5 @@ where and why, and the rows as they were read. And the way back: rows to files.
     metadata      the other fields of a record, as JSON
 
 Doors: archives, arrow_rows, batch, compression, extracting, formats, git,
-identity, json_rows, metadata, outputs, paths, readers, records, sinks, walking.
+identity, inputs, json_rows, metadata, outputs, paths, readers, records, sinks, walking.
 """

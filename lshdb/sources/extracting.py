@@ -25,6 +25,7 @@ from lshdb.errors import InputError, UsageError
 from lshdb.options import DocumentOptions
 from lshdb.sources import documents, programs
 from lshdb.sources.compression import compression_of
+from lshdb.sources.documents import encodings
 from lshdb.sources.documents.kinds import KINDS, OF_SUFFIX, kind_of_start
 from lshdb.sources.documents.text import normalized
 from lshdb.sources.inputs import Skipped
@@ -219,6 +220,11 @@ def file_of_message(key: str) -> str:
 def lacks_library() -> bool:
     """Whether a library of the extra is not installed."""
     return not all(_is_installed(one.module) for one in KINDS.values())
+
+
+def can_guess() -> bool:
+    """Whether the library that guesses encodings is installed."""
+    return encodings.has_library()
 
 
 @cache

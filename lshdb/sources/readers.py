@@ -6,7 +6,7 @@ Input that cannot be read becomes a failure in a batch, so that one bad line cos
 import os
 import stat
 import time
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from itertools import chain
@@ -60,6 +60,7 @@ class Reader(records.RecordOptions):
         reference_files: files of a reference: they are skipped, as they would be similar to
             themselves.
         extractor: takes the text out of documents such as PDF.
+        stored_guess: what is stored of a text whose encoding was guessed, by its key.
         packed: reads members of archives.
         skipped_files: counts of skipped entries of directories.
         bytes_read: of all input so far.
@@ -78,6 +79,7 @@ class Reader(records.RecordOptions):
     source: bool = False
     reference_files: FilesRead | None = None
     extractor: Extractor | None = None
+    stored_guess: Callable[[str], str | None] = lambda _: None
     packed: Archives = field(init=False, repr=False)
     skipped_files: walking.SkippedFiles = field(default_factory=walking.SkippedFiles, init=False)
     bytes_read: int = field(default=0, init=False)
@@ -166,7 +168,8 @@ class Reader(records.RecordOptions):
             with self._opened(path) as file:
                 source = self._input(file, path)
                 if self.of_sets or path == STDIN:
-                    content = self.content_of(source.one_text())
+                    text = source.one_text(None if self.of_sets else lambda: None)
+                    content = self.content_of(text)
                 else:
                     batches = [*self._texts(source, path, printable_path(path))]
                     for _, failure in chain.from_iterable(one.failures for one in batches):
@@ -360,6 +363,9 @@ class Reader(records.RecordOptions):
             return self._unread(path, key, found.name, str(error))
         if found.metadata.get("scanned"):
             self.skipped_files.add("scanned", path, "a PDF of pictures: it has no text")
+        if damaged := found.metadata.get("damaged"):
+            why = f"read without {len(damaged):,} damaged: {damaged[0]}"
+            self.skipped_files.add("damaged", path, why)
         return Batch(
             [own],
             [text],
@@ -376,10 +382,14 @@ class Reader(records.RecordOptions):
 
     def _text(self, source: inputs.Input, key: str, state: rows.FileState | None) -> Batch:
         """The batch of a text as one document."""
-        text = source.one_text()
+        text = source.one_text(lambda: self.stored_guess(key))
         if self.of_sets:
             raise InputError("a text, and this database holds sets: give JSON lines")
         text, _, _ = self.text_document(key, text, None)
+        if source.guess is not None:
+            guess = inputs.encoding_of(source.guess)
+            self.skipped_files.add("guessed", source.name, f"read as {guess}, a guess")
+            state = state and replace(state, extracted=source.guess)
         states = () if state is None else [(key, state)]
         return Batch([key], [text], states=states, size=text.__sizeof__() + len(key))
 
