@@ -18,6 +18,7 @@ _PASSWORD = 1 << 13
 def pages(path: str, about: Metadata) -> Iterator[str]:
     """The pages, each with the fields and notes on it after its text."""
     import pypdfium2
+    import pypdfium2.raw as pdfium
 
     try:
         pdf = pypdfium2.PdfDocument(path)
@@ -37,8 +38,13 @@ def pages(path: str, about: Metadata) -> Iterator[str]:
         try:
             page = pdf[index]
             text = page.get_textpage().get_text_range()
-            text += "".join(f"\n{line}" for line in _annotations(page.raw, form))
+            lines = [*_annotations(page.raw, form)]
+            count = pdfium.FPDFPage_GetAnnotCount(page.raw)
+            has_stamps = pdfium.FPDF_ANNOT_STAMP in (_subtype(page.raw, n) for n in range(count))
             page.close()
+            if has_stamps:
+                text = _text_with_stamps(pdf, index)
+            text += "".join(f"\n{line}" for line in lines if line not in text)
         except Exception as error:  # of pypdfium2, or of ctypes
             failed += 1
             if failed == len(pdf):
@@ -73,7 +79,6 @@ def _annotations(page: Any, form: Any) -> Iterator[str]:
                 line = ""
             else:
                 line = _string(pdfium.FPDFAnnot_GetStringValue, annotation, b"Contents")
-                line = line or _drawn(page, annotation)
             if line.strip():
                 yield line
         finally:
@@ -118,23 +123,27 @@ def _string(function: Callable[..., int], *arguments: Any) -> str:
     return buffer.raw[: size - 2].decode("utf-16-le", "replace")
 
 
-def _drawn(page: Any, annotation: Any) -> str:
-    """The text that a stamp is drawn with."""
+def _text_with_stamps(pdf: Any, index: int) -> str:
+    """The text of a page on which the stamps are drawn, as they often have no other text."""
     import pypdfium2.raw as pdfium
 
-    parts = []
-    text_page = pdfium.FPDFText_LoadPage(page)
-    for index in range(pdfium.FPDFAnnot_GetObjectCount(annotation)):
-        shape = pdfium.FPDFAnnot_GetObject(annotation, index)
-        if pdfium.FPDFPageObj_GetType(shape) == pdfium.FPDF_PAGEOBJ_TEXT:
-            parts.append(_text_of(pdfium.FPDFTextObj_GetText, shape, text_page))
-    pdfium.FPDFText_ClosePage(text_page)
-    return " ".join(parts)
+    page = pdf[index]
+    for number in reversed(range(pdfium.FPDFPage_GetAnnotCount(page.raw))):
+        if _subtype(page.raw, number) != pdfium.FPDF_ANNOT_STAMP:
+            pdfium.FPDFPage_RemoveAnnot(page.raw, number)
+    pdfium.FPDFPage_Flatten(page.raw, pdfium.FLAT_NORMALDISPLAY)
+    page.close()
+    return str(pdf[index].get_textpage().get_text_range())
 
 
-def _text_of(function: Callable[..., int], shape: Any, text_page: Any) -> str:
-    """The text of an object, whose function has its buffer last, too."""
-    return _string(lambda *rest: function(shape, text_page, *rest))
+def _subtype(page: Any, number: int) -> int:
+    """The type of an annotation."""
+    import pypdfium2.raw as pdfium
+
+    annotation = pdfium.FPDFPage_GetAnnot(page, number)
+    subtype = pdfium.FPDFAnnot_GetSubtype(annotation)
+    pdfium.FPDFPage_CloseAnnot(annotation)
+    return int(subtype)
 
 
 def _dynamic_fields(pdf: Any) -> Iterator[str]:

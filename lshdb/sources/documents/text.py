@@ -22,6 +22,8 @@ _LONGEST_NUMBER = 40
 _CUT = "(?:\ufffe|[-\u2010]\n)"
 """The end of a line within a word; U+FFFE is PDFium's sign for that."""
 _CUT_WORD = re.compile(rf"\b\w+(?:{_CUT}[^\W\d_]\w*)+")
+_REST = re.compile(rf"([^\W\d_]\w*(?:{_CUT}[^\W\d_]\w*)*)([^\w\s\-\u2010\ufffe]*)")
+"""The rest of a word, and the punctuation after it."""
 _COMPOUND = re.compile(r"\b\w+-\w+")
 _SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _CHARACTERS = {
@@ -85,13 +87,14 @@ def _joined(pieces: list[str], compounds: set[str]) -> str:
 
 def _join_pages(texts: list[str], compounds: set[str]) -> None:
     """Move the rest of a word that the end of a page cuts to that page."""
-    for index, text in enumerate(texts[:-1]):
+    for index in range(len(texts) - 1):
+        text = texts[index]
         if not text.endswith(("-", "\u2010", "\ufffe")):
             continue
         piece = re.split(r"\W", text[text.rfind("\n") + 1 : -1])[-1]
-        rest = re.match(r"([^\W\d_]\w*)([^\w\s\-\u2010\ufffe]*)", texts[index + 1])
+        rest = _REST.match(texts[index + 1])
         if piece and rest:
-            word = _joined([piece, rest[1]], compounds) + rest[2]
+            word = _joined([piece, *re.split(_CUT, rest[1])], compounds) + rest[2]
             texts[index] = text[: -1 - len(piece)] + word
             texts[index + 1] = texts[index + 1][rest.end() :].lstrip()
 
