@@ -65,6 +65,8 @@ def read_content(reader: Reader, name: str) -> Content:
     content = reader.read_one(name)
     if reader.replaced:
         warn(f"{printable_path(name)} is not {reader.encoding or 'UTF-8'}; bad bytes are replaced")
+    if reader.skipped_files["guessed"]:
+        warn(f"{printable_path(name)} is not UTF-8; its encoding is guessed")
     return content
 
 

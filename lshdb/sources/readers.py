@@ -169,6 +169,7 @@ class Reader(records.RecordOptions):
                 source = self._input(file, path)
                 if self.of_sets or path == STDIN:
                     text = source.one_text(None if self.of_sets else lambda: None)
+                    self._note_guess(source)
                     content = self.content_of(text)
                 else:
                     batches = [*self._texts(source, path, printable_path(path))]
@@ -386,12 +387,18 @@ class Reader(records.RecordOptions):
         if self.of_sets:
             raise InputError("a text, and this database holds sets: give JSON lines")
         text, _, _ = self.text_document(key, text, None)
-        if source.guess is not None:
-            guess = inputs.encoding_of(source.guess)
-            self.skipped_files.add("guessed", source.name, f"read as {guess}, a guess")
+        if self._note_guess(source):
             state = state and replace(state, extracted=source.guess)
         states = () if state is None else [(key, state)]
         return Batch([key], [text], states=states, size=text.__sizeof__() + len(key))
+
+    def _note_guess(self, source: inputs.Input) -> bool:
+        """Count a text whose encoding was guessed; whether it was."""
+        if source.guess is None:
+            return False
+        guess = inputs.encoding_of(source.guess)
+        self.skipped_files.add("guessed", source.name, f"read as {guess}, a guess")
+        return True
 
 
 def reader_of(options: Options, shingling: Shingling, **others: Any) -> Reader:
