@@ -1,8 +1,8 @@
 """Bytes to text: by the labels of web pages and mail, as browsers read them, and by guessing.
 
 The guess is chardet's, restricted to the encodings that people have files in. Measured on texts of
-36 languages in 45 encodings, of 20 bytes to 20 KB (docs/documents.md, "Encodings"), it is right for
-95% where charset-normalizer is for 69%, and takes a quarter of its time.
+37 languages in 25 encodings, of 20 bytes to 20 KB (docs/documents.md, "Encodings"), it is right for
+96% where charset-normalizer is for 69%, in the same time.
 """
 
 from __future__ import annotations
