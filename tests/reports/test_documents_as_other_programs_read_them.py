@@ -111,28 +111,29 @@ def test_forms_with_other_values_are_other_documents(tmp_path: Path) -> None:
     assert "return: Yes" in texts[3]
 
 
-def annotated(*annotations: bytes, pages: bytes = b"") -> bytes:
-    """A PDF of one page, with annotations that are written out."""
+def annotated(*annotations: bytes, form: bytes = b"", data: bytes = b"") -> bytes:
+    """A PDF of one page, with annotations that are written out, and a form with data."""
     body = b"BT /F 12 Tf 72 400 Td (the contract) Tj ET"
     font = b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>"
     stamp = b"BT /F 12 Tf 5 5 Td (PAID IN MAY) Tj ET"
     objects = [
-        b"<</Type/Catalog/Pages 2 0 R>>",
-        b"<</Type/Pages/Count 1/Kids[3 0 R%s]>>" % pages,
+        b"<</Type/Catalog/Pages 2 0 R%s>>" % form,
+        b"<</Type/Pages/Count 1/Kids[3 0 R]>>",
         b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents 4 0 R/Resources<</Font<</F 5 0 R"
         b">>>>/Annots[%s]>>" % b" ".join(annotations),
         b"<</Length %d>>stream\n%s\nendstream" % (len(body), body),
         font,
         b"<</Type/XObject/Subtype/Form/BBox[0 0 200 50]/Resources<</Font<</F 5 0 R>>>>/Length %d>>"
         b"stream\n%s\nendstream" % (len(stamp), stamp),
+        b"<</Length %d>>stream\n%s\nendstream" % (len(data), data),
     ]
-    data, places = bytearray(b"%PDF-1.4\n"), []
+    file, places = bytearray(b"%PDF-1.4\n"), []
     for number, own in enumerate(objects, 1):
-        places.append(b"%010d 00000 n \n" % len(data))
-        data += b"%d 0 obj%s\nendobj\n" % (number, own)
+        places.append(b"%010d 00000 n \n" % len(file))
+        file += b"%d 0 obj%s\nendobj\n" % (number, own)
     table = b"xref\n0 %d\n0000000000 65535 f \n%s" % (len(places) + 1, b"".join(places))
     trailer = b"trailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF"
-    return bytes(data) + table + trailer % (len(places) + 1, len(data))
+    return bytes(file) + table + trailer % (len(places) + 1, len(file))
 
 
 def test_notes_free_text_and_stamps_are_read(tmp_path: Path) -> None:
@@ -147,16 +148,11 @@ def test_notes_free_text_and_stamps_are_read(tmp_path: Path) -> None:
     assert said.split("\n") == ["the contract", "PAID IN MAY", "please check", "agreed"]
 
 
-def lined(path: Path, pages: list[list[str]]) -> None:
-    """A PDF of lines."""
-    from reportlab.pdfgen.canvas import Canvas
-
-    canvas = Canvas(str(path))
-    for lines in pages:
-        for row, line in enumerate(lines):
-            canvas.drawString(72, 760 - 20 * row, line)
-        canvas.showPage()
-    canvas.save()
+def test_values_of_forms_that_a_program_draws_are_read(tmp_path: Path) -> None:
+    values = b"<d:datasets xmlns:d='urn:d'><d:data><f><name>Ann</name><town> </town></f></d:data>"
+    form = b"/AcroForm<</Fields[]/XFA[(datasets) 7 0 R]>>"
+    data = annotated(form=form, data=values + b"</d:datasets>")
+    assert text(tmp_path / "a.pdf", data) == "the contract\nname: Ann"
 
 
 @pytest.mark.parametrize(
@@ -301,16 +297,17 @@ def test_nothing_of_a_word_file_is_lost_or_glued(tmp_path: Path) -> None:
         ("aFChunk", "a.rtf", rb"{\rtf1 of rtf}"),
         ("aFChunk", "a.docx", word(paragraph("<w:t>of word</w:t>"))),
         ("endnotes", "broken.xml", "no XML"),
+        ("comments", "cut.xml", f"<w:c {W}>{paragraph('<w:t>a comment</w:t>')}"),
         main="document2.xml",
         slash="\\",
     )
     said = answer(tmp_path / "a.docx", data)
     assert said["text"].split("\n") == [
-        *("before after", "well-known", "α rays", "box", "a note", "art"),
+        *("before after", "well-known", "α rays", "box", "a note", "a comment", "art"),
         *("of a page", "of rtf", "of word", "No. 450"),
     ]
-    (damaged,) = said["metadata"]["damaged"]
-    assert damaged.startswith("word/broken.xml: ")
+    damaged = [own.partition(":")[0] for own in said["metadata"]["damaged"]]
+    assert damaged == ["word/broken.xml", "word/cut.xml"]
 
 
 def test_slides_come_in_their_order_with_what_is_on_them(tmp_path: Path) -> None:
@@ -359,16 +356,19 @@ def test_nothing_of_an_opendocument_file_is_lost_or_glued(tmp_path: Path) -> Non
     assert "password" in refused(tmp_path / "a.odt", packed(files))
 
 
-def sheet(rows: str) -> bytes:
+def sheet(rows: str, slash: str = "/") -> bytes:
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     return packed(
         {
             "_rels/.rels": relations(("officeDocument", "xl/workbook.xml")),
-            "xl/_rels/workbook.xml.rels": relations(("worksheet", "worksheets/sheet1.xml")),
-            "xl/workbook.xml": f"<workbook xmlns='{main}' {R}><sheets>"
+            f"xl{slash}_rels{slash}workbook.xml.rels": relations(
+                ("worksheet", "worksheets/sheet1.xml")
+            ),
+            f"xl{slash}workbook.xml": f"<workbook xmlns='{main}' {R}><sheets>"
             "<sheet name='S' sheetId='1' r:id='r0'/></sheets></workbook>",
-            "xl/worksheets/sheet1.xml": f"<worksheet xmlns='{main}'><sheetData>{rows}</sheetData>"
-            "</worksheet>",
+            f"xl{slash}worksheets{slash}sheet1.xml": (
+                f"<worksheet xmlns='{main}'><sheetData>{rows}</sheetData></worksheet>"
+            ),
         }
     )
 
@@ -505,6 +505,7 @@ def test_a_file_is_what_its_first_bytes_say(tmp_path: Path) -> None:
     made = [
         ("a.xls", "xlsx", sheet(cells), "S\ncell", "xlsx"),
         ("a.ods", "xlsx", sheet(cells), "S\ncell", "xlsx"),
+        ("a.xlsx", "xlsx", sheet(cells, slash="\\"), "S\ncell", "xlsx"),
         ("a.xls", "xlsx", page, "cell", "html"),
         ("a.xls", "xlsx", xml.encode(), "S\ncell", "xlsx"),
         ("a.xls", "xlsx", "städt\tcell\n".encode("utf-16"), "städt cell", "xlsx"),

@@ -47,7 +47,7 @@ def _word(package: Package, about: Metadata, depth: int) -> Iterator[str]:
     package.properties(about)
     if not (main := package.main_part()):
         raise Refused("it has no document part")
-    yield part_text(package.read(main))
+    yield read_part(package, main, about)
     related = package.related(main)
     headers = set[str]()
     for kind in _OF_WORD:
@@ -56,7 +56,7 @@ def _word(package: Package, about: Metadata, depth: int) -> Iterator[str]:
                 if kind == "aFChunk":
                     text = _other_file(package.read(name), about, depth)
                 else:
-                    text = part_text(package.read(name), _NAMES.get(kind, _TEXT))
+                    text = read_part(package, name, about, _NAMES.get(kind, _TEXT))
             except Exception as error:  # of several libraries
                 note_damage(about, name, error)
                 continue
@@ -102,7 +102,7 @@ def slides(path: str, about: Metadata) -> Iterator[str]:
     for name in dict.fromkeys([*listed, *names.values()]):
         texts = []
         try:
-            texts.append(part_text(package.read(name)))
+            texts.append(read_part(package, name, about))
             others = package.related(name)
         except Exception as error:  # of several libraries
             note_damage(about, name, error)
@@ -111,15 +111,16 @@ def slides(path: str, about: Metadata) -> Iterator[str]:
             for _, own, target in others:
                 if own == kind:
                     try:
-                        texts.append(part_text(package.read(target), _NAMES.get(kind, _TEXT)))
+                        own_names = _NAMES.get(kind, _TEXT)
+                        texts.append(read_part(package, target, about, own_names))
                     except Exception as error:
                         note_damage(about, target, error)
         yield "\n".join(texts)
 
 
-def part_text(data: bytes, names: Sequence[str] = _TEXT) -> str:
+def read_part(package: Package, part: str, about: Metadata, names: Sequence[str] = _TEXT) -> str:
     """The text of a part, in the elements of these names."""
-    root = tree(data)
+    root = tree(package.read(part), lambda error: note_damage(about, part, error))
     for _ in take_out(root, _LEFT_OUT):
         pass
     for alternatives in root.iter("{*}AlternateContent"):

@@ -24,7 +24,8 @@ def pages(path: str, about: Metadata) -> Iterator[str]:
     if b"encryption-data" in package.read("META-INF/manifest.xml"):
         raise Refused(LOCKED)
     package.properties(about, "meta.xml")
-    root = tree(package.read("content.xml"))
+    part = "content.xml"
+    root = tree(package.read(part), lambda error: note_damage(about, part, error))
     fields = [*_fields(root)]
     yield _text_of(root)
     yield "\n".join(fields)

@@ -13,7 +13,7 @@ from zipfile import ZipFile, ZipInfo
 from .kinds import Metadata, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _UNPACKED = 1 << 29
 """Bytes that a ZIP file may say that it has when it is unpacked."""
@@ -63,6 +63,11 @@ class Package:
 
     def __contains__(self, name: str) -> bool:
         return _small(name) in self._entries
+
+    @property
+    def has_backslashes(self) -> bool:
+        """Whether a program wrote names of parts with backslashes."""
+        return any("\\" in entry.filename for entry in self._entries.values())
 
     @property
     def names(self) -> list[str]:
@@ -130,11 +135,13 @@ def joined(folder: str, target: str) -> str:
     return os.path.normpath(target if target.startswith("/") else f"{folder}/{target}").lstrip("/")
 
 
-def tree(data: bytes) -> Any:
+def tree(data: bytes, note: Callable[[Exception], None] | None = None) -> Any:
     """The root of an XML file, whose entities stay as they are and which fetches nothing.
 
-    What is not XML, such as a bare `&`, is passed over as far as the parser can go on; blank lines
-    before it are no matter.
+    Args:
+        data: the file. What is not XML, such as a bare `&`, is passed over as far as the parser can
+            go on; blank lines before it are no matter.
+        note: called with the error if something is passed over.
     """
     from lxml import etree
 
@@ -142,10 +149,12 @@ def tree(data: bytes) -> Any:
     options = {"resolve_entities": False, "no_network": True}
     try:
         return etree.fromstring(data, etree.XMLParser(**options))
-    except etree.XMLSyntaxError:
+    except etree.XMLSyntaxError as error:
         root = etree.fromstring(data, etree.XMLParser(**options, recover=True))
         if root is None:
             raise
+        if note is not None:
+            note(error)
         return root
 
 

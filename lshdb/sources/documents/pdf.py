@@ -50,9 +50,9 @@ def pages(path: str, about: Metadata) -> Iterator[str]:
             if failed == len(pdf):
                 raise
             note_damage(about, f"page {index + 1}", error)
+        if form is not None and index == len(pdf) - 1:
+            text = "\n".join([text, *_dynamic_fields(pdf)])
         yield text
-    if form is not None and (fields := [*_dynamic_fields(pdf)]):
-        yield "\n".join(fields)
 
 
 def _day(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from zipfile import ZIP_STORED, ZipFile, is_zipfile
 
 from .kinds import Metadata, Refused
-from .office import note_damage, part_text
+from .office import note_damage, read_part
 from .packages import LOCKED, Package, tree
 
 _CELLS = 10_000_000
@@ -33,7 +33,7 @@ def pages(path: str, about: Metadata) -> Iterator[str]:
     with open(path, "rb") as file:
         data = file.read()
     if package is not None:
-        data = _without_gaps(package, data)
+        data = _packed_again(package, data)
     try:
         book = CalamineWorkbook.from_object(io.BytesIO(data))
     except PasswordError as error:
@@ -55,11 +55,11 @@ def _cell(value: object) -> str:
     return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
-def _without_gaps(package: Package, data: bytes) -> bytes:
-    """An XLSX file whose sheets have no more cells than fit, blank ones included.
+def _packed_again(package: Package, data: bytes) -> bytes:
+    """An XLSX file whose parts have slashes, and sheets no more cells than fit.
 
-    A value in the last cell that a sheet can have makes 17 billion of them. The cells of such a
-    sheet lose their places, so that they follow each other.
+    A value in the last cell that a sheet can have makes 17 billion of them, as calamine has blank
+    ones, too. The cells of such a sheet lose their places, so that they follow each other.
     """
     changed = {}
     for name in package.names:
@@ -68,7 +68,7 @@ def _without_gaps(package: Package, data: bytes) -> bytes:
             rows = max(map(int, _ROW.findall(sheet)), default=0)
             if rows > _CELLS >> 14 and rows * _columns(sheet) > _CELLS:
                 changed[name] = _PLACE.sub(rb"\1", sheet)
-    if not changed:
+    if not changed and not package.has_backslashes:
         return data
     packed = io.BytesIO()
     with ZipFile(packed, "w", ZIP_STORED) as archive:
@@ -94,7 +94,7 @@ def _beside(package: Package, about: Metadata) -> Iterator[str]:
         try:
             for _, kind, target in package.related(sheet):
                 if kind in _OTHERS:
-                    yield part_text(package.read(target), _OTHERS[kind])
+                    yield read_part(package, target, about, _OTHERS[kind])
         except Exception as error:  # of several libraries
             note_damage(about, sheet, error)
 
