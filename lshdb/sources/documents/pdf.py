@@ -44,7 +44,7 @@ def pages(path: str, about: Metadata) -> Iterator[str]:
             page.close()
             if has_stamps:
                 text = _text_with_stamps(pdf, index)
-            text += "".join(f"\n{line}" for line in lines if line not in text)
+            text += "".join(f"\n{line}" for line in lines)
         except Exception as error:  # of pypdfium2, or of ctypes
             failed += 1
             if failed == len(pdf):
