@@ -19,7 +19,7 @@ from lshdb.limits import DEFAULTS
 from lshdb.model import Failure
 from lshdb.options import QueriesOptions, ReadingOptions, SettingsOptions
 from lshdb.shingling.shingling import Content, Shingling
-from lshdb.sources.document_formats import is_mailbox
+from lshdb.sources.extracting import is_mailbox
 from lshdb.sources.paths import format_of, printable_path
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ def read_content(reader: Reader, name: str) -> Content:
     content = reader.read_one(name)
     if reader.replaced:
         warn(f"{printable_path(name)} is not {reader.encoding or 'UTF-8'}; bad bytes are replaced")
+    if reader.skipped_files["guessed"]:
+        warn(f"{printable_path(name)} is not UTF-8; its encoding is guessed")
     return content
 
 
@@ -98,16 +100,26 @@ def temporary_database(settings: Settings | None = None) -> Iterator[Database]:
         yield Database(store)
 
 
+_READ = {
+    "damaged": "read without a page or part that is damaged",
+    "guessed": "read in an encoding that is guessed",
+}
+"""What is counted with the files that are skipped, but is read; and what is said of it."""
+
+
 def report_skip(path: str, why: str) -> None:
     """Name a file of a directory that is not read."""
-    warn(f"skipped {printable_path(path)}: {why}")
+    warn(f"{'' if why.startswith('read ') else 'skipped '}{printable_path(path)}: {why}")
 
 
 def report_skipped_files(counts: Mapping[str, int], of: str = "") -> None:
     """Note which files of directories, such as `of` a reference, were not read, by the reason."""
-    over = [f"{amount:,} {kind}" for kind, amount in counts.items() if amount]
+    over = [f"{amount:,} {kind}" for kind, amount in counts.items() if amount and kind not in _READ]
     if over:
         message(f"{of}skipped: {', '.join(over)}")
+    for kind, why in _READ.items():
+        if amount := counts.get(kind):
+            message(f"{of}{why}: {amount:,} (--list-skipped names them)")
     if left_out := counts.get("documents"):
         from lshdb.sources.extracting import INSTALL, lacks_library  # a query for a key reads none
 
@@ -121,6 +133,10 @@ def report_reading(counts: Mapping[str, int], replaced: int, empty: int = 0) -> 
         message(f"empty: {empty:,} without a shingle, similar to nothing")
     if replaced:
         warn(f"not UTF-8: {replaced:,}, bad bytes replaced (--strict refuses them)")
+        from lshdb.sources.extracting import INSTALL, can_guess  # a query for a key reads none
+
+        if not can_guess():
+            message(f"to have the encodings of texts guessed: {INSTALL}")
     report_skipped_files(counts)
     if left_out := counts.get("archives"):
         message(f"to read {counted(left_out, 'archive')}: lshdb add --archives, or sync")

@@ -184,6 +184,7 @@ def add_files(
     if reader is None:
         reader = reader_of(options, store.settings.shingling, limits=store.limits)
     failures = Failures(options.on_failure)
+    reader.stored_guess = store.extracted_of
     with reader.shown(options.progress, "adding", paths) as progress:
         reports = _of_paths(store, reader, paths, options, failures, progress, select)
         return _summed(reports, options, failures, progress)

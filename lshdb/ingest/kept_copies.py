@@ -87,6 +87,7 @@ class KeptCopies:
         self._store = store
         self._root = root
         self._reader = reader_of(WalkingOptions(root=root), store.settings.shingling, format="text")
+        self._reader.stored_guess = store.extracted_of
         with store.reading():
             self._decided = contents_in_force(store)
             verdicts = self._decided.of_key

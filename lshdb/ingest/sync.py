@@ -29,9 +29,9 @@ from lshdb.shingling.content import digest, encoded
 from lshdb.shingling.shingling import Content
 from lshdb.sources.archives import Member, archive_of
 from lshdb.sources.batch import Batch
-from lshdb.sources.document_formats import is_mailbox
-from lshdb.sources.extracting import file_of_message
+from lshdb.sources.extracting import file_of_message, is_mailbox
 from lshdb.sources.identity import FilesRead, is_same_file, may_repeat
+from lshdb.sources.inputs import encoding_of
 from lshdb.sources.paths import (
     check_key_is_free,
     format_of,
@@ -88,6 +88,8 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
     given = options.reader or reader_of(options, store.settings.shingling, limits=store.limits)
     reader = replace(given, format="text")
     reader.skipped_files = given.skipped_files
+    if not options.extract_again:
+        reader.stored_guess = store.extracted_of
     failed = Failures(options.on_failure)
     plan = _plan(store, directories, reader, failed, again=options.extract_again)
     _recognise(store, plan, reader)
@@ -332,6 +334,7 @@ def files_of_dropped(store: Store, root: str | None) -> Iterator[DroppedFile]:
         staying = _staying(store, dropped)
     options = WalkingOptions(root=root)
     reader = reader_of(options, store.settings.shingling, format="text")
+    reader.stored_guess = store.extracted_of
     current = {one.key: one.digest for one in known}
     for key, digests in sorted(dropped.items()):
         paths = [] if store.settings.shingling.of_sets else paths_of_key(key, root)
@@ -389,7 +392,7 @@ def _document_of(reader: Reader, path: str, key: str) -> tuple[bytes, Content | 
     """The digest and the content of a text file's document; empty if it cannot be read."""
     if not is_mailbox(path):
         for batch in reader.file(path, key):
-            if batch.contents:
+            if batch.contents and batch.keys[0] == key:
                 return _own_digest(batch), batch.contents[0]
     return b"", None
 
@@ -427,9 +430,15 @@ def _items(plan: _Plan, reader: Reader) -> Iterator[Batch]:
             yield batch
         if not is_read and not is_mailbox(path) and _exists(path):
             # A text is binary now; but of a PDF or the like the reader may be missing.
-            stored = [one for one in stored if one.state and not one.state.extracted]
+            stored = [one for one in stored if one.state and _is_plain(one.state)]
         if not is_failed:
             plan.gone += [one for one in stored if one.key not in keys]
+
+
+def _is_plain(state: FileState) -> bool:
+    """Whether a file was read without a library: UTF-16 without a mark needs one, too."""
+    encoding = encoding_of(state.extracted)
+    return not state.extracted or (encoding is not None and "16" not in encoding)
 
 
 def _exists(path: str) -> bool:

@@ -11,7 +11,7 @@ where and why, and the rows as they were read. And the way back: rows to files.
     compression   packs and unpacks, by suffix
     inputs        a file that is read: bytes, text in UTF-8, or one text
     extracting, programs    the text of documents such as PDF, by a process; those of users
-    document_formats  that process: the table of their formats, and how texts are normalised
+    documents     that process: a module for each kind, and how texts are normalised
     formats       the table of formats, each a class that reads and writes
     json_rows     JSON lines and arrays
     csv_rows, arrow_rows    CSV and TSV; Parquet, Arrow and other libraries' tables; arrow_keys
@@ -21,7 +21,6 @@ where and why, and the rows as they were read. And the way back: rows to files.
     records       one record to a document: all rules for keys, contents and metadata; rows of text
     metadata      the other fields of a record, as JSON
 
-Doors: added_columns, archives, arrow_rows, batch, compression, document_formats, extracting,
-formats, git, identity, json_rows, long_tables, metadata, outputs, paths, readers, records, sinks,
-walking.
+Doors: added_columns, archives, arrow_rows, batch, compression, extracting, formats, git, identity,
+inputs, json_rows, long_tables, metadata, outputs, paths, readers, records, sinks, walking.
 """

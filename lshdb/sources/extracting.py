@@ -1,6 +1,6 @@
 """Text out of documents such as PDF and mail, by a process that may crash, hang or be killed.
 
-The process runs `document_formats`, nothing else, so that what a stranger's file does to a parser
+The process runs `documents`, nothing else, so that what a stranger's file does to a parser
 costs this one file. It is started for the first document, and again after it was killed.
 """
 
@@ -23,24 +23,19 @@ from typing import IO, Any, NamedTuple
 
 from lshdb.errors import InputError, UsageError
 from lshdb.options import DocumentOptions
-from lshdb.sources import document_formats, programs
+from lshdb.sources import documents, programs
 from lshdb.sources.compression import compression_of
-from lshdb.sources.document_formats import FORMATS, KINDS, is_mailbox, normalized
+from lshdb.sources.documents import encodings
+from lshdb.sources.documents.kinds import KINDS, OF_SUFFIX, kind_of_start
+from lshdb.sources.documents.text import normalized
 from lshdb.sources.inputs import Skipped
+from lshdb.sources.paths import format_of
 
 INSTALL = "pip install 'lshdb[documents]'"
-_STARTS = {
-    b"%pdf-": "pdf",
-    b"pk\3\4": "zip",
-    b"{\\rtf": "rtf",
-    b"<!doctype html": "html",
-    b"<html": "html",
-}
-"""The first bytes of documents, in small letters, for files whose suffix says nothing."""
-PROBE = 1024
-"""Bytes of the beginning of a file that say what it is."""
+PROGRAM = os.path.join(os.path.dirname(documents.__file__), "__main__.py")
+"""What the process runs."""
 _MESSAGE = re.compile(r"(?s)(.*)#(?:<[^<>]+>|[\da-f]{32})(?: \d+)?")
-"""The key of a message: its file, and its name there (see `document_formats`)."""
+"""The key of a message: its file, and its name there (see `documents.mail`)."""
 _SEARCH = 60.0
 """Minimum seconds to start, and to find the next message of a mailbox."""
 _MAILDIR = ("cur", "new")
@@ -54,7 +49,7 @@ class Extracted:
 
     Attributes:
         name: of a message in a file of several; None if the file is one document.
-        text: normalised, see `document_formats.normalized`.
+        text: normalised, see `documents.text.normalized`.
         metadata: title, author, type and others.
         extracted: what took it out (`by`), as JSON.
     """
@@ -120,14 +115,13 @@ class Extractor:
         suffix = os.path.splitext(path)[1].lower()
         if suffix in self._commands:
             return suffix
-        if (kind := KINDS.get(suffix)) is None:
-            small = start[:PROBE].lstrip().lower()
-            kind = next((kind for sign, kind in _STARTS.items() if small.startswith(sign)), None)
-            if not kind and _is_maildir(os.path.dirname(path)):
+        if (kind := OF_SUFFIX.get(suffix)) is None:
+            kind = kind_of_start(start)
+            if kind in (None, "mbox") and _is_maildir(os.path.dirname(path)):
                 kind = "eml"
         if kind is None or compression_of(path) or (kind == "html" and self.source):
             return None
-        form = FORMATS[kind]
+        form = KINDS[kind]
         if self.options.documents and _is_installed(form.module):
             return kind
         if form.is_text or kind == "zip":
@@ -212,15 +206,25 @@ def _numbered(name: str, names: Counter[str]) -> str:
     return name + f" {names[name]}" * (names[name] > 1)
 
 
+def is_mailbox(path: str) -> bool:
+    """Whether a file has several messages, by its suffix."""
+    return OF_SUFFIX.get(os.path.splitext(path)[1].lower()) == "mbox"
+
+
 def file_of_message(key: str) -> str:
     """The key of the file of mail that a message with this key is in; else empty."""
     found = _MESSAGE.fullmatch(key) if "#" in key else None
-    return found[1] if found is not None and is_mailbox(found[1]) else ""
+    return found[1] if found is not None and format_of(found[1]) == "text" else ""
 
 
 def lacks_library() -> bool:
     """Whether a library of the extra is not installed."""
-    return not all(_is_installed(one.module) for one in FORMATS.values())
+    return not all(_is_installed(one.module) for one in KINDS.values())
+
+
+def can_guess() -> bool:
+    """Whether the library that guesses encodings is installed."""
+    return encodings.has_library()
 
 
 @cache
@@ -238,7 +242,7 @@ class _Process:
     """A process that extracts, and the pipe of its jobs."""
 
     def __init__(self) -> None:
-        words = [sys.executable, "-P", document_formats.__file__]
+        words = [sys.executable, "-P", PROGRAM]
         if programs.HAS_GROUPS:
             given, jobs = os.pipe()
             try:

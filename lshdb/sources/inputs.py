@@ -1,14 +1,17 @@
 """A file that is read: its bytes, its text in UTF-8 in chunks, or all of it as one text."""
 
 import codecs
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import BinaryIO
 
 from lshdb.errors import InputError
 from lshdb.sources import paths, records
+from lshdb.sources.documents import encodings
 
 _ENCODINGS = {
     codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16's, which it begins with
@@ -19,6 +22,24 @@ _ENCODINGS = {
 """Byte order marks, and their encodings."""
 _LONGEST_BOM = 4
 _BINARY_PROBE = 8192
+
+
+_HAS_NUL = "it has NUL bytes"
+
+
+def encoding_of(extracted: str | None) -> str | None:
+    """The encoding that was guessed for a text, by what is stored of its file; None for none."""
+    if not extracted:
+        return None
+    with suppress(ValueError, AttributeError):
+        encoding = json.loads(extracted).get("encoding")
+        return encoding if isinstance(encoding, str) and encodings.codec(encoding) else None
+    return None
+
+
+def _is_utf_16(start: bytes) -> bool:
+    """Whether the beginning of a file that has NULs is a text in UTF-16 without a mark."""
+    return encodings.guess(start[: len(start) // 2 * 2]) is not None
 
 
 class Skipped(InputError):
@@ -44,6 +65,7 @@ class Input:
         on_read: called with the number of bytes, each time that some are read.
         text: the text in UTF-8, in chunks of the available bytes, up to about a block.
         torn: how many texts so far have bytes that are not in the encoding.
+        guess: the encoding of a text that was guessed, as JSON, with the library that did.
     """
 
     file: BinaryIO
@@ -52,6 +74,8 @@ class Input:
     on_read: Callable[[int], None]
     text: Iterator[bytes] = field(init=False, repr=False)
     torn: int = field(default=0, init=False)
+    guess: str | None = field(default=None, init=False)
+    _is_decoded: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.text = self._chunks()
@@ -64,14 +88,27 @@ class Input:
         except OSError:
             return 0
 
-    def one_text(self) -> str:
-        """All of the file as one text; InputError if it is binary or too large."""
+    def one_text(self, stored: Callable[[], str | None] | None = None) -> str:
+        """All of the file as one text.
+
+        Args:
+            stored: the guess of the last time (see `guess`), which is used as long as the text is
+                in that encoding; None if encodings are not guessed.
+
+        Raises:
+            InputError: it is binary or too large.
+        """
         limits = self.options.limits
+        guesses = stored is not None and not self.options.strict
         data = bytearray()
+        is_wide = False
         for chunk in self.text:
             data += chunk
             start = bytes(data[:_BINARY_PROBE])
-            kind = paths.binary_kind(start) or ("it has NUL bytes" if b"\0" in start else None)
+            kind = paths.binary_kind(start)
+            if kind is None and b"\0" in start and not is_wide:
+                is_wide = guesses and not self._is_decoded and _is_utf_16(start)
+                kind = None if is_wide else _HAS_NUL
             if kind is not None:
                 raise Skipped("binary", f"a binary file ({kind})")
             if len(data) > limits.largest_document:
@@ -79,9 +116,30 @@ class Input:
         largest = limits.largest_document if data.isascii() else limits.largest_text
         if len(data) > largest:
             raise InputError(f"larger than {largest:,} bytes, the limit: split it")
-        text, is_torn = self.options.decoded(data)
-        self.torn += is_torn
+        if not is_wide:
+            text, is_torn = self.options.decoded(data)
+            if not is_torn or not guesses or self._is_decoded:
+                self.torn += is_torn
+                return text
+        assert stored is not None
+        if (guessed := self._guessed(data, stored())) is not None:
+            return guessed
+        if is_wide:
+            raise Skipped("binary", f"a binary file ({_HAS_NUL})")
+        self.torn += 1
         return text
+
+    def _guessed(self, data: bytearray, stored: str | None) -> str | None:
+        """The text in the encoding that was guessed last, or that is guessed now; None if none."""
+        if encoding := encoding_of(stored):
+            with suppress(UnicodeDecodeError, LookupError):
+                text = data.decode(encoding)
+                self.guess = stored
+                return text
+        if (guess := encodings.guess(data)) is None:
+            return None
+        self.guess = json.dumps({"by": guess.by, "encoding": guess.encoding})
+        return guess.text
 
     def _chunks(self) -> Iterator[bytes]:
         chunks = iter(self._some, b"")
@@ -91,13 +149,13 @@ class Input:
         if start:
             chunks = chain((start,), chunks)
         encoding = self._encoding_of(start)
+        self._is_decoded = encoding is not None
         yield from chunks if encoding is None else self._to_utf8(chunks, encoding)
 
     def _encoding_of(self, start: bytes) -> str | None:
-        """The encoding of a text by its first bytes; None for UTF-8."""
-        if self.options.encoding is not None:
-            return self.options.encoding
-        return next((name for bom, name in _ENCODINGS.items() if start.startswith(bom)), None)
+        """The encoding of a text by its byte order mark, else that of the options; None: UTF-8."""
+        marked = next((name for bom, name in _ENCODINGS.items() if start.startswith(bom)), None)
+        return marked or self.options.encoding
 
     def _to_utf8(self, chunks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
         decoder = codecs.getincrementaldecoder(encoding)()

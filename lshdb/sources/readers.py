@@ -6,7 +6,7 @@ Input that cannot be read becomes a failure in a batch, so that one bad line cos
 import os
 import stat
 import time
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from itertools import chain
@@ -18,18 +18,10 @@ from lshdb.model import Document, Failure
 from lshdb.options import DocumentOptions, Format, LongTableOptions, WalkingOptions
 from lshdb.progress import BYTES, Progress, shown, silent
 from lshdb.shingling.shingling import Content, Shingling
-from lshdb.sources import (
-    extracting,
-    formats,
-    inputs,
-    json_rows,
-    long_tables,
-    records,
-    sinks,
-    walking,
-)
+from lshdb.sources import formats, inputs, json_rows, long_tables, records, sinks, walking
 from lshdb.sources.archives import Archives, Member, archive_of, is_archive
 from lshdb.sources.batch import Batch, TableSchema, failed
+from lshdb.sources.documents.kinds import PROBE
 from lshdb.sources.extracting import Extracted, Extractor
 from lshdb.sources.identity import FilesRead, may_repeat
 from lshdb.sources.paths import (
@@ -68,6 +60,7 @@ class Reader(records.RecordOptions):
         reference_files: files of a reference: they are skipped, as they would be similar to
             themselves.
         extractor: takes the text out of documents such as PDF.
+        stored_guess: what is stored of a text whose encoding was guessed, by its key.
         packed: reads members of archives.
         skipped_files: counts of skipped entries of directories.
         bytes_read: of all input so far.
@@ -86,6 +79,7 @@ class Reader(records.RecordOptions):
     source: bool = False
     reference_files: FilesRead | None = None
     extractor: Extractor | None = None
+    stored_guess: Callable[[str], str | None] = lambda _: None
     packed: Archives = field(init=False, repr=False)
     skipped_files: walking.SkippedFiles = field(default_factory=walking.SkippedFiles, init=False)
     bytes_read: int = field(default=0, init=False)
@@ -174,7 +168,9 @@ class Reader(records.RecordOptions):
             with self._opened(path) as file:
                 source = self._input(file, path)
                 if self.of_sets or path == STDIN:
-                    content = self.content_of(source.one_text())
+                    text = source.one_text(None if self.of_sets else lambda: None)
+                    self._note_guess(source)
+                    content = self.content_of(text)
                 else:
                     batches = [*self._texts(source, path, printable_path(path))]
                     for _, failure in chain.from_iterable(one.failures for one in batches):
@@ -330,7 +326,7 @@ class Reader(records.RecordOptions):
         state = state_of(self.packed.status(path))
         assert self.extractor is not None
         peek = getattr(source.file, "peek", lambda _: b"")
-        kind = self.extractor.kind_of(path, peek(extracting.PROBE)) if state else None
+        kind = self.extractor.kind_of(path, peek(PROBE)) if state else None
         if kind is None or self.of_sets:
             yield self._text(source, key, state)
             return
@@ -368,6 +364,9 @@ class Reader(records.RecordOptions):
             return self._unread(path, key, found.name, str(error))
         if found.metadata.get("scanned"):
             self.skipped_files.add("scanned", path, "a PDF of pictures: it has no text")
+        if damaged := found.metadata.get("damaged"):
+            why = f"read without {len(damaged):,} damaged: {damaged[0]}"
+            self.skipped_files.add("damaged", path, why)
         return Batch(
             [own],
             [text],
@@ -384,12 +383,22 @@ class Reader(records.RecordOptions):
 
     def _text(self, source: inputs.Input, key: str, state: rows.FileState | None) -> Batch:
         """The batch of a text as one document."""
-        text = source.one_text()
+        text = source.one_text(lambda: self.stored_guess(key))
         if self.of_sets:
             raise InputError("a text, and this database holds sets: give JSON lines")
         text, _, _ = self.text_document(key, text, None)
+        if self._note_guess(source):
+            state = state and replace(state, extracted=source.guess)
         states = () if state is None else [(key, state)]
         return Batch([key], [text], states=states, size=text.__sizeof__() + len(key))
+
+    def _note_guess(self, source: inputs.Input) -> bool:
+        """Count a text whose encoding was guessed; whether it was."""
+        if source.guess is None:
+            return False
+        guess = inputs.encoding_of(source.guess)
+        self.skipped_files.add("guessed", source.name, f"read as {guess}, a guess")
+        return True
 
 
 def reader_of(options: Options, shingling: Shingling, **others: Any) -> Reader:

@@ -40,6 +40,8 @@ _REASONS = (
     "documents",  # PDF, Word and the like, where they are not wanted, or a library is missing
     "repeated",  # files that another path led to before: another input, or a link to one
     "scanned",  # PDFs of pictures; these have documents, without text
+    "damaged",  # documents with a page or part that cannot be read; the rest of them is
+    "guessed",  # texts whose encoding is guessed; these are read
     "dropped",  # files whose documents were decided to be dropped, in `sync`
 )
 EXCLUDED = "excluded by a pattern"
@@ -48,8 +50,8 @@ EXCLUDED = "excluded by a pattern"
 class SkippedFiles(Counter[str]):
     """Counts of skipped entries of directories, by the reason, and of inputs that are repeated.
 
-    With the documents and failures these, but for `scanned`, are all entries, without what is in
-    skipped directories, and without an open database.
+    With the documents and failures these, but for `scanned`, `damaged` and `guessed`, are all
+    entries, without what is in skipped directories, and without an open database.
 
     Attributes:
         on_skip: called with the path of each, and the reason.

@@ -82,8 +82,9 @@ CREATE TABLE fingerprints (
 
 -- Documents that were read from files, and the state of each file then: sync reads again what
 -- has another one, and removes what has a row here and no file any more. mtime_ns is NULL if the
--- file was changing when it was read. extracted is reserved: a JSON object that says what took the
--- text out of a file of another kind, and where its pages begin.
+-- file was changing when it was read. extracted is NULL for a text in UTF-8, else a JSON
+-- object: by names the library that took the text out of a file of another kind, or that guessed
+-- the encoding of a text.
 CREATE TABLE files (
     doc_id    INTEGER PRIMARY KEY REFERENCES documents (doc_id),
     size      INTEGER NOT NULL,

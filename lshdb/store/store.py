@@ -218,6 +218,13 @@ class Store(lookups.StoreReader):
         shown = {key: title or content for key, title, content in texts}
         return {key: text for key, text in shown.items() if text}
 
+    def extracted_of(self, key: str) -> str | None:
+        """What took the text out of the file of a document, as JSON; None if nothing did."""
+        with self.reading():
+            known = self.known([key])
+            files = self.files_of([document.doc_id for document in known.values()])
+        return next((file.extracted for file in files), None)
+
     def insert(self, documents: Iterable[DocumentValues]) -> None:
         """Insert rows of documents, without their signatures and bands."""
         self._run_many(sql.INSERT_DOCUMENT, documents)

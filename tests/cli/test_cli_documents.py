@@ -13,7 +13,8 @@ import documents
 import pytest
 from helpers import Command, served
 
-from lshdb.sources import document_formats
+from lshdb.sources.documents.text import normalized
+from lshdb.sources.extracting import PROGRAM
 
 TEXTS = documents.paragraphs()
 
@@ -68,15 +69,16 @@ def test_what_paper_adds_to_a_text_is_left_out() -> None:
             1,
         )
     ]
-    text = document_formats.normalized(pages, of_paper=True)
+    text = normalized(pages, of_paper=True)
     assert text.split("\n") == [
+        "The Report 2026",
         "An official line with a hyphen, and a soft one.",
         "\fA well-known word, and a well-known one;",
         "the end is cut between lines.",
         "\f12 geese",
         "\f13 ducks",
     ]
-    as_it_is = document_formats.normalized(["be-\ntween\n1\n"], of_paper=False)
+    as_it_is = normalized(["be-\ntween\n1\n"], of_paper=False)
     assert as_it_is == "be-\ntween\n1"
 
 
@@ -142,7 +144,7 @@ def test_memory_ends_at_a_limit(tmp_path: Path) -> None:
     for path in (large, small):
         jobs += json.dumps({"path": str(path), **options}).encode() + b"\n"
     # The shell's limit is lower than the process's own, which cannot raise it.
-    program = f'ulimit -v 250000; exec "{sys.executable}" -P "{document_formats.__file__}"'
+    program = f'ulimit -v 250000; exec "{sys.executable}" -P "{PROGRAM}"'
     done = subprocess.run(["sh", "-c", program], input=jobs, capture_output=True, check=True)
     assert b"refused" in done.stdout.partition(b"extracted")[0]
     assert TEXTS[0][:50].encode() in done.stdout, "the next document is read"
@@ -173,13 +175,13 @@ def test_a_crash_costs_one_file(command: Command, folder: Path) -> None:
 
 
 def test_the_process_has_neither_lshdb_nor_numpy_and_runs_nothing() -> None:
-    program = [sys.executable, "-P", "-X", "importtime", document_formats.__file__]
+    program = [sys.executable, "-P", "-X", "importtime", PROGRAM]
     done = subprocess.run(program, stdin=subprocess.DEVNULL, capture_output=True, check=True)
     assert not [one for one in (b"lshdb", b"numpy") if one in done.stderr.replace(b"/", b" ")]
     for code in ("os.system('true')", "__import__('socket').socket()"):
-        lines = f"import os; import document_formats as d; d._restrict(); {code}"
-        directory = os.path.dirname(document_formats.__file__)
-        done = subprocess.run([sys.executable, "-c", lines], cwd=directory, capture_output=True)
+        lines = f"import os, runpy; runpy.run_path({PROGRAM!r}); "
+        lines += f"from documents.process import restrict; restrict(); {code}"
+        done = subprocess.run([sys.executable, "-c", lines], capture_output=True)
         assert b"it wants to run a program or use the network" in done.stderr
 
 

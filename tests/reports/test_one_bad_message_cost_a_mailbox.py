@@ -16,7 +16,8 @@ import pytest
 from helpers import Command
 
 import lshdb
-from lshdb.sources import document_formats
+from lshdb.sources.documents import mail, process
+from lshdb.sources.extracting import PROGRAM
 
 PARSER = """
 import os, time
@@ -113,7 +114,7 @@ def test_each_message_fails_alone_and_is_not_gone(command: Command) -> None:
 )
 def test_a_header_that_python_takes_minutes_for_is_read(head: str) -> None:
     about: dict[str, object] = {}
-    assert "w7" in document_formats._message(message(7, head).partition(b"\n")[2], about)
+    assert "w7" in mail.text_of(message(7, head).partition(b"\n")[2], about)
     assert about["subject"] == "7" or "Subject" in head
 
 
@@ -121,15 +122,15 @@ def test_headers_and_bodies_are_read_as_before() -> None:
     about: dict[str, object] = {}
     made = documents.message("Fähre =?", "The ferry leaves.")
     made.replace_header("To", "Bob Größe <bob@example.org>, eve@example.org")
-    assert document_formats._message(made.as_bytes(), about).strip() == "The ferry leaves."
+    assert mail.text_of(made.as_bytes(), about).strip() == "The ferry leaves."
     assert about["to"] == "Bob Größe <bob@example.org>, eve@example.org"
     assert about["subject"] == "Fähre =?"
     assert about["date"] == "Mon, 05 Jan 2026 10:00:00 +0000"
     parts = b"--b\n\nplain words\n--b\nContent-Type: text/html\n\n<p>page\n--b--\n"
     for data in (b"\nplain words\n", b"Content-Type: multipart/mixed; boundary=b\n\n" + parts):
-        assert document_formats._message(data, {}).strip() == "plain words"
+        assert mail.text_of(data, {}).strip().split("\n\n")[0] == "plain words"
     long = "Ann =?utf-8?q?M=C3=BCller?= =?utf-8?b?w6Q=?= <ann@example.org>, " + "b@c.org, " * 300
-    assert document_formats._header("To", long).startswith("Ann Mülleräann"[:10])
+    assert mail.header("To", long).startswith("Ann Mülleräann"[:10])
 
 
 def test_a_crash_and_a_slow_message_cost_one_each(command: Command) -> None:
@@ -159,10 +160,10 @@ def test_the_limit_is_of_a_message_not_of_a_mailbox(tmp_path: Path) -> None:
     # An alarm of the process itself, of some seconds more, began with the mailbox.
     box(tmp_path / "d/in.mbox", [message(number) for number in range(3)])
     program = (
-        "import signal, sys, document_formats as d\n"
+        "import runpy, signal, sys\n"
         "armed = []\n"
         "signal.alarm = armed.append\n"
-        "d.main()\n"
+        f"runpy.run_path({PROGRAM!r}, run_name='__main__')\n"
         "print(armed, file=sys.stderr)\n"
     )
     job = (
@@ -171,7 +172,6 @@ def test_the_limit_is_of_a_message_not_of_a_mailbox(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", program],
         input=job % str(tmp_path / "d/in.mbox").encode(),
-        cwd=Path(document_formats.__file__).parent,
         capture_output=True,
         check=True,
     )
@@ -194,14 +194,14 @@ def test_a_message_that_is_too_large_costs_itself(
     (failure,) = failures
     assert failure.where == f"{tmp_path}/d/in.mbox#<m2@example.org>"
     assert "message 2: its text is larger than 4,000 bytes" in failure.reason
-    monkeypatch.setattr(document_formats, "_LARGEST_MESSAGE", 4_000)
-    monkeypatch.setattr(document_formats, "_LINE", 100)
+    monkeypatch.setattr(mail, "LARGEST_MESSAGE", 4_000)
+    monkeypatch.setattr(mail, "_LINE", 100)
     job = {"path": str(tmp_path / "d/in.mbox"), "kind": "mbox", "quotes": True}
-    answers = [*document_formats._answers({**job, "largest": 9_999, "start": 0})]
+    answers = [*process.answers({**job, "largest": 9_999, "start": 0})]
     read = [one for one in answers if "message" not in one]
     assert ["text" in one for one in read] == [True, False, True]
     assert read[1]["refused"] == "larger than 4,000 bytes, the limit of a message"
-    again = [*document_formats._answers({**job, "largest": 9_999, "start": answers[0]["after"]})]
+    again = [*process.answers({**job, "largest": 9_999, "start": answers[0]["after"]})]
     assert again == answers[2:]
 
 

@@ -17,7 +17,8 @@ import pytest
 from helpers import Command
 
 import lshdb
-from lshdb.sources import document_formats, metadata
+from lshdb.sources import metadata
+from lshdb.sources.documents import text, web
 
 HALF = b"+2D0-"
 """Half of a pair in UTF-7."""
@@ -87,12 +88,12 @@ def test_a_page_in_a_codec_of_another_kind_is_read(tmp_path: Path) -> None:
     for name in (b"punycode", b"undefined", b"rot13", b"nosuch", b"utf-7"):
         data = b"<meta charset=%b><p>caf\xe9 and words" % name
         (tmp_path / "a.html").write_bytes(data)
-        assert "words" in "".join(document_formats._html(str(tmp_path / "a.html"), {}))
+        assert "words" in "".join(web.pages(str(tmp_path / "a.html"), {}))
 
 
 def test_a_line_of_one_word_takes_no_time() -> None:
-    text = document_formats.normalized(["a" * 1_000_000 + "\nwell-known"], of_paper=True)
-    assert text.endswith("a\nwell-known")
+    normal = text.normalized(["a" * 1_000_000 + "\nwell-known"], of_paper=True)
+    assert normal.endswith("a\nwell-known")
 
 
 def test_names_of_members_are_keys(command: Command) -> None:

@@ -1,0 +1,67 @@
+"""EPUB: chapters of XHTML in the order of the book's list."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Iterator
+from urllib.parse import unquote
+
+from .kinds import Metadata, Refused
+from .office import note_damage
+from .packages import LOCKED, Package, joined, tree, with_characters
+from .web import page
+
+
+def chapters(path: str, about: Metadata) -> Iterator[str]:
+    """The chapters; one that cannot be read, or is locked, does not cost the others."""
+    package = Package(path)
+    name = _list_of(package)
+    book = tree(with_characters(package.read(name)))
+    package.properties(about, name)
+    folder = os.path.dirname(name)
+    items = {
+        item.get("id"): unquote((item.get("href") or "").partition("#")[0])
+        for item in book.iter("{*}item")
+    }
+    locked = _locked(package)
+    order = [element.get("idref") or "" for element in book.iter("{*}itemref")]
+    parts = [(posixpath.join(folder, items[own]) if items.get(own) else own) for own in order]
+    read = 0
+    for part in dict.fromkeys(parts):
+        try:
+            if os.path.normpath(part).lower() in locked:
+                raise Refused(LOCKED)
+            text = page(package.read(part), {}, is_xhtml=True)
+        except Exception as error:  # of several libraries
+            note_damage(about, part, error)
+            continue
+        read += 1
+        yield text
+    if not read:
+        damaged = about.get("damaged") or ["it lists no chapters"]
+        raise Refused(LOCKED if all(LOCKED in why for why in damaged) else damaged[0])
+
+
+def _list_of(package: Package) -> str:
+    """The name of the part that lists the chapters."""
+    container = "META-INF/container.xml"
+    if container in package:
+        for element in tree(package.read(container)).iter("{*}rootfile"):
+            name = str(element.get("full-path") or "")
+            if name in package:
+                return name
+    found = [name for name in package.names if name.endswith(".opf")]
+    if not found:
+        raise Refused("it has no list of its chapters")
+    return found[0]
+
+
+def _locked(package: Package) -> set[str]:
+    """The parts that are encrypted, in small letters."""
+    name = "META-INF/encryption.xml"
+    if name not in package:
+        return set()
+    references = tree(package.read(name)).iter("{*}CipherReference")
+    uris = (unquote(element.get("URI") or "") for element in references)
+    return {joined("", uri).lower() for uri in uris}

@@ -1,0 +1,221 @@
+"""Bytes to text: by the labels of web pages and mail, as browsers read them, and by guessing.
+
+The guess is chardet's, restricted to the encodings that people have files in. Measured on texts of
+37 languages in 25 encodings, of 20 bytes to 20 KB (docs/documents.md, "Encodings"), it is right for
+96% where charset-normalizer is for 69%, in the same time.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from typing import NamedTuple
+
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16's, which it begins with
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""Byte order marks, and their encodings."""
+_SUPERSETS = {
+    "ascii": "cp1252",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "big5": "big5hkscs",
+}
+"""What browsers read for an encoding, by Python's names: files have more than its standard."""
+_LABELS = {
+    "x-sjis": "cp932",
+    "x-gbk": "gb18030",
+    "x-euc-jp": "euc_jp",
+    "x-x-big5": "big5hkscs",
+    "cn-big5": "big5hkscs",
+    "iso-8859-8-e": "iso8859-8",
+    "iso-8859-8-i": "iso8859-8",
+    "logical": "iso8859-8",
+    "visual": "iso8859-8",
+    "dos-874": "cp874",
+    "windows-874": "cp874",
+    "windows-949": "cp949",
+    "koi": "koi8-r",
+    "koi8": "koi8-r",
+    "koi8-ru": "koi8-u",
+    "macintosh": "mac-roman",
+    "x-mac-roman": "mac-roman",
+    "x-mac-cyrillic": "mac-cyrillic",
+    "x-mac-ukrainian": "mac-cyrillic",
+    "unicode-1-1-utf-8": "utf-8",
+    "x-unicode20utf8": "utf-8",
+}
+"""Labels that Python does not know, of the Encoding Standard."""
+_OF_TEXT = re.compile(
+    r"utf-(8|16|32)|ascii|cp\d|iso8859|iso2022|koi8|big5|gb|hz|euc|shift|johab|mac-|tis|kz1048|ptcp"
+)
+"""How Python's names of encodings of texts begin: others, such as punycode, are no charsets."""
+_NO_LABEL = re.compile(r"(x-)?unknown(-8bit)?|x-user-defined|default|8bit|binary|none|us-ascii|")
+"""What programs write for an encoding that they do not know."""
+_UNKNOWN_WORD = re.compile(r"=\?(?:x-)?(?:unknown|default|8bit)", re.I)
+
+_WIDE = ("utf-8", "utf-16-le", "utf-16-be")
+GUESSED = (
+    *("utf-8", "koi8-r", "koi8-u", "big5", "gb18030"),
+    *("shift_jis", "cp932", "euc-jp", "euc-kr", "cp949"),
+    *(f"cp{number}" for number in range(1250, 1259)),
+    *(f"iso8859-{part}" for part in range(1, 17) if part not in (11, 12)),
+)
+"""The encodings that a guess may be, as chardet calls them: those of bytes with NULs, and others.
+UTF-8 stands for none."""
+CONFIDENCE = 0.02
+"""The lowest confidence of a guess that is used, in chardet's measure from 0 to 1. Of 2,877 texts
+2,730 are then right, 112 wrong and 35 not decided; at 0.1 2,250, 37 and 590. A wrong guess keeps
+apart texts that differ, which U+FFFD does not."""
+_SHORT, _FEW = 32, 3
+"""Bytes of a text, and bytes in it that are not ASCII, below both of which nothing is guessed."""
+_SAMPLE = 1 << 17
+"""Bytes that are guessed from: from the first ones on that are not UTF-8."""
+_PROBE = 8192
+"""Bytes in which a NUL is looked for."""
+_LINE = 4096
+"""How far before these a line is looked for."""
+
+
+class Guess(NamedTuple):
+    """The encoding of a text.
+
+    Attributes:
+        encoding: Python's name of it.
+        text: in it.
+        by: the library that guessed, and its version.
+    """
+
+    encoding: str
+    text: str
+    by: str
+
+
+def has_library() -> bool:
+    """Whether the library that guesses is installed."""
+    from importlib.util import find_spec
+
+    return find_spec("chardet") is not None
+
+
+def of_mark(data: bytes | bytearray) -> str | None:
+    """The encoding of a byte order mark at the beginning; None without one."""
+    start = bytes(data[:4])
+    return next((encoding for mark, encoding in _MARKS.items() if start.startswith(mark)), None)
+
+
+def codec(label: str) -> str | None:
+    """Python's codec for a label as browsers read it; None for a label of no text."""
+    label = label.strip().lower().replace("_", "-") if label.isascii() else ""
+    if label in _LABELS:
+        return _LABELS[label]
+    if re.fullmatch(r"x-cp125\d", label):
+        label = label[2:]
+    try:
+        name = codecs.lookup(label).name
+    except (LookupError, ValueError):
+        return None
+    return _SUPERSETS.get(name, name) if _OF_TEXT.match(name) else None
+
+
+def is_no_label(label: str) -> bool:
+    """Whether a label says that the encoding is not known, or that it is ASCII."""
+    return _NO_LABEL.fullmatch(label.strip().lower()) is not None
+
+
+def has_unknown(header: str) -> bool:
+    """Whether a header has a word that is labelled as of an unknown encoding."""
+    return _UNKNOWN_WORD.search(header) is not None
+
+
+def is_mostly_utf8(data: bytes | bytearray) -> bool:
+    """Whether bytes are UTF-8, some of them perhaps damaged: at least as many are characters."""
+    text = data.decode("utf-8", "replace")
+    others = sum(len(run) for run in re.findall(r"[^\0-\x7f]+", text))
+    bad = text.count("\ufffd")
+    return others - bad >= bad
+
+
+def decoded(data: bytes | bytearray, label: str = "") -> str:
+    """The text of bytes with a label: a bad byte is U+FFFD, and costs no other.
+
+    UTF-8 is known by itself, as labels are often wrong; but bytes of two-byte encodings may look
+    like it. Without a label, the encoding is guessed; else it is the one that most files have.
+    """
+    if (marked := of_mark(data)) is not None:
+        return data.decode(marked, "replace")
+    known = None if is_no_label(label) else codec(label)
+    if known in ("utf-16", "utf-16-le", "utf-16-be") and b"\0" not in data[:_LINE]:
+        known = "utf-8"  # the page was read by its label, which is ASCII
+    if known is not None and not known.startswith(("cp125", "iso8859")):
+        return data.decode(known, "replace")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        pass
+    if known is not None:
+        return data.decode(known, "replace")
+    if is_mostly_utf8(data):
+        return data.decode("utf-8", "replace")
+    found = guess(data)
+    return data.decode("cp1252", "replace") if found is None else found.text
+
+
+def guess(data: bytes | bytearray) -> Guess | None:
+    """The encoding of bytes that are not UTF-8, or have NULs, and the text.
+
+    None if the library is not installed or not confident, or the bytes are mostly UTF-8.
+    """
+    is_wide = b"\0" in data[:_PROBE]
+    if not has_library() or (not is_wide and (_is_too_short(data) or is_mostly_utf8(data))):
+        return None
+    from importlib.metadata import version
+
+    from chardet import detect
+
+    found = detect(
+        bytes(data[:_SAMPLE] if is_wide else _sample(data)),
+        include_encodings=_WIDE if is_wide else GUESSED,
+        compat_names=False,
+        no_match_encoding="utf-8",
+    )
+    name = codecs.lookup(found["encoding"] or "utf-8").name
+    if is_wide and name != "utf-8":  # blanks and ends of lines show the order of bytes best
+        name = "utf-16-le" if data[1:_PROBE:2].count(0) > data[:_PROBE:2].count(0) else "utf-16-be"
+    if name == "utf-8" or found["confidence"] < CONFIDENCE:
+        return None
+    for encoding in (name, _SUPERSETS.get(name, name)):
+        try:
+            return Guess(encoding, data.decode(encoding), f"chardet {version('chardet')}")
+        except UnicodeDecodeError:
+            continue  # beyond the sample
+    return None
+
+
+def _is_too_short(data: bytes | bytearray) -> bool:
+    """Whether bytes are too few to guess from: "café" may be Greek as well."""
+    return len(data) < _SHORT and len(re.findall(rb"[\x80-\xff]", data)) < _FEW
+
+
+def _sample(data: bytes | bytearray) -> bytes | bytearray:
+    """The part of bytes that says most about their encoding."""
+    if len(data) <= _SAMPLE:
+        return data
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        first = error.start
+        line = data.rfind(b"\n", max(0, first - _LINE), first) + 1
+        start = line or first
+        return data[start : start + _SAMPLE]
+    return data[:_SAMPLE]

@@ -1,0 +1,82 @@
+"""The kinds of documents: their suffixes, first bytes and libraries, in one table."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+Metadata = dict[str, Any]
+
+
+class Refused(Exception):
+    """Why a file gives no text, in words for the user."""
+
+
+class Kind(NamedTuple):
+    """A kind of documents.
+
+    Attributes:
+        name: as people call it.
+        suffixes: of its files, separated by spaces.
+        library: as it is installed; empty for Python's own.
+        reader: the module and function that yields the pages (chapters, slides, sheets; or one
+            text) of a path, and adds to the metadata.
+        is_text: whether a file is read as the text that it is, where documents are not.
+    """
+
+    name: str
+    suffixes: str
+    library: str
+    reader: str
+    is_text: bool = False
+
+    @property
+    def module(self) -> str:
+        """What is imported of the library."""
+        return self.library.replace("-", "_") or "email"
+
+
+KINDS = {
+    "pdf": Kind("PDF", ".pdf", "pypdfium2", "pdf.pages"),
+    "docx": Kind("Word", ".docx .docm .dotx", "lxml", "office.word"),
+    "pptx": Kind("PowerPoint", ".pptx .pptm .ppsx", "lxml", "office.slides"),
+    "odt": Kind("OpenDocument", ".odt .odp", "lxml", "opendocument.pages"),
+    "xlsx": Kind("sheets", ".xlsx .xlsm .xlsb .xls .ods", "python-calamine", "sheets.pages"),
+    "epub": Kind("EPUB", ".epub", "lxml", "books.chapters"),
+    "html": Kind("HTML", ".html .htm .xhtml", "selectolax", "web.pages", is_text=True),
+    "rtf": Kind("RTF", ".rtf", "striprtf", "rtf.pages", is_text=True),
+    "eml": Kind("mail", ".eml .emlx", "", "mail.pages", is_text=True),
+    "mbox": Kind("mail", ".mbox .mbx", "", "mail.pages", is_text=True),
+    "zip": Kind("ZIP", "", "lxml", "packages.none"),
+}
+OF_SUFFIX = {suffix: name for name, kind in KINDS.items() for suffix in kind.suffixes.split()}
+_STARTS = {
+    b"%pdf-": "pdf",
+    b"pk\3\4": "zip",
+    b"{\\rtf": "rtf",
+    b"<!doctype html": "html",
+    b"<html": "html",
+}
+"""The first bytes of documents, in small letters."""
+PROBE = 1024
+"""Bytes of the beginning of a file that say what it is."""
+HEADER = re.compile(rb"[!-9;-~]+[ \t]*:")
+"""How a line of a header of mail begins."""
+SEPARATOR = re.compile(rb"From (?:\S.{0,400}?\b\d{1,2}:\d\d\b.{0,60}?\b\d{4}\b.{0,60}|-? *)\r?\n?")
+"""The line before a message of a mailbox: it has a time and a year, or nothing, as of
+Thunderbird."""
+
+
+def kind_of_start(start: bytes) -> str | None:
+    """The kind of a document by its first bytes; None for a text."""
+    small = start[:PROBE].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    kind = next((kind for sign, kind in _STARTS.items() if small.startswith(sign)), None)
+    return "mbox" if kind is None and is_mailbox_start(start) else kind
+
+
+def is_mailbox_start(start: bytes) -> bool:
+    """Whether a mailbox begins so: with a line that separates messages, and a header."""
+    if not start.startswith(b"From "):
+        return False
+    first, _, rest = start.partition(b"\n")
+    return bool(SEPARATOR.fullmatch(first) and HEADER.match(rest.removeprefix(b">")))

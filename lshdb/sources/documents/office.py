@@ -1,0 +1,194 @@
+"""Word and PowerPoint: XML parts that name each other by relationships."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .kinds import Metadata, Refused, kind_of_start
+from .packages import Package, take_out, tree
+
+_BREAKS = {
+    **dict.fromkeys(("p", "br", "cr"), "\n"),
+    **dict.fromkeys(("tab", "ptab"), "\t"),
+    "noBreakHyphen": "-",
+}
+"""What stands for an element."""
+_LEFT_OUT = ("moveFrom", "delText", "instrText")
+_ASIDE = ("txbxContent", "rt")
+"""Text that stands beside the paragraph that it is in: text boxes, and readings of characters."""
+_OF_WORD = (
+    *("footnotes", "endnotes", "comments", "diagramData", "chart", "aFChunk", "header", "footer"),
+)
+_OF_SLIDE = ("diagramData", "chart", "notesSlide", "comments")
+"""The types of related parts that have text, in the order in which it is read."""
+_NAMES = {"chart": ("p", "t", "v"), "comments": (*_BREAKS, "t", "text", "sym")}
+_TEXT = (*_BREAKS, "t", "sym", "ffData", "checkbox")
+"""The elements of text, of parts of some types and of others."""
+_SYMBOLS = dict(
+    zip(
+        [*range(0x41, 0x5B), *range(0x61, 0x7B)],
+        "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖαβχδεφγηιϕκλμνοπθρστυϖωξψζ",
+        strict=True,
+    )
+)
+"""The letters of the font Symbol."""
+_NESTED = 3
+"""Documents within documents that are read."""
+
+
+def word(path: str, about: Metadata) -> Iterator[str]:
+    """The parts of a Word file: the text, notes, drawings, other files in it, and headers."""
+    yield from _word(Package(path), about, 0)
+
+
+def _word(package: Package, about: Metadata, depth: int) -> Iterator[str]:
+    package.properties(about)
+    if not (main := package.main_part()):
+        raise Refused("it has no document part")
+    yield read_part(package, main, about)
+    related = package.related(main)
+    headers = set[str]()
+    for kind in _OF_WORD:
+        for name in dict.fromkeys(target for _, own, target in related if own == kind):
+            try:
+                if kind == "aFChunk":
+                    text = _other_file(package.read(name), about, depth)
+                else:
+                    text = read_part(package, name, about, _NAMES.get(kind, _TEXT))
+            except Exception as error:  # of several libraries
+                note_damage(about, name, error)
+                continue
+            if kind not in ("header", "footer") or text.strip() not in headers:
+                yield text
+                headers.add(text.strip())
+
+
+def note_damage(about: Metadata, part: str, error: Exception) -> None:
+    """Note a part of a document that cannot be read, where the others are."""
+    why = (str(error).strip("'\" \n") or type(error).__name__).splitlines()[0]
+    about.setdefault("damaged", []).append(f"{part}: {why:.200}")
+
+
+def _other_file(data: bytes, about: Metadata, depth: int) -> str:
+    """The text of a file of another kind that is in a Word file (altChunk)."""
+    from . import encodings, mail, rtf, web
+
+    kind = kind_of_start(data)
+    if kind == "zip" and depth < _NESTED:
+        return "\n".join(_word(Package(io.BytesIO(data)), about, depth + 1))
+    if kind == "rtf":
+        return rtf.text_of(data)
+    if data[:200].lower().lstrip().startswith((b"mime-version:", b"from:", b"content-type:")):
+        return mail.text_of(data, {})
+    if kind == "html" or b"<" in data[:1000]:
+        return web.page(data, {})
+    if kind is None:
+        return encodings.decoded(data)
+    raise Refused(f"it has a file of kind {kind} in it")
+
+
+def slides(path: str, about: Metadata) -> Iterator[str]:
+    """The slides of a presentation in their order, each with its drawings and notes."""
+    package = Package(path)
+    package.properties(about)
+    if not (main := package.main_part()):
+        raise Refused("it has no presentation part")
+    related = package.related(main)
+    names = {own: target for own, kind, target in related if kind == "slide"}
+    order = [_attribute(element, "id") for element in tree(package.read(main)).iter("{*}sldId")]
+    listed = [names[own] for own in order if own in names]
+    for name in dict.fromkeys([*listed, *names.values()]):
+        texts = []
+        try:
+            texts.append(read_part(package, name, about))
+            others = package.related(name)
+        except Exception as error:  # of several libraries
+            note_damage(about, name, error)
+            others = []
+        for kind in _OF_SLIDE:
+            for _, own, target in others:
+                if own == kind:
+                    try:
+                        own_names = _NAMES.get(kind, _TEXT)
+                        texts.append(read_part(package, target, about, own_names))
+                    except Exception as error:
+                        note_damage(about, target, error)
+        yield "\n".join(texts)
+
+
+def read_part(package: Package, part: str, about: Metadata, names: Sequence[str] = _TEXT) -> str:
+    """The text of a part, in the elements of these names."""
+    root = tree(package.read(part), lambda error: note_damage(about, part, error))
+    for _ in take_out(root, _LEFT_OUT):
+        pass
+    for alternatives in root.iter("{*}AlternateContent"):
+        if next(alternatives.iter("{*}Choice"), None) is not None:
+            for fallback in [*alternatives.iterchildren("{*}Fallback")]:
+                alternatives.remove(fallback)
+    for field in [*root.iter("{*}fld")]:
+        if field.get("type") == "slidenum":
+            field.getparent().remove(field)
+    aside = [*take_out(root, _ASIDE)]
+    return "\n".join(_text_in(element, names) for element in (root, *aside))
+
+
+def _text_in(root: Any, names: Sequence[str]) -> str:
+    parts: list[str] = []
+    for element in root.iter(*(f"{{*}}{name}" for name in names)):
+        name = element.tag.rpartition("}")[2]
+        if name in ("t", "text", "v"):
+            parts.append(element.text or "")
+            if name != "t":
+                parts.append("\n")
+        elif name == "sym":
+            parts.append(_symbol(element))
+        elif name == "ffData":
+            parts.append(_form_field(element))
+        elif name == "checkbox":
+            parts.append(" [x] " if _is_on(element, "checked") else "")
+        else:
+            # Tab stops are tabs, too.
+            parent = element.getparent()
+            is_stop = parent is not None and parent.tag.endswith(("}tabs", "}tabLst"))
+            parts.append("" if is_stop else _BREAKS[name])
+    return "".join(parts)
+
+
+def _attribute(element: Any, name: str) -> str:
+    """An attribute with a namespace, whose name ends so."""
+    found = (value for key, value in element.attrib.items() if key.endswith(f"}}{name}"))
+    return str(next(found, ""))
+
+
+def _symbol(element: Any) -> str:
+    """The character of a symbol, in Unicode if its font is Symbol."""
+    try:
+        code = int(_attribute(element, "char"), 16)
+    except ValueError:
+        return ""
+    if _attribute(element, "font").lower() == "symbol" and code & 0xFF in _SYMBOLS:
+        return str(_SYMBOLS[code & 0xFF])
+    return chr(code) if code < 0xD800 or 0xE000 <= code <= 0x10FFFF else ""
+
+
+def _form_field(element: Any) -> str:
+    """What is chosen in a field of a form whose text does not say it."""
+    entries = [_attribute(entry, "val") for entry in element.iter("{*}listEntry")]
+    if entries:
+        result = next(element.iter("{*}result"), None)
+        index = "0" if result is None else _attribute(result, "val")
+        return entries[int(index)] if index.isdecimal() and int(index) < len(entries) else ""
+    for box in element.iter("{*}checkBox"):
+        if _is_on(box, "checked", "default"):
+            return " [x] "
+    return ""
+
+
+def _is_on(element: Any, *names: str) -> bool:
+    """Whether the first setting of these names that an element has is on."""
+    for name in names:
+        for setting in element.iter(f"{{*}}{name}"):
+            return (_attribute(setting, "val") or "1") not in ("0", "false", "off")
+    return False

@@ -1,0 +1,95 @@
+"""OpenDocument: texts and presentations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .kinds import Metadata, Refused
+from .office import note_damage
+from .packages import LOCKED, Package, take_out, tree
+
+_LEFT_OUT = ("tracked-changes", "scripts", "note-citation", "forms")
+_ASIDE = ("note", "annotation", "text-box", "ruby-text")
+"""What stands beside a paragraph, if it is in one."""
+_BLOCKS = ("p", "h", "title", "desc", "page", "notes", "table-cell", "list-item")
+_BREAKS = {"line-break": "\n", "tab": "\t", "s": " "}
+_HEADERS = ("header", "footer", "header-left", "footer-left", "header-first", "footer-first")
+_DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
+
+
+def pages(path: str, about: Metadata) -> Iterator[str]:
+    """The text, then what fields of forms have, and headers and footers."""
+    package = Package(path)
+    if b"encryption-data" in package.read("META-INF/manifest.xml"):
+        raise Refused(LOCKED)
+    package.properties(about, "meta.xml")
+    part = "content.xml"
+    root = tree(package.read(part), lambda error: note_damage(about, part, error))
+    fields = [*_fields(root)]
+    yield _text_of(root)
+    yield "\n".join(fields)
+    if "styles.xml" not in package:
+        return
+    try:
+        styles = tree(package.read("styles.xml"))
+        elements = [*styles.iter(*(f"{{*}}{name}" for name in _HEADERS))]
+        yield "\n".join(dict.fromkeys(map(_text_of, elements)))
+    except Exception as error:  # of several libraries
+        note_damage(about, "styles.xml", error)
+
+
+def _text_of(root: Any) -> str:
+    """The text of an element, and after it what stands beside its paragraphs."""
+    for _ in take_out(root, _LEFT_OUT):
+        pass
+    aside = [
+        element
+        for element in root.iter(*(f"{{*}}{name}" for name in _ASIDE))
+        if next(element.iterancestors("{*}p", "{*}h"), None) is not None
+    ]
+    for element in aside:
+        _detach(element)
+    return "\n".join(_plain(element) for element in (root, *aside))
+
+
+def _detach(element: Any) -> None:
+    """Take one element out of its tree, but not the text behind it."""
+    parent, before = element.getparent(), element.getprevious()
+    if before is not None:
+        before.tail = (before.tail or "") + (element.tail or "")
+    else:
+        parent.text = (parent.text or "") + (element.tail or "")
+    element.tail = None
+    parent.remove(element)
+
+
+def _plain(root: Any) -> str:
+    """All text of an element, with blanks and lines where they are shown."""
+    for element in [*root.iter(f"{_DUBLIN_CORE}creator", f"{_DUBLIN_CORE}date")]:
+        element.text = None
+    for element in root.iter(*(f"{{*}}{name}" for name in _BREAKS)):
+        element.text = _BREAKS[element.tag.rpartition("}")[2]]
+    for element in root.iter(*(f"{{*}}{name}" for name in _BLOCKS)):
+        element.text = "\n" + (element.text or "")
+        if element.tail:
+            element.tail = "\n" + element.tail
+    return "".join(root.itertext("{*}*"))
+
+
+def _fields(root: Any) -> Iterator[str]:
+    """The fields of forms that have a value, each with its name."""
+    for form in root.iter("{*}forms"):
+        for element in form.iter("{*}*"):
+            own = {key.rpartition("}")[2]: value for key, value in element.attrib.items()}
+            value = own.get("current-value") or own.get("value") or ""
+            if own.get("current-state", own.get("state")) == "checked":
+                value = value or "x"
+            elif element.tag.endswith(("}checkbox", "}radio")):
+                continue
+            if own.get("current-selected", own.get("selected")) == "true":
+                value = own.get("label", "")
+            elif element.tag.endswith(("}button", "}hidden", "}password", "}property", "}option")):
+                continue
+            if value:
+                yield f"{own.get('name', '')}: {value}"

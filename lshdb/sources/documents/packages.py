@@ -1,0 +1,214 @@
+"""ZIP files of parts, as of Office, OpenDocument and EPUB; and XML."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+from collections.abc import Iterator
+from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import unquote
+from zipfile import ZipFile, ZipInfo
+
+from .kinds import Metadata, Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_UNPACKED = 1 << 29
+"""Bytes that a ZIP file may say that it has when it is unpacked."""
+LOCKED = "encrypted: it asks for a password"
+_PROPERTIES = {
+    "title": "title",
+    "creator": "author",
+    "initial-creator": "author",
+    "created": "created",
+    "creation-date": "created",
+    "modified": "modified",
+    "date": "modified",
+}
+"""Names of metadata, by those of Office, OpenDocument and EPUB."""
+_ENTITY = re.compile(rb"&([A-Za-z][A-Za-z0-9]{0,40});")
+_OF_XML = (b"amp", b"lt", b"gt", b"quot", b"apos")
+_MIME_TYPES = (
+    ("application/epub", "epub"),
+    ("application/vnd.oasis.opendocument.spreadsheet", "xlsx"),
+    ("application/vnd.oasis.opendocument", "odt"),
+)
+_OFFICE_TYPES = {
+    "wordprocessingml": "docx",
+    "ms-word": "docx",
+    "presentationml": "pptx",
+    "ms-powerpoint": "pptx",
+    "spreadsheetml": "xlsx",
+    "ms-excel": "xlsx",
+}
+"""What the content type of the main part of an Office file has in it."""
+
+
+class Package:
+    """A ZIP file whose parts have slashes and small letters, however a program wrote them.
+
+    Raises:
+        Refused: it unpacks to more than the limit.
+    """
+
+    def __init__(self, file: str | IO[bytes]) -> None:
+        self._archive = ZipFile(file)
+        entries = self._archive.infolist()
+        size = sum(entry.file_size for entry in entries)
+        if size > _UNPACKED:
+            raise Refused(f"a ZIP file that unpacks to {size:,} bytes; {_UNPACKED:,} are the limit")
+        self._entries: dict[str, ZipInfo] = {_small(entry.filename): entry for entry in entries}
+
+    def __contains__(self, name: str) -> bool:
+        return _small(name) in self._entries
+
+    @property
+    def has_backslashes(self) -> bool:
+        """Whether a program wrote names of parts with backslashes."""
+        return any("\\" in entry.filename for entry in self._entries.values())
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the parts, in small letters."""
+        return [*self._entries]
+
+    def name_of(self, name: str) -> str:
+        """The name of a part as its program wrote it, but for slashes."""
+        return self._entries[name].filename.replace("\\", "/").lstrip("/")
+
+    def read(self, name: str) -> bytes:
+        """A part; KeyError if there is none of this name."""
+        entry = self._entries.get(_small(name)) or self._entries.get(_small(unquote(name)))
+        if entry is None:
+            raise KeyError(f"it has no {name}")
+        if entry.flag_bits & 1:
+            raise Refused(LOCKED)
+        return self._archive.read(entry)
+
+    def related(self, part: str = "") -> list[tuple[str, str, str]]:
+        """The parts that a part, or the package, refers to: the id, type and name of each."""
+        folder, name = os.path.split(part)
+        rels = os.path.join(folder, "_rels", f"{name}.rels")
+        if rels not in self:
+            return []
+        found = []
+        for element in tree(self.read(rels)).iter("{*}Relationship"):
+            kind = (element.get("Type") or "").rpartition("/")[2]
+            target = (element.get("Target") or "").replace("\\", "/")
+            if target and (element.get("TargetMode") or "").lower() != "external":
+                found.append((element.get("Id") or "", kind, joined(folder, target)))
+        return found
+
+    def main_part(self) -> str:
+        """The main part of an Office file; empty if it has none."""
+        for _, kind, target in self.related():
+            if kind == "officeDocument" and target in self:
+                return target
+        usual = ("word/document.xml", "ppt/presentation.xml", "xl/workbook.xml", "xl/workbook.bin")
+        return next((name for name in usual if name in self), "")
+
+    def properties(self, about: Metadata, name: str = "docProps/core.xml") -> None:
+        """Add the title, author and days of Office's and OpenDocument's metadata."""
+        if name not in self:
+            return
+        from lxml import etree
+
+        try:
+            elements = tree(self.read(name)).iter("{*}*")
+        except etree.XMLSyntaxError:
+            return  # the text is there
+        for element in elements:
+            own = _PROPERTIES.get(element.tag.rpartition("}")[2])
+            if own and element.text:
+                about[own] = element.text[:10] if own in ("created", "modified") else element.text
+
+
+def _small(name: str) -> str:
+    """The name of a part as it is looked up."""
+    return os.path.normpath(name.replace("\\", "/").lstrip("/")).lower()
+
+
+def joined(folder: str, target: str) -> str:
+    """The name of a part, from a folder on or from the root."""
+    return os.path.normpath(target if target.startswith("/") else f"{folder}/{target}").lstrip("/")
+
+
+def tree(data: bytes, note: Callable[[Exception], None] | None = None) -> Any:
+    """The root of an XML file, whose entities stay as they are and which fetches nothing.
+
+    Args:
+        data: the file. What is not XML, such as a bare `&`, is passed over as far as the parser can
+            go on; blank lines before it are no matter.
+        note: called with the error if something is passed over.
+    """
+    from lxml import etree
+
+    data = data.lstrip()
+    options = {"resolve_entities": False, "no_network": True}
+    try:
+        return etree.fromstring(data, etree.XMLParser(**options))
+    except etree.XMLSyntaxError as error:
+        root = etree.fromstring(data, etree.XMLParser(**options, recover=True))
+        if root is None:
+            raise
+        if note is not None:
+            note(error)
+        return root
+
+
+def with_characters(data: bytes) -> bytes:
+    """XHTML whose entities of HTML, such as &nbsp;, are numbers, which XML knows."""
+
+    def number(match: re.Match[bytes]) -> bytes:
+        if match[1] in _OF_XML:
+            return match[0]
+        text = html.unescape(match[0].decode())
+        return match[0] if text.startswith("&") else "".join(f"&#{ord(c)};" for c in text).encode()
+
+    return _ENTITY.sub(number, data)
+
+
+def take_out(root: Any, names: Sequence[str]) -> Iterator[Any]:
+    """Take elements of these names out of a tree, but not the text behind them."""
+    for element in [*root.iter(*(f"{{*}}{name}" for name in names))]:
+        parent, before = element.getparent(), element.getprevious()
+        if parent is None:
+            continue
+        if element.tail and before is not None:
+            before.tail = (before.tail or "") + element.tail
+        elif element.tail:
+            parent.text = (parent.text or "") + element.tail
+        element.tail = None
+        parent.remove(element)
+        yield element
+
+
+def kind_of(package: Package) -> str | None:
+    """The kind of a document in a ZIP file, by what is in it; None if it is none."""
+    if "mimetype" in package:
+        mime_type = package.read("mimetype")[:200].decode("ascii", "replace").strip()
+        for start, kind in _MIME_TYPES:
+            if mime_type.startswith(start):
+                return kind
+    if main := package.main_part():
+        types = ""
+        if "[Content_Types].xml" in package:
+            for element in tree(package.read("[Content_Types].xml")).iter("{*}Override"):
+                if joined("", element.get("PartName") or "").lower() == main.lower():
+                    types = element.get("ContentType") or ""
+        for sign, kind in _OFFICE_TYPES.items():
+            if sign in types:
+                return kind
+        folder = main.lower().partition("/")[0]
+        return {"word": "docx", "ppt": "pptx", "xl": "xlsx"}.get(folder)
+    if "META-INF/container.xml" in package:
+        return "epub"
+    return "odt" if "content.xml" in package else None
+
+
+def none(path: str, _: Metadata) -> Iterator[str]:
+    """No text: a ZIP file that is no document."""
+    raise Refused("a ZIP file that is no document")
+    yield path

@@ -1,0 +1,190 @@
+"""The process that reads files of strangers: one answer for each document.
+
+It reads jobs from standard input and writes what it finds to standard output, each a JSON object on
+a line. What loads long is imported when a file needs it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from importlib import import_module
+
+from . import kinds, mail
+from .kinds import KINDS, Metadata, Refused
+from .text import normalized
+
+_MEMORY = 2 << 30
+"""Bytes of memory of this process, where the system can limit them."""
+_REFUSED = ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.system")
+"""Events of what a document has no use for."""
+_HEAD = 4096
+_OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_STREAMS = {
+    "EncryptedPackage": "encrypted: it asks for a password",
+    "WordDocument": "an old Word file (.doc): give --convert a program that reads it",
+    "PowerPoint Document": "an old PowerPoint file (.ppt): give --convert a program that reads it",
+}
+"""What old files of Office have in them, and files of Office that are locked."""
+_PAGE = (b"<!doctype html", b"<html", b"<table", b"<head", b"<body")
+_SHEETS_2003 = b"urn:schemas-microsoft-com:office:spreadsheet"
+
+
+def actual_kind(path: str, kind: str) -> tuple[str, str]:
+    """The kind of a file by its first bytes, whatever its suffix says, and its reader.
+
+    Raises:
+        Refused: it cannot be read.
+    """
+    with open(path, "rb") as file:
+        head = file.read(_HEAD)
+    found = kinds.kind_of_start(head)
+    small = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+    if kind in ("eml", "mbox"):
+        found = None
+    elif b"%pdf-" in small[: kinds.PROBE]:
+        found = "pdf"
+    elif head.startswith(_OLD_OFFICE):
+        found = _kind_of_old(path, kind)
+    elif _SHEETS_2003 in small and b"<workbook" in small:
+        return "xlsx", "sheets.xml_2003"
+    elif found is None and kind not in ("html", "rtf") and any(tag in small for tag in _PAGE):
+        found = "html"
+    elif found is None and path.lower().endswith(".xls") and b"\t" in head:
+        return "xlsx", "sheets.delimited"
+    if found == "zip":
+        found = _kind_of_zip(path) or kind
+    elif found == "mbox":
+        found = None
+    kind = found or kind
+    return kind, KINDS[kind].reader
+
+
+def _kind_of_zip(path: str) -> str | None:
+    from .packages import Package, kind_of
+
+    return kind_of(Package(path))
+
+
+def _kind_of_old(path: str, kind: str) -> str | None:
+    """The kind of a file of the Office before 2007, or of one that is locked."""
+    with open(path, "rb") as file:
+        data = file.read()
+    for stream, why in _STREAMS.items():
+        if stream.encode("utf-16-le") in data:
+            raise Refused(why)
+    return "xlsx" if kind != "zip" else None
+
+
+def taken(pages: Iterable[str], largest: int) -> list[str]:
+    """All pages, if they are not larger than the limit."""
+    some, size = [], 0
+    for page in pages:
+        some.append(page)
+        size += len(page)
+        if size > largest:
+            raise Refused(f"its text is larger than {largest:,} bytes, the limit: split it")
+    return some
+
+
+def answers(job: Metadata) -> Iterator[Metadata]:
+    """What is sent about a file: each document, or why there is none.
+
+    Before each message of a mailbox goes its name, and the byte after it: another process goes on
+    there if this one does not survive the message.
+    """
+    if job["kind"] != "mbox":
+        yield _document(job)
+        return
+    for data, size, after in mail.messages(job["path"], job["start"]):
+        yield {"message": mail.name_of(data), "after": after}
+        if size > mail.LARGEST_MESSAGE:
+            yield {"refused": f"larger than {mail.LARGEST_MESSAGE:,} bytes, the limit of a message"}
+        else:
+            yield _document(job, data)
+
+
+def _document(job: Metadata, message: bytes | bytearray | None = None) -> Metadata:
+    """The text and metadata of a file, or of a message in it; or why it is refused."""
+    from importlib.metadata import version
+
+    path, kind = job["path"], job["kind"]
+    about: Metadata = {}
+    try:
+        if message is None:
+            kind, reader = actual_kind(path, kind)
+            module, _, function = reader.partition(".")
+            pages = getattr(import_module(f".{module}", __package__), function)(path, about)
+        else:
+            pages = [mail.text_of(message, about)]
+        library = KINDS[kind].library
+        by = f"{library} {version(library)}" if library else f"Python {sys.version.split()[0]}"
+        text = normalized(taken(pages, job["largest"]), of_paper=kind == "pdf")
+        if kind in ("eml", "mbox") and not job["quotes"]:
+            text = mail.QUOTED.sub("", text).strip()
+        about["scanned"] = kind == "pdf" and not text
+        own = {name: value for name, value in about.items() if value}
+        return {"text": text, "metadata": {"type": kind, **own}, "extracted": {"by": by}}
+    except Exception as error:
+        return {"refused": reason(error, kind)}
+
+
+def reason(error: Exception, kind: str) -> str:
+    """Why a file of a kind is refused, in words for the user."""
+    if isinstance(error, Refused):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return f"it takes more than {_MEMORY:,} bytes of memory"
+    why = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return f"no {KINDS[kind].name} that can be read ({why:.200})"
+
+
+def restrict() -> None:
+    """Limit memory, and refuse connections and programs: a document has no use for them."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    def refuse(event: str, _: object) -> None:
+        if event.startswith(_REFUSED):
+            raise Refused("it wants to run a program or use the network")
+
+    sys.addaudithook(refuse)
+
+
+def main() -> None:
+    """Do the jobs on standard input, or of a descriptor that is named, one after the other."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
+    restrict()
+    jobs = open(int(sys.argv[1]), "rb") if sys.argv[1:] else sys.stdin.buffer  # noqa: SIM115
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what libraries print is no answer
+
+    def send(answer: Metadata) -> None:
+        out.write(json.dumps(answer).encode() + b"\n")
+        out.flush()
+
+    alarm = getattr(signal, "alarm", int)  # which Windows lacks
+    for line in jobs:
+        job = json.loads(line)
+        # The parent ends this process in time, unless it was killed meanwhile. It may take as long
+        # as it likes until it reads an answer.
+        seconds = int(job["seconds"]) + 5
+        last: Metadata = {"end": True}
+        try:
+            alarm(seconds)
+            for answer in answers(job):
+                alarm(0)
+                send(answer)
+                alarm(seconds)
+        except Exception as error:  # of reading a mailbox, not of a message
+            last["refused"] = reason(error, job["kind"])
+        alarm(0)
+        send(last)

@@ -1,0 +1,126 @@
+"""Spreadsheets of all kinds, by calamine."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from typing import Any
+from zipfile import ZIP_STORED, ZipFile, is_zipfile
+
+from .kinds import Metadata, Refused
+from .office import note_damage, read_part
+from .packages import LOCKED, Package, tree
+
+_CELLS = 10_000_000
+"""Cells of a sheet, blank ones included, which calamine has in memory: 32 bytes each."""
+_SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
+_PLACE = re.compile(rb"(<(?:\w+:)?(?:row|c)\b[^<>]*?)\s+r=[\"'][^\"'<>]*[\"']")
+"""A row or cell, and where it is."""
+_ROW = re.compile(rb"<(?:\w+:)?row\b[^<>]*?\sr=[\"'](\d+)")
+_COLUMN = re.compile(rb"\sr=[\"']([A-Za-z]{1,3})\d")
+_OTHERS = {"comments": ("p", "t"), "drawing": ("p", "t"), "threadedComment": ("text",)}
+"""Related parts of a sheet that have text, and its elements."""
+
+
+def pages(path: str, about: Metadata) -> Iterator[str]:
+    """The sheets: the name of each, and its cells; then its notes and text boxes."""
+    from python_calamine import CalamineWorkbook, PasswordError
+
+    package = Package(path) if is_zipfile(path) else None
+    if package is not None:
+        package.properties(about)
+    with open(path, "rb") as file:
+        data = file.read()
+    if package is not None:
+        data = _packed_again(package, data)
+    try:
+        book = CalamineWorkbook.from_object(io.BytesIO(data))
+    except PasswordError as error:
+        raise Refused(LOCKED) from error
+    about["sheets"] = len(book.sheet_names)
+    for name in book.sheet_names:
+        try:
+            rows = book.get_sheet_by_name(name).iter_rows()
+            yield "\n".join([name, *("\t".join(map(_cell, row)).rstrip() for row in rows)])
+        except Exception as error:  # calamine's has no base of its own
+            if len(book.sheet_names) == 1:
+                raise
+            note_damage(about, f"sheet {name}", error)
+    if package is not None:
+        yield from _beside(package, about)
+
+
+def _cell(value: object) -> str:
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+def _packed_again(package: Package, data: bytes) -> bytes:
+    """An XLSX file whose parts have slashes, and sheets no more cells than fit.
+
+    A value in the last cell that a sheet can have makes 17 billion of them, as calamine has blank
+    ones, too. The cells of such a sheet lose their places, so that they follow each other.
+    """
+    changed = {}
+    for name in package.names:
+        if _SHEET.fullmatch(name):
+            sheet = package.read(name)
+            rows = max(map(int, _ROW.findall(sheet)), default=0)
+            if rows > _CELLS >> 14 and rows * _columns(sheet) > _CELLS:
+                changed[name] = _PLACE.sub(rb"\1", sheet)
+    if not changed and not package.has_backslashes:
+        return data
+    packed = io.BytesIO()
+    with ZipFile(packed, "w", ZIP_STORED) as archive:
+        for name in package.names:
+            if not name.endswith("/"):
+                archive.writestr(package.name_of(name), changed.get(name) or package.read(name))
+    return packed.getvalue()
+
+
+def _columns(sheet: bytes) -> int:
+    """The number of a sheet's columns up to the last one that has a cell."""
+    letters = {column.upper() for column in _COLUMN.findall(sheet)}
+    last = max(letters, key=lambda column: (len(column), column), default=b"A")
+    number = 0
+    for letter in last:
+        number = number * 26 + letter - 64
+    return number
+
+
+def _beside(package: Package, about: Metadata) -> Iterator[str]:
+    """The notes and text boxes of the sheets."""
+    for sheet in filter(_SHEET.fullmatch, package.names):
+        try:
+            for _, kind, target in package.related(sheet):
+                if kind in _OTHERS:
+                    yield read_part(package, target, about, _OTHERS[kind])
+        except Exception as error:  # of several libraries
+            note_damage(about, sheet, error)
+
+
+def xml_2003(path: str, _: Metadata) -> Iterator[str]:
+    """The sheets of a file in the XML of Excel 2003, which is often named .xls."""
+    with open(path, "rb") as file:
+        root = tree(file.read())
+    for sheet in root.iter("{*}Worksheet"):
+        yield "\n".join([_name(sheet), *map(_row, sheet.iter("{*}Row"))])
+
+
+def _name(element: Any) -> str:
+    return next((value for key, value in element.attrib.items() if key.endswith("}Name")), "")
+
+
+def _row(row: Any) -> str:
+    return "\t".join("".join(data.itertext()) for data in row.iter("{*}Data", "{*}Comment"))
+
+
+def delimited(path: str, _: Metadata) -> Iterator[str]:
+    """The text of a file with tabs or commas, which is often named .xls."""
+    from . import encodings
+
+    with open(path, "rb") as file:
+        data = file.read()
+    if b"\0" in data[:4096] and encodings.of_mark(data) is None:
+        raise Refused("no sheets that can be read (neither Excel's nor OpenDocument's)")
+    yield encodings.decoded(data)
