@@ -39,7 +39,7 @@ from lshdb.sketching.settings import Settings, settings_record
 from lshdb.sources.outputs import Output
 from lshdb.sources.paths import escaped, opened, printable_path
 from lshdb.store.store import Store
-from lshdb.tuning.resolve import resolve
+from lshdb.tuning.resolve import PASSAGES_OF_PROGRAMS, resolve
 
 if TYPE_CHECKING:
     from lshdb.ingest.folders import Folders
@@ -48,7 +48,7 @@ _LONGEST_SQL = 2_000_000
 """Bytes read of a statement: more than SQLite may take."""
 _LOWEST = 0.2
 """Minimum similarity of pairs of submissions: 99% of copied programs have it (docs/class.md)."""
-_PASSAGES = {"code": 12, "word": 8, "char": 40}
+_PASSAGES = {"code": PASSAGES_OF_PROGRAMS, "word": 8, "char": 40}
 """Tokens, words or characters of the shortest passage that is marked in submissions."""
 
 

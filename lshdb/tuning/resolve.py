@@ -39,6 +39,9 @@ PURPOSES = {
     "baskets": ("set", 0.2),
 }
 """Shingle and threshold by what is compared; the textbook's rules of thumb."""
+PASSAGES_OF_PROGRAMS = 12
+"""Tokens of the passages that a file for programs indexes: shorter ones are idioms of a language,
+which tell copies apart less well (docs/figures.md)."""
 
 
 def _given(request: ShapeOptions) -> dict[str, Any]:
@@ -194,6 +197,19 @@ def choose_construction(threshold: float, recall: float, lanes: int) -> Construc
         f"permutations (at most {math.floor(best * 1e4) / 1e4:g}): ask for less recall, or make "
         "a file with more permutations"
     )
+
+
+def with_passages(request: SettingsOptions) -> SettingsOptions:
+    """The request for a new file, with an index of passages if it is for programs.
+
+    A request that says which passages, or that no contents are kept, stays as it is.
+    """
+    programs = PURPOSES.get(request.purpose or "", ("", 0))[0].startswith("code:")
+    if not programs or request.passages is not None or request.content is False:
+        return request
+    if request.shingle is not None and not request.shingle.startswith("code:"):
+        return request
+    return replace(request, passages=PASSAGES_OF_PROGRAMS)
 
 
 def resolve(request: SettingsOptions) -> Settings:
