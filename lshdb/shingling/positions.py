@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from lshdb.shingling import arrays, folding, shingles, tokens
+from lshdb.shingling import arrays, families, folding, shingles, tokens
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import PADDING, Offsets
 from lshdb.shingling.shingling import Content, Element, Shingling
@@ -51,7 +51,7 @@ def cut(texts: list[str], kind: str) -> Units:
     ASCII texts and others are best cut apart: ASCII needs no Unicode tables.
     """
     if kind == "code":
-        found = tokens.cut_tokens([tokens.blanked(text) for text in texts])
+        found = tokens.cut_tokens([families.blanked(text) for text in texts])
         at = np.arange(len(found.text) + 1)
         octets = found.text.encode("ascii") + bytes(PADDING)
         return Units(octets, at[:-1], at[1:], found.starts, found.stops, found.counts)

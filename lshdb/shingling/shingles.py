@@ -36,6 +36,7 @@ from lshdb.shingling.arrays import (
     sizes_of,
     sums,
 )
+from lshdb.shingling.families import blanked
 from lshdb.shingling.folding import code_points, fold, word_bounds
 from lshdb.shingling.hashing import (
     PADDING,
@@ -48,7 +49,7 @@ from lshdb.shingling.hashing import (
     span_hash,
 )
 from lshdb.shingling.shingling import Content, Element, Shingles, Shingling
-from lshdb.shingling.tokens import blanked, cut_before, cut_tokens, token_pieces
+from lshdb.shingling.tokens import cut_before, cut_tokens, token_pieces
 
 _MERGE = 1 << 22
 """Hashes of a large document that are collected before repeated ones are dropped: with fewer,
