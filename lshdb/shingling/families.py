@@ -404,7 +404,7 @@ _LINES_OF: list[tuple[str, str, str]] = [
     ("dashes 4", "type", r" alias | [A-Z]\w*(?: [a-z]\w*)* = [A-Z\[(]"),
     ("dashes 2", "let in of then where", r"~~"),
     ("dashes 3", "case", r" [^\n]* of~~"),
-    ("dashes 2", "if then else", r" [^\n({;:]+~~"),
+    ("dashes 1", "if then else", r" [^\n({;:]+~~"),
     ("dashes 5", "main", r" = | ::"),
     # Lua
     ("lua 5", "local", r" function | \w+(?:, *\w+)* *(?:=(?!=)|~~)"),
