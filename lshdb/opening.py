@@ -8,7 +8,7 @@ from lshdb.errors import SettingsWarning, warn
 from lshdb.groups import takes_only
 from lshdb.options import OpenOptions
 from lshdb.store.store import Store
-from lshdb.tuning.resolve import check_against, resolve
+from lshdb.tuning.resolve import check_against, resolve, with_passages
 
 
 @takes_only(OpenOptions)
@@ -49,9 +49,14 @@ def opened(options: OpenOptions) -> tuple[Database, str]:
     """The same, and what a SettingsWarning would say; empty if there is none."""
     path, limits, made = options.path, options.limits, None
     if not os.path.exists(path) or not os.path.getsize(path):
-        made = resolve(options)  # impossible settings are refused before SQLite writes a file
+        # Impossible settings are refused before SQLite writes a file.
+        made = resolve(with_passages(options))
     store = Store.open(
-        Path(path), options.mode, options.timeout, lambda: made or resolve(options), limits=limits
+        Path(path),
+        options.mode,
+        options.timeout,
+        lambda: made or resolve(with_passages(options)),
+        limits=limits,
     )
     try:
         whole = options.check_settings

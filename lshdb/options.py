@@ -250,7 +250,7 @@ class PurposeOptions(Options):
     purpose: Annotated[
         Literal["short-text", "documents", "programs", "code", "baskets"] | None,
         Option(
-            "Shingle and threshold for such documents.",
+            "Shingle and threshold for such documents; for programs also passages of 12.",
             metavar="short-text|documents|programs|baskets",
             flags=("--purpose", "--for"),
         ),
@@ -794,7 +794,7 @@ class PassagePairsOptions(WeightedOptions, FolderOptions, CopiedOptions):
     reworded: Annotated[bool, Option("Passages that share rare words, in whatever order.")] = False
     min_score: Annotated[
         float | None,
-        Option("Lowest score of a reworded passage. [default: 0.2]", above=0, max=1),
+        Option("Lowest score of a reworded passage. [default: 0.25]", above=0, max=1),
     ] = None
     progress: OnProgress = False
 

@@ -40,7 +40,7 @@ def init(*, at: DatabaseFile, settings: SettingsOptions, base: BasePaths = None)
 
     Example: lshdb init -d code.db --threshold 0.7 --shingle char:5
 
-    Example: lshdb init -d class.db --for programs --passages 12 --base template/
+    Example: lshdb init -d class.db --for programs --base template/
     """
     if base:
         texts = documents.base_texts(base, resolve(settings).shingling)

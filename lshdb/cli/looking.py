@@ -40,7 +40,7 @@ from lshdb.sketching.settings import Settings, settings_record
 from lshdb.sources.outputs import Output
 from lshdb.sources.paths import escaped, opened, printable_path
 from lshdb.store.store import Store
-from lshdb.tuning.resolve import resolve
+from lshdb.tuning.resolve import PASSAGES_OF_PROGRAMS, resolve
 
 if TYPE_CHECKING:
     from lshdb.ingest.folders import Folders
@@ -51,7 +51,7 @@ _LOWEST = 0.2
 """Minimum similarity of pairs of submissions: 99% of copied programs have it (docs/class.md)."""
 _MEASURED = 1 << 30
 """Bytes of a file whose tables are measured, which reads all of it: 1.4 s for 1 GB."""
-_PASSAGES = {"code": 12, "word": 8, "char": 40}
+_PASSAGES = {"code": PASSAGES_OF_PROGRAMS, "word": 8, "char": 40}
 """Tokens, words or characters of the shortest passage that is marked in submissions."""
 
 

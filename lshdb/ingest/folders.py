@@ -21,8 +21,8 @@ from lshdb.ingest.add import add_documents
 from lshdb.ingest.temporary import temporary_store
 from lshdb.model import CopiedPassage, Document, PassagePair
 from lshdb.options import AddManyOptions, ConditionOptions
+from lshdb.shingling.families import FILES
 from lshdb.shingling.positions import with_line_feeds
-from lshdb.shingling.tokens import FILES
 from lshdb.sources.paths import escaped, key_of
 from lshdb.store.store import Store
 

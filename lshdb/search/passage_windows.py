@@ -27,9 +27,9 @@ from lshdb.model import CommonPassage
 from lshdb.search import similarity
 from lshdb.shingling import positions, shingles
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, expand_ranges, offsets_of
+from lshdb.shingling.families import FILES
 from lshdb.shingling.hashing import Hashes, secret_seed, selection
 from lshdb.shingling.shingling import Shingling
-from lshdb.shingling.tokens import FILES
 from lshdb.shingling.winnowing import fingerprints_at, windows
 from lshdb.sketching.settings import Settings
 from lshdb.store.lookups import StoreReader

@@ -47,7 +47,7 @@ COMMON = 0.02
 """The share of windows above which a term does not count."""
 GAP = 4
 """Windows between two that are one passage."""
-MIN_SCORE = 0.2
+MIN_SCORE = 0.25
 """Of a passage, if nothing else is asked: see docs/reworded.md for what others find."""
 _MIN_WINDOWS = 1_000
 """A smaller collection counts as one of this many windows: else nothing in it would be rare."""

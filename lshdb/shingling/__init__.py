@@ -6,6 +6,7 @@ of a document.
     arrays     where the items of an array begin; cutting it into parts
     boilerplate  what programs and texts have in common by necessity, and does not count
     content    the stored form: clean text, or a set as JSON; its digest
+    families   the comments and strings of programs, by the family of their language
     folding    normalises text: NFKC, then case folding, frozen at Unicode 14.0
     hashing    constants from a seed; hashes of byte spans, whole arrays at a time
     passages   runs of shingles that two texts share
@@ -17,6 +18,6 @@ of a document.
     tokens     programs as tokens that say nothing of names
     winnowing  the fingerprints of texts: texts that share a run of words share one
 
-Doors: arrays, boilerplate, content, hashing, passages, positions, programs, rare_words, shingles,
-shingling, tokens, winnowing.
+Doors: arrays, boilerplate, content, families, hashing, passages, positions, programs, rare_words,
+shingles, shingling, tokens, winnowing.
 """

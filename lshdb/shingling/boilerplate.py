@@ -195,7 +195,7 @@ def in_program(text: str, blanked: str) -> list[Stretch]:
 
     Args:
         text: the program.
-        blanked: the same without comments and strings, see lshdb.shingling.tokens.blanked.
+        blanked: the same without comments and strings, see lshdb.shingling.families.blanked.
 
     Returns:
         Parts of both, in order, of which none overlap; the first reason of REASONS that fits.

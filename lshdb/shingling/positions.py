@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lshdb.shingling import arrays, boilerplate, folding, programs, shingles, tokens
+from lshdb.shingling import arrays, boilerplate, families, folding, programs, shingles, tokens
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import PADDING, Offsets
 from lshdb.shingling.shingling import Content, Element, Shingling
@@ -85,7 +85,7 @@ def counted(text: str, shingling: Shingling) -> Counted:
     if shingling.boilerplate:
         return Counted(len(units_of([text], shingling).starts), {}, [])
     if shingling.of_programs:
-        blanked = tokens.blanked(text)
+        blanked = families.blanked(text)
         stretches = boilerplate.in_program(text, blanked)
         starts = tokens.cut_tokens([blanked]).starts
     else:

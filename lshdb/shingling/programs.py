@@ -1,12 +1,12 @@
 """The tokens of programs by the setting of a database: all that count, or without boilerplate.
 
-Comments and strings are blanked first (lshdb.shingling.tokens), then what does not count
+Comments and strings are blanked first (lshdb.shingling.families), then what does not count
 (lshdb.shingling.boilerplate), and the rest is cut.
 """
 
 from collections.abc import Iterator, Sequence
 
-from lshdb.shingling import boilerplate, tokens
+from lshdb.shingling import boilerplate, families, tokens
 from lshdb.shingling.shingling import Shingling
 
 
@@ -14,7 +14,7 @@ def blanked_program(text: str, shingling: Shingling) -> str:
     """The program with blanks for comments and what does not count, and marks for strings."""
     if not shingling.boilerplate and boilerplate.is_generated(text):
         return " " * len(text)
-    blanked = tokens.blanked(text)
+    blanked = families.blanked(text)
     if shingling.boilerplate:
         return blanked
     return boilerplate.without(blanked, boilerplate.in_program(text, blanked))

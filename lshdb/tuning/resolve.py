@@ -40,6 +40,9 @@ PURPOSES = {
 }
 """Shingle and threshold by what is compared: for documents and baskets by the textbook's rules of
 thumb, for short texts and programs by what was measured (docs/figures.md)."""
+PASSAGES_OF_PROGRAMS = 12
+"""Tokens of the passages that a file for programs indexes: shorter ones are idioms of a language,
+which tell copies apart less well (docs/figures.md)."""
 
 
 def _given(request: ShapeOptions) -> dict[str, Any]:
@@ -195,6 +198,19 @@ def choose_construction(threshold: float, recall: float, lanes: int) -> Construc
         f"permutations (at most {math.floor(best * 1e4) / 1e4:g}): ask for less recall, or make "
         "a file with more permutations"
     )
+
+
+def with_passages(request: SettingsOptions) -> SettingsOptions:
+    """The request for a new file, with an index of passages if it is for programs.
+
+    A request that says which passages, or that no contents are kept, stays as it is.
+    """
+    programs = PURPOSES.get(request.purpose or "", ("", 0))[0].startswith("code:")
+    if not programs or request.passages is not None or request.content is False:
+        return request
+    if request.shingle is not None and not request.shingle.startswith("code:"):
+        return request
+    return replace(request, passages=PASSAGES_OF_PROGRAMS)
 
 
 def resolve(request: SettingsOptions) -> Settings:

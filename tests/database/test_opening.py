@@ -297,15 +297,34 @@ def test_part_of_a_files_settings_is_enough_to_open_it(path: Path) -> None:
         ("baskets", "set", 0.2),
     ],
 )
-def test_a_purpose_sets_shingle_and_threshold(
+def test_a_purpose_sets_shingle_threshold_and_passages(
     path: Path, purpose: str, shingle: str, threshold: float
 ) -> None:
+    passages = 12 if purpose == "code" else 0
     other = path.with_name("other.db")
     for file, given, kept in 2 * ((path, {}, threshold), (other, {"threshold": 0.7}, 0.7)):
         with lshdb.open(file, purpose=purpose, **given) as db:  # type: ignore[call-overload]
-            assert (str(db.settings.shingling), db.settings.threshold) == (shingle, kept)
+            made = db.settings
+            assert (str(made.shingling), made.threshold, made.passages) == (shingle, kept, passages)
     with pytest.raises(SettingsMismatch, match=r"has threshold 0\.7, not"):
         lshdb.open(other, purpose=purpose, check_settings=True)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("given", "passages"),
+    [
+        ({"passages": 16}, 16),
+        ({"passages": 0}, 0),
+        ({"content": False}, 0),
+        ({"shingle": "code:4"}, 12),
+        ({"shingle": "word:3"}, 0),
+    ],
+)
+def test_what_else_is_given_for_programs(path: Path, given: dict[str, Any], passages: int) -> None:
+    with lshdb.open(path, purpose="programs", **given) as db:
+        assert db.settings.passages == passages
+    with lshdb.open(path, purpose="programs", **{"shingle": None, **given}) as db:
+        assert db.settings.passages == passages
 
 
 @pytest.mark.parametrize("mode", MODES)

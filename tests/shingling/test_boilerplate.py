@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from lshdb.shingling import boilerplate, tokens
+from lshdb.shingling import boilerplate, families, tokens
 from lshdb.shingling.boilerplate import Stretch, in_program, in_text, unmatched, without
 from lshdb.shingling.positions import counted, units_of
 from lshdb.shingling.shingling import Shingling
@@ -157,7 +157,7 @@ PROGRAMS = {
 
 def lines_that_count(text: str) -> list[int]:
     """The lines with tokens that count, from 0."""
-    blanked = tokens.blanked(text)
+    blanked = families.blanked(text)
     found = tokens.cut_tokens([without(blanked, in_program(text, blanked))])
     lines = set[int]()
     for start, stop in zip(found.starts.tolist(), found.stops.tolist(), strict=True):
@@ -207,9 +207,9 @@ def test_runs_of_literals_are_tables_and_the_arguments_of_a_call_are_none() -> N
 )
 def test_a_generated_file_says_so_at_its_beginning(mark: str) -> None:
     text = f"// Copyright\n{mark}\nint x = f(y);\n"
-    assert in_program(text, tokens.blanked(text)) == [Stretch(0, len(text), "generated")]
+    assert in_program(text, families.blanked(text)) == [Stretch(0, len(text), "generated")]
     late = "int x = f(y);\n" * 400 + mark
-    assert in_program(late, tokens.blanked(late)) == []
+    assert in_program(late, families.blanked(late)) == []
 
 
 def test_a_file_that_speaks_of_generating_is_not_generated() -> None:
@@ -230,11 +230,11 @@ def test_regions_between_markers(sign: str) -> None:
 
 def test_markers_without_counterpart_are_named_and_those_in_strings_are_none() -> None:
     text = "# lshdb: ignore-end\na = 1\n# lshdb: ignore-start\nb = 2\n# lshdb: ignore-start\n"
-    blanked = tokens.blanked(text)
+    blanked = families.blanked(text)
     assert unmatched(text, blanked) == [(1, "end"), (3, "start"), (5, "start")]
     assert lines_that_count(text) == [1]
     quoted = 'a = "# lshdb: ignore-start"\nb = lshdb: ignore-start\n'
-    assert in_program(quoted, tokens.blanked(quoted)) == []
+    assert in_program(quoted, families.blanked(quoted)) == []
 
 
 TERMS = (
@@ -273,7 +273,7 @@ def test_stretches_are_in_order_and_apart_for_any_text() -> None:
     ]
     for _ in range(400):
         text = "".join(rng.choices(pieces, k=rng.randrange(40)))
-        blanked = tokens.blanked(text)
+        blanked = families.blanked(text)
         for found in (in_program(text, blanked), in_text(text)):
             bounds = [bound for one in found for bound in one[:2]]
             assert bounds == sorted(bounds)

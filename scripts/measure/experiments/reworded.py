@@ -1,6 +1,6 @@
 """What is found of texts that were reworded in known ways, beside runs of equal words.
 
-    python scripts/measure experiments.reworded        two minutes
+    python scripts/measure experiments.reworded [FOLDER...]        four minutes
 
 Sources are docstrings of the Python that runs it, of 150 words or more. A case has a part of one
 or two of them, changed, in the middle of another docstring. Detections are compared with cases by
@@ -14,11 +14,17 @@ of which those of the right source count for a case:
     plagdet      F1 of precision and recall / log2(1 + granularity)
 
 A text of kind `none` has no case; each detection there is wrong.
+
+A second table has the same by the lowest score that counts. A FOLDER has `docs.jsonl`, a line
+`{"id": ..., "text": ...}`, and `truth.tsv`, a line `ID ID`, or `clusters.tsv`, a line `ID CLUSTER`:
+of all its pairs the third table says how many there are from each score on, and how many are true.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
+import json
 import math
 import random
 import re
@@ -28,6 +34,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +46,7 @@ CASES = 40
 LENGTHS = (100, 180)
 """Words of a part."""
 _SHORTEST = 150
+SCORES = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4)
 
 Words = list[str]
 Detection = tuple[str, int, int]
@@ -92,44 +100,93 @@ class Case:
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(prog="experiments.reworded", description=__doc__)
+    parser.add_argument("folder", nargs="*", type=Path)
+    folders = parser.parse_args().folder
     for line in lines(SOURCES, CASES):
         print(line)
+    for folder in folders:
+        print()
+        for line in table(labelled(folder)):
+            print(line)
     return 0
 
 
 def lines(count: int, cases: int) -> Iterator[str]:
-    """The table, as Markdown."""
+    """The tables, as Markdown."""
     draw = random.Random(1)
     texts = docstrings(draw)
     count = min(count, 2 * len(texts) // 3)
     sources = {str(n): text for n, text in enumerate(texts[:count])}
     carriers = [text.split() for text in texts[count:]]
     made = {kind: [*_cases(kind, sources, carriers, cases, draw)] for kind in (*KINDS, MIXED, NONE)}
+    by_run: dict[str, dict[str, Any]] = {
+        "rare words": {"reworded": True},
+        "runs of 5": {"gap": 4},
+        "runs of 8": {"min_words": 8, "gap": 4},
+    }
+    by_score: dict[str, dict[str, Any]] = {
+        f"from {score:g}": {"reworded": True, "min_score": score} for score in SCORES
+    }
+    yield f"{len(sources)} docstrings, {cases} texts of each kind: plagdet (precision, recall)"
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "reworded.db"
         with lshdb.open(path, reworded=True, passages=5) as db:
             db.add_many(sources.items())
-            ways: dict[str, dict[str, Any]] = {
-                "rare words": {"reworded": True},
-                "runs of 5": {"gap": 4},
-                "runs of 8": {"min_words": 8, "gap": 4},
-            }
-            rows = [["", *(f"{way}: plagdet (precision, recall)" for way in ways), "wrong sources"]]
-            for kind, some in made.items():
-                figures, wrong = [], []
-                for options in ways.values():
-                    found = [_detections(db, case.text, options) for case in some]
-                    figures.append(_figures(some, found))
-                    wrong.append(
-                        sum(
-                            len({key for key, _, _ in one} - set(case.sources))
-                            for case, one in zip(some, found, strict=True)
-                        )
-                    )
-                rows.append([kind, *figures, ", ".join(map(str, wrong))])
-    yield f"{len(sources)} docstrings, {cases} texts of each kind"
-    yield ""
-    yield from table(rows)
+            for ways in (by_run, by_score):
+                yield ""
+                yield from table(_rows(db, made, ways))
+
+
+def _rows(
+    db: lshdb.Database, made: dict[str, list[Case]], ways: dict[str, dict[str, Any]]
+) -> Iterator[list[str]]:
+    yield ["", *ways, "wrong sources"]
+    for kind, some in made.items():
+        figures, wrong = [], []
+        for options in ways.values():
+            found = [_detections(db, case.text, options) for case in some]
+            figures.append(_figures(some, found))
+            both = zip(some, found, strict=True)
+            wrong.append(
+                sum(len({key for key, *_ in each} - set(case.sources)) for case, each in both)
+            )
+        yield [kind, *figures, ", ".join(map(str, wrong))]
+
+
+def labelled(folder: Path) -> Iterator[list[str]]:
+    """How many pairs of a collection there are from each score on, and how many are true."""
+    with (folder / "docs.jsonl").open(encoding="utf-8") as rows:
+        texts = {row["id"]: row["text"] for row in map(json.loads, rows)}
+    if (folder / "truth.tsv").exists():
+        true = {frozenset(row[:2]) for row in _labels(folder / "truth.tsv")}
+    else:
+        cluster = {row[0]: row[1] for row in _labels(folder / "clusters.tsv")}
+        pairs = combinations(texts, 2)
+        true = {
+            frozenset(pair) for pair in pairs if len({cluster.get(key, key) for key in pair}) == 1
+        }
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        lshdb.open(Path(directory) / "reworded.db", reworded=True) as db,
+    ):
+        db.add_many(texts.items())
+        found = [
+            (max(one.score or 0 for one in pair.passages), frozenset((pair.a, pair.b)))
+            for pair in db.passage_pairs(reworded=True, min_score=SCORES[0])
+        ]
+    yield [folder.name, "pairs", "true", "precision", f"recall of {len(true):,}"]
+    for least in SCORES:
+        some = [pair for score, pair in found if score >= least]
+        right = len(true.intersection(some))
+        share, recall = right / max(1, len(some)), right / len(true)
+        yield [f"from {least:g}", f"{len(some):,}", f"{right:,}", f"{share:.2f}", f"{recall:.3f}"]
+
+
+def _labels(path: Path) -> Iterator[list[str]]:
+    """The rows of a table whose head begins with #."""
+    with path.open(encoding="utf-8") as rows:
+        yield from (row.rstrip("\n").split("\t") for row in rows if not row.startswith("#"))
 
 
 def docstrings(draw: random.Random) -> list[str]:
