@@ -191,13 +191,15 @@ class Copied:
             one: int64[n], the one of each pair; ascending.
             other: int64[n], the other.
         """
-        many = bool(len(one)) and one[0] != one[-1]
+        if not len(one):
+            return
+        many = one[0] != one[-1]
         if many:
             self._parts, self._latest = [], None
         elif (known := self._known(one, other)) is not None:
             yield np.arange(len(one)), known
             return
-        waiting = [slice(0, len(one))] if len(one) else []
+        waiting = [slice(0, len(one))]
         while waiting:
             part = waiting.pop()
             windows = self._fitting(one[part], other[part])
@@ -217,7 +219,7 @@ class Copied:
         if self._latest is not None and self._latest.has(one, other):
             return self._latest
         for ones, others in self._parts:
-            if len(one) and ones[0] <= one[0] <= ones[-1] and np.isin(other, others).all():
+            if ones[0] <= one[0] <= ones[-1] and np.isin(other, others).all():
                 self._latest = self._fitting(ones, others)
                 if self._latest is not None and self._latest.has(one, other):
                     return self._latest
