@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from operator import itemgetter
 
 import numpy as np
 
@@ -169,10 +170,12 @@ class Copied:
         """
         other = int_array(others)
         found: list[tuple[int, CopiedPassage]] = []
-        for pairs, windows in self._windows(np.full_like(other, one), other):
-            some = windows.covering(one, other[pairs], self.criteria)
-            found += ((int(pairs[index]), passage) for index, passage in some)
-        return found
+        for itself in (False, True):  # whose windows are not all shared with others
+            chosen = np.flatnonzero((other == one) == itself)
+            for pairs, windows in self._windows(np.full_like(chosen, one), other[chosen]):
+                some = windows.covering(one, other[chosen[pairs]], self.criteria)
+                found += ((int(chosen[pairs[index]]), passage) for index, passage in some)
+        return sorted(found, key=itemgetter(0))
 
     def of_pair(self, one: int, other: int) -> tuple[CopiedPassage, ...]:
         """All passages of a text that another one has, in its order."""
@@ -188,13 +191,15 @@ class Copied:
             one: int64[n], the one of each pair; ascending.
             other: int64[n], the other.
         """
-        many = bool(len(one)) and one[0] != one[-1]
+        if not len(one):
+            return
+        many = one[0] != one[-1]
         if many:
             self._parts, self._latest = [], None
         elif (known := self._known(one, other)) is not None:
             yield np.arange(len(one)), known
             return
-        waiting = [slice(0, len(one))] if len(one) else []
+        waiting = [slice(0, len(one))]
         while waiting:
             part = waiting.pop()
             windows = self._fitting(one[part], other[part])
@@ -209,10 +214,12 @@ class Copied:
 
     def _known(self, one: IntArray, other: IntArray) -> SharedWindows | None:
         """The windows of pairs of one text, if they are part of those of many."""
+        if (one == other).any():
+            return None
         if self._latest is not None and self._latest.has(one, other):
             return self._latest
         for ones, others in self._parts:
-            if len(one) and ones[0] <= one[0] <= ones[-1] and np.isin(other, others).all():
+            if ones[0] <= one[0] <= ones[-1] and np.isin(other, others).all():
                 self._latest = self._fitting(ones, others)
                 if self._latest is not None and self._latest.has(one, other):
                     return self._latest

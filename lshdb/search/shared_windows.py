@@ -32,7 +32,7 @@ from lshdb.shingling.arrays import (
     sizes_of,
 )
 
-_MAX_CELLS = 1 << 24
+_MAX_CELLS = 1 << 25
 """Cells of a table, 4 bytes each, unless it is for one pair."""
 _GRID = 1 << 22
 """Units that are marked at once, a byte each."""
