@@ -1,12 +1,12 @@
 """Texts cut into words, characters or tokens, with their places, and shingles as readable text.
 
 Folding (lshdb.shingling.folding) changes lengths. It works on stretches of a text one by one: a
-character that never combines with the one before it, and the marks and Hangul vowels after it that
-may combine. A stretch that does not change stays character for character; otherwise each folded
-character counts as made of the whole stretch, which is usually one character.
+character that never combines with the one before it, and after it the marks and Hangul vowels that
+may combine and the signs that are dropped. A stretch that does not change stays character for
+character; otherwise each folded character counts as made of the whole stretch, which is usually one
+character.
 """
 
-import unicodedata
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -18,8 +18,6 @@ from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import PADDING, Offsets
 from lshdb.shingling.shingling import Content, Element, Shingling
 
-_JAMO = (range(0x1160, 0x1200), range(0xD7B0, 0xD800))
-"""Hangul vowels and final consonants: they combine, but are not marks."""
 _SEPARATOR = "\0"
 """It never combines, does not fold and is no part of a word."""
 
@@ -177,18 +175,8 @@ def _origins(text: str) -> tuple[Offsets, Offsets]:
 @lru_cache(maxsize=1 << 14)
 def _folding(code_point: int) -> tuple[int, bool]:
     """How many code points one folds to, and whether it never combines."""
-    return len(folding.fold(chr(code_point))), never_combines(chr(code_point))
-
-
-def never_combines(character: str) -> bool:
-    """Whether a text may be cut before the character, and both parts folded separately.
-
-    This is careful: it is false for all marks, whether they compose or not.
-    """
-    first = unicodedata.normalize("NFKD", character)[0]
-    if unicodedata.combining(first) or unicodedata.category(first).startswith("M"):
-        return False
-    return not any(ord(first) in vowels for vowels in _JAMO)
+    character = chr(code_point)
+    return len(folding.fold(character)), folding.never_combines(character)
 
 
 def shingle_texts(content: Content, shingling: Shingling) -> list[Element]:

@@ -13,7 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles import ASCII_NASTY, NASTY, collapsed, fold
 
-from lshdb.shingling.positions import Units, cut, line_numbers, never_combines
+from lshdb.shingling.folding import never_combines
+from lshdb.shingling.positions import Units, cut, line_numbers
 from lshdb.shingling.shingling import Shingling
 
 SEED = 1
