@@ -39,7 +39,7 @@ from lshdb.search.passages import Copied
 from lshdb.search.query import QueryBatch, contents_of, exact_of
 from lshdb.search.similarity import Estimates, Scorer, check_numbers
 from lshdb.shingling.arrays import IntArray, Lanes, Mask, int_array
-from lshdb.shingling.positions import cut as words_of
+from lshdb.shingling.positions import count
 from lshdb.sketching.banding import bucket_codes
 from lshdb.sketching.settings import Settings
 from lshdb.sources.batch import Batch, Origin, Where
@@ -173,11 +173,11 @@ class Outcome:
         """The outcome of rows with shorter texts, from theirs and what is copied in each."""
         changed, cuts, dropped = dict[int, str](), list[tuple[int, DroppedRow]](), [*self.dropped]
         for index in range(len(texts)):
-            if own := covering(copied[index]):
+            if own := covering(copied[index], texts[index], cutting.kind):
                 left = without(texts[index], own)
                 changed[self.places[index]] = left
                 cuts += ((index, one) for one in own)
-                if int(words_of([left], cutting.kind).counts[0]) < cutting.min_words:
+                if count(left, cutting.kind) < cutting.min_words:
                     dropped[index] = own[0]
         if self.origin is None or not changed:
             return self

@@ -4,8 +4,9 @@ In: a document's content, and the settings' shingling. Out: 64-bit shingle hashe
 of a document.
 
     arrays     where the items of an array begin; cutting it into parts
+    boundaries where a text may be cut for people to read the rest
     content    the stored form: clean text, or a set as JSON; its digest
-    folding    normalises text: NFKC, then case folding, frozen at Unicode 14.0
+    folding    normalises text: NFKC, then case folding, frozen at Unicode 14.0; words in it
     hashing    constants from a seed; hashes of byte spans, whole arrays at a time
     passages   runs of shingles that two texts share
     positions  texts cut into words, characters or tokens, with their places; readable shingles
@@ -15,6 +16,6 @@ of a document.
     tokens     programs as tokens that say nothing of names
     winnowing  the fingerprints of texts: texts that share a run of words share one
 
-Doors: arrays, content, hashing, passages, positions, rare_words, shingles, shingling,
+Doors: arrays, boundaries, content, hashing, passages, positions, rare_words, shingles, shingling,
 tokens, winnowing.
 """

@@ -33,11 +33,12 @@ IDEOGRAPH = 2
 """Class bit: an ideograph or kana, which is one word."""
 _NOT_NFKC = 4
 _UNASSIGNED = 8
-_DROPPED = 16
-_COMBINES = 32
-"""Marks, and Hangul vowels and finals: what may combine with the character before it."""
-_SYLLABIC = 64
-"""Letters of scripts that have no blanks between words, and are cut into syllables."""
+DROPPED = 16
+"""Class bit: folding drops it."""
+COMBINES = 32
+"""Class bit: a mark, or a Hangul vowel or final, which may combine with the character before it."""
+SYLLABIC = 64
+"""Class bit: a letter of a script that has no blanks between words, and is cut into syllables."""
 _LATER = 128
 """What normalising makes of the character has one that is dropped, or replaced."""
 
@@ -52,11 +53,11 @@ _PERSIAN = {"\u064a": "\u06cc", "\u0643": "\u06a9"}
 """Yeh and kaf."""
 
 # The parts of syllables that are not plain letters or vowel signs.
-_LEADING = "\u0e40-\u0e44\u0ec0-\u0ec4"
+LEADING = "\u0e40-\u0e44\u0ec0-\u0ec4"
 """Vowels of Thai and Lao that are written before their consonant."""
-_FOLLOWING = "\u0e30\u0e32\u0e45\u0eb0\u0eb2\u0ebd"
+FOLLOWING = "\u0e30\u0e32\u0e45\u0eb0\u0eb2\u0ebd"
 """Vowels of Thai and Lao that are letters, written behind their consonant."""
-_STACKING = "\u17d2\u1039\ua9c0\u1b44"
+STACKING = "\u17d2\u1039\ua9c0\u1b44"
 """Signs that put the next consonant below this one."""
 _KILLING = "\u0e3a\u0e4c\u0e4e\u0eba\u0ecc\u17cb\u17cd\u17d1\u103a\ua9c0\u1b44"
 """Signs of a consonant without a vowel, at the end of a syllable."""
@@ -97,7 +98,7 @@ def word_bounds(
     begins, ends = ideograph.copy(), ideograph
     begins[1:] |= word[1:] & ~word[:-1]
     ends[:-1] |= word[:-1] & ~word[1:]
-    if np.bitwise_or.reduce(classes) & _SYLLABIC:
+    if np.bitwise_or.reduce(classes) & SYLLABIC:
         new = _syllable_begins(codes, classes[1:-1]) + 1
         begins[new] = True
         ends[new - 1] |= word[new - 1]
@@ -114,19 +115,19 @@ def _syllable_begins(codes: npt.NDArray[np.uint32], classes: npt.NDArray[np.uint
     unrelated texts share runs of 8 and 13 of them as rarely as of Chinese characters
     (`scripts/measure experiments.scripts`).
     """
-    letter = (classes & _SYLLABIC) != 0
-    mark = (classes & _COMBINES) != 0
+    letter = (classes & SYLLABIC) != 0
+    mark = (classes & COMBINES) != 0
     places = np.flatnonzero(letter)
     # Of each letter what is before it, and behind it.
     around = np.append(codes, [0, 0, 0])
     before, behind = around[places - 1], around[places + 1]
     dotted = behind == ord(_DOT_BELOW)
     killed = np.where(dotted, around[places + 2], behind)
-    has_vowel = np.append(mark, [False] * 2)[places + 1] & ~_is_any(killed, _KILLING)
-    has_vowel |= _is_any(behind, _FOLLOWING)
-    has_vowel &= ~_is_any(codes[places], _FOLLOWING)
-    free = ~_is_any(before, _LEADING) & ~_is_any(before, _STACKING)
-    begins = _is_any(codes[places], _LEADING) | (has_vowel & free)
+    has_vowel = np.append(mark, [False] * 2)[places + 1] & ~is_any(killed, _KILLING)
+    has_vowel |= is_any(behind, FOLLOWING)
+    has_vowel &= ~is_any(codes[places], FOLLOWING)
+    free = ~is_any(before, LEADING) & ~is_any(before, STACKING)
+    begins = is_any(codes[places], LEADING) | (has_vowel & free)
     # The character before that is no mark says whether a syllable goes on.
     solid = np.maximum.accumulate(np.where(mark, 0, np.arange(len(codes), dtype=np.int32)))
     after_letter = np.append(False, letter[solid[:-1]])
@@ -136,7 +137,7 @@ def _syllable_begins(codes: npt.NDArray[np.uint32], classes: npt.NDArray[np.uint
     return np.flatnonzero(new)
 
 
-def _is_any(codes: npt.NDArray[np.uint32], characters: str) -> Mask:
+def is_any(codes: npt.NDArray[np.uint32], characters: str) -> Mask:
     """Which code points are among a few characters, or from one to another around a hyphen."""
     found = np.zeros(len(codes), dtype=np.bool_)
     for first, last in re.findall("(.)(?:-(.))?", characters):
@@ -157,7 +158,7 @@ def fold(text: str, newer: bool = _NEWER_UNICODE) -> str:
     characters = code_points(text)
     classes = character_classes().take(characters)
     kinds = int(np.bitwise_or.reduce(classes))
-    if kinds & _DROPPED:
+    if kinds & DROPPED:
         text = _without_silent(text, characters, classes)
         characters = code_points(text)
         classes = character_classes().take(characters)
@@ -175,7 +176,7 @@ def never_combines(character: str) -> bool:
     This is careful: it is false for all marks, whether they compose or not, and for what folding
     drops, which may stand between a letter and its mark.
     """
-    return not character_classes()[ord(character)] & (_COMBINES | _DROPPED)
+    return not character_classes()[ord(character)] & (COMBINES | DROPPED)
 
 
 def _without_silent(
@@ -183,7 +184,7 @@ def _without_silent(
 ) -> str:
     """The text without characters that are dropped, but with the tags of flags."""
     tags = (characters >= 0xE0020) & (characters <= 0xE007F)
-    kept = ((classes & _DROPPED) == 0) | tags
+    kept = ((classes & DROPPED) == 0) | tags
     if not kept.all():
         text = characters[kept].tobytes().decode(UTF32, "surrogatepass")
     return _TAGS.sub(r"\1", text) if tags.any() else text
@@ -208,13 +209,13 @@ def _nfkc(
     form gives a text with the same compatibility decomposition; if that text is in NFKC, it is
     the NFKC of the original. It is, if no character of the text may combine with another.
     """
-    if not kinds & _NOT_NFKC and (not kinds & _COMBINES or unicodedata.is_normalized("NFKC", text)):
+    if not kinds & _NOT_NFKC and (not kinds & COMBINES or unicodedata.is_normalized("NFKC", text)):
         return text
     changing = np.unique(characters[(classes & _NOT_NFKC) != 0])
     if len(changing) <= _MAX_REPLACED:
         for character in map(chr, changing.tolist()):
             text = text.replace(character, unicodedata.normalize("NFKC", character))
-        if not kinds & _COMBINES:
+        if not kinds & COMBINES:
             return text
     return unicodedata.normalize("NFKC", text)
 

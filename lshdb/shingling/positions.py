@@ -56,6 +56,13 @@ def cut(texts: list[str], kind: str) -> Units:
     return _cut_characters(texts) if kind == "char" else _cut_words(texts)
 
 
+def count(text: str, kind: str) -> int:
+    """How many words, characters or tokens a text has; none if it has no word."""
+    if kind != "word":
+        return int(cut([text], kind).counts[0])
+    return int(shingles.cut_words([text], pieces=True).counts[0])
+
+
 def _cut_words(texts: list[str]) -> Units:
     words = shingles.cut_words(texts)
     sizes = words.ends - words.begins

@@ -119,15 +119,15 @@ _WORDS_ALONE = "\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\U00020000-\
 _BETWEEN_WORDS = (
     "\x09-\x0d\x20\u2010-\u2016\u2018-\u2027\u3000-\u3003\uff01-\uff0f\U0001f300-\U0001f64f"
 )
+_LEADING_VOWELS = "\u0e40-\u0e44\u0ec0-\u0ec4"
+"""Of Thai and Lao: they begin a syllable."""
 _CHAR_CUT = (
     "[\\x00-\\x7f\u0391-\u03a1\u03b1-\u03c9\u0400-\u0482\u05d0-\u05ea\u0621-\u063a\u0641-\u064a"
     "\u0904-\u0939\u0985-\u09b9\u0e01-\u0e2e\u0e81-\u0eae\u0f40-\u0f6c\u1000-\u1020\u1780-\u17b3"
     "\uac00-\ud7a3\ufb50-\ufbb1\ufd50-\ufdfb\uff01-\uff9d\U0001f650-\U0001faff"
-    f"{_WORDS_ALONE}{_BETWEEN_WORDS}]"
+    f"{_WORDS_ALONE}{_BETWEEN_WORDS}{_LEADING_VOWELS}]"
 )
 _ASCII_SIGNS = "\\x00-/:-@\\[-\\^`{-\\x7f"
-_LEADING_VOWELS = "\u0e40-\u0e44\u0ec0-\u0ec4"
-"""Of Thai and Lao: they begin a syllable."""
 # Of Burmese, Khmer, Balinese and Javanese. A syllable begins at a consonant with a vowel sign, if
 # the character before it stays what it is, and stacks no consonant below itself. A sign without
 # width may be between them.
