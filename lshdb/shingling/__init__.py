@@ -4,7 +4,7 @@ In: a document's content, and the settings' shingling. Out: 64-bit shingle hashe
 of a document.
 
     arrays     where the items of an array begin; cutting it into parts
-    boundaries where a text may be cut for people to read the rest
+    boundaries words as people see them, and where a text may be cut between them
     content    the stored form: clean text, or a set as JSON; its digest
     folding    normalises text: NFKC, then case folding, frozen at Unicode 14.0; words in it
     hashing    constants from a seed; hashes of byte spans, whole arrays at a time

@@ -1,4 +1,4 @@
-"""Where a text may be cut so that people can still read what is left.
+"""Words and signs as people see them, and where a text may be cut so that they can read the rest.
 
 Shingles of characters begin and end anywhere. A cut is never within a word with blanks or
 punctuation around it, such as `don't`, `3.14` or `well-known`; nor before a mark or a sign without
@@ -8,6 +8,7 @@ seen.
 """
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -32,6 +33,8 @@ _REGIONAL = "\U0001f1e6-\U0001f1ff"
 """Two of them are a flag."""
 _SKIN_TONES = "\U0001f3fb-\U0001f3ff"
 _JOINER = "\u200d"
+_IDEOGRAPHS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+"""And kana."""
 _NEAR = 8
 """Characters that say whether two belong together."""
 
@@ -111,6 +114,28 @@ def may_be_cut(text: str) -> Mask:
     between[:-1] &= ~joins
     between[1:] &= ~joins
     return allowed
+
+
+@cache
+def visible_word() -> str:
+    """A regular expression for what is compared before readers: a word, or a sign between words.
+
+    An ideograph is a word, and in scripts without blanks a consonant with its vowels. Marks, and
+    signs without width, belong to the character before.
+    """
+    marks, letters = _ranges(COMBINES | DROPPED), _ranges(SYLLABIC)
+    consonant = f"[{letters}](?:[{marks}]|(?<=[{STACKING}])[{letters}])*+"
+    syllable = f"(?:[{LEADING}][{marks}]*+)?+{consonant}[{_FOLLOWING}]*+"
+    plain = rf"[^\W{_IDEOGRAPHS}{letters}]"
+    word = f"{plain}++(?:[{marks}]++{plain}*+)*+"
+    return rf"(?:{word}|[{_IDEOGRAPHS}][{marks}]*+|{syllable}|[^\w\s][{marks}]*+)"
+
+
+def _ranges(kind: int) -> str:
+    """The characters of a class, for a set of a regular expression."""
+    chosen = np.concatenate([[False], (character_classes() & kind) != 0, [False]])
+    edges = np.flatnonzero(chosen[1:] != chosen[:-1]).reshape(-1, 2)
+    return "".join(f"{chr(first)}-{chr(behind - 1)}" for first, behind in edges.tolist())
 
 
 def _last(chosen: Mask) -> IntArray:
