@@ -8,10 +8,10 @@ from `unicode14.bin`, which `scripts/make_unicode_table` wrote.
 
 Dropped, before normalising and again after it, are the signs that Unicode calls ignorable by
 default, as its NFKC_Casefold does: joiners, soft hyphens, variation selectors. Flags of regions
-such as Scotland's keep their tag characters, as nothing else tells them apart. Dropped as well are
-signs that one copy of a text has and another has not: Arabic and Hebrew vowel signs and accents,
-and the tatweel, which only stretches a line. Two letters of Persian that keyboards for Arabic type
-in their Arabic form become the Persian one.
+keep their tag characters, as the flags of Scotland and Wales differ in nothing else. Dropped as
+well are signs that one copy of a text has and another has not: Arabic and Hebrew vowel signs and
+accents, and the tatweel, which only makes a line longer. Two letters that keyboards for Arabic type
+in their Arabic form in Persian texts become the Persian ones.
 """
 
 import functools
