@@ -1,4 +1,4 @@
-"""Thai with a syllable changed, invisible signs, and rows of emoji made texts similar to nothing."""
+"""Thai with a syllable changed, invisible signs and rows of emoji hid that texts are similar."""
 
 from __future__ import annotations
 
