@@ -94,12 +94,17 @@ BLACK_FLAG = "\U0001f3f4"
 TAGS = {*map(chr, range(0xE0020, 0xE0080))}
 
 
+def is_silent(character: str) -> bool:
+    """Whether all that the character stands for says nothing."""
+    return {*unicodedata.normalize("NFKD", character)} <= SILENT
+
+
 def without_silent(text: str) -> str:
     """The text without characters that say nothing; tags stay behind a black flag."""
     kept = ""
     for character in text:
         in_flag = character in TAGS and (kept[-1:] == BLACK_FLAG or kept[-1:] in TAGS)
-        if in_flag or character not in SILENT:
+        if in_flag or not is_silent(character):
             kept += character
     return kept
 
@@ -159,13 +164,15 @@ def begins_syllable(before: str, letter: str, behind: str) -> bool:
     """Whether a letter begins a syllable, by what is before it and behind it."""
     if letter in "เแโใไເແໂໃໄ":
         return True
-    behind = behind.replace("\u1037", "", 1) if behind[1:2] == "\u103a" else behind
     following = "\u0e30\u0e32\u0e45\u0eb0\u0eb2\u0ebd"
     killing = "\u0e3a\u0e4c\u0e4e\u0eba\u0ecc\u17cb\u17cd\u17d1\u103a\ua9c0\u1b44"
+    if behind[:1] == "\u1037" and behind[1:2] in {*killing}:
+        return False
     if letter in following or before[-1:] in {*"เแโใไເແໂໃໄ\u17d2\u1039\ua9c0\u1b44"}:
         return False
     return behind[:1] != "" and (
-        behind[0] in following or (combines(behind[0]) and behind[0] not in killing)
+        behind[0] in following
+        or (combines(behind[0]) and behind[0] not in killing and not is_ideograph(behind[0]))
     )
 
 

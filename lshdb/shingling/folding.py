@@ -116,7 +116,8 @@ def _syllable_begins(codes: npt.NDArray[np.uint32], classes: npt.NDArray[np.uint
     (`scripts/measure experiments.scripts`).
     """
     letter = (classes & SYLLABIC) != 0
-    mark = (classes & COMBINES) != 0
+    # The sound marks of kana are words, as kana are.
+    mark = (classes & (COMBINES | IDEOGRAPH)) == COMBINES
     places = np.flatnonzero(letter)
     # Of each letter what is before it, and behind it.
     around = np.append(codes, [0, 0, 0])

@@ -25,6 +25,7 @@ TEXTS = st.text(st.one_of(CHARACTERS, st.sampled_from(oracles.NASTY)))
 @settings(max_examples=150)
 @given(TEXTS)
 @example("\uff25\u0323\u0301\xdf")
+@example("n\ufe77\u0301")
 def test_fold_is_nfkc_then_casefold_without_silent_signs(text: str) -> None:
     assert fold(text) == oracles.fold(text)
 
