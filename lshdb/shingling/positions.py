@@ -171,6 +171,7 @@ def _origins(text: str) -> tuple[Offsets, Offsets]:
             longer.append((start, known[stretch]))
         else:
             begins[start:end] = True  # each of its characters stays what it is
+            lengths[start:end] = 1  # also a tag in a flag, which alone is dropped
     starts = np.flatnonzero(begins)
     ends = np.append(starts[1:], len(text))
     counts = lengths[starts]
