@@ -49,7 +49,8 @@ SETS: dict[str, list[str | int]] = {
     "\xe9t\xe9 2": ["p\xeache", "\u6843", "\U0001f351", "", "1", 1, 7],
 }
 FILES: dict[str, tuple[dict[str, Any], Mapping[str, Any]]] = {
-    "words": ({"threshold": 0.6, "passages": 5}, TEXTS),
+    # Without a shingle of words are blanks and signs without width alone.
+    "words": ({"threshold": 0.6, "passages": 5}, TEXTS | {"empty": " \u200b\xad "}),
     "sets": (
         {
             "shingle": "set",

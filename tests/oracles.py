@@ -51,6 +51,10 @@ NASTY = ASCII_NASTY + "".join(
         "\ufb01\u3392\xb2\xbd\u2460\u0e01\u0e33\ufdfa",  # NFKC decomposes them
         "\uff0c\uff21\uff3f\uff11\uff5e",  # full-width
         "\u3040\u3041\u304b\u30ab\u30fb\u30ff\uff76\u31f0\u31ff",  # kana and their neighbours
+        "\xad\u034f\u200c\u2060\U000e0100\U000e0067\U000e007f\U0001f3f4",  # dropped; tags of flags
+        "\u0640\u064a\u0643\u05d9\u05b4\ufb1d\ufe76\ufe77\u0626\u0654",  # Arabic, Hebrew
+        "\u0e40\u0e01\u0e32\u0e48\u0e4c\u0e50\u0eb2\u0ec0\u0e81",  # Thai, Lao
+        "\u1780\u17d2\u17b6\u17cd\u1000\u1039\u1037\u103a\u102c\ua98f\ua9c0\ua9b6\u1b13\u1b44",
         "\u3400\u4dbf\u4dc0\u4e00\u9fff\uf900\ufaff\u2f800\U0002f800\U00020000\U000323af",
         "\u1112\u1161\u11ab\uac00\u314e",  # Hangul
         "\u0628\u064e\u0928\u093f\u0663\u216b\U00010400\U0001d7d8",  # other letters and numbers
@@ -77,9 +81,43 @@ def assigned_in_14(character: str) -> bool:
     return not bits[bisect_right(first_of_run, ord(character)) - 1] & 8
 
 
+SILENT = {
+    *map(chr, (0xAD, 0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFEFF, 0xFFA0)),
+    *map(chr, (*range(0x180B, 0x1810), *range(0x200B, 0x2010), *range(0x202A, 0x202F))),
+    *map(chr, (*range(0x2060, 0x2070), *range(0xFE00, 0xFE10), *range(0xFFF0, 0xFFF9))),
+    *map(chr, (*range(0x1BCA0, 0x1BCA4), *range(0x1D173, 0x1D17B), *range(0xE0000, 0xE1000))),
+    # Hebrew accents and points; Arabic tatweel and vowel signs.
+    *map(chr, (*range(0x591, 0x5BE), 0x5BF, 0x5C1, 0x5C2, 0x5C4, 0x5C5, 0x5C7)),
+    *map(chr, (0x640, *range(0x64B, 0x653), 0x670)),
+}
+BLACK_FLAG = "\U0001f3f4"
+TAGS = {*map(chr, range(0xE0020, 0xE0080))}
+
+
+def is_silent(character: str) -> bool:
+    """Whether all that the character stands for says nothing."""
+    return {*unicodedata.normalize("NFKD", character)} <= SILENT
+
+
+def without_silent(text: str) -> str:
+    """The text without characters that say nothing; tags stay behind a black flag."""
+    kept = ""
+    for character in text:
+        in_flag = character in TAGS and (kept[-1:] == BLACK_FLAG or kept[-1:] in TAGS)
+        if in_flag or not is_silent(character):
+            kept += character
+    return kept
+
+
+def without_optional(text: str) -> str:
+    """The text without silent characters, all tags included."""
+    return "".join(character for character in text if character not in SILENT)
+
+
 def fold(text: str) -> str:
-    """NFKC, then case folding."""
-    return unicodedata.normalize("NFKC", text).casefold()
+    """Without silent characters NFKC, then case folding; without them again; Persian ye and kaf."""
+    folded = unicodedata.normalize("NFKC", without_silent(text)).casefold()
+    return without_silent(folded).replace("\u064a", "\u06cc").replace("\u0643", "\u06a9")
 
 
 @cache
@@ -107,23 +145,63 @@ def collapsed(text: str) -> str:
     return result.removesuffix(" ")
 
 
+SYLLABIC_SCRIPTS = {"THAI", "LAO", "KHMER", "MYANMAR", "JAVANESE", "BALINESE"}
+
+
+def is_syllabic(character: str) -> bool:
+    """Whether the character is a letter of a script that is cut into syllables."""
+    is_letter = unicodedata.category(character)[0] == "L"
+    return is_letter and unicodedata.name(character, "?").split()[0] in SYLLABIC_SCRIPTS
+
+
+def combines(character: str) -> bool:
+    """Whether the character is a mark, or a Hangul vowel or final."""
+    jamo = "\u1160" <= character < "\u1200" or "\ud7b0" <= character < "\ud800"
+    return unicodedata.category(character)[0] == "M" or jamo
+
+
+def begins_syllable(before: str, letter: str, behind: str) -> bool:
+    """Whether a letter begins a syllable, by what is before it and behind it."""
+    if letter in "เแโใไເແໂໃໄ":
+        return True
+    following = "\u0e30\u0e32\u0e45\u0eb0\u0eb2\u0ebd"
+    killing = "\u0e3a\u0e4c\u0e4e\u0eba\u0ecc\u17cb\u17cd\u17d1\u103a\ua9c0\u1b44"
+    if behind[:1] == "\u1037" and behind[1:2] in {*killing}:
+        return False
+    if letter in following or before[-1:] in {*"เแโใไເແໂໃໄ\u17d2\u1039\ua9c0\u1b44"}:
+        return False
+    return behind[:1] != "" and (
+        behind[0] in following
+        or (combines(behind[0]) and behind[0] not in killing and not is_ideograph(behind[0]))
+    )
+
+
 def words(text: str) -> list[str]:
-    """The words of a text, in order."""
+    """The words of a text, in order; without any, the text, if it is not blank."""
     found: list[str] = []
-    inside = False
-    for character in fold(text):
+    inside, in_syllables = False, False
+    folded = fold(text)
+    for index, character in enumerate(folded):
         if is_ideograph(character):
             found.append(character)
-            inside = False
+            inside, in_syllables = False, False
         elif is_word_character(character):
-            if inside:
+            joins = inside
+            if is_syllabic(character):
+                around = folded[:index], character, folded[index + 1 : index + 3]
+                joins = inside and in_syllables and not begins_syllable(*around)
+                in_syllables = True
+            elif not combines(character):
+                joins = inside and not in_syllables
+                in_syllables = False
+            if joins:
                 found[-1] += character
             else:
                 found.append(character)
             inside = True
         else:
-            inside = False
-    return found
+            inside, in_syllables = False, False
+    return found or [whole for whole in [collapsed(text)] if whole]
 
 
 def char_shingles(text: str, size: int) -> list[str]:

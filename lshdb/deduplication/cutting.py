@@ -7,9 +7,11 @@ it came.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lshdb.model import DroppedRow
+from lshdb.shingling.boundaries import readable_cuts
+from lshdb.shingling.positions import count, with_line_feeds
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +29,42 @@ class Cutting:
     min_words: int
 
 
-def covering(found: Iterable[DroppedRow]) -> list[DroppedRow]:
-    """Some of the passages of a text, in its order, that cover all that any of them covers."""
+def covering(found: Iterable[DroppedRow], text: str, kind: str) -> list[DroppedRow]:
+    """Some of the passages of a text, in its order, that cover all that any of them covers.
+
+    Those of characters are shortened to what people can read without.
+    """
     chosen: list[DroppedRow] = []
     end = 0
-    for one in sorted(found, key=_span):
-        if _span(one)[1] > end:
-            chosen.append(one)
-            end = _span(one)[1]
-    return chosen
+    for row in sorted(found, key=_span):
+        if _span(row)[1] > end:
+            chosen.append(row)
+            end = _span(row)[1]
+    if kind != "char":
+        return chosen
+    spans = readable_cuts(text, [*map(_span, chosen)])
+    return [
+        row if span == _span(row) else _shortened(row, text, *span)
+        for row, span in zip(chosen, spans, strict=True)
+        if span[0] < span[1]
+    ]
+
+
+def _shortened(row: DroppedRow, text: str, start: int, end: int) -> DroppedRow:
+    """The same for a part of its passage; in the stored document it stays the whole one."""
+    passage = row.passage
+    assert passage is not None
+    lines = with_line_feeds(text)
+    part = replace(
+        passage,
+        start=start,
+        end=end,
+        line=passage.line + lines.count("\n", passage.start, start),
+        end_line=passage.end_line - lines.count("\n", end - 1, passage.end - 1),
+        words=count(text[start:end], "char"),
+        text=text[start:end],
+    )
+    return replace(row, passage=part)
 
 
 def _span(one: DroppedRow) -> tuple[int, int]:

@@ -27,7 +27,7 @@ from lshdb.ingest.writing import Writer, joined
 from lshdb.keys import told_apart
 from lshdb.model import AddReport, DroppedRow
 from lshdb.search.limits import dedup_cut, reference_cut
-from lshdb.shingling.positions import cut as words_of
+from lshdb.shingling.positions import count
 from lshdb.sketching.settings import Settings
 from lshdb.sources.batch import Origin
 from lshdb.sources.sinks import rows_of
@@ -70,11 +70,11 @@ class Decided:
         """The same rows with shorter texts, from theirs and what is copied in each."""
         changed, cuts, dropped = dict[int, str](), list[tuple[int, DroppedRow]](), [*self.dropped]
         for index in range(len(texts)):
-            if passages := covering(copied[index]):
+            if passages := covering(copied[index], texts[index], cutting.kind):
                 left = without(texts[index], passages)
                 changed[self.indices[index]] = left
                 cuts += ((index, passage) for passage in passages)
-                if int(words_of([left], cutting.kind).counts[0]) < cutting.min_words:
+                if count(left, cutting.kind) < cutting.min_words:
                     dropped[index] = passages[0]
         if self.origin is None or not changed:
             return self

@@ -124,11 +124,15 @@ class KeptCopies:
                 yield held
 
     def _has_text(self, dropped: DroppedFile) -> bool:
-        if isinstance(dropped.content, str):
-            return any(map(str.isalnum, dropped.content))
-        with self._store.reading():
-            row = self._store.document(dropped.key)
-        return row is not None and row.shingles > 0
+        content = dropped.content
+        if not isinstance(content, str):
+            with self._store.reading():
+                row = self._store.document(dropped.key)
+            if row is None or row.content is None:
+                return row is not None and row.shingles > 0
+            content = row.content
+        # Signs that are left of a scan say as little of a file as no text does.
+        return any(map(str.isalnum, content))
 
     def _copies(self, dropped: DroppedFile) -> Iterator[_Copy]:
         yield from self._same.get(dropped.digest, ())

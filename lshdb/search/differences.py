@@ -16,6 +16,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate, pairwise, zip_longest
 from math import isqrt
 from operator import itemgetter
@@ -23,7 +24,8 @@ from typing import Literal
 
 from lshdb.model import Change, Passage
 from lshdb.shingling import tokens
-from lshdb.shingling.positions import page_at
+from lshdb.shingling.boundaries import visible_word
+from lshdb.shingling.positions import cut, page_at
 from lshdb.shingling.shingling import Element
 
 _LONG = 300
@@ -42,12 +44,16 @@ _MIN_MOVED = 12
 
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+")
 _CHUNK = re.compile(r"\S+\s*")
-_HAN = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-"""Characters of scripts without blanks, each compared as a word."""
-_WORDS = re.compile(rf"[{_HAN}]|[^\W{_HAN}]+")
-_WORD = re.compile(rf"(\s*)([{_HAN}]|[^\W{_HAN}]+|[^\w\s])(\s*)")
-"""A word or sign, with the blanks behind it, and before it at the start of a line."""
 
+
+@cache
+def _word_pattern() -> re.Pattern[str]:
+    """A word or sign, with the blanks behind it, and before it at the start of a line."""
+    return re.compile(rf"(\s*)({visible_word()})(\s*)")
+
+
+_HAN = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+"""Characters of Chinese and Japanese, each of which is a word between blanks."""
 _BETWEEN_BLANKS = re.compile(rf"[{_HAN}]|[^\s{_HAN}]+")
 _PUNCTUATION = ".,;:!?\"'()[]{}<>«»“”„‘’…。，、；：！？「」『』（）"
 """What around a word does not belong to it; a sign before a number does."""
@@ -181,7 +187,7 @@ class _Side:
         return [
             (at, word)
             for at in some
-            for word in _WORD.finditer(self._compared, *self.lines[at][:2])
+            for word in _word_pattern().finditer(self._compared, *self.lines[at][:2])
         ]
 
     def value(self, word: str) -> str:
@@ -283,7 +289,8 @@ def agreement(a: str, b: str, *, programs: bool) -> str:
     if programs:
         same = tokens.unmasked(tokens.masked(a)) == tokens.unmasked(tokens.masked(b))
         return "The same tokens; names, comments or blanks differ" if same else ""
-    same = _WORDS.findall(a.casefold()) == _WORDS.findall(b.casefold())
+    first, second = (cut([text], "word").folded for text in (a, b))
+    same = first == second
     return "The same words; case, punctuation or blanks differ" if same else ""
 
 

@@ -116,7 +116,7 @@ class SpanHash:
         h = values.astype(np.int64).view(np.uint64) ^ state
         return self.mix_in_place(h, np.empty_like(h))
 
-    def spans(self, buffer: bytes, starts: Offsets, lengths: Offsets) -> Hashes:
+    def spans(self, buffer: bytes | bytearray, starts: Offsets, lengths: Offsets) -> Hashes:
         """Hashes of byte spans.
 
         Args:
@@ -159,7 +159,7 @@ class SpanHash:
             rest = rest[left > 8]
             done += 8
 
-    def _of_long(self, span: bytes) -> int:
+    def _of_long(self, span: bytes | bytearray) -> int:
         if not self.is_secret:
             return xxhash.xxh3_64_intdigest(span, int(self.start))
         import hashlib  # loads OpenSSL, which few documents need
@@ -218,7 +218,7 @@ def selection(starts: Offsets, counts: Offsets, total: int) -> npt.NDArray[np.bo
     return np.repeat(inside, lengths)
 
 
-def _words_at_every_byte(buffer: bytes | memoryview) -> Hashes:
+def _words_at_every_byte(buffer: bytes | bytearray | memoryview) -> Hashes:
     """The 8 bytes at every position of a buffer as a little-endian uint64, a view."""
     count = len(buffer) - PADDING + 1
     return np.ndarray((max(count, 0),), dtype="<u8", buffer=buffer, strides=(1,))

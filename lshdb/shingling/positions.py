@@ -1,12 +1,12 @@
 """Texts cut into words, characters or tokens, with their places, and shingles as readable text.
 
 Folding (lshdb.shingling.folding) changes lengths. It works on stretches of a text one by one: a
-character that never combines with the one before it, and the marks and Hangul vowels after it that
-may combine. A stretch that does not change stays character for character; otherwise each folded
-character counts as made of the whole stretch, which is usually one character.
+character that never combines with the one before it, and after it the marks and Hangul vowels that
+may combine and the signs that are dropped. A stretch that does not change stays character for
+character; otherwise each folded character counts as made of the whole stretch, which is usually one
+character.
 """
 
-import unicodedata
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -19,8 +19,6 @@ from lshdb.shingling.content import cleaned
 from lshdb.shingling.hashing import PADDING, Offsets
 from lshdb.shingling.shingling import Content, Element, Shingling
 
-_JAMO = (range(0x1160, 0x1200), range(0xD7B0, 0xD800))
-"""Hangul vowels and final consonants: they combine, but are not marks."""
 _SEPARATOR = "\0"
 """It never combines, does not fold and is no part of a word."""
 
@@ -97,6 +95,13 @@ def counted(text: str, shingling: Shingling) -> Counted:
         left_out[reason] = left_out.get(reason, 0) + high - low
     units = len(starts) - sum(left_out.values())
     return Counted(units, left_out, boilerplate.unmatched(text, blanked))
+
+
+def count(text: str, kind: str) -> int:
+    """How many words, characters or tokens a text has; none if it has no word."""
+    if kind != "word":
+        return int(cut([text], kind).counts[0])
+    return int(shingles.cut_words([text], pieces=True).counts[0])
 
 
 def _cut_words(texts: list[str]) -> Units:
@@ -207,6 +212,7 @@ def _origins(text: str) -> tuple[Offsets, Offsets]:
             longer.append((start, known[stretch]))
         else:
             begins[start:end] = True  # each of its characters stays what it is
+            lengths[start:end] = 1  # also a tag in a flag, which alone is dropped
     starts = np.flatnonzero(begins)
     ends = np.append(starts[1:], len(text))
     counts = lengths[starts]
@@ -218,18 +224,8 @@ def _origins(text: str) -> tuple[Offsets, Offsets]:
 @lru_cache(maxsize=1 << 14)
 def _folding(code_point: int) -> tuple[int, bool]:
     """How many code points one folds to, and whether it never combines."""
-    return len(folding.fold(chr(code_point))), never_combines(chr(code_point))
-
-
-def never_combines(character: str) -> bool:
-    """Whether a text may be cut before the character, and both parts folded separately.
-
-    This is careful: it is false for all marks, whether they compose or not.
-    """
-    first = unicodedata.normalize("NFKD", character)[0]
-    if unicodedata.combining(first) or unicodedata.category(first).startswith("M"):
-        return False
-    return not any(ord(first) in vowels for vowels in _JAMO)
+    character = chr(code_point)
+    return len(folding.fold(character)), folding.never_combines(character)
 
 
 def shingle_texts(content: Content, shingling: Shingling) -> list[Element]:

@@ -1,9 +1,9 @@
 """Words that may be rare: what a reworded copy of a text still shares with it.
 
 A term is a folded word of four or more bytes of UTF-8; shorter words are in nearly every text.
-Where words follow each other without a blank, as ideographs do, each is a term together with the
-next. A window is WINDOW words, and one begins every STEP words; the last ones of a text may be
-shorter.
+Where words follow each other without a blank, as ideographs and syllables do, each is a term
+together with the next. A window is WINDOW words, and one begins every STEP words; the last ones of
+a text may be shorter.
 
 Which terms a text has is part of the file format: the table rare_words is made of them.
 """
@@ -137,7 +137,9 @@ def _cut(words: shingles.Words) -> tuple[IntArray, IntArray]:
     """The word at which each term begins, and the byte at which it ends: int64[t] both."""
     followed = np.append(words.ends[:-1] == words.begins[1:], False)
     ends = np.where(followed[: len(words.ends)], np.append(words.ends[1:], 0), words.ends)
-    at = np.flatnonzero(ends - words.begins >= _SHORTEST)
+    is_long = ends - words.begins >= _SHORTEST
+    is_long[words.wordless] = False
+    at = np.flatnonzero(is_long)
     return at, ends[at]
 
 

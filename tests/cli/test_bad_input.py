@@ -165,7 +165,6 @@ def test_what_is_not_utf8_is_replaced_and_counted_or_refused(command: Command) -
     result = command.done("add", "latin.txt", "-", stdin=lines)
     assert result.err.splitlines() == [
         "added 4, updated 0, unchanged 1, failed 0",
-        "empty: 2 without a shingle, similar to nothing",
         "not UTF-8: 4, bad bytes replaced (--strict refuses them)",
     ]
     replaced = {"latin.txt": "texte fran\ufffdais", "1": "\ufffd", "2": "\ufffd", "3": "good"}

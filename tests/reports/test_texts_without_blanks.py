@@ -45,6 +45,8 @@ def test_no_text_is_cut_where_characters_combine() -> None:
             assert first not in combining, ascii(character)
         if alone.match(character):
             assert safe.match(character)
+            if character in "\u0e40\u0e41\u0e42\u0e43\u0e44\u0ec0\u0ec1\u0ec2\u0ec3\u0ec4":
+                continue  # a syllable begins with a vowel that is written first
             kinds = [int(classes[ord(each)]) for each in fold(character)]
             assert kinds[0] & IDEOGRAPH or not any(kind & WORD for kind in kinds), ascii(character)
 

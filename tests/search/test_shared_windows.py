@@ -92,7 +92,7 @@ def test_tables_find_what_pairs_do() -> None:
                 for index, passage in copied.covering(text, others)
                 for row in rows[:1]
             ]
-            assert covering(few) == covering(rows)
+            assert covering(few, texts[text], "word") == covering(rows, texts[text], "word")
     assert found > 100
 
 

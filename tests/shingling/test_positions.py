@@ -13,7 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from oracles import ASCII_NASTY, NASTY, collapsed, fold
 
-from lshdb.shingling.positions import Units, cut, line_numbers, never_combines
+from lshdb.shingling.folding import never_combines
+from lshdb.shingling.positions import Units, cut, line_numbers
 from lshdb.shingling.shingling import Shingling
 
 SEED = 1
@@ -49,6 +50,7 @@ def slices(text: str, shingling: Shingling) -> list[str]:
 @example("\ufdfa", Shingling("word", 1))
 @example("\uff76\uff9e", Shingling("word", 1))
 @example("\xb4\xb4", Shingling("char", 1))
+@example("\U0001f3f4\U000e007f a", Shingling("char", 1))
 def test_there_is_a_stretch_for_every_shingle(text: str, shingling: Shingling) -> None:
     found = bounds(text, shingling)
     assert len(found) == len(hashes(text, shingling))

@@ -21,7 +21,15 @@ TEXTS = st.one_of(
     st.text(oracles.NASTY, max_size=30),
     st.text(st.sampled_from("a \xa0\u4e00\xdf\u0307_"), max_size=30),
 )
-BATCHES = st.lists(TEXTS, max_size=8)
+THAI_AND_LAO = (
+    "\u0e40\u0e41\u0e01\u0e02\u0e32\u0e31\u0e48\u0e4c\u0e33\u0ec0\u0e81\u0eb2\u0eb5\u0e50"
+)
+KHMER_AND_BURMESE = "\u1780\u179a\u17d2\u17b6\u17cd\u1000\u1039\u1037\u103a\u102c\u1031\u103c"
+JAVANESE_AND_BALINESE = "\ua98f\ua9b2\ua9c0\ua9b6\ua982\u1b13\u1b33\u1b44\u1b36\u1b34"
+SYLLABLES = st.sampled_from([THAI_AND_LAO, KHMER_AND_BURMESE, JAVANESE_AND_BALINESE]).flatmap(
+    lambda letters: st.text(letters + " a\u200b\u0301", max_size=40)
+)
+BATCHES = st.lists(TEXTS | SYLLABLES, max_size=8)
 WORDS = st.integers(1, 4).map(lambda size: Shingling("word", size))
 CHARS = st.one_of(st.integers(1, 9), st.sampled_from([16, 40, 64])).map(
     lambda size: Shingling("char", size)
@@ -64,7 +72,7 @@ def shingled(
         ("Ab", ["ab"]),
         ("  Ab \x85\xa0\n c ", ["ab ", "b c"]),
         ("A\u0308\uff22c\ufb01", ["\xe4bc", "bcf", "cfi"]),
-        ("a\u200bb", ["a\u200bb"]),
+        ("a\u200bb\xad", ["ab"]),
         ("\U0001f600\ud800\0\u4e00", ["\U0001f600\ud800\0", "\ud800\0\u4e00"]),
         ("aaaa", ["aaa", "aaa"]),
     ],
@@ -80,7 +88,12 @@ def test_char_shingles(text: str, expected: list[str]) -> None:
     ("text", "expected"),
     [
         ("", []),
-        ("... \0 \U0001f600-\u3001", []),
+        ("\u200b \ufeff", []),
+        (" ... \0  \U0001f600-\u3001\xa0", [("... \0 \U0001f600-\u3001",)]),
+        (
+            "so\xadft a\u200db \u0645\u06cc\u200c\u062e",
+            [("soft", "ab"), ("ab", "\u0645\u06cc\u062e")],
+        ),
         ("Word", [("word",)]),
         ("It's_ok, 2nd (Caf\xe9)", [("it", "s_ok"), ("s_ok", "2nd"), ("2nd", "caf\xe9")]),
         ("a\u4e00\u30abb", [("a", "\u4e00"), ("\u4e00", "\u30ab"), ("\u30ab", "b")]),
@@ -88,6 +101,15 @@ def test_char_shingles(text: str, expected: list[str]) -> None:
         ("\u2167\uff3f\u0301 \u0663", [("viii_\u0301", "\u0663")]),
         ("\U000323af\u31f0\u3040x", [("\U000323af", "\u31f0"), ("\u31f0", "x")]),
         ("a a a", [("a", "a"), ("a", "a")]),
+        (
+            "\u0e01\u0301x\u0e01\u0e32 \u0301\u0e01",
+            [
+                ("\u0e01\u0301", "x"),
+                ("x", "\u0e01\u0e32"),
+                ("\u0e01\u0e32", "\u0301"),
+                ("\u0301", "\u0e01"),
+            ],
+        ),
     ],
 )
 def test_word_shingles(text: str, expected: list[tuple[str, ...]]) -> None:
@@ -144,6 +166,56 @@ def test_texts_in_pieces_equal_the_oracle(texts: list[str], kind: Shingling, blo
     assert shingled(texts, kind, block=block) == expected
     distinct = by_document(distinct_shingles(texts, kind, 1, block))
     assert distinct == [sorted(set(hashes)) for hashes in expected]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "so\u0301me words,cafe\u0301",
+        "\u0e40\u0e01\u0e48\u0e32\u0e40\u0e01\u0e40\u0e01\u0e4c\u0e41\u0e02",
+        "\u1000\u102c\u1000\u1039\u1000\u102c\u1000\u103a\u1000\u102c\u1000\u1037\u103a\u1000",
+        "\u1780\u17b6\u179a\u17d2\u1780\u17b6\u1780\u17cd\u1780\u17b6 \u1780",
+        "\ua98f\ua9b6\ua9b2\ua9c0\ua98f\ua9b6\ua9b2\ua9c0 \u1b13\u1b36\u1b33\u1b44\u1b13\u1b36",
+        "\u4f60\u597d\uff0c\u4e16 \u0645\u064a\u200c\u062e\u0648 \U0001f3f4\U000e0067\U000e007f!",
+        "... \U0001f600 - !",
+    ],
+)
+@pytest.mark.parametrize("sign", ["", "\u200b", "\xad\ufe0f", "\u034f"])
+def test_a_sign_without_width_at_each_cut(text: str, sign: str) -> None:
+    """Pieces are cut at the same places as whole texts, whatever stands there."""
+    for index in range(len(text)):
+        changed = text[:index] + sign + text[index:]
+        for kind in (Shingling("word", 1), Shingling("word", 3), Shingling("char", 2)):
+            expected = oracle([changed], kind)
+            for block in (1, 3, index or 2):
+                assert shingled([changed], kind, block=block) == expected
+
+
+def test_a_text_with_a_syllable_more_is_cut_as_before_around_it() -> None:
+    """Thai: each syllable changes the shingles that have it, and no others."""
+    words = (
+        "\u0e1b\u0e23\u0e30\u0e40\u0e17\u0e28\u0e44\u0e17\u0e22\u0e21\u0e35\u0e20\u0e32\u0e29\u0e32\u0e02\u0e2d\u0e07"
+        "\u0e15\u0e31\u0e27\u0e40\u0e2d\u0e07\u0e41\u0e25\u0e30\u0e21\u0e35\u0e2d\u0e32\u0e2b\u0e32\u0e23"
+    )
+    assert oracles.words(words) == [
+        "\u0e1b",
+        "\u0e23\u0e30",
+        "\u0e40\u0e17\u0e28",
+        "\u0e44\u0e17\u0e22",
+        "\u0e21\u0e35",
+        "\u0e20\u0e32",
+        "\u0e29\u0e32\u0e02\u0e2d\u0e07",
+        "\u0e15\u0e31\u0e27",
+        "\u0e40\u0e2d\u0e07",
+        "\u0e41\u0e25\u0e30",
+        "\u0e21\u0e35",
+        "\u0e2d\u0e32",
+        "\u0e2b\u0e32\u0e23",
+    ]
+    kind = Shingling("word", 3)
+    more = words.replace("\u0e44\u0e17\u0e22", "\u0e44\u0e17\u0e22\u0e41\u0e17\u0e49")
+    (before,), (after,) = shingled([words], kind), shingled([more], kind)
+    assert (len(before), len(after), len({*before} - {*after})) == (11, 12, 2)
 
 
 def test_a_blank_where_a_text_is_cut_is_a_shingle_of_one_character() -> None:
