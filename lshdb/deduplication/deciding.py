@@ -28,7 +28,6 @@ from lshdb.keys import told_apart
 from lshdb.model import AddReport, DroppedRow
 from lshdb.search.limits import dedup_cut, reference_cut
 from lshdb.shingling.positions import count
-from lshdb.sketching.settings import Settings
 from lshdb.sources.batch import Origin
 from lshdb.sources.sinks import rows_of
 from lshdb.store import late
@@ -190,13 +189,13 @@ class Decider:
 
     Attributes:
         plan: how.
-        settings: by which the documents are signed.
+        store: by whose settings the documents are signed: another process may reindex it.
         cut: how many were kept so far although compared with only a part of a bucket.
         unsure: of how many the same is true of a reference.
     """
 
     plan: Plan
-    settings: Settings
+    store: Store
     cut: int = 0
     unsure: int = 0
 
@@ -212,7 +211,7 @@ class Decider:
 
     def decide(self, parts: Sequence[SignedPart]) -> tuple[AddReport, list[Decided]]:
         """Decide on a batch, and write its kept documents in a transaction of the caller."""
-        documents = joined(parts, self.settings)
+        documents = joined(parts, self.store.settings)
         rows = _Rows(documents, self._row_numbers(parts), self.plan)
         for collection, comparing in self._references:
             self._compare(collection, comparing, parts, rows)
@@ -267,7 +266,7 @@ class Decider:
 
     def _signed_for(self, reader: StoreReader, parts: Sequence[SignedPart]) -> SignedPart:
         """The documents, signed as those of a collection: indexes that no rule asks are left."""
-        there, here = reader.settings, self.settings
+        there, here = reader.settings, self.store.settings
         passages = there.passages if self.plan.rule.index(there).passages else here.passages
         return joined(parts, replace(there, passages=passages, reworded=here.reworded))
 
@@ -569,7 +568,7 @@ def decided(
     """
     store = job.store
     late.complete(store)  # what a killed addition left: buckets are looked up for each batch
-    decider = Decider(plan, store.settings)
+    decider = Decider(plan, store)
     with signed(job, items) as stream:
         for batch in stream:
             parts = [*batch]

@@ -146,16 +146,15 @@ class Similar:
 
     def comparing(self, collection: Collection) -> Comparing:
         """See RowRule."""
-        settings = collection.store.settings
-        least = settings.threshold if self.threshold is None else self.threshold
-        is_exact = settings.content and not self.estimate
         if self.numbers:
-            check_numbers(settings)
+            check_numbers(collection.store.settings)
 
         def matcher(
             reader: StoreReader, part: SignedPart, decided: Mask | None, replaced: int
         ) -> Matcher:
-            query = asked(part)
+            query, settings = asked(part), reader.settings
+            least = settings.threshold if self.threshold is None else self.threshold
+            is_exact = settings.content and not self.estimate
             signed = query.signed
             compared = signed.shingles > 0
             if decided is not None:

@@ -14,8 +14,7 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     rarity      similarity weighted by the rarity of fingerprints
     compare     why two documents are alike, or not
     differences two texts line by line and word by word, aligned
-    pairs       all similar pairs, and clusters of them
-    pair_sample a random sample of pairs, drawn while they are found
+    pairs, pair_sample  all similar pairs, and clusters of them; a random sample of pairs
     folders     pairs of directories that share files of clusters
     candidates  the pairs of a self-join, each once, in bounded memory; fewer from hot buckets
     similarity  exact similarities and estimates, of one document and many, or of many pairs

@@ -67,7 +67,7 @@ FORGED = {
     "generated column": [f"ALTER TABLE documents ADD COLUMN more TEXT AS ({BOMB})"],
     "default": [forged("documents", "BLOB    NOT NULL", f"BLOB NOT NULL DEFAULT ({BOMB})")],
     "check": [forged("documents", "CHECK (shingles >= 0)", f"CHECK (shingles > {BOMB})")],
-    "constraint gone": [forged("documents", "UNIQUE", "")],
+    "constraint gone": ["DROP INDEX documents_key"],
     "trigger under another name": [
         "CREATE TABLE x (y)",
         "CREATE TRIGGER t AFTER INSERT ON documents BEGIN DELETE FROM documents; END",

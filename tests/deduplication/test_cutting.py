@@ -43,6 +43,11 @@ def written(path: Path, texts: list[str], form: int) -> None:
     path.write_bytes("\n".join(lines).encode())  # the last line has no end
 
 
+def words_left(text: str) -> list[str]:
+    """The words of what is left of a row: a rest without any is no word itself."""
+    return oracles.words(text) if any(map(oracles.is_word_character, text)) else []
+
+
 @given(TEXTS, st.sampled_from(["jsonl", "csv"]), st.integers(0, 2), st.sampled_from([0, 1, 3]))
 def test_what_earlier_rows_have_is_cut_and_comes_back(
     texts: list[str], suffix: str, form: int, min_words: int
@@ -76,7 +81,7 @@ def test_what_earlier_rows_have_is_cut_and_comes_back(
                 data += b"".join(rows.lines(outcome.kept))
                 found += [str(record["text"]) for record in rows.records(outcome.kept)]
             listed.finish()
-        assert [*map(oracles.words, found)] == [
+        assert [*map(words_left, found)] == [
             words for words, stays in zip(left, kept, strict=True) if stays
         ]
         for line in cuts.read_text().splitlines():

@@ -14,7 +14,7 @@ import lshdb
 
 TEXT = "the ferry to the islands runs"
 TWICE = [
-    ("dedup a.jsonl -o b.jsonl --against x.db --against y.db", "--against is given twice"),
+    ("dedup a.jsonl -o b.jsonl --dropped x.csv --dropped y.csv", "--dropped is given twice"),
     ("dedup a.jsonl -o b.jsonl -o c.jsonl", "--output is given twice, as b.jsonl and as c.jsonl"),
     ("report . --group-by a --group-by b", "--group-by is given twice, as a and as b"),
     ("query --text a --threshold 0.5 --threshold=0.6", "--threshold is given twice"),

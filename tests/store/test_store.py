@@ -84,7 +84,7 @@ SCANS_ON_PURPOSE = {
 }
 STATEMENTS = {name: value for name, value in vars(statements).items() if isinstance(value, str)}
 STATEMENTS = {name: value for name, value in STATEMENTS.items() if re.match("[A-Z]", name)}
-WAITING_TABLES = STATEMENTS.pop("WAITING_TABLES") + STATEMENTS.pop("GROUPING_TABLE")
+SPOOL_TABLES = STATEMENTS.pop("SPOOL_TABLES") + STATEMENTS.pop("GROUPING_TABLE")
 MAKE_RARE_WORDS = STATEMENTS.pop("MAKE_RARE_WORDS")
 STATEMENTS.pop("READ_RARE_WORDS")
 if not sqlite3.connect(":memory:").execute(statements.HAS_DBSTAT).fetchone()[0]:
@@ -174,7 +174,7 @@ def test_no_statement_scans_a_table(path: Path, name: str, analyzed: bool) -> No
         fill(path)
     with inspection.sqlite(path) as connection:
         if waiting:
-            connection.executescript(WAITING_TABLES)
+            connection.executescript(SPOOL_TABLES)
         elif RARE_WORDS.search(name):
             connection.executescript(f"{MAKE_RARE_WORDS};{statements.READ_RARE_WORDS}")
         if name.endswith(("_PAIR", "_PAIRS")):

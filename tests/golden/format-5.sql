@@ -1,4 +1,4 @@
--- The tables of an lshdb file of format 4. docs: docs/sql.md, "Tables".
+-- The tables of an lshdb file of format 5. docs: docs/sql.md, "Tables".
 -- A file's definitions must be these, byte for byte: a change to a statement needs a new format.
 -- Comments stand between statements, where SQLite does not keep them. Every statement ends with a
 -- semicolon at the end of a line; lshdb.store runs them one by one.
@@ -43,12 +43,14 @@ CREATE TABLE base_texts (
 -- the pages that it overflows to.
 CREATE TABLE documents (
     doc_id   INTEGER PRIMARY KEY,
-    key      TEXT    NOT NULL UNIQUE,
+    key      TEXT    NOT NULL,
     shingles INTEGER NOT NULL CHECK (shingles >= 0),
     digest   BLOB    NOT NULL,
     metadata TEXT,
     content  TEXT
 ) STRICT;
+
+CREATE UNIQUE INDEX documents_key ON documents (key);
 
 CREATE INDEX empty_documents ON documents (doc_id) WHERE shingles = 0;
 
@@ -80,8 +82,9 @@ CREATE TABLE fingerprints (
 
 -- Documents that were read from files, and the state of each file then: sync reads again what
 -- has another one, and removes what has a row here and no file any more. mtime_ns is NULL if the
--- file was changing when it was read. extracted is reserved: a JSON object that says what took the
--- text out of a file of another kind, and where its pages begin.
+-- file was changing when it was read. extracted is NULL for a text in UTF-8, else a JSON
+-- object: by names the library that took the text out of a file of another kind, or that guessed
+-- the encoding of a text.
 CREATE TABLE files (
     doc_id    INTEGER PRIMARY KEY REFERENCES documents (doc_id),
     size      INTEGER NOT NULL,
