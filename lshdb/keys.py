@@ -311,10 +311,10 @@ _DIGEST_SHOWN = 8
 """Bytes of a digest that tell documents of one key apart."""
 
 
-def told_apart(key: str, digest: bytes) -> str:
+def distinct_key(key: str, digest: bytes) -> str:
     """The key of another document than the first one of a key: the digest of its content follows.
 
-    >>> told_apart("a", bytes(16))
+    >>> distinct_key("a", bytes(16))
     'a#0000000000000000'
     """
     return f"{key}#{digest[:_DIGEST_SHOWN].hex()}"

@@ -123,14 +123,14 @@ RuleName = Annotated[
 Against = Annotated[
     Sequence[Any] | Any,
     Option(
-        "Also drop what is similar to this; repeatable.",
-        metavar="DB|FILE[:text=NAME,key=NAME]",
+        "Also drop what resembles this; repeatable.",
+        metavar="DB|FILE[:text=NAME]",
     ),
 ]
-OnlyAgainst = Annotated[bool, Option("Compare rows with --against only, not with each other.")]
+OnlyAgainst = Annotated[bool, Option("Compare rows with --against alone.")]
 OnNull = Annotated[
     Literal["fail", "keep"],
-    Option("A row without a text fails (the default), or stays.", metavar="fail|keep"),
+    Option("Of a row without a text. [default: fail]", metavar="fail|keep"),
 ]
 KeepOption = Annotated[Keep, Option("Which of similar ones to keep.", metavar="first|longest|last")]
 OwnLimits = Annotated[Limits, argument("Sizes of batches, see lshdb.Limits.")]
@@ -897,7 +897,7 @@ class RowsOptions(RuleOptions, ReadingOptions, WalkingOptions):
 
     cut: Annotated[
         int | None,
-        Option("Cut runs that earlier rows have; drop no row.", min=3, metavar="WORDS"),
+        Option("Cut runs of earlier rows; drop no row.", min=3, metavar="WORDS"),
     ] = None
     min_words: Annotated[
         int, Option("Drop what has fewer words after that.", min=0, metavar="WORDS")

@@ -41,7 +41,7 @@ class DedupOutputs(Options):
     ] = None
     annotate: Annotated[
         str | None,
-        Option("Write all rows, with their cluster and the kept row.", metavar="OUTPUT"),
+        Option("Write all rows, with their clusters.", metavar="OUTPUT"),
     ] = None
     dropped: Annotated[
         str | None, Option("List dropped rows, each with its kept row.", metavar="FILE")
@@ -51,7 +51,7 @@ class DedupOutputs(Options):
     ] = None
     null: Annotated[
         bool,
-        Option("Print only paths of duplicates, with NUL bytes.", flags=("--null", "-0")),
+        Option("Print paths of duplicates, with NUL bytes.", flags=("--null", "-0")),
     ] = False
     as_json: AsJson = False
 
@@ -62,7 +62,7 @@ class EarlierRuns(Options):
     db: Annotated[
         Path | None,
         Option(
-            "Compare with it, add kept rows (not LSHDB_PATH).",
+            "Compare with it, and add kept rows.",
             metavar="FILE",
             flags=("--db", "-d"),
             parse=database_path,
@@ -95,7 +95,7 @@ def dedup(
 
     Example: lshdb dedup shards/ -o clean/ --key-field url --text-field body
 
-    Example: lshdb dedup train.jsonl --against test.csv:text=question --only-against -o clean.jsonl
+    Example: lshdb dedup a.jsonl --against test.csv:text=q --only-against -o b.jsonl
     """
     job, failures = _job(
         inputs, outputs, earlier, settings, rows, reference_fields, print_all=list_skipped

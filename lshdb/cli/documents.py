@@ -109,7 +109,8 @@ _READ = {
 
 def report_skip(path: str, why: str) -> None:
     """Name a file of a directory that is not read."""
-    warn(f"{'' if why.startswith('read ') else 'skipped '}{printable_path(path)}: {why}")
+    is_read = why.startswith("read ") and not why.startswith("read already")
+    warn(f"{'' if is_read else 'skipped '}{printable_path(path)}: {why}")
 
 
 def report_skipped_files(counts: Mapping[str, int], of: str = "") -> None:

@@ -24,7 +24,7 @@ from lshdb.errors import warn_of_limit
 from lshdb.ingest.batches import Item, Job, signed
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer, joined
-from lshdb.keys import told_apart
+from lshdb.keys import distinct_key
 from lshdb.model import AddReport, DroppedRow
 from lshdb.search.limits import dedup_cut, reference_cut
 from lshdb.shingling.positions import count
@@ -126,7 +126,7 @@ class Plan:
         stored_first: whether a similar document of an earlier run is the reason, although one of
             this run is more similar.
         replaces: whether a kept row replaces the stored document of its key; otherwise both stay
-            (see `told_apart`). A text file always does.
+            (see `distinct_key`). A text file always does.
         fields: of metadata, which dropped rows have.
         cutting: how passages are cut out of documents, which are all kept; None to drop.
         clusters: numbers the clusters; None if nobody wants them.
@@ -162,7 +162,7 @@ class Versions:
         """Find the documents of the keys of a batch, and of those that tell them apart."""
         self.known = self.store.known([*dict.fromkeys(keys)])
         others = {
-            told_apart(key, digest)
+            distinct_key(key, digest)
             for key, digest in zip(keys, digests, strict=True)
             if key in self.known and self.known[key].digest != digest
         }
@@ -171,7 +171,7 @@ class Versions:
 
     def same(self, key: str, digest: bytes) -> KnownDocument | None:
         """The document of a key with the same content."""
-        for name in (key, told_apart(key, digest)):
+        for name in (key, distinct_key(key, digest)):
             document = self.known.get(name)
             if document is not None and document.digest == digest:
                 return document
@@ -470,7 +470,7 @@ class _Loop:
                 if versions.same(key, digest) is not None:
                     return False  # it is there, and the rule does not compare such documents
                 self._kept.own_keys[doc_id] = key
-                key = self._keys[row] = told_apart(key, digest)
+                key = self._keys[row] = distinct_key(key, digest)
             if replaces:
                 doc_id = versions.known[key].doc_id
             versions.known[key] = KnownDocument(

@@ -104,6 +104,7 @@ def decided_files(store: Store, paths: Iterable[str], options: DedupOptions) -> 
     for reference in references:
         if not reference.is_path:
             raise UsageError(f"against {reference.data!r:.100} is not the name of a file")
+        reference.check()
     reader.reference_files = reference_files(references)
     rule = rule_of_rows(options, options.threshold)
     if reads_twice(options):

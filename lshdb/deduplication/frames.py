@@ -85,14 +85,15 @@ class _Files:
         """The same in a list."""
         return [*self.each(mask)]
 
-    def all_rows(self) -> list[dict[str, Any]]:
-        """All rows as dicts."""
-        return [
+    def extended(self, columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+        """All rows as dicts, with further fields."""
+        rows = [
             row
             for batch in self.batches()
             if batch.origin is not None
             for row in sinks.rows_of(batch.origin).records(range(len(batch.origin.numbers)))
         ]
+        return _with_fields(rows, columns)
 
     def save(self, path: str, mask: arrays.Mask) -> None:
         """Write them to another file."""
@@ -655,8 +656,4 @@ def _of_files(
     for path in paths:
         reader.head(path)
     files = _Files(paths, reader)
-
-    def extended(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
-        return _with_fields(files.all_rows(), columns)
-
-    return _Source(files.batches, files.taken, files, extended)
+    return _Source(files.batches, files.taken, files, files.extended)

@@ -209,11 +209,6 @@ class Job:
         if out.cuts == STDOUT or (self.rows.cut is not None and read.are_texts):
             raise UsageError("--cut is for tables, and --cuts names a file")
         own = {"key_field": self.rows.key_field, "text_field": self.rows.text_field}
-        if not read.are_texts and self.rows.format == "auto":
-            tables.check_rows(
-                read.paths,
-                "--format text compares texts, and writes none; --format jsonl reads the rows",
-            )
         contents = own["text_field"].split(",")
         for name in {own["key_field"], *contents}.intersection(self.rows.fields):
             raise UsageError(
@@ -319,6 +314,11 @@ class Job:
             whole=True,
             naming=self.naming,
         )
+        if not self.are_texts and rows.format == "auto":
+            tables.check_rows(
+                self.read.paths,
+                "--format text compares texts, and writes none; --format jsonl reads the rows",
+            )
         reader.skipped_files = self.read.skipped
         reader.reference_files = reference_files(self.references)
         return reader

@@ -90,6 +90,12 @@ class Reference:
         if not self.is_path:
             return
         path = os.fspath(self.data)
+        try:
+            os.fsencode(path)
+        except UnicodeEncodeError:
+            raise UsageError(f"against {path!r:.100} is not the name of a file") from None
+        if "\0" in path or not path:
+            raise UsageError(f"against {path!r:.100} is not the name of a file")
         if path == STDIN:
             raise UsageError("--against reads no standard input: save it to a file")
         is_pattern = glob.has_magic(path) and bool(glob.glob(path, recursive=True))
@@ -133,6 +139,9 @@ def references_of(given: Any) -> list[Reference]:
     if isinstance(given, Reference):
         return [given]
     if isinstance(given, Mapping):
+        for fields in given.values():
+            if not isinstance(fields, Mapping | None):
+                raise UsageError(f"against: {fields!r:.50} are not the names of fields")
         return [Reference(data, dict(fields or {})) for data, fields in given.items()]
     if isinstance(given, tuple) and len(given) == 2 and _are_fields(given[1]):
         return [Reference(given[0], given[1])]

@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import TracebackType
 from typing import Protocol, Self, cast
 
 from lshdb.deduplication import ordering
@@ -30,7 +31,7 @@ from lshdb.ingest.merging import merge_whole
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.temporary import temporary_store
 from lshdb.ingest.writing import Writer
-from lshdb.keys import told_apart
+from lshdb.keys import distinct_key
 from lshdb.limits import Limits
 from lshdb.model import AddReport, DroppedRow, Failure
 from lshdb.options import RuleOptions
@@ -131,8 +132,14 @@ class Run:
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        # An error of a temporary file says so.
+        self._stack.__exit__(kind, error, traceback)
 
     @property
     def _stores_at_once(self) -> bool:
@@ -317,7 +324,7 @@ class Run:
         for index, key, content_digest in zip(kept, part.keys, part.digests, strict=True):
             is_row = wheres[index][1] is not None
             if is_row and key in used and versions.same(key, content_digest) is None:
-                key = told_apart(key, content_digest)
+                key = distinct_key(key, content_digest)
             used.add(key)
             keys.append(key)
         stored = {*keys}

@@ -30,7 +30,7 @@ from lshdb.errors import (
 from lshdb.ingest.failures import MAX_KEPT
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer
-from lshdb.keys import key_fault, told_apart
+from lshdb.keys import distinct_key, key_fault
 from lshdb.model import AddReport
 from lshdb.options import Index, OnConflict
 from lshdb.progress import Progress, silent
@@ -140,7 +140,7 @@ def merged(
 def merge_whole(store: Store, source: Store) -> AddReport:
     """Add all documents of a private file of this process, all in one transaction.
 
-    A document whose key has another content stays beside that, under a key that tells both apart.
+    A document whose key has another content stays beside that, under a key of its own.
 
     Args:
         store: where they are added.
@@ -156,7 +156,7 @@ def merge_whole(store: Store, source: Store) -> AddReport:
         _check_settings(store, source)
         writer = Writer(store)
         for part in _parts(source, checked=True):
-            part = _told_apart(store, part)
+            part = _distinct_key(store, part)
             known, _ = _known(store, part)
             writer.write(_signed(part, store.settings), known)
             held += len(part.keys)
@@ -167,10 +167,10 @@ def merge_whole(store: Store, source: Store) -> AddReport:
     return writer.report
 
 
-def _told_apart(store: Store, part: DocumentColumns) -> DocumentColumns:
+def _distinct_key(store: Store, part: DocumentColumns) -> DocumentColumns:
     """The documents, those whose keys are taken under others; without what is there already."""
     own = [*zip(part.keys, part.digests, strict=True)]
-    others = [told_apart(key, content) for key, content in own]
+    others = [distinct_key(key, content) for key, content in own]
     known = store.known([*dict.fromkeys([*part.keys, *others])])
     taken = {key: document.digest for key, document in known.items()}
     keys, indices = [], []

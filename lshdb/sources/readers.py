@@ -43,6 +43,11 @@ _SETTLED = 2_000_000_000
 """Nanoseconds after which a change gives a file another time, even in FAT."""
 
 
+def no_guess(_key: str) -> str | None:
+    """No guess is stored for any key."""
+    return None
+
+
 @dataclass(slots=True)
 class Reader(records.RecordOptions):
     """Reads documents from paths and streams, and counts what it skipped.
@@ -79,7 +84,7 @@ class Reader(records.RecordOptions):
     source: bool = False
     reference_files: FilesRead | None = None
     extractor: Extractor | None = None
-    stored_guess: Callable[[str], str | None] = lambda _: None
+    stored_guess: Callable[[str], str | None] = no_guess
     packed: Archives = field(init=False, repr=False)
     skipped_files: walking.SkippedFiles = field(default_factory=walking.SkippedFiles, init=False)
     bytes_read: int = field(default=0, init=False)

@@ -103,7 +103,8 @@ def _on_full_disk() -> None:
         ["added 0, updated 0, unchanged 0, failed 0", f"lshdb: lsh.db: {full}"],
     )
     unchanged()
-    assert command.fails("dedup", "-d", "lsh.db", "-", "-o", "out", stdin=more) == f"lsh.db: {full}"
+    assert full in command.fails("dedup", "-d", "lsh.db", "-", "-o", "out", stdin=more)
+    unchanged()
     message = command.fails("dedup", "-", "-o", "out", stdin=more)
     assert full in message
     assert message.endswith("(it is temporary: the variable TMPDIR names another directory for it)")

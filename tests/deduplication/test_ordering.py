@@ -26,7 +26,7 @@ import lshdb
 from lshdb import DroppedRow, Limits
 from lshdb.deduplication.deciding import Decided
 from lshdb.deduplication.files import decided_files
-from lshdb.keys import told_apart
+from lshdb.keys import distinct_key
 from lshdb.model import Failure
 from lshdb.options import DedupOptions
 from lshdb.sources.readers import Reader
@@ -140,7 +140,7 @@ def test_what_is_known_and_stored_comes_first_then_what_is_asked_for(
             # Nothing that was stored is forgotten: of one key there are two documents now.
             if changed := kept.pop("row 10", None):
                 content = hashlib.blake2b(changed.encode(), digest_size=16).digest()
-                kept[told_apart("row 10", content)] = changed
+                kept[distinct_key("row 10", content)] = changed
             assert {key: db.get(key).content for key in db} == STORED | kept
     left = {"rows.jsonl", "known.jsonl", "known.db", "own.db"}
     assert {path.name for path in rows.parent.iterdir()} == left

@@ -60,7 +60,7 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
     "dedup": (
         {"data", "key", "text", "set", "into", "base"},
         {
-            *("inputs", "dropped", "against_key_field", "against_text_field"),
+            *("inputs", "dropped", "annotate", "against_key_field", "against_text_field"),
             *("format", "encoding", "strict", "auto_key", "metadata", "metadata_fields", "fields"),
             *("delimiter", "escape"),
             *("key_field", "text_field", "set_field", "exclude", "include", "hidden", "ignore"),

@@ -22,7 +22,7 @@ from mcp import Client, StdioServerParameters
 ADD = "add_unless_similar"
 NEW = "Zoë Quist collects \x1b[31mred\x07 stamps of 1897."
 READING = {"describe_database", "find_similar", "find_words", "find_passages"}
-READING |= {"compare_documents", "list_clusters"}
+READING |= {"compare_documents", "list_clusters", "list_pairs"}
 WRITING = {ADD, "remove_documents"}
 
 

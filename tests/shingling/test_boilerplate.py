@@ -317,5 +317,7 @@ def test_hostile_texts_take_linear_time(name: str) -> None:
         unmatched(part, part)
         return time.process_time() - start
 
-    quarter, whole = seconds(text[: len(text) // 4]), seconds(text)
+    quarter, whole = (
+        min(seconds(part) for _ in range(3)) for part in (text[: len(text) // 4], text)
+    )
     assert whole < 0.05 + 10 * quarter, f"{quarter:.3f} s for a quarter, {whole:.3f} s"

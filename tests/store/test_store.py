@@ -61,8 +61,9 @@ SCANS_ON_PURPOSE = {
     "INDEXED",
     "DOC_IDS",
     # Each document of a temporary file.
-    "WAITING_ASCENDING",
-    "WAITING_DESCENDING",
+    "SPOOL_ASCENDING",
+    "SPOOL_DESCENDING",
+    "SPOOL_KEPT",
     "GROUPING_SETS",
     "OWN_SCHEMA",
     "OTHER_TABLES_WITH_CODE",
@@ -91,7 +92,7 @@ if not sqlite3.connect(":memory:").execute(statements.HAS_DBSTAT).fetchone()[0]:
     STATEMENTS.pop("TABLE_BYTES")
 RARE_WORDS = re.compile("RARE_WORDS|TERM")
 STORE = Path(statements.__file__)
-IN_ORDER = {"WAITING_ASCENDING": "WAITING_UP", "WAITING_DESCENDING": "WAITING_DOWN"}
+IN_ORDER = {"SPOOL_ASCENDING": "SPOOL_UP", "SPOOL_DESCENDING": "SPOOL_DOWN"}
 """Statements that need no sorting, and what makes their indexes."""
 
 
@@ -136,7 +137,7 @@ def test_the_header_and_strict_tables(path: Path) -> None:
     open_sets(path).close()
     for pragma, value in {
         "application_id": int.from_bytes(b"lshd", "big"),
-        "user_version": 4,
+        "user_version": 5,
         "page_size": 16384,
         "journal_mode": "wal",
         "encoding": "UTF-8",
@@ -169,7 +170,7 @@ def test_a_connection_checks_foreign_keys_and_trusts_no_schema(path: Path) -> No
 @pytest.mark.parametrize("analyzed", [False, True])
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_no_statement_scans_a_table(path: Path, name: str, analyzed: bool) -> None:
-    waiting = name.startswith(("WAITING_", "GROUPING_"))
+    waiting = name.startswith(("SPOOL_", "GROUPING_"))
     if not waiting:
         fill(path)
     with inspection.sqlite(path) as connection:
