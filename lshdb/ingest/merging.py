@@ -147,7 +147,7 @@ def merge_whole(store: Store, source: Store) -> AddReport:
         source: the private file, in which keys may be repeated.
 
     Raises:
-        SettingsMismatch: another process has made the database anew, with other signatures.
+        SettingsMismatch: another process has replaced the database by one with other signatures.
         StoreError: writing failed; then nothing is added.
     """
     late.complete(store)
