@@ -168,7 +168,7 @@ def merge_whole(store: Store, source: Store) -> AddReport:
 
 
 def _distinct_key(store: Store, part: DocumentColumns) -> DocumentColumns:
-    """The documents, those whose keys are taken under others; without what is there already."""
+    """The documents, those whose keys are taken under others; without equal ones."""
     own = [*zip(part.keys, part.digests, strict=True)]
     others = [distinct_key(key, content) for key, content in own]
     known = store.known([*dict.fromkeys([*part.keys, *others])])
