@@ -353,6 +353,37 @@ def dropped_as_on_one_machine(
     return dropped
 
 
+@pytest.mark.filterwarnings("ignore::lshdb.LimitWarning")
+@pytest.mark.parametrize("rule", ["similar", "contained", "copied:8"])
+def test_test_sets_alone_as_on_one_machine(spark: SparkSession, rule: str) -> None:
+    """Several references with names of their own; their short texts match as a whole."""
+    footer = "all rights of this page are with its authors and nobody may copy it"
+    words = [" ".join(f"w{page}x{word}" for word in range(20)) for page in range(8)]
+    rows: list[dict[str, Any]] = [
+        {"id": f"{page}", "text": f"{text} {footer}"} for page, text in enumerate(words)
+    ]
+    rows[3]["text"] += " Who built the lighthouse?"
+    rows.append({"id": "none", "text": None})
+    questions = [{"k": "q", "q": "who built the LIGHTHOUSE"}, {"k": "r", "q": words[6][:60]}]
+    fields, known = {"key": "k", "text": "q"}, [{"id": "x", "text": rows[5]["text"]}]
+    known.append({"id": "y", "text": f"{rows[1]['text']} and more"})
+    given: dict[str, Any] = {"rule": rule, "only_against": True, "on_null": "keep"}
+    expected = lshdb.dedup(rows, against=[(questions, fields), known], workers=0, **given)
+    df, first = (spark.createDataFrame(some) for some in (rows, questions))
+    against = [(first, fields), spark.createDataFrame(known)]
+    settings = lshdb.spark.make_settings()
+    result = lshdb.spark.dedup(df, settings, against=against, **given)
+    dropped = {(row["key"], row["kept"], row["reference"]) for row in result.dropped.collect()}
+    assert dropped == {(row.key, row.kept, row.reference) for row in expected.dropped}
+    assert len(dropped) > 1
+    kept = {row["id"] for row in result.kept.collect()}
+    assert kept == {row["id"] for row in expected.kept}
+    assert result.counts["short_references"] == (1 if rule == "copied:8" else 0)
+    for wrong in ({"against": None}, {"keep": "last"}):
+        with pytest.raises(lshdb.UsageError, match="only_against"):
+            lshdb.spark.dedup(df, settings, **{"against": against, **given, **wrong})
+
+
 # bad input
 
 
