@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -147,14 +147,3 @@ def both_fields(
 ) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
     """The fields of the metadata of a dropped row and of the kept one; None if none is wanted."""
     return (picked(metadata, fields), picked(kept_metadata, fields)) if fields else (None, None)
-
-
-def marked_different(
-    reader: StoreReader, keys: Iterable[str]
-) -> list[tuple[str, bytes, str, bytes, int]]:
-    """What reviewers marked as no duplicates of documents with some keys.
-
-    Returns:
-        Key and digest of a document, key and digest of the other, and its doc_id if it is stored.
-    """
-    return reader.different_from([*dict.fromkeys(keys)])
