@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import documents
 import pytest
 from helpers import Command
 
@@ -118,8 +119,6 @@ def test_mailboxes_are_known_by_their_first_bytes(command: Command) -> None:
 
 
 def test_a_page_that_is_damaged_is_named(command: Command) -> None:
-    import documents
-
     documents.long_pdf(command.path("a.pdf"), 3)
     data = command.path("a.pdf").read_bytes()
     second = data.index(b"/Type/Page/", data.index(b"/Type/Page/") + 1)
