@@ -14,7 +14,6 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import combinations, islice, product
 
 from lshdb.formatting import counted, listed
@@ -322,7 +321,6 @@ def _size(files: Iterable[_File]) -> int:
     return sum(file[0] for file in files)
 
 
-@cache
 def _chain(folder: str) -> tuple[str, ...]:
     """A directory and those that it is in."""
     above = os.path.dirname(folder)
