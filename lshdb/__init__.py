@@ -38,14 +38,6 @@ if TYPE_CHECKING:
         UsageError,
     )
     from lshdb.exchange.results import Matches, PassageResults, Results, SqlRows
-    from lshdb.exchange.signatures import add_signatures, query_signature, signatures
-    from lshdb.ingest.deciding import (
-        add_decisions,
-        remove_decided,
-        undo_decision,
-        undo_last_decisions,
-    )
-    from lshdb.ingest.sync import dropped_files
     from lshdb.limits import Limits
     from lshdb.maintenance.check import check
     from lshdb.maintenance.findings import CheckReport, Problem, Repair
@@ -88,7 +80,7 @@ if TYPE_CHECKING:
     from lshdb.sketching.signature_sets import SignatureSet, Sketching
     from lshdb.store.functions import register_functions
     from lshdb.tuning.choices import Tuned, tune
-    from lshdb.tuning.measuring import Measured, MeasuredRecall, measure
+    from lshdb.tuning.measuring import Measured, MeasuredRecall
 
 __version__ = "0.1.0"
 
@@ -162,21 +154,12 @@ __all__ = [
     "Tuned",
     "UnsafeFile",
     "UsageError",
-    "add_decisions",
-    "add_signatures",
     "check",
     "dedup",
-    "dropped_files",
-    "measure",
     "open",
-    "query_signature",
     "register_functions",
-    "remove_decided",
     "restore_backup",
-    "signatures",
     "tune",
-    "undo_decision",
-    "undo_last_decisions",
 ]
 
 
@@ -201,9 +184,6 @@ def __getattr__(name: str) -> object:
         "lshdb.tuning.measuring",
         "lshdb.store.functions",
         "lshdb.deduplication.frames",
-        "lshdb.exchange.signatures",
-        "lshdb.ingest.deciding",
-        "lshdb.ingest.sync",
     ):
         value = getattr(importlib.import_module(module), source, None)
         if value is not None:

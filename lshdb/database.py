@@ -4,10 +4,10 @@ Methods import what only they need, which halves the time to start a query.
 """
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from lshdb.errors import UsageError
 from lshdb.groups import checked, takes, takes_with
@@ -36,6 +36,7 @@ from lshdb.options import (
     ClustersOptions,
     DedupOptions,
     KeysOptions,
+    MeasureOptions,
     PairsOptions,
     Parameters,
     PassagePairsOptions,
@@ -44,15 +45,19 @@ from lshdb.options import (
     QueryOptions,
     ReindexOptions,
     RemoveOptions,
+    RepairOptions,
     SyncOptions,
     TuneOptions,
 )
 from lshdb.search.query import search
 from lshdb.shingling.shingling import Content
 from lshdb.sketching.settings import Settings
+from lshdb.sketching.signature_sets import SignatureSet, Sketching
 from lshdb.store.store import Store
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from lshdb.exchange.results import (
         Buckets,
         Matches,
@@ -62,7 +67,9 @@ if TYPE_CHECKING:
         SqlRows,
     )
     from lshdb.ingest.add import Select
+    from lshdb.maintenance.findings import CheckReport
     from lshdb.tuning.choices import Constructions
+    from lshdb.tuning.measuring import Measured
 
 Documents = Iterable[Document | tuple[object, Content] | Mapping[str, object]]
 
@@ -346,7 +353,7 @@ class Database:
         With `missing_ok` such keys are passed over. It returns how many documents were removed.
 
         With `decided` those that were decided to drop, if they have not changed since; see
-        `lshdb.remove_decided`, which returns their keys.
+        `remove_decided`, which returns their keys.
 
         >>> import lshdb
         >>> with lshdb.open("fables.db") as db:
@@ -701,6 +708,217 @@ class Database:
         with self.store.reading():
             return read_decisions(self.store)
 
+    @checked
+    def add_decisions(self, decisions: Iterable[Decision]) -> int:
+        """Store decisions that were made elsewhere, such as in a copy of the file.
+
+        Decisions that the file already has are left out; their documents need not exist. A decision
+        without digests gets those that the documents have now. All get new numbers; of two
+        decisions about one content, the one with the later time holds.
+
+        Returns:
+            How many are new.
+
+        Raises:
+            InputError: one is not a decision; nothing is written.
+            KeyNotFound: one has no digests, and a document does not exist; nothing is written.
+        """
+        from lshdb.ingest.deciding import add_decisions
+
+        return add_decisions(self.store, decisions)
+
+    @checked
+    def undo_decision(self, decision: int | None = None, decided: str | None = None) -> Decision:
+        """Undo a decision, so that the one before it holds again.
+
+        Args:
+            decision: its number; None for the last one.
+            decided: its time, so that a newer decision with the same number is not undone.
+
+        Returns:
+            The decision.
+
+        Raises:
+            KeyNotFound: the decision does not exist.
+        """
+        from lshdb.ingest.deciding import undo_decision
+
+        return undo_decision(self.store, decision, decided)
+
+    def undo_last_decisions(self) -> list[Decision]:
+        """Undo all decisions of the last command, or key or button of a review.
+
+        These are those that the same reviewer made at the same time as the last one. Decisions that
+        were read from elsewhere with their times are as they were made there.
+
+        Returns:
+            The decisions.
+
+        Raises:
+            KeyNotFound: there is none.
+
+        >>> import lshdb
+        >>> with lshdb.open("poems.db") as db:
+        ...     report = db.add_many([("a", "The owl and the pussycat"), ("b", "The duck")])
+        ...     made = db.decide("drop", ["a", "b"])
+        ...     [decision.decision for decision in db.undo_last_decisions()]
+        [1, 2]
+        """
+        from lshdb.ingest.deciding import undo_last_decisions
+
+        return undo_last_decisions(self.store)
+
+    @checked
+    def remove_decided(self, *, dry_run: bool = False) -> list[str]:
+        """Remove the documents that the decisions mark as `drop`.
+
+        The decisions stay: a document that comes back with the same content is marked again, and
+        `sync` leaves out its file. Files are not deleted: `dropped_files` lists them.
+
+        Args:
+            dry_run: remove nothing.
+
+        Returns:
+            The keys of the documents, in the order of their bytes.
+        """
+        from lshdb.ingest.add import removed
+
+        return removed(self.store, RemoveOptions(decided=True, dry_run=dry_run))
+
+    @checked
+    def dropped_files(self, root: str | None = None) -> list[str]:
+        """The paths of files whose documents the decisions mark as `drop`, removed or not.
+
+        Each file is read: one whose text has changed since the decision is left out.
+
+        Args:
+            root: the directory that keys of files are relative to; None for the current one.
+
+        >>> import lshdb
+        >>> from pathlib import Path
+        >>> _ = Path("old.txt").write_text("The fox and the grapes")
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add_files(["old.txt"])
+        ...     made = db.decide("drop", ["old.txt"])
+        ...     db.remove_decided(), db.dropped_files()
+        (['old.txt'], ['old.txt'])
+        """
+        from lshdb.ingest.sync import files_of_dropped
+
+        return [file.path for file in files_of_dropped(self.store, root) if file.status]
+
+    # signatures
+
+    def signatures(self) -> SignatureSet:
+        """The signatures of all documents, as a matrix with its keys.
+
+        Documents without shingles are similar to nothing and are left out.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add("fox", "The fox and the grapes")
+        ...     known = db.signatures()
+        >>> known.keys, known.signatures.shape, str(known.made_with)
+        (['fox'], (1, 128), 'shingle word:3, 128 lanes, sketch fast, seed 1')
+        """
+        from lshdb.exchange.signatures import signatures
+
+        return signatures(self.store)
+
+    @checked
+    def add_signatures(
+        self,
+        keys: Iterable[Any],
+        signatures: "npt.ArrayLike",
+        made_with: Sketching,
+        *,
+        shingles: "npt.ArrayLike | None" = None,
+        digests: Sequence[bytes] | None = None,
+        on_batch: Callable[[AddReport], None] | None = None,
+    ) -> AddReport:
+        """Add documents by their signatures, from another lshdb file or another program.
+
+        The database must keep no contents, and its signatures must be made in the same way: others
+        cannot be compared. For another program's signatures, make it with
+        `shingle="foreign:NAME"`: the file then takes only lanes of this name, and no texts. The
+        share of equal lanes is the estimate of the similarity.
+
+        Args:
+            keys: n keys, as for `add`; one given again replaces the earlier document.
+            signatures: uint32[n, permutations]; other integers if they fit in 32 bits.
+            made_with: how they were made.
+            shingles: int64[n], how many shingles each document has, repetitions counted; not for
+                another program's signatures, whose lengths and containment are unknown.
+            digests: 16 bytes each, of the documents' contents, as `signatures` has them: equal for
+                equal documents only. None to compare signatures instead.
+            on_batch: as for `add_many`.
+
+        Raises:
+            SettingsMismatch: the database keeps contents, or its signatures are made differently.
+            ContentError: impossible signatures, keys or numbers; nothing is written.
+            StoreError: writing failed; earlier batches stay.
+
+        >>> import lshdb, numpy
+        >>> lanes = numpy.random.default_rng(1).integers(1 << 32, size=(2, 128), dtype="u4")
+        >>> lanes[1, :120] = lanes[0, :120]
+        >>> with lshdb.open("peer.db", shingle="foreign:my lanes", content=False) as db:
+        ...     made_with = lshdb.Sketching.foreign("my lanes", 128)
+        ...     report = db.add_signatures(["a", "b"], lanes, made_with)
+        ...     [(pair.a, pair.b, pair.similarity, pair.exact) for pair in db.pairs()]
+        [('a', 'b', 0.9375, False)]
+        """
+        from lshdb.exchange.signatures import add_signatures
+
+        return add_signatures(
+            self.store,
+            keys,
+            signatures,
+            made_with,
+            shingles=shingles,
+            digests=digests,
+            on_batch=on_batch,
+        )
+
+    @checked
+    def query_signature(
+        self,
+        signature: "npt.ArrayLike",
+        made_with: Sketching,
+        *,
+        top: int | None = None,
+        threshold: float | None = None,
+        exhaustive: bool = False,
+    ) -> "Matches":
+        """The stored documents similar to a document given by its signature only, best first.
+
+        Similarities are estimates even where contents are kept.
+
+        Args:
+            signature: uint32[permutations].
+            made_with: how it was made, which must be as in the database.
+            top: as for `query`.
+            threshold: as for `query`.
+            exhaustive: as for `query`.
+
+        Raises:
+            SettingsMismatch: the signatures of the database are made differently.
+            ContentError: this is not a signature.
+            UsageError: numbers out of range.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The fox; the ant")])
+        ...     known = db.signatures()
+        ...     matches = db.query_signature(known.signatures[0], known.made_with)
+        ...     [match.key for match in matches]
+        ['a']
+        """
+        from lshdb.exchange.signatures import query_signature
+
+        return query_signature(
+            self.store, signature, made_with, top=top, threshold=threshold, exhaustive=exhaustive
+        )
+
     # looking inside
 
     def info(self) -> Info:
@@ -752,7 +970,7 @@ class Database:
 
         return SqlRows(partial(self.store.sql, statement, parameters))
 
-    # choosing and changing the index
+    # choosing, measuring and changing the index
 
     @takes(TuneOptions)
     def tune(self, options: TuneOptions) -> "Constructions":
@@ -771,6 +989,25 @@ class Database:
         from lshdb.tuning.choices import tune_stored
 
         return tune_stored(self.store, options)
+
+    @takes(MeasureOptions)
+    def measure(self, options: MeasureOptions) -> "Measured":
+        """Measure what the index finds and costs, by brute force for a sample of the documents.
+
+        Warns:
+            LimitWarning: buckets were too large to be read whole for the formula.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db", threshold=0.5) as db:
+        ...     report = db.add("fox", "The fox and the grapes")
+        ...     report += db.add("ant", "The fox and the grapes and the ant")
+        ...     measured = db.measure()
+        >>> measured.recall.pairs, measured.recall.recall, measured.candidates
+        (1, 1.0, 1.0)
+        """
+        from lshdb.tuning.measuring import measure
+
+        return measure(self.store, options)
 
     @takes(ReindexOptions)
     def reindex(self, options: ReindexOptions) -> Reindexed:
@@ -797,6 +1034,25 @@ class Database:
         return reindex(self.store, options)
 
     # keeping the file
+
+    @takes(RepairOptions)
+    def check(self, options: RepairOptions) -> "CheckReport":
+        """Check whether the file is whole, and repair what can be derived; see `lshdb.check`.
+
+        `lshdb.check` takes a path, and so also a file that does not open.
+
+        Raises:
+            ReadOnly: a repair, and the file was opened only to read.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add("fox", "The fox and the grapes")
+        ...     db.check(deep=True).ok
+        True
+        """
+        from lshdb.maintenance.check import check_stored
+
+        return check_stored(self.store, options)
 
     @takes_with(BackupOptions)
     def backup(self, path: str | os.PathLike[str], options: BackupOptions) -> None:

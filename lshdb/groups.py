@@ -200,8 +200,7 @@ def kind_of(annotation: Any) -> Kind:
     if origin is Callable or "Callable[" in str(annotation):
         return "a function", lambda value: value is None or callable(value)
     if isinstance(annotation, type) and annotation.__module__.startswith("lshdb."):
-        name = annotation.__name__
-        what = "an open database" if name == "Opened" else f"a lshdb.{name}"
+        what = f"a lshdb.{annotation.__name__}"
         return what, lambda value: isinstance(value, annotation)
     return "", lambda _: True  # only known to type checkers, or the function itself checks it
 

@@ -1050,7 +1050,7 @@ class TuneOptions(Options):
 
 
 class MeasureOptions(Options):
-    """Options of `lshdb.measure`."""
+    """Options of `Database.measure`."""
 
     threshold: Threshold = None
     sample: Annotated[
@@ -1068,6 +1068,7 @@ class RepairOptions(Options):
 
     deep: Annotated[bool, Option("Also shingle and sign all contents again, and compare.")] = False
     repair: Annotated[bool, Option("Repair what can be derived, in one transaction.")] = False
+    progress: OnProgress = False
 
 
 class CheckOptions(RepairOptions):
@@ -1075,7 +1076,6 @@ class CheckOptions(RepairOptions):
 
     path: Path = field(default="lsh.db", kw_only=False)
     timeout: Timeout = TIMEOUT
-    progress: OnProgress = False
 
 
 class BackupOptions(Options):

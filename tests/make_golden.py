@@ -23,7 +23,7 @@ import lshdb
 from lshdb.model import Document
 from lshdb.store.schema import FORMAT
 
-SCHEMA = Path(lshdb.__file__).parent / "store/schema.sql"
+SCHEMA = Path(lshdb.__file__).parent / "schema.sql"
 DIRECTORY = Path(__file__).parent / "golden"
 PANCAKES = (
     "Whisk the flour with the eggs and the milk, rest the batter for an hour, then fry thin "

@@ -114,9 +114,9 @@ def _undo(at: DatabaseFile, numbers: list[str]) -> None:
 
     with at.open("write") as database:
         if numbers:
-            undone = deciding.undo_chosen(database, chosen)
+            undone = deciding.undo_chosen(database.store, chosen)
         else:
-            undone = deciding.undo_last_decisions(database)
+            undone = database.undo_last_decisions()
         for one in undone[:_SHOWN_UNDONE]:
             message(f"undone: {one.decision}, {one.verdict} {', '.join(one.keys)}")
         if len(undone) > _SHOWN_UNDONE:
@@ -127,7 +127,7 @@ def _take(at: DatabaseFile, path: str, who: str | None) -> None:
     """Take the decisions of a file, all or none."""
     given = list(deciding.decisions_of_file(path, stdin(), who))
     with at.open("write") as database:
-        new = deciding.add_decisions(database, given)
+        new = database.add_decisions(given)
     message(f"decisions: {new:,} new, {len(given) - new:,} known")
 
 
@@ -353,7 +353,7 @@ def trash(
         if restore:
             rows = [*aside.put_back(directory, root, dry_run=dry_run)]
             if undo and not dry_run:
-                undone = aside.undo_decisions(database, directory, root)
+                undone = aside.undo_decisions(database.store, directory, root)
             with database.store.reading():
                 dropped = {key for key, _ in dropped_contents(database.store)}
             still = sum(one.action == "restored" and one.key in dropped for one in rows)
@@ -429,7 +429,7 @@ def review(
             work.run()
         finally:
             message(work.progress())
-            if dropped := len(deciding.remove_decided(database, dry_run=True)):
+            if dropped := len(database.remove_decided(dry_run=True)):
                 message(
                     f"to be dropped: {dropped:,}; lshdb remove --decided "
                     f"-d {shlex.quote(str(at.db))} removes them, and lists them with --dry-run"

@@ -79,7 +79,7 @@ def _measure(at: options.DatabaseFile, asked: MeasureOptions, form: options.Form
     """Measure the index, and print the result beside the formulas'."""
     form.check(at.db)
     with at.reading() as database:
-        measured = measuring.measure(database, replace(asked, progress=messages.shows_progress()))
+        measured = database.measure(replace(asked, progress=messages.shows_progress()))
     kind = "exact similarities" if measured.exact else "estimates: recall looks better than it is"
     messages.message(
         f"{measured.sample:,} of {measured.documents:,} documents compared with all, {kind}; "

@@ -8,7 +8,6 @@ import numpy.typing as npt
 
 from lshdb.errors import ContentError, SettingsMismatch
 from lshdb.exchange.results import Matches, matches_of
-from lshdb.groups import checked
 from lshdb.ingest import batches, parts, writing
 from lshdb.model import AddReport
 from lshdb.options import RankingOptions
@@ -18,7 +17,7 @@ from lshdb.sketching import banding, minhash, signing
 from lshdb.sketching.settings import Settings
 from lshdb.sketching.signature_sets import SignatureSet, Sketching, check_comparable
 from lshdb.sources.batch import Batch
-from lshdb.store.store import Opened
+from lshdb.store.store import Store
 
 _BATCH = 50_000
 """Documents written in one transaction."""
@@ -27,23 +26,8 @@ _UNKNOWN = 1
 """Stands for an unknown number of shingles above 0."""
 
 
-@checked
-def signatures(database: Opened) -> SignatureSet:
-    """The signatures of all documents, as a matrix with its keys.
-
-    Documents without shingles are similar to nothing and are left out.
-
-    Raises:
-        StoreError: the file cannot be read.
-
-    >>> import lshdb
-    >>> with lshdb.open("fables.db") as db:
-    ...     report = db.add("fox", "The fox and the grapes")
-    ...     found = lshdb.signatures(db)
-    >>> found.keys, found.signatures.shape, str(found.made_with)
-    (['fox'], (1, 128), 'shingle word:3, 128 lanes, sketch fast, seed 1')
-    """
-    store = database.store
+def signatures(store: Store) -> SignatureSet:
+    """The signatures of all documents; see Database.signatures."""
     settings = store.settings
     with store.reading():
         documents, empty = store.count()
@@ -80,9 +64,8 @@ def lanes(signatures: npt.ArrayLike, permutations: int) -> arrays.Lanes:
     return matrix.astype(np.uint32, copy=False)
 
 
-@checked
 def add_signatures(
-    database: Opened,
+    store: Store,
     keys: Iterable[Any],
     signatures: npt.ArrayLike,
     made_with: Sketching,
@@ -91,39 +74,7 @@ def add_signatures(
     digests: Sequence[bytes] | None = None,
     on_batch: Callable[[AddReport], None] | None = None,
 ) -> AddReport:
-    """Add documents by their signatures, from another lshdb file or another program.
-
-    The database must keep no contents, and its signatures must be made in the same way: others
-    cannot be compared. For another program's signatures, make it with
-    `shingle="foreign:NAME"`: the file then takes only lanes of this name, and no texts. The
-    share of equal lanes is the estimate of the similarity.
-
-    Args:
-        keys: n keys, as for `add`; one given again replaces the earlier document.
-        signatures: uint32[n, permutations]; other integers if they fit in 32 bits.
-        made_with: how they were made.
-        shingles: int64[n], how many shingles each document has, repetitions counted; not for
-            another program's signatures, whose lengths and containment are unknown.
-        digests: 16 bytes each, of the documents' contents, as `lshdb.signatures` has them:
-            equal for equal documents only. None to compare signatures instead.
-        on_batch: as for `add_many`.
-
-    Raises:
-        SettingsMismatch: the database keeps contents, or its signatures are made differently.
-        ContentError: impossible signatures, keys or numbers; nothing is written.
-        StoreError: writing failed; earlier batches stay.
-
-    >>> import lshdb, numpy
-    >>> lanes = numpy.random.default_rng(1).integers(1 << 32, size=(2, 128), dtype="u4")
-    >>> lanes[1, :120] = lanes[0, :120]
-    >>> with lshdb.open("peer.db", shingle="foreign:my lanes", content=False) as db:
-    ...     report = lshdb.add_signatures(
-    ...         db, ["a", "b"], lanes, lshdb.Sketching.foreign("my lanes", 128)
-    ...     )
-    ...     [(pair.a, pair.b, pair.similarity, pair.exact) for pair in db.pairs()]
-    [('a', 'b', 0.9375, False)]
-    """
-    store = database.store
+    """Add documents by their signatures; see Database.add_signatures."""
     settings = store.settings
     if settings.content:
         raise SettingsMismatch(
@@ -154,9 +105,8 @@ def add_signatures(
     return total
 
 
-@checked
 def query_signature(
-    database: Opened,
+    store: Store,
     signature: npt.ArrayLike,
     made_with: Sketching,
     *,
@@ -164,31 +114,7 @@ def query_signature(
     threshold: float | None = None,
     exhaustive: bool = False,
 ) -> Matches:
-    """The stored documents similar to a document given by its signature only, best first.
-
-    Similarities are estimates even where contents are kept.
-
-    Args:
-        signature: uint32[permutations].
-        made_with: how it was made, which must be as in the database.
-        top: as for `query`.
-        threshold: as for `query`.
-        exhaustive: as for `query`.
-
-    Raises:
-        SettingsMismatch: the signatures of the database are made differently.
-        ContentError: this is not a signature.
-        UsageError: numbers out of range.
-
-    >>> import lshdb
-    >>> with lshdb.open("fables.db") as db:
-    ...     report = db.add_many([("a", "The fox and the grapes"), ("b", "The fox; the ant")])
-    ...     known = lshdb.signatures(db)
-    ...     found = lshdb.query_signature(db, known.signatures[0], known.made_with)
-    ...     [match.key for match in found]
-    ['a']
-    """
-    store = database.store
+    """The stored documents similar to a signature's; see Database.query_signature."""
     query = RankingOptions(top=top, threshold=threshold, exhaustive=exhaustive, estimate=True)
     check_comparable(str(store.path), Sketching.of(store.settings), made_with)
     row = lanes(np.asarray(signature)[np.newaxis], store.settings.permutations)[0]
@@ -206,7 +132,7 @@ def _sizes(
             raise ContentError("for another program's signatures, numbers of shingles are not kept")
         return np.where(empty, 0, _UNKNOWN)
     if shingles is None:
-        raise ContentError("give the numbers of shingles: lshdb.signatures has them")
+        raise ContentError("give the numbers of shingles: Database.signatures has them")
     sizes: npt.NDArray[Any] = np.asarray(shingles)
     if sizes.ndim != 1 or sizes.dtype.kind not in "iu":
         raise ContentError("numbers of shingles are integers, one for each document")

@@ -14,16 +14,13 @@ from itertools import count
 from typing import Any, BinaryIO, cast, get_args
 
 from lshdb.errors import InputError, KeyNotFound, UsageError
-from lshdb.groups import checked as checked_types
-from lshdb.ingest.add import removed
 from lshdb.json_text import loads
 from lshdb.keys import key_arguments, key_fault
 from lshdb.model import Decision, Failure, Verdict
-from lshdb.options import RemoveOptions
 from lshdb.search.decisions import read_decisions
 from lshdb.shingling.content import DIGEST_BYTES
 from lshdb.sources.readers import Reader
-from lshdb.store.store import Opened, Store
+from lshdb.store.store import Store
 
 _LONGEST_NAME = 1_000
 """Maximum characters of a reviewer's name."""
@@ -50,22 +47,8 @@ def decide(
         return _insert(store, _with_digests(store, made))
 
 
-@checked_types
-def add_decisions(database: Opened, decisions: Iterable[Decision]) -> int:
-    """Store decisions that were made elsewhere, such as in a copy of the file.
-
-    Decisions that the file already has are left out; their documents need not exist. A decision
-    without digests gets those that the documents have now. All get new numbers; of two
-    decisions about one content, the one with the later time holds.
-
-    Returns:
-        How many are new.
-
-    Raises:
-        InputError: one is not a decision; nothing is written.
-        KeyNotFound: one has no digests, and a document does not exist; nothing is written.
-    """
-    store = database.store
+def add_decisions(store: Store, decisions: Iterable[Decision]) -> int:
+    """Store decisions that were made elsewhere; see Database.add_decisions."""
     given = [checked(one) for one in decisions]
     with store.writing():
         seen = {_identity(one) for one in read_decisions(store)}
@@ -73,22 +56,8 @@ def add_decisions(database: Opened, decisions: Iterable[Decision]) -> int:
         return len(_insert(store, [new[one] for one in reversed(new) if one not in seen]))
 
 
-@checked_types
-def undo_decision(
-    database: Opened, decision: int | None = None, decided: str | None = None
-) -> Decision:
-    """Undo a decision, so that the one before it holds again.
-
-    Args:
-        decision: its number; None for the last one.
-        decided: its time, so that a newer decision with the same number is not undone.
-
-    Returns:
-        The decision.
-
-    Raises:
-        KeyNotFound: the decision does not exist.
-    """
+def undo_decision(store: Store, decision: int | None, decided: str | None) -> Decision:
+    """Undo a decision; see Database.undo_decision."""
 
     def chosen(made: list[Decision]) -> list[Decision]:
         return [
@@ -97,68 +66,31 @@ def undo_decision(
             if decision in (None, one.decision) and decided in (None, one.decided)
         ][-1:]
 
-    if undone := undo_chosen(database, chosen):
+    if undone := undo_chosen(store, chosen):
         return undone[0]
     which = "" if decision is None else f" {decision}"
     raise KeyNotFound(f"there is no decision{which} to undo")
 
 
-@checked_types
-def undo_last_decisions(database: Opened) -> list[Decision]:
-    """Undo all decisions of the last command, or key or button of a review.
-
-    These are those that the same reviewer made at the same time as the last one. Decisions that
-    were read from elsewhere with their times are as they were made there.
-
-    Returns:
-        The decisions.
-
-    Raises:
-        KeyNotFound: there is none.
-
-    >>> import lshdb
-    >>> with lshdb.open("poems.db") as db:
-    ...     report = db.add_many([("a", "The owl and the pussycat"), ("b", "The duck")])
-    ...     made = db.decide("drop", ["a", "b"])
-    ...     [each.decision for each in lshdb.undo_last_decisions(db)]
-    [1, 2]
-    """
+def undo_last_decisions(store: Store) -> list[Decision]:
+    """Undo all decisions of the last command; see Database.undo_last_decisions."""
 
     def chosen(made: list[Decision]) -> list[Decision]:
         last = [(each.who, each.decided) for each in made[-1:]]
         return [each for each in made if (each.who, each.decided) in last]
 
-    if undone := undo_chosen(database, chosen):
+    if undone := undo_chosen(store, chosen):
         return undone
     raise KeyNotFound("there is no decision to undo")
 
 
-def undo_chosen(
-    database: Opened, chosen: Callable[[list[Decision]], list[Decision]]
-) -> list[Decision]:
+def undo_chosen(store: Store, chosen: Callable[[list[Decision]], list[Decision]]) -> list[Decision]:
     """Undo those of all decisions that a function returns, in one transaction."""
-    store = database.store
     with store.writing():
         undone = chosen(read_decisions(store))
         for one in undone:
             store.delete_decision(one.decision)
     return undone
-
-
-@checked_types
-def remove_decided(database: Opened, *, dry_run: bool = False) -> list[str]:
-    """Remove the documents that the decisions mark as `drop`.
-
-    The decisions stay: a document that comes back with the same content is marked again, and
-    `sync` leaves out its file. Files are not deleted: `dropped_files` lists them.
-
-    Args:
-        dry_run: remove nothing.
-
-    Returns:
-        The keys of the documents, in the order of their bytes.
-    """
-    return removed(database.store, RemoveOptions(decided=True, dry_run=dry_run))
 
 
 def checked(one: Decision) -> Decision:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from lshdb.errors import InputError, UsageError
-from lshdb.groups import checked
 from lshdb.ingest.add import add_documents
 from lshdb.ingest.failures import Failures
 from lshdb.ingest.writing import delete
@@ -42,7 +41,7 @@ from lshdb.sources.paths import (
 from lshdb.sources.readers import TABLE, Reader, reader_of, reason, state_of
 from lshdb.store.lookups import StoredFile
 from lshdb.store.rows import FileState
-from lshdb.store.store import Opened, Store
+from lshdb.store.store import Store
 
 NO_FILE = "no file of its own: gone, or a row or message in a file"
 _AT_ONCE = 5_000
@@ -275,27 +274,6 @@ def _recognise(store: Store, plan: _Plan, reader: Reader) -> None:
             continue
         del plan.read[key]
     plan.gone = [one for one in plan.gone if one.doc_id not in moved]
-
-
-@checked
-def dropped_files(database: Opened, root: str | None = None) -> list[str]:
-    """The paths of files whose documents the decisions mark as `drop`, removed or not.
-
-    Each file is read: one whose text has changed since the decision is left out.
-
-    Args:
-        root: the directory that keys of files are relative to; None for the current one.
-
-    >>> import lshdb
-    >>> from pathlib import Path
-    >>> _ = Path("old.txt").write_text("The fox and the grapes")
-    >>> with lshdb.open("fables.db") as db:
-    ...     report = db.add_files(["old.txt"])
-    ...     made = db.decide("drop", ["old.txt"])
-    ...     lshdb.remove_decided(db), lshdb.dropped_files(db)
-    (['old.txt'], ['old.txt'])
-    """
-    return [one.path for one in files_of_dropped(database.store, root) if one.status]
 
 
 class DroppedFile(NamedTuple):

@@ -35,7 +35,7 @@ from lshdb.sources.readers import reason
 from lshdb.store.partial_files import PartialFile, is_second_name, rename_new
 
 if TYPE_CHECKING:
-    from lshdb.store.store import Opened, Store
+    from lshdb.store.store import Store
 
 _IGNORE = ".lshdbignore"
 _IGNORED = "# lshdb trash moves files here: they are not read again.\n*\n"
@@ -335,11 +335,11 @@ def _put_back(source: str, line: MovedFile, aside: Path) -> None:
         rename_new(source, line.path)
 
 
-def undo_decisions(database: Opened, directory: str, root: str | None = None) -> list[Decision]:
+def undo_decisions(store: Store, directory: str, root: str | None = None) -> list[Decision]:
     """Undo the decisions to drop the documents whose files are back at their places.
 
     Args:
-        database: the database, open for writing.
+        store: the database, open for writing.
         directory: where the files were.
         root: as for `put_back`.
     """
@@ -353,7 +353,7 @@ def undo_decisions(database: Opened, directory: str, root: str | None = None) ->
     }
 
     def chosen(made: list[Decision]) -> list[Decision]:
-        dropped = dropped_contents(database.store)
+        dropped = dropped_contents(store)
         return [
             one
             for one in made
@@ -361,7 +361,7 @@ def undo_decisions(database: Opened, directory: str, root: str | None = None) ->
             if (one.keys[0], bytes.fromhex(one.digests[0])) in dropped
         ]
 
-    return undo_chosen(database, chosen)
+    return undo_chosen(store, chosen)
 
 
 def _logs(aside: Path) -> list[Path]:

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from lshdb.errors import DamagedFile
+from lshdb.errors import DamagedFile, ReadOnly
 from lshdb.groups import takes_only
 from lshdb.maintenance import findings, reindex
 from lshdb.maintenance.examining import Examination, batches
-from lshdb.options import CheckOptions
+from lshdb.options import CheckOptions, RepairOptions
 from lshdb.progress import Progress, shown
 from lshdb.shingling.arrays import int_array
 from lshdb.shingling.content import encoded
@@ -73,6 +73,13 @@ def check(options: CheckOptions) -> findings.CheckReport:
         with closing(store), shown(options.progress, "indexing") as progress:
             late.complete(store, progress)
     return report
+
+
+def check_stored(store: Store, options: RepairOptions) -> findings.CheckReport:
+    """The same for an open file; see Database.check."""
+    if options.repair and store.read_only:
+        raise ReadOnly(f"{store.path} was opened only to read: open it with mode='write'")
+    return check(CheckOptions(path=store.path, timeout=store.timeout, **vars(options)))
 
 
 def _report(file: Connection, options: CheckOptions, progress: Progress) -> findings.CheckReport:

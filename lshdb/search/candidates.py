@@ -55,10 +55,10 @@ class SharedBuckets:
         """
         new, ids = [np.empty(0, dtype=np.bool_)], [NO_NUMBERS]
         last = None
-        for buckets, some_ids in rows:
+        for buckets, doc_ids in rows:
             if len(buckets):
                 new.append(np.append(buckets[0] != last, buckets[1:] != buckets[:-1]))
-                ids.append(some_ids.copy())  # a slice would keep the whole array in memory
+                ids.append(doc_ids.copy())  # a slice would keep the whole array in memory
                 last = buckets[-1]
         flat = np.concatenate(ids)
         ids.clear()
@@ -78,8 +78,8 @@ class SharedBuckets:
         new[:, 1:] = hashes[1:] != hashes[:-1], holders[1:] != holders[:-1]
         once = new.any(axis=0)
         begins = np.flatnonzero(new[0][once])
-        found = cls(holders[once], np.append(begins, once.sum()))
-        return found.of_rows(np.ones(len(found.members), dtype=np.bool_))
+        buckets = cls(holders[once], np.append(begins, once.sum()))
+        return buckets.of_rows(np.ones(len(buckets.members), dtype=np.bool_))
 
     @property
     def sizes(self) -> IntArray:
@@ -94,9 +94,9 @@ class SharedBuckets:
         """Which of the buckets have members with different labels, int64[m]: bool[B]."""
         if not len(self.members):
             return np.zeros(0, dtype=np.bool_)
-        own = labels[self.members]
-        other = own != np.repeat(own[self.offsets[:-1]], self.sizes)
-        several: Mask = np.logical_or.reduceat(other, self.offsets[:-1])
+        member_labels = labels[self.members]
+        differ = member_labels != np.repeat(member_labels[self.offsets[:-1]], self.sizes)
+        several: Mask = np.logical_or.reduceat(differ, self.offsets[:-1])
         return several
 
     def mixed(self, labels: IntArray) -> SharedBuckets:
@@ -168,13 +168,13 @@ class SharedBuckets:
             if end == a + 1 and work[a] - done > chunk:
                 others = self._pairs_of_one(rows, later[rows], waiting, documents, shared)
                 for part in chunks(len(others), chunk):
-                    some = others[part]
-                    yield np.full(len(some), a), some
+                    part_of_others = others[part]
+                    yield np.full(len(part_of_others), a), part_of_others
             else:
-                some = later[rows].astype(np.int64)
-                one, other = self._pairs_of_some(rows, some, waiting, shared)
-                if len(one):
-                    yield one, other
+                counts = later[rows].astype(np.int64)
+                firsts, seconds = self._pairs_of_some(rows, counts, waiting, shared)
+                if len(firsts):
+                    yield firsts, seconds
             a, size = end, min(2 * size, chunk)
 
     def _pairs_of_some(
@@ -217,12 +217,14 @@ class SharedBuckets:
             members = self.members[self.offsets[bucket] + limit.first : self.offsets[bucket + 1]]
             # Document i is not compared with those from i + others + 1 on, which have one label
             # from the last change of labels on.
-            own, free = labels[members], asking[members]
-            changes = np.flatnonzero(own[1:] != own[:-1])
+            member_labels, free = labels[members], asking[members]
+            changes = np.flatnonzero(member_labels[1:] != member_labels[:-1])
             last_change = int(changes[-1]) + 1 if len(changes) else 0
-            one = np.arange(max(0, len(own) - limit.others - 1))
-            several = (one + limit.others + 1 < last_change) | (own[one] != own[-1:])
-            cut += bool((several & free[one]).any())
+            first = np.arange(max(0, len(member_labels) - limit.others - 1))
+            several = (first + limit.others + 1 < last_change) | (
+                member_labels[first] != member_labels[-1:]
+            )
+            cut += bool((several & free[first]).any())
         return cut
 
 
@@ -277,16 +279,16 @@ def prefix_filtered(
     frequent = np.zeros(len(exact.sizes), dtype=np.bool_)
     hashes, holders = [np.empty(0, np.uint64)], [np.empty(0, np.int32)]
     rows = 0
-    for some, sets in known or exact.public_sets(documents):
+    for batch, sets in known or exact.public_sets(documents):
         count = counts[_slots(sets.hashes)]
         sizes = np.diff(sets.offsets)
         shared = threshold / (1 + threshold) * (sizes + np.maximum(min_size, threshold * sizes))
         length = sizes + 1 - np.ceil(shared - _ROUNDING).astype(np.int64)
-        of_set = np.repeat(np.arange(len(some)), sizes)
+        of_set = np.repeat(np.arange(len(batch)), sizes)
         # Hashes are sorted, so that those with equal counts have the same order in all documents.
         order = np.argsort(of_set << 32 | count, kind="stable")
         inside = np.arange(len(order)) - sets.offsets[of_set] < length[of_set]
-        first, holder = order[inside], some[of_set[inside]]
+        first, holder = order[inside], batch[of_set[inside]]
         count = count[first]
         max_holders = exact.limits.rare_holders
         frequent[holder[count > max_holders]] = True

@@ -20,7 +20,10 @@ def read_decisions(reader: StoreReader) -> list[Decision]:
     """All decisions, in the order in which they were stored, and whether they hold."""
     rows = reader.decisions()
     last = _in_force(rows).last
-    return [_decision(list(some), last) for _, some in groupby(rows, key=lambda row: row.decision)]
+    return [
+        _decision(list(rows_of_decision), last)
+        for _, rows_of_decision in groupby(rows, key=lambda row: row.decision)
+    ]
 
 
 def contents_in_force(reader: StoreReader) -> "_InForce[tuple[str, bytes]]":
@@ -82,8 +85,13 @@ class _InForce(Generic[_Document]):
 
     def apart(self, a: _Document, b: _Document) -> bool:
         """Whether two documents are marked different."""
-        one, other = self._groups.get(a), self._groups.get(b)
-        return a != b and one is not None and other is not None and not one.isdisjoint(other)
+        a_groups, b_groups = self._groups.get(a), self._groups.get(b)
+        return (
+            a != b
+            and a_groups is not None
+            and b_groups is not None
+            and not a_groups.isdisjoint(b_groups)
+        )
 
     def of_member(self, member: _Document, kept: _Document) -> Verdict | None:
         """The decision about a member of a cluster."""
@@ -106,14 +114,16 @@ class Verdicts(_InForce[str]):
     """The decisions that hold, by documents; of one reviewer, those that others do not overrule."""
 
     def __init__(self, decisions: Iterable[Decision], who: str | None = None) -> None:
-        ordered = sorted(decisions, key=lambda each: (each.decided, each.decision))
+        ordered = sorted(decisions, key=lambda decision: (decision.decided, decision.decision))
         held = (
-            one
-            for one in ordered
-            if one.state == "holds" or (one.state == "overruled" and one.who == who)
-            if who in (None, one.who)
+            decision
+            for decision in ordered
+            if decision.state == "holds" or (decision.state == "overruled" and decision.who == who)
+            if who in (None, decision.who)
         )
-        super().__init__((one.decision, one.verdict, key) for one in held for key in one.keys)
+        super().__init__(
+            (decision.decision, decision.verdict, key) for decision in held for key in decision.keys
+        )
 
     def of_document(self, key: str) -> Verdict | None:
         """The decision about a document."""
@@ -170,26 +180,26 @@ class Agreement:
 
 def agreements(decisions: Sequence[Decision]) -> tuple[list[Agreement], list[Disagreement]]:
     """How far each two reviewers agree, and the documents about which they do not."""
-    of = {who: Verdicts(decisions, who) for who in sorted({one.who for one in decisions})}
-    found: list[Agreement] = []
+    of = {who: Verdicts(decisions, who) for who in sorted({decision.who for decision in decisions})}
+    agreements_of_pairs: list[Agreement] = []
     apart: list[Disagreement] = []
     for a, b in combinations(of, 2):
-        both = sorted(of[a].decided() & of[b].decided())
-        verdicts = [(key, of[a].of_document(key), of[b].of_document(key)) for key in both]
-        pairs = [(one == "drop", other == "drop") for _, one, other in verdicts]
+        keys = sorted(of[a].decided() & of[b].decided())
+        verdicts = [(key, of[a].of_document(key), of[b].of_document(key)) for key in keys]
+        pairs = [(a_verdict == "drop", b_verdict == "drop") for _, a_verdict, b_verdict in verdicts]
         if not pairs:
             continue
-        agreed = sum(one == other for one, other in pairs)
-        p, (one, other) = agreed / len(pairs), np.mean(pairs, axis=0).tolist()
-        chance = one * other + (1 - one) * (1 - other)
+        agreed = sum(a_verdict == b_verdict for a_verdict, b_verdict in pairs)
+        p, (a_share, b_share) = agreed / len(pairs), np.mean(pairs, axis=0).tolist()
+        chance = a_share * b_share + (1 - a_share) * (1 - b_share)
         kappa = None if chance == 1 else (p - chance) / (1 - chance)
-        found.append(Agreement(a, b, len(pairs), agreed, kappa))
+        agreements_of_pairs.append(Agreement(a, b, len(pairs), agreed, kappa))
         apart += [
-            Disagreement(key, a, cast(Verdict, one), b, cast(Verdict, other))
-            for key, one, other in verdicts
-            if (one == "drop") != (other == "drop")
+            Disagreement(key, a, cast(Verdict, a_verdict), b, cast(Verdict, b_verdict))
+            for key, a_verdict, b_verdict in verdicts
+            if (a_verdict == "drop") != (b_verdict == "drop")
         ]
-    return found, apart
+    return agreements_of_pairs, apart
 
 
 class Decided(_InForce[int]):
@@ -209,9 +219,9 @@ class Decided(_InForce[int]):
         self._grouped = np.zeros(len(doc_ids), dtype=np.bool_)
         self._grouped[self.different] = True
 
-    def pairs_apart(self, one: IntArray, other: IntArray) -> Mask:
+    def pairs_apart(self, a: IntArray, b: IntArray) -> Mask:
         """Whether the pairs int64[c] are marked different, bool[c]."""
-        found: Mask = self._grouped[one] & self._grouped[other]
-        (some,) = found.nonzero()
-        found[some] = [*map(self.apart, one[some].tolist(), other[some].tolist())]
-        return found
+        apart: Mask = self._grouped[a] & self._grouped[b]
+        (grouped,) = apart.nonzero()
+        apart[grouped] = [*map(self.apart, a[grouped].tolist(), b[grouped].tolist())]
+        return apart

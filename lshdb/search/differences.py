@@ -129,25 +129,25 @@ def differences(
     equal = _common(left.contents(), right.contents())
     for matched in [*equal, (len(left.lines), len(right.lines))]:
         pairs = _words_aligned(left, right, range(i, matched[0]), range(j, matched[1]))
-        for index, its_index in [*pairs, matched]:
-            rows += (_alone(left.line(at, alone=True), None) for at in range(i, index))
-            rows += (_alone(None, right.line(at, alone=True)) for at in range(j, its_index))
-            i, j = index + 1, its_index + 1
+        for index, b_index in [*pairs, matched]:
+            rows += (_alone(left.line(line, alone=True), None) for line in range(i, index))
+            rows += (_alone(None, right.line(line, alone=True)) for line in range(j, b_index))
+            i, j = index + 1, b_index + 1
             if index == len(left.lines):
                 break
-            if (index, its_index) == matched:
+            if (index, b_index) == matched:
                 left.same.append(left.lines[index][:2])
-                right.same.append(right.lines[its_index][:2])
-            kind: RowKind = "same" if (index, its_index) == matched else "changed"
-            rows.append(Row(kind, left.line(index), right.line(its_index)))
+                right.same.append(right.lines[b_index][:2])
+            kind: RowKind = "same" if (index, b_index) == matched else "changed"
+            rows.append(Row(kind, left.line(index), right.line(b_index)))
     return rows
 
 
 def _alone(a: Line | None, b: Line | None) -> Row:
     """A row of one line, `changed` if some of its words are the same as in a line nearby."""
     pieces = (piece for line in (a, b) if line for piece in line.pieces)
-    some = any(piece.kind == "same" and piece.text.strip() for piece in pieces)
-    return Row("changed" if some else "only", a, b)
+    shares_words = any(piece.kind == "same" and piece.text.strip() for piece in pieces)
+    return Row("changed" if shares_words else "only", a, b)
 
 
 @dataclass(eq=False)
@@ -177,29 +177,29 @@ class _Side:
 
     def contents(self) -> list[str]:
         """The lines, as they are compared."""
-        every = (self._compared[start:end] for start, end, _ in self.lines)
+        compared = (self._compared[start:end] for start, end, _ in self.lines)
         if self.programs:
-            return [tokens.unmasked(each) for each in every]
-        return [each.rstrip() if self._blanks else " ".join(each.split()) for each in every]
+            return [tokens.unmasked(each) for each in compared]
+        return [each.rstrip() if self._blanks else " ".join(each.split()) for each in compared]
 
-    def words(self, some: range) -> list[tuple[int, re.Match[str]]]:
+    def words(self, line_indices: range) -> list[tuple[int, re.Match[str]]]:
         """The words and signs of some lines, each with the index of its line."""
         return [
-            (at, word)
-            for at in some
-            for word in _word_pattern().finditer(self._compared, *self.lines[at][:2])
+            (index, word)
+            for index in line_indices
+            for word in _word_pattern().finditer(self._compared, *self.lines[index][:2])
         ]
 
     def value(self, word: str) -> str:
         """What is compared of a word."""
         return tokens.unmasked(word) if self.programs else word
 
-    def line(self, at: int, *, alone: bool = False) -> Line:
+    def line(self, index: int, *, alone: bool = False) -> Line:
         """A line in pieces, when what is the same in the other text is known.
 
         If it is alone and nothing is the same, passages are shown as moved.
         """
-        start, end, number = self.lines[at]
+        start, end, number = self.lines[index]
         page = page_at(self.text, start) if self.text[start - 1 : start] in ("", "\f") else None
         same = list(within(self.same, start, end))
         if same or not alone:
@@ -230,8 +230,8 @@ class _Side:
 
 def within(spans: Sequence[Span], start: int, end: int) -> Iterator[Span]:
     """The parts of ascending spans that are between two offsets."""
-    for at in range(bisect_right(spans, start, key=itemgetter(1)), len(spans)):
-        low, high = spans[at]
+    for index in range(bisect_right(spans, start, key=itemgetter(1)), len(spans)):
+        low, high = spans[index]
         if low >= end:
             return
         yield max(low, start), min(high, end)
@@ -239,13 +239,13 @@ def within(spans: Sequence[Span], start: int, end: int) -> Iterator[Span]:
 
 def joined_spans(spans: Iterable[Span]) -> list[Span]:
     """Spans as stretches that do not touch, ascending."""
-    found: list[Span] = []
+    joined: list[Span] = []
     for start, end in sorted(spans):
-        if found and start <= found[-1][1]:
-            found[-1] = found[-1][0], max(end, found[-1][1])
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
         else:
-            found.append((start, end))
-    return found
+            joined.append((start, end))
+    return joined
 
 
 def differs(row: Row) -> bool:
@@ -276,11 +276,11 @@ def sets_beside(
     a: Sequence[Element], b: Sequence[Element]
 ) -> tuple[list[Element], list[Element], list[Element]]:
     """The elements that only one of two sets has, only the other, and both."""
-    held, its = set(a), set(b)
+    in_a, in_b = set(a), set(b)
     return (
-        [each for each in a if each not in its],
-        [each for each in b if each not in held],
-        [each for each in a if each in its],
+        [each for each in a if each not in in_b],
+        [each for each in b if each not in in_a],
+        [each for each in a if each in in_b],
     )
 
 
@@ -391,11 +391,11 @@ def _common(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
     sizes = [end - behind - start for end in ends]
     parts = isqrt(sizes[0] * sizes[1] // _CELLS) + 1
     cuts = [[start + size * part // parts for part in range(parts + 1)] for size in sizes]
-    found = [(index, index) for index in range(start)]
-    for (low, high), (its_low, its_high) in zip(*map(pairwise, cuts), strict=True):
-        pairs = _longest_common(a[low:high], b[its_low:its_high])
-        found += ((low + i, its_low + j) for i, j in pairs)
-    return found + [(ends[0] - back, ends[1] - back) for back in range(behind, 0, -1)]
+    pairs = [(index, index) for index in range(start)]
+    for (low, high), (b_low, b_high) in zip(*map(pairwise, cuts), strict=True):
+        part_pairs = _longest_common(a[low:high], b[b_low:b_high])
+        pairs += ((low + i, b_low + j) for i, j in part_pairs)
+    return pairs + [(ends[0] - back, ends[1] - back) for back in range(behind, 0, -1)]
 
 
 def _longest_common(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
@@ -414,65 +414,65 @@ def _longest_common(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]
         if (equal := row & columns.get(item, 0)) != 0:
             row = (row + equal | row - equal) & every
         rows.append(row)
-    found = []
+    pairs = []
     i, j = len(a), len(b)
     while i and j:
         if a[i - 1] == b[j - 1]:
             i, j = i - 1, j - 1
-            found.append((i, j))
+            pairs.append((i, j))
         elif rows[i] >> (j - 1) & 1:
             j -= 1
         else:
             i -= 1
-    return found[::-1]
+    return pairs[::-1]
 
 
 def _words_aligned(
-    left: _Side, right: _Side, some: range, its_some: range
+    left: _Side, right: _Side, a_lines: range, b_lines: range
 ) -> list[tuple[int, int]]:
     """Align the words of some lines, and note what is the same.
 
     Returns:
         The lines to show side by side, ascending in both.
     """
-    if not some or not its_some:
+    if not a_lines or not b_lines:
         return []
-    one, other = left.words(some), right.words(its_some)
-    texts = [left.value(word[2]) for _, word in one]
-    its_texts = [right.value(word[2]) for _, word in other]
-    sizes, its_sizes = _sizes(one), _sizes(other)
-    same: list[Span] = []
-    its_same: list[Span] = []
+    a_words, b_words = left.words(a_lines), right.words(b_lines)
+    a_texts = [left.value(a_word[2]) for _, a_word in a_words]
+    b_texts = [right.value(a_word[2]) for _, a_word in b_words]
+    a_sizes, b_sizes = _sizes(a_words), _sizes(b_words)
+    a_same: list[Span] = []
+    b_same: list[Span] = []
     shared: Counter[tuple[int, int]] = Counter()
-    equal = _meaningful(texts, its_texts, _common(texts, its_texts))
+    equal = _meaningful(a_texts, b_texts, _common(a_texts, b_texts))
     for (i, j), following in zip_longest(equal, equal[1:]):
-        (at, word), (its, its_word) = one[i], other[j]
-        shared[at, its] += len(word[2])
-        ends = word.end() == left.lines[at][1] or its_word.end() == right.lines[its][1]
+        (a_line, a_word), (b_line, b_word) = a_words[i], b_words[j]
+        shared[a_line, b_line] += len(a_word[2])
+        ends = a_word.end() == left.lines[a_line][1] or b_word.end() == right.lines[b_line][1]
         loose = ends or following != (i + 1, j + 1)
-        same.append(_span(word, its_word, loose))
-        its_same.append(_span(its_word, word, loose))
-    left.same += joined_spans(same)
-    right.same += joined_spans(its_same)
-    if len(some) == len(its_some) == 1:
-        return [(some[0], its_some[0])]
+        a_same.append(_span(a_word, b_word, loose))
+        b_same.append(_span(b_word, a_word, loose))
+    left.same += joined_spans(a_same)
+    right.same += joined_spans(b_same)
+    if len(a_lines) == len(b_lines) == 1:
+        return [(a_lines[0], b_lines[0])]
     # What is equal ascends in both texts, so pairs of different lines never cross.
     pairs: list[tuple[int, int]] = []
     taken: tuple[set[int], set[int]] = set(), set()
-    for (at, its), size in shared.most_common():
-        alike = 2 * size >= _MIN_ALIKE * (sizes[at] + its_sizes[its])
-        if alike and at not in taken[0] and its not in taken[1]:
-            pairs.append((at, its))
-            taken[0].add(at)
-            taken[1].add(its)
+    for (a_line, b_line), size in shared.most_common():
+        alike = 2 * size >= _MIN_ALIKE * (a_sizes[a_line] + b_sizes[b_line])
+        if alike and a_line not in taken[0] and b_line not in taken[1]:
+            pairs.append((a_line, b_line))
+            taken[0].add(a_line)
+            taken[1].add(b_line)
     return sorted(pairs)
 
 
 def _sizes(words: Iterable[tuple[int, re.Match[str]]]) -> Counter[int]:
     """The characters of the words of each line."""
     sizes: Counter[int] = Counter()
-    for at, word in words:
-        sizes[at] += len(word[2])
+    for line, word in words:
+        sizes[line] += len(word[2])
     return sizes
 
 
@@ -494,17 +494,17 @@ def _meaningful(a: list[str], b: list[str], pairs: list[tuple[int, int]]) -> lis
             runs[-1] = *runs[-1][:2], runs[-1][2] + 1
         else:
             runs.append((i, j, 1))
-    size_to, its_size_to = ([0, *accumulate(map(len, words))] for words in (a, b))
-    found: list[tuple[int, int]] = []
-    done = its_done = 0
-    for (i, j, size), (following, its_following, _) in pairwise([*runs, (len(a), len(b), 0)]):
-        end, its_end = i + size, j + size
-        before = min(size_to[i] - size_to[done], its_size_to[j] - its_size_to[its_done])
+    a_size_to, b_size_to = ([0, *accumulate(map(len, words))] for words in (a, b))
+    kept: list[tuple[int, int]] = []
+    a_done = b_done = 0
+    for (i, j, size), (a_following, b_following, _) in pairwise([*runs, (len(a), len(b), 0)]):
+        a_end, b_end = i + size, j + size
+        before = min(a_size_to[i] - a_size_to[a_done], b_size_to[j] - b_size_to[b_done])
         behind = min(
-            size_to[following] - size_to[end], its_size_to[its_following] - its_size_to[its_end]
+            a_size_to[a_following] - a_size_to[a_end], b_size_to[b_following] - b_size_to[b_end]
         )
-        inside = (i, j) != (done, its_done) and (end, its_end) != (following, its_following)
-        if not inside or size_to[end] - size_to[i] > min(before, behind):
-            found += zip(range(i, end), range(j, its_end), strict=True)
-            done, its_done = end, its_end
-    return found
+        inside = (i, j) != (a_done, b_done) and (a_end, b_end) != (a_following, b_following)
+        if not inside or a_size_to[a_end] - a_size_to[i] > min(before, behind):
+            kept += zip(range(i, a_end), range(j, b_end), strict=True)
+            a_done, b_done = a_end, b_end
+    return kept

@@ -14,7 +14,6 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import combinations, islice, product
 
 from lshdb.formatting import counted, listed
@@ -88,46 +87,47 @@ def folder_pairs(store: Store, request: ClustersOptions) -> list[FolderPair]:
         request: the options of the clusters; `top` is the number of pairs.
     """
     cluster_of = {
-        key: one.cluster
-        for one in all_clusters(store, replace(request, top=None))
-        for key, decided in zip(one.members, one.decided, strict=True)
+        key: cluster.cluster
+        for cluster in all_clusters(store, replace(request, top=None))
+        for key, decided in zip(cluster.members, cluster.decided, strict=True)
         if decided != "different"
     }
     below: _Below = defaultdict(lambda: defaultdict(list))
     folders_of: defaultdict[int, set[str]] = defaultdict(set)
     with store.beside(request.where, request.parameters) as (reader, keep):
         files = reader.files_below("")
-        doc_ids = int_array(sorted(one.doc_id for one in files))
+        doc_ids = int_array(sorted(file.doc_id for file in files))
         if keep is not None:
             doc_ids = doc_ids[keep(doc_ids)]
         digests, lengths = reader.sizes(doc_ids)[1].tolist(), reader.byte_lengths(doc_ids).tolist()
     known = dict(zip(doc_ids.tolist(), zip(lengths, digests, strict=True), strict=True))
-    for one in files:
-        if one.doc_id in known:
-            length, digest = known[one.doc_id]
-            cluster = cluster_of.get(one.key, -one.doc_id)
-            folder = file_of_message(one.key) or os.path.dirname(one.key)
+    for stored_file in files:
+        if stored_file.doc_id in known:
+            length, digest = known[stored_file.doc_id]
+            cluster = cluster_of.get(stored_file.key, -stored_file.doc_id)
+            folder = file_of_message(stored_file.key) or os.path.dirname(stored_file.key)
             folders_of[cluster].add(folder)
             for above in _chain(folder):
-                size = one.state.size if one.state else length
-                file = file_of_message(one.key) or one.key
-                below[above][cluster].append((size, digest, file, one.state is not None))
+                size = stored_file.state.size if stored_file.state else length
+                path = file_of_message(stored_file.key) or stored_file.key
+                below[above][cluster].append((size, digest, path, stored_file.state is not None))
     unwalked = [_pair(below, None, *pair) for pair in _chosen(below, folders_of.values())]
     unwalked.sort(key=_order)
     disk = _Disk(files)
-    apart = (one for one in unwalked if not _is_one_directory(one.a, one.b))
-    found = [
-        _pair(below, disk, *map(_folder, (one.a, one.b))) for one in islice(apart, request.top)
+    separate = (pair for pair in unwalked if not _is_one_directory(pair.a, pair.b))
+    pairs = [
+        _pair(below, disk, *map(_folder, (pair.a, pair.b)))
+        for pair in islice(separate, request.top)
     ]
-    return sorted((one for one in found if one.files), key=_order)
+    return sorted((pair for pair in pairs if pair.files), key=_order)
 
 
 def _is_one_directory(a: str, b: str) -> bool:
     """Whether a link or a mount makes one directory the other, or a part of it."""
     pairs = product(*(map(os.path.realpath, paths_of_key(key)) for key in (a, b)))
     return any(
-        one in _chain(other) or other in _chain(one) or os.path.samefile(one, other)
-        for one, other in pairs
+        a_path in _chain(b_path) or b_path in _chain(a_path) or os.path.samefile(a_path, b_path)
+        for a_path, b_path in pairs
     )
 
 
@@ -163,9 +163,9 @@ class _Disk:
 
     def __init__(self, documents: Iterable[StoredFile]) -> None:
         self._states: dict[str, FileState | None] = {}
-        for one in documents:
-            self._states[file_of_message(one.key) or one.key] = one.state
-            for above in _chain(os.path.dirname(one.key)):
+        for document in documents:
+            self._states[file_of_message(document.key) or document.key] = document.state
+            for above in _chain(os.path.dirname(document.key)):
                 if is_archive(above):
                     self._states[above] = None
         self._walked: dict[str, _Walked | None] = {}
@@ -227,17 +227,17 @@ def _unread_text(*sides: tuple[str, _Walked | None]) -> str:
 def _chosen(below: _Below, together: Iterable[set[str]]) -> list[tuple[str, str]]:
     """The pairs to show, of the directories in which clusters have members together."""
     pairs = {
-        (own, other)
+        (a, b)
         for folders in set(map(frozenset, together))
         if len(folders) <= _EVERYWHERE
-        for one in combinations(folders, 2)
-        for own, other in map(sorted, product(*map(_chain, one)))
-        if own not in _chain(other) and other not in _chain(own)
+        for folders_of_pair in combinations(folders, 2)
+        for a, b in map(sorted, product(*map(_chain, folders_of_pair)))
+        if a not in _chain(b) and b not in _chain(a)
     }
-    totals = {folder: len(_files(one, one)) for folder, one in below.items()}
+    totals = {folder: len(_files(files, files)) for folder, files in below.items()}
     ranked = []
     for pair in pairs:
-        counts = [len(files) for files in _common(below, *pair)]
+        counts = [len(common_files) for common_files in _common(below, *pair)]
         size = [totals[folder] for folder in pair]
         shares = [count / total for count, total in zip(counts, size, strict=True)]
         if max(shares) >= _LEAST_SHARE:
@@ -245,31 +245,33 @@ def _chosen(below: _Below, together: Iterable[set[str]]) -> list[tuple[str, str]
     taken, chosen = set[frozenset[tuple[str, bool]]](), []
     for *_, pair in sorted(ranked):
         # Marks of what one is within, and of itself for those around it; and the reverse.
-        own, shown = (
-            [{*product(_chain(one), [within]), (one, not within)} for one in pair]
+        within_marks, around_marks = (
+            [{*product(_chain(folder), [within]), (folder, not within)} for folder in pair]
             for within in (True, False)
         )
-        if taken.isdisjoint(map(frozenset, product(*own))):
-            taken.update(map(frozenset, product(*shown)))
+        if taken.isdisjoint(map(frozenset, product(*within_marks))):
+            taken.update(map(frozenset, product(*around_marks)))
             chosen.append(pair)
     return chosen
 
 
-def _pair(below: _Below, disk: _Disk | None, one: str, other: str) -> FolderPair:
-    folders = one, other
+def _pair(below: _Below, disk: _Disk | None, first: str, second: str) -> FolderPair:
+    folders = first, second
     walked = {folder: None if disk is None else disk.walked(folder) for folder in folders}
-    if not any(here is not None and here.is_known for here in walked.values()):
+    if not any(
+        walked_folder is not None and walked_folder.is_known for walked_folder in walked.values()
+    ):
         walked = dict.fromkeys(folders)  # keys are relative to another directory
     present = {folder: _present(below[folder], walked[folder]) for folder in folders}
     sides = []
-    for folder, common in zip(folders, _common(present, *folders), strict=True):
+    for folder, common_files in zip(folders, _common(present, *folders), strict=True):
         files = [(size, key) for size, _, key, _ in _files(present[folder], present[folder])]
-        here = walked[folder]
-        if here is not None:
-            files += [(size, key) for key, size in here.unread]
-        share = len(common) / max(len(files), 1)
-        size_share = _size(common) / max(sum(size for size, _ in files), 1)
-        sides.append((share, len(folder), folder, common, size_share))
+        walked_folder = walked[folder]
+        if walked_folder is not None:
+            files += [(size, key) for key, size in walked_folder.unread]
+        share = len(common_files) / max(len(files), 1)
+        size_share = _size(common_files) / max(sum(size for size, _ in files), 1)
+        sides.append((share, len(folder), folder, common_files, size_share))
     # a can rather go: it has the larger share in the other, and a longer name.
     (b_share, _, b, b_common, b_size), (a_share, _, a, a_common, a_size) = sorted(sides)
     digests = {file[1] for file in b_common}
@@ -301,16 +303,20 @@ def _present(files: dict[int, list[_File]], walked: _Walked | None) -> dict[int,
     if walked is None:
         return files
     present = {
-        cluster: [file for file in some if not file[3] or file[2] in walked.read]
-        for cluster, some in files.items()
+        cluster: [file for file in files_of_cluster if not file[3] or file[2] in walked.read]
+        for cluster, files_of_cluster in files.items()
     }
-    return {cluster: some for cluster, some in present.items() if some}
+    return {
+        cluster: files_of_cluster
+        for cluster, files_of_cluster in present.items()
+        if files_of_cluster
+    }
 
 
 def _common(below: Mapping[str, dict[int, list[_File]]], *pair: str) -> list[list[_File]]:
     """The files of two directories that have counterparts in the other one."""
-    one, other = (below[folder].keys() for folder in pair)
-    clusters = one & other
+    a_clusters, b_clusters = (below[folder].keys() for folder in pair)
+    clusters = a_clusters & b_clusters
     return [_files(below[folder], clusters) for folder in pair]
 
 
@@ -322,7 +328,6 @@ def _size(files: Iterable[_File]) -> int:
     return sum(file[0] for file in files)
 
 
-@cache
 def _chain(folder: str) -> tuple[str, ...]:
     """A directory and those that it is in."""
     above = os.path.dirname(folder)

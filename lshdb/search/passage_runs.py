@@ -109,19 +109,22 @@ class Shared:
 
 def shared_passages(pairs: Pairs, criteria: Criteria) -> Iterator[Shared]:
     """The pairs of texts that share runs which count, in their order."""
-    found = shared_runs(pairs, criteria)
-    begins, _ = runs(found.pair)
+    shared_windows = shared_runs(pairs, criteria)
+    begins, _ = runs(shared_windows.pair)
     if not len(begins):
         return
     texts = pairs.texts
-    units = found.length + (criteria.run - 1)
-    a, b = (texts.windows["unit"][first].astype(np.int64) for first in (found.a, found.b))
-    number = found.pair[begins]
+    units = shared_windows.length + (criteria.run - 1)
+    a, b = (
+        texts.windows["unit"][first].astype(np.int64)
+        for first in (shared_windows.a, shared_windows.b)
+    )
+    number = shared_windows.pair[begins]
     words, b_words = (_covered(first, units, begins) for first in (a, b))
     shares = words / texts.units[pairs.a[number]], b_words / texts.units[pairs.b[number]]
     longest = np.maximum.reduceat(units, begins)
-    totals = zip(*(one.tolist() for one in (number, words, *shares, longest)), strict=True)
-    pair, a, a_last, b, b_last, shared = np.array(_merged(found, a, b, criteria)).T
+    totals = zip(*(column.tolist() for column in (number, words, *shares, longest)), strict=True)
+    pair, a, a_last, b, b_last, shared = np.array(_merged(shared_windows, a, b, criteria)).T
     a_span, a_size = _spans(texts.windows, a, a_last, criteria.run)
     b_span, b_size = _spans(texts.windows, b, b_last, criteria.run)
     scores = zip(shared.tolist(), (shared / np.maximum(a_size, b_size)).tolist(), strict=True)
@@ -165,16 +168,16 @@ def shared_runs(pairs: Pairs, criteria: Criteria) -> Runs:
 
     Every shared window is in a run, each as long as possible (see preferred). Runs may overlap.
     """
-    found = every_run(pairs, preferred)
+    candidates = every_run(pairs, preferred)
     leading = offsets_of(pairs.texts.windows["leads"])
-    leads = leading[found.a + found.length] > leading[found.a]
-    long = found.length > criteria.min_units - criteria.run
-    found = found.some(np.isin(found.pair, found.pair[leads]) & long)
-    rank = np.arange(len(found.pair)) - np.searchsorted(found.pair, found.pair)
+    leads = leading[candidates.a + candidates.length] > leading[candidates.a]
+    long = candidates.length > criteria.min_units - criteria.run
+    candidates = candidates.some(np.isin(candidates.pair, candidates.pair[leads]) & long)
+    rank = np.arange(len(candidates.pair)) - np.searchsorted(candidates.pair, candidates.pair)
     for _ in np.flatnonzero(rank == criteria.max_runs).tolist():
         warn_of_limit(limits.pair_cut(criteria.max_runs))
-    found = found.some(rank < criteria.max_runs)
-    return found.some(_equal(pairs.texts, found))
+    candidates = candidates.some(rank < criteria.max_runs)
+    return candidates.some(_equal(pairs.texts, candidates))
 
 
 def every_run(pairs: Pairs, choose: Choose | None = None) -> Runs:
@@ -184,21 +187,24 @@ def every_run(pairs: Pairs, choose: Choose | None = None) -> Runs:
         pairs: the pairs.
         choose: gives the indices of the runs that count, by pair, then by a; None for all.
     """
-    some, repeating = _matched(pairs, choose)
-    some += [_searched(pairs, number, choose) for number in repeating]
-    found = Runs(*map(np.concatenate, zip(*some, strict=True)))
-    return found.some(np.argsort(found.pair, kind="stable"))
+    batches, repeating = _matched(pairs, choose)
+    batches += [_searched(pairs, number, choose) for number in repeating]
+    ordered = Runs(*map(np.concatenate, zip(*batches, strict=True)))
+    return ordered.some(np.argsort(ordered.pair, kind="stable"))
 
 
-def _equal(texts: passage_windows.Texts, found: Runs) -> Mask:
+def _equal(texts: passage_windows.Texts, candidates: Runs) -> Mask:
     """Which runs are of the same units in both texts, bool[r]."""
     bounds = []
-    for first in (found.a, found.b):
-        bounds += [texts.windows["begin"][first], texts.windows["end"][first + found.length - 1]]
+    for first in (candidates.a, candidates.b):
+        bounds += [
+            texts.windows["begin"][first],
+            texts.windows["end"][first + candidates.length - 1],
+        ]
     folded = texts.folded
-    values = zip(*(one.tolist() for one in bounds), strict=True)
+    values = zip(*(bound.tolist() for bound in bounds), strict=True)
     same = (folded[i:j] == folded[k:m] for i, j, k, m in values)
-    return np.fromiter(same, dtype=np.bool_, count=len(found.pair))
+    return np.fromiter(same, dtype=np.bool_, count=len(candidates.pair))
 
 
 def _matched(pairs: Pairs, choose: Choose | None) -> tuple[list[Runs], list[int]]:
@@ -214,7 +220,7 @@ def _matched(pairs: Pairs, choose: Choose | None) -> tuple[list[Runs], list[int]
     max_matches = np.minimum(
         _MANY_TIMES * (texts.units[pairs.a] + texts.units[pairs.b]), _MAX_MATCHES
     )
-    found = [Runs(*np.empty((4, 0), dtype=np.int64))]
+    batches = [Runs(*np.empty((4, 0), dtype=np.int64))]
     repeating: list[int] = []
     for part in chunks_of(sizes, _AT_ONCE):
         b = expand_ranges(texts.offsets[pairs.b[part]], sizes[part])
@@ -229,25 +235,27 @@ def _matched(pairs: Pairs, choose: Choose | None) -> tuple[list[Runs], list[int]
         repeating += (np.flatnonzero(often) + part.start).tolist()
         times[np.repeat(often, np.diff(bounds))] = 0
         pair = np.repeat(np.arange(part.start, part.stop), np.diff(bounds))
-        for some in chunks_of(matches * ~often, _MAX_MATCHES):
-            at = slice(bounds[some.start], bounds[some.stop])
+        for block in chunks_of(matches * ~often, _MAX_MATCHES):
+            positions = slice(bounds[block.start], bounds[block.stop])
             # Each position of a window of the one text with each of the other.
-            one = by_key[expand_ranges(first[at], times[at])]
-            other = np.repeat(b[at], times[at])
-            diagonal = np.repeat(pair[at] << 32, times[at]) + unit[other] - unit[one]
+            a = by_key[expand_ranges(first[positions], times[positions])]
+            b_windows = np.repeat(b[positions], times[positions])
+            diagonal = (
+                np.repeat(pair[positions] << 32, times[positions]) + unit[b_windows] - unit[a]
+            )
             order = np.argsort(diagonal, kind="stable")
-            one, other, diagonal = one[order], other[order], diagonal[order]
-            new = np.ones(len(one), dtype=np.bool_)
-            new[1:] = (np.diff(diagonal) != 0) | (np.diff(unit[other]) != 1)
+            a, b_windows, diagonal = a[order], b_windows[order], diagonal[order]
+            new = np.ones(len(a), dtype=np.bool_)
+            new[1:] = (np.diff(diagonal) != 0) | (np.diff(unit[b_windows]) != 1)
             begins = np.flatnonzero(new)
-            one, other = one[begins], other[begins]
+            a, b_windows = a[begins], b_windows[begins]
             length = np.diff(begins, append=len(order))
             number = (diagonal[begins] + (1 << 31)) >> 32
-            some_runs = Runs(number, one, other, length)
+            batch = Runs(number, a, b_windows, length)
             if choose is not None:
-                some_runs = some_runs.some(choose(number, unit[one], unit[other], length))
-            found.append(some_runs)
-    return found, repeating
+                batch = batch.some(choose(number, unit[a], unit[b_windows], length))
+            batches.append(batch)
+    return batches, repeating
 
 
 def _searched(pairs: Pairs, number: int, choose: Choose | None) -> Runs:
@@ -294,19 +302,19 @@ def preferred(pair: IntArray, a: IntArray, b: IntArray, length: IntArray) -> Int
     best = np.full(len(edges), -1)
     order = np.lexsort((np.abs(b - a), -length))[::-1]
     for part in chunks_of(count[order], _AT_ONCE):
-        some = order[part]
-        best[expand_ranges(first[some], count[some])] = np.repeat(
-            some, count[some]
+        block = order[part]
+        best[expand_ranges(first[block], count[block])] = np.repeat(
+            block, count[block]
         )  # the last stays
     kept = np.unique(best[best >= 0])
     return kept[np.lexsort((a[kept], pair[kept]))]
 
 
-def _merged(found: Runs, a: IntArray, b: IntArray, criteria: Criteria) -> Iterable[Sequence[int]]:
+def _merged(matches: Runs, a: IntArray, b: IntArray, criteria: Criteria) -> Iterable[Sequence[int]]:
     """Passages: runs, of which those that follow each other in both texts within a gap are joined.
 
     Args:
-        found: runs of windows.
+        matches: runs of windows.
         a: int64[r], the first unit of each in the first text.
         b: int64[r], that in the second one.
         criteria: the gap.
@@ -315,27 +323,29 @@ def _merged(found: Runs, a: IntArray, b: IntArray, criteria: Criteria) -> Iterab
         For each passage the number of the pair, the indices of its first and its last window in
         both texts, and how many of its units in the first text are shared.
     """
-    units = found.length + (criteria.run - 1)
-    last = found.length - 1
-    rows = np.stack([found.pair, found.a, found.a + last, found.b, found.b + last, units], axis=1)
+    units = matches.length + (criteria.run - 1)
+    last = matches.length - 1
+    rows = np.stack(
+        [matches.pair, matches.a, matches.a + last, matches.b, matches.b + last, units], axis=1
+    )
     if not criteria.gap:
         return rows
     passages: list[list[int]] = []
     bounds: list[int] = []
-    for row, first, other, size in zip(
+    for row, a_first, b_first, size in zip(
         rows.tolist(), a.tolist(), b.tolist(), units.tolist(), strict=True
     ):
         if passages and passages[-1][0] == row[0]:
-            passage, (begin, end, its_begin, its_end) = passages[-1], bounds
-            ahead, there = first - end, other - its_end
-            near = -size < ahead <= criteria.gap and -size < there <= criteria.gap
-            if near and first >= begin and other >= its_begin:
-                passage[5] += size + min(ahead, 0)
+            passage, (begin, end, b_begin, b_end) = passages[-1], bounds
+            a_ahead, b_ahead = a_first - end, b_first - b_end
+            near = -size < a_ahead <= criteria.gap and -size < b_ahead <= criteria.gap
+            if near and a_first >= begin and b_first >= b_begin:
+                passage[5] += size + min(a_ahead, 0)
                 passage[2], passage[4] = max(passage[2], row[2]), max(passage[4], row[4])
-                bounds = [begin, max(end, first + size), its_begin, max(its_end, other + size)]
+                bounds = [begin, max(end, a_first + size), b_begin, max(b_end, b_first + size)]
                 continue
         passages.append(row)
-        bounds = [first, first + size, other, other + size]
+        bounds = [a_first, a_first + size, b_first, b_first + size]
     return passages
 
 

@@ -84,8 +84,8 @@ class _Pairs(NamedTuple):
 
     Attributes:
         doc_ids: int64[m], ascending.
-        one: int64[c], the indices of the queries, ascending.
-        other: int64[c], the indices of the documents in `doc_ids`, ascending for each query.
+        query: int64[c], the indices of the queries, ascending.
+        document: int64[c], the indices of the documents in `doc_ids`, ascending for each query.
         rest: bool[c], whether the two share only buckets that were read in part.
         bands: int64[c], in how many bands the two share a bucket.
         estimates: float64[c], of the similarities.
@@ -95,8 +95,8 @@ class _Pairs(NamedTuple):
     """
 
     doc_ids: IntArray
-    one: IntArray
-    other: IntArray
+    query: IntArray
+    document: IntArray
     rest: Mask
     bands: IntArray
     estimates: Shares
@@ -105,10 +105,12 @@ class _Pairs(NamedTuple):
     containments: Shares
 
     @classmethod
-    def of(cls, doc_ids: IntArray, one: IntArray, other: IntArray, rest: Mask) -> _Pairs:
+    def of(cls, doc_ids: IntArray, queries: IntArray, documents: IntArray, rest: Mask) -> _Pairs:
         """Pairs of which no more is known yet."""
-        none = np.zeros(len(one))
-        return cls(doc_ids, one, other, rest, np.zeros_like(one), none, none, none > 0, none)
+        none = np.zeros(len(queries))
+        return cls(
+            doc_ids, queries, documents, rest, np.zeros_like(queries), none, none, none > 0, none
+        )
 
     def chosen(self, which: Mask | IntArray) -> _Pairs:
         """Some of the pairs."""
@@ -120,7 +122,7 @@ class _Pairs(NamedTuple):
         if not self.rest.any():
             return self
         kept, rest = ~self.rest, np.flatnonzero(self.rest)
-        kept[rest[first_of_each(self.one[rest], limit, -values[rest])]] = True
+        kept[rest[first_of_each(self.query[rest], limit, -values[rest])]] = True
         return self.chosen(kept)
 
     def ranked(self, containment: bool, top: int | None, minimum: float) -> _Pairs:
@@ -129,8 +131,8 @@ class _Pairs(NamedTuple):
         if containment:
             first, second = self.containments, self.similarities
         (enough,) = (first >= minimum).nonzero()
-        keys = self.other[enough], -second[enough], -first[enough]
-        return self.chosen(enough[first_of_each(self.one[enough], top, *keys)])
+        keys = self.document[enough], -second[enough], -first[enough]
+        return self.chosen(enough[first_of_each(self.query[enough], top, *keys)])
 
 
 def search(store: Store, query: RankingOptions, signature: Lanes | None = None) -> list[Match]:
@@ -147,7 +149,7 @@ def _answer(
 ) -> list[Match]:
     if query.containment and store.settings.shingling.foreign:
         raise UsageError("containment needs contents; this database has only signatures")
-    ((matches, cuts),) = answers(store, query, _asked(store, query, signature), keep)
+    ((matches, cuts),) = answers(store, query, _query_batch(store, query, signature), keep)
     for cut in cuts:
         warn_of_limit(cut)
     return matches
@@ -192,7 +194,7 @@ def _rank(match: Match) -> tuple[float, float]:
     return -match.containment, -match.similarity
 
 
-def _asked(store: StoreReader, query: RankingOptions, signature: Lanes | None) -> QueryBatch:
+def _query_batch(store: StoreReader, query: RankingOptions, signature: Lanes | None) -> QueryBatch:
     """The document of a query, as a batch of one."""
     settings = store.settings
     shingles, stored, doc_id = 1, list[str](), -1
@@ -234,20 +236,20 @@ def answers(
         check_weighted(request, store.settings)
         query = replace(query, top=None)
     alone = len(batch) > 1 and _beyond_buckets(store, query)
-    found = None if alone else _candidates(store, query, batch, keep)
-    if found is None:
+    candidates = None if alone else _candidates(store, query, batch, keep)
+    if candidates is None:
         middle = len(batch) // 2
-        for some in (batch.part(0, middle), batch.part(middle, len(batch))):
-            yield from answers(store, request, some, keep)
+        for half in (batch.part(0, middle), batch.part(middle, len(batch))):
+            yield from answers(store, request, half, keep)
         return
-    pairs, cuts = found
+    pairs, cuts = candidates
     scored = _scored(store, query, batch, pairs)
     matches = _matches(store, query, batch, scored)
-    for index, count in enumerate(np.bincount(scored.one, minlength=len(batch)).tolist()):
-        own = [*ranked(islice(matches, count), request)]
+    for index, count in enumerate(np.bincount(scored.query, minlength=len(batch)).tolist()):
+        matches_of_query = [*ranked(islice(matches, count), request)]
         # No unread document is better than equal ones, which were added before it.
-        certain = count == query.top and min(match.similarity for match in own) == 1
-        yield own, [] if certain else cuts.get(index, [])
+        certain = count == query.top and min(match.similarity for match in matches_of_query) == 1
+        yield matches_of_query, [] if certain else cuts.get(index, [])
 
 
 def _beyond_buckets(store: StoreReader, query: RankingOptions) -> bool:
@@ -273,51 +275,51 @@ def _candidates(
     cuts: dict[int, list[Cut]] = {}
     if query.exhaustive:
         doc_ids = _all_documents(store, query, batch)
-        return _of_one(doc_ids[_allowed(doc_ids, batch, keep)]), cuts
+        return _pairs_of_query(doc_ids[_allowed(doc_ids, batch, keep)]), cuts
     first = None if max_documents is None else max_documents + 1
     rows = limits.query_rows if len(batch) > 1 else None
-    found = members_up_to(store, batch.signed.bucket_keys, rows, first)
-    if found is None:
+    members = members_up_to(store, batch.signed.bucket_keys, rows, first)
+    if members is None:
         return None
-    large = found.sizes > (max_documents or _MAX_TOP)
+    large = members.sizes > (max_documents or _MAX_TOP)
     cut = large.sum(axis=1)
     if len(batch) == 1 and not cut.any():  # most queries, where no row's bucket matters
-        doc_ids, shared = np.unique(found.doc_ids, return_counts=True)
-        pairs = _of_one(doc_ids)
+        doc_ids, shared = np.unique(members.doc_ids, return_counts=True)
+        pairs = _pairs_of_query(doc_ids)
     else:
-        (one, band), members = found.origins(), found.doc_ids
+        (query_index, band), member_ids = members.origins(), members.doc_ids
         if max_documents is not None and cut.any():
-            left = found.ranks() < max_documents
-            one, band, members = one[left], band[left], members[left]
+            left = members.ranks() < max_documents
+            query_index, band, member_ids = query_index[left], band[left], member_ids[left]
             of_each = np.flatnonzero(cut).tolist()
             cuts = {i: [query_cut(int(cut[i]), max_documents)] for i in of_each}
-        doc_ids, of_row = np.unique(members, return_inverse=True)
+        doc_ids, of_row = np.unique(member_ids, return_inverse=True)
         named, of_row, shared = np.unique(
-            one * len(doc_ids) + of_row, return_inverse=True, return_counts=True
+            query_index * len(doc_ids) + of_row, return_inverse=True, return_counts=True
         )
         rest = np.full(len(named), bool(cuts))
-        rest[of_row[~large[one, band]]] = False
+        rest[of_row[~large[query_index, band]]] = False
         pairs = _Pairs.of(doc_ids, *np.divmod(named, max(1, len(doc_ids))), rest)
     # Not all members of a large bucket are known: any document may be in it.
-    kept = shared + cut[pairs.one] >= store.settings.construction.min_bands
-    kept &= _allowed(doc_ids, batch, keep)[pairs.other]
+    kept = shared + cut[pairs.query] >= store.settings.construction.min_bands
+    kept &= _allowed(doc_ids, batch, keep)[pairs.document]
     pairs = pairs.chosen(kept)
     if max_documents is not None and cuts:
         pairs = pairs.without_rest(max_documents, shared[kept])
     if _beyond_buckets(store, query) and batch.stored:
         others, cut_runs = _sharing_runs(store, batch.stored[0])
         cuts.setdefault(0, []).extend(cut_runs)
-        own = doc_ids[pairs.other]
-        added = _of_one(np.union1d(own, others[_allowed(others, batch, keep)]))
-        added.rest[added.doc_ids.searchsorted(own)] = pairs.rest
+        from_buckets = doc_ids[pairs.document]
+        added = _pairs_of_query(np.union1d(from_buckets, others[_allowed(others, batch, keep)]))
+        added.rest[added.doc_ids.searchsorted(from_buckets)] = pairs.rest
         pairs = added
     return pairs, cuts
 
 
-def _of_one(doc_ids: IntArray) -> _Pairs:
+def _pairs_of_query(doc_ids: IntArray) -> _Pairs:
     """The pairs of one query with documents that were not found in buckets."""
-    one = np.zeros_like(doc_ids)
-    return _Pairs.of(doc_ids, one, np.arange(len(one)), one > 0)
+    queries = np.zeros_like(doc_ids)
+    return _Pairs.of(doc_ids, queries, np.arange(len(queries)), queries > 0)
 
 
 def _allowed(doc_ids: IntArray, batch: QueryBatch, keep: Keep | None) -> Mask:
@@ -328,15 +330,15 @@ def _allowed(doc_ids: IntArray, batch: QueryBatch, keep: Keep | None) -> Mask:
 
 def _all_documents(store: StoreReader, query: RankingOptions, batch: QueryBatch) -> IntArray:
     """All documents whose estimates do not rule them out, where sizes do not count."""
-    found = [NO_NUMBERS]
+    parts = [NO_NUMBERS]
     if batch.signed.shingles[0]:
         for doc_ids, signatures in store.all_signatures():
             if not query.containment:
                 scores = estimates(batch.signed.signatures[0], signatures)
                 minimum = min_estimate(_threshold(store, query), signatures.shape[1])
                 doc_ids = doc_ids[scores >= minimum]
-            found.append(doc_ids)
-    return np.concatenate(found)
+            parts.append(doc_ids)
+    return np.concatenate(parts)
 
 
 def _sharing_runs(store: StoreReader, text: str) -> tuple[IntArray, list[Cut]]:
@@ -345,9 +347,9 @@ def _sharing_runs(store: StoreReader, text: str) -> tuple[IntArray, list[Cut]]:
     A fingerprint that more than `query_first` documents have leads to none.
     """
     settings, limit = store.settings, store.limits.query_first
-    own = fingerprints([text], settings.shingling, settings.passages, settings.seed).values
-    index, doc_ids = store.documents_of_fingerprints(own, limit + 1)
-    hot = np.bincount(index, minlength=len(own)) > limit
+    codes = fingerprints([text], settings.shingling, settings.passages, settings.seed).values
+    index, doc_ids = store.documents_of_fingerprints(codes, limit + 1)
+    hot = np.bincount(index, minlength=len(codes)) > limit
     cuts = [runs_cut(int(hot.sum()), settings.passages, limit)] if hot.any() else []
     return np.unique(doc_ids[~hot[index]]), cuts
 
@@ -366,20 +368,20 @@ def _scored(store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs:
         check_numbers(store.settings)
     if containment:
         exact, shingles = _exact(store, query, batch, pairs)
-        own = batch.signed.shingles
+        query_sizes = batch.signed.shingles
         if batch.stored:
-            own = exact.distinct(np.arange(len(batch)))
-        sizes = own, shingles
+            query_sizes = exact.distinct(np.arange(len(batch)))
+        sizes = query_sizes, shingles
 
-    def needed(some: _Pairs) -> Shares:
+    def needed(subset: _Pairs) -> Shares:
         """The similarity that pairs need to reach the level."""
-        minimum: Shares = level[some.one]
+        minimum: Shares = level[subset.query]
         if containment:
-            minimum = similarity_at(minimum, sizes[0][some.one], sizes[1][some.other])
+            minimum = similarity_at(minimum, sizes[0][subset.query], sizes[1][subset.document])
         return np.minimum(minimum, 1)
 
-    def possible(some: _Pairs) -> Mask:
-        return some.estimates >= min_estimate(needed(some), lanes)
+    def possible(subset: _Pairs) -> Mask:
+        return subset.estimates >= min_estimate(needed(subset), lanes)
 
     pairs = _estimated(store, query, batch, pairs, possible)
     if top is not None:
@@ -387,14 +389,14 @@ def _scored(store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs:
         pairs = pairs.without_rest(limit, pairs.estimates)
     pairs = pairs._replace(similarities=pairs.estimates)
     if containment:
-        both = sizes[0][pairs.one], sizes[1][pairs.other]
-        pairs = pairs._replace(containments=containment_at(pairs.estimates, *both))
-    few = exact is None and len(batch) == 1 and len(pairs.one) <= _FEW_DOCUMENTS
+        pair_sizes = sizes[0][pairs.query], sizes[1][pairs.document]
+        pairs = pairs._replace(containments=containment_at(pairs.estimates, *pair_sizes))
+    few = exact is None and len(batch) == 1 and len(pairs.query) <= _FEW_DOCUMENTS
     if query.estimate or not store.settings.content:
         pass
     elif few and not query.distinguish:
-        both = similarities(store, batch.stored[0], pairs.doc_ids[pairs.other])
-        pairs = pairs._replace(similarities=both[0], identical=both[1])
+        scores, identical = similarities(store, batch.stored[0], pairs.doc_ids[pairs.document])
+        pairs = pairs._replace(similarities=scores, identical=identical)
         return pairs.ranked(containment, top, threshold)
     else:
         pairs = _verified(store, query, batch, pairs, exact, level, needed)
@@ -420,28 +422,30 @@ def _verified(
     if top is not None:
         pairs = pairs.ranked(containment, None, 0)
     if exact is None:
-        used, other = np.unique(pairs.other, return_inverse=True)
-        pairs = pairs._replace(doc_ids=pairs.doc_ids[used], other=other)
+        used, document = np.unique(pairs.document, return_inverse=True)
+        pairs = pairs._replace(doc_ids=pairs.doc_ids[used], document=document)
         exact, _ = _exact(store, query, batch, pairs)
-    scores, shares = np.zeros((2, len(pairs.one)))
+    scores, shares = np.zeros((2, len(pairs.query)))
     decisive = shares if containment else scores
-    rank = np.arange(len(pairs.one)) - pairs.one.searchsorted(pairs.one)
+    rank = np.arange(len(pairs.query)) - pairs.query.searchsorted(pairs.query)
     waiting = np.arange(len(rank))
     first = len(rank) if top is None else max(store.limits.verified_first, 2 * top)
     while len(waiting):
         now, waiting = waiting[rank[waiting] < first], waiting[rank[waiting] >= first]
-        some = pairs.chosen(now)
-        found = exact.compared(some.one, some.other + len(batch), needed(some) * (1 - 1e-9))
-        scores[now], shares[now] = found
+        verified = pairs.chosen(now)
+        compared = exact.compared(
+            verified.query, verified.document + len(batch), needed(verified) * (1 - 1e-9)
+        )
+        scores[now], shares[now] = compared
         if top is not None and len(waiting):
-            order = first_of_each(pairs.one, top, -decisive)
-            own = pairs.one[order]
-            last = order[np.arange(len(own)) - own.searchsorted(own) == top - 1]
-            level[pairs.one[last]] = np.maximum(level[pairs.one[last]], decisive[last])
+            order = first_of_each(pairs.query, top, -decisive)
+            queries = pairs.query[order]
+            last = order[np.arange(len(queries)) - queries.searchsorted(queries) == top - 1]
+            level[pairs.query[last]] = np.maximum(level[pairs.query[last]], decisive[last])
             left = pairs.chosen(waiting)
             possible = left.estimates >= min_estimate(needed(left), store.settings.permutations)
             # At level 1, the rest of the equal documents were added later, and rank behind these.
-            waiting = waiting[possible & ((level[left.one] < 1) | containment)]
+            waiting = waiting[possible & ((level[left.query] < 1) | containment)]
         first *= 4
     return pairs._replace(similarities=scores, containments=shares)
 
@@ -456,27 +460,27 @@ def _estimated(
     """Those of the candidates that are possible by their estimates, with these and the bands."""
     construction, lanes = store.settings.construction, store.settings.permutations
     shape = -1, construction.bands, construction.rows
-    found: list[_Pairs] = []
+    parts: list[_Pairs] = []
     for documents in chunks(len(pairs.doc_ids), store.limits.documents_read):
         signatures = store.signatures_of(pairs.doc_ids[documents])
-        here = (pairs.other >= documents.start) & (pairs.other < documents.stop)
+        here = (pairs.document >= documents.start) & (pairs.document < documents.stop)
         (indices,) = here.nonzero()
         for part in chunks(len(indices), _PAIRS):
-            some = pairs.chosen(indices[part])
-            own = batch.signed.signatures[some.one]
-            agree = own == signatures[some.other - documents.start]
-            some.estimates[:] = agree.sum(axis=1, dtype=np.uint16) / lanes
-            (kept,) = possible(some).nonzero()
+            part_of_pairs = pairs.chosen(indices[part])
+            query_lanes = batch.signed.signatures[part_of_pairs.query]
+            agree = query_lanes == signatures[part_of_pairs.document - documents.start]
+            part_of_pairs.estimates[:] = agree.sum(axis=1, dtype=np.uint16) / lanes
+            (kept,) = possible(part_of_pairs).nonzero()
             collided = agree[kept, : construction.lanes].reshape(shape).all(axis=2)
-            some = some.chosen(kept)
-            some.bands[:] = collided.sum(axis=1)
+            part_of_pairs = part_of_pairs.chosen(kept)
+            part_of_pairs.bands[:] = collided.sum(axis=1)
             if construction.higher and not _beyond_buckets(store, query):
-                some = some.chosen(constructions.evaluate(collided, construction))
-            found.append(some)
-    if len(found) < 2:
-        return found[0] if found else pairs.chosen(np.arange(0))
+                part_of_pairs = part_of_pairs.chosen(constructions.evaluate(collided, construction))
+            parts.append(part_of_pairs)
+    if len(parts) < 2:
+        return parts[0] if parts else pairs.chosen(np.arange(0))
     return _Pairs(
-        pairs.doc_ids, *map(np.concatenate, zip(*(one[1:] for one in found), strict=True))
+        pairs.doc_ids, *map(np.concatenate, zip(*(columns[1:] for columns in parts), strict=True))
     )
 
 
@@ -498,8 +502,8 @@ def exact_of(
     shingles, digests = store.sizes(doc_ids)
     same = np.arange(count + len(doc_ids))
     if batch.digests:
-        own = np.frombuffer(b"".join(batch.digests), dtype=digests.dtype)
-        same = canonical_ids(np.append(own, digests))
+        query_digests = np.frombuffer(b"".join(batch.digests), dtype=digests.dtype)
+        same = canonical_ids(np.append(query_digests, digests))
     elif len(doc_ids) > 1:
         same[count:] = canonical_ids(digests) + count
     contents = contents_of(store, batch, doc_ids)
@@ -512,14 +516,14 @@ def _exact(
 ) -> tuple[Exact, IntArray]:
     """The same for the documents of pairs."""
     numbers = query.distinguish is not None
-    return exact_of(store, batch, pairs.doc_ids, len(pairs.one), numbers)
+    return exact_of(store, batch, pairs.doc_ids, len(pairs.query), numbers)
 
 
 def _matches(
     store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs: _Pairs
 ) -> Iterator[Match]:
     """The matches of all queries, with what is stored of their documents."""
-    doc_ids = pairs.doc_ids[pairs.other]
+    doc_ids = pairs.doc_ids[pairs.document]
     fields = query.fields
     weighted: list[list[Any]] = [[None] * len(doc_ids)] * 2
     if batch.stored:
@@ -535,16 +539,16 @@ def _matches(
         pairs.containments.tolist() if query.containment else repeat(None),
         pairs.identical.tolist(),
         *weighted,
-        [picked(one, fields) for one in stored] if fields else repeat(None),
+        [picked(metadata, fields) for metadata in stored] if fields else repeat(None),
     )
 
 
 def _weighted(store: StoreReader, batch: QueryBatch, pairs: _Pairs) -> list[list[Any]]:
     """How similar pairs are, weighted by rarity."""
-    used, other = np.unique(pairs.other, return_inverse=True)
+    used, document = np.unique(pairs.document, return_inverse=True)
     contents = contents_of(store, batch, pairs.doc_ids[used])
     sizes = np.append(batch.signed.shingles, store.sizes(pairs.doc_ids[used])[0])
-    return weigh(store, contents, sizes, pairs.one, other + len(batch))
+    return weigh(store, contents, sizes, pairs.query, document + len(batch))
 
 
 def contents_of(
@@ -557,15 +561,15 @@ def contents_of(
     stored, count = batch.stored, len(batch)
 
     def contents(numbers: IntArray) -> list[str]:
-        own, others = numbers[numbers < count], numbers[numbers >= count] - count
-        return [*(stored[i] for i in own.tolist()), *store.contents(doc_ids[others])]
+        of_queries, of_documents = numbers[numbers < count], numbers[numbers >= count] - count
+        return [*(stored[i] for i in of_queries.tolist()), *store.contents(doc_ids[of_documents])]
 
     return contents
 
 
 def _identical(store: StoreReader, batch: QueryBatch, pairs: _Pairs) -> Mask:
     """Which pairs have the same content."""
-    identical = np.zeros(len(pairs.one), dtype=np.bool_)
+    identical = np.zeros(len(pairs.query), dtype=np.bool_)
     # Only useful if all lanes agree: computing a digest loads OpenSSL.
     possible = np.flatnonzero(pairs.estimates == 1)
     if len(possible) and not store.settings.shingling.foreign:
@@ -573,9 +577,12 @@ def _identical(store: StoreReader, batch: QueryBatch, pairs: _Pairs) -> Mask:
         if batch.doc_id >= 0:
             digests = store.sizes(np.array([batch.doc_id]))[1].tolist()
         elif not digests:
-            digests = [digest(one.encode()) for one in batch.stored]
+            digests = [digest(text.encode()) for text in batch.stored]
         if digests:
-            its = store.sizes(pairs.doc_ids[pairs.other[possible]])[1].tolist()
-            queries = pairs.one[possible].tolist()
-            identical[possible] = [digests[i] == one for i, one in zip(queries, its, strict=True)]
+            stored_digests = store.sizes(pairs.doc_ids[pairs.document[possible]])[1].tolist()
+            queries = pairs.query[possible].tolist()
+            identical[possible] = [
+                digests[i] == stored_digest
+                for i, stored_digest in zip(queries, stored_digests, strict=True)
+            ]
     return identical

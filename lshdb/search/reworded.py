@@ -153,15 +153,17 @@ def _in_windows(texts: Sequence[Terms], hashes: Hashes) -> tuple[IntArray, IntAr
         The place of a term, and of a window that has it, counted through all texts: int64[e] both,
         by both, each once.
     """
-    windows = np.array([one.windows for one in texts])
+    windows = np.array([terms.windows for terms in texts])
     begins = offsets_of(windows)
-    found = np.concatenate([one.hashes for one in texts])
-    place = np.searchsorted(hashes, found)
-    some = np.flatnonzero(hashes.take(place, mode="clip") == found) if len(hashes) else place[:0]
-    text = np.repeat(np.arange(len(texts)), [len(one.hashes) for one in texts])[some]
-    units = np.concatenate([one.units for one in texts])[some]
+    text_hashes = np.concatenate([terms.hashes for terms in texts])
+    place = np.searchsorted(hashes, text_hashes)
+    counted = (
+        np.flatnonzero(hashes.take(place, mode="clip") == text_hashes) if len(hashes) else place[:0]
+    )
+    text = np.repeat(np.arange(len(texts)), [len(terms.hashes) for terms in texts])[counted]
+    units = np.concatenate([terms.units for terms in texts])[counted]
     term, window = rare_words.in_windows(units, windows[text])
-    pairs = place[some][term] * begins[-1] + begins[text][term] + window
+    pairs = place[counted][term] * begins[-1] + begins[text][term] + window
     return np.divmod(distinct(pairs), begins[-1])
 
 
@@ -180,26 +182,35 @@ def _possible(
         the other's, in order, int64[m] both, and the weight of what both have, float64[m].
     """
     term, windows = _in_windows(others, text.hashes)
-    begins = offsets_of(np.array([one.windows for one in others]))
+    begins = offsets_of(np.array([terms.windows for terms in others]))
     sizes = sizes_of(text.offsets)[term]
-    pairs, both, shared = NO_NUMBERS, np.empty(0), np.empty(0)
+    pairs, weight, shared = NO_NUMBERS, np.empty(0), np.empty(0)
     for part in chunks_of(sizes, _AT_ONCE):
         # Each window of a term in the one text with each in the others.
-        some, size = term[part], sizes[part]
-        one = text.windows[expand_ranges(text.offsets[some], size)]
-        pair = one * begins[-1] + np.repeat(windows[part], size)
+        terms_of_part, size = term[part], sizes[part]
+        window = text.windows[expand_ranges(text.offsets[terms_of_part], size)]
+        pair = window * begins[-1] + np.repeat(windows[part], size)
         pairs, number = np.unique(np.concatenate([pairs, pair]), return_inverse=True)
-        weights = np.repeat(text.weights[some], size)
-        both = _sums(number, np.concatenate([both, weights]), len(pairs))
+        weights = np.repeat(text.weights[terms_of_part], size)
+        weight = _sums(number, np.concatenate([weight, weights]), len(pairs))
         shared = _sums(number, np.concatenate([shared, np.ones(len(pair))]), len(pairs))
-    one, two = np.divmod(pairs, begins[-1])
+    window, other_window = np.divmod(pairs, begins[-1])
     # What either has weighs at least what the one has.
-    possible = (shared >= _MIN_SHARED) & (both >= min_score * text.totals[one])
-    one, two, both = one[possible], two[possible], both[possible]
-    index = np.searchsorted(begins, two, side="right") - 1
-    for at in distinct(index).tolist():
-        own = index == at
-        yield at, one[own], two[own] - begins[at], both[own]
+    possible = (shared >= _MIN_SHARED) & (weight >= min_score * text.totals[window])
+    window, other_window, weight = (
+        window[possible],
+        other_window[possible],
+        weight[possible],
+    )
+    index = np.searchsorted(begins, other_window, side="right") - 1
+    for other in distinct(index).tolist():
+        of_other = index == other
+        yield (
+            other,
+            window[of_other],
+            other_window[of_other] - begins[other],
+            weight[of_other],
+        )
 
 
 def _candidates(text: _Text, rarity: Rarity, doc_id: int, after: int) -> IntArray:
@@ -207,23 +218,25 @@ def _candidates(text: _Text, rarity: Rarity, doc_id: int, after: int) -> IntArra
 
     Not the document `doc_id`, and only those with a higher id than `after`.
     """
-    known = np.array([one not in rarity.absent for one in text.hashes.tolist()], dtype=np.bool_)
+    known = np.array(
+        [term_hash not in rarity.absent for term_hash in text.hashes.tolist()], dtype=np.bool_
+    )
     leading = np.flatnonzero((known & (text.weights >= rarity.leading))[text.term])
     rare = leading[first_of_each(text.windows[leading], _RARE, -text.weights[text.term[leading]])]
     leads, number = np.unique(text.term[rare], return_inverse=True)
     names = text.terms.names(text.first[leads])
     place, doc_ids = rarity.reader.documents_of_terms(names, after)
-    own = doc_ids != doc_id
-    place, doc_ids = place[own], doc_ids[own]
+    others = doc_ids != doc_id
+    place, doc_ids = place[others], doc_ids[others]
     begins = np.searchsorted(place, np.arange(len(leads) + 1))
     sizes = sizes_of(begins)[number]
-    found, documents = np.unique(doc_ids, return_inverse=True)
+    candidates, documents = np.unique(doc_ids, return_inverse=True)
     document = documents[expand_ranges(begins[number], sizes)]
-    pair = np.repeat(text.windows[rare], sizes) * len(found) + document
+    pair = np.repeat(text.windows[rare], sizes) * len(candidates) + document
     pairs, number = np.unique(pair, return_inverse=True)
     sums = _sums(number, np.repeat(text.weights[text.term[rare]], sizes), len(pairs)).round(_DIGITS)
-    window, document = np.divmod(pairs, max(len(found), 1))
-    best: IntArray = found[distinct(document[first_of_each(window, _BEST, -sums)])]
+    window, document = np.divmod(pairs, max(len(candidates), 1))
+    best: IntArray = candidates[distinct(document[first_of_each(window, _BEST, -sums)])]
     return best
 
 
@@ -233,20 +246,22 @@ def _passages(matches: npt.NDArray[Any]) -> list[list[float]]:
     Args:
         matches: float64[m, 3]: the numbers of both windows, in order, and their similarity.
     """
-    found: list[list[float]] = []
-    for one, two, score in matches.tolist():
-        last = [one, one, two, two, score]
-        while near := next((other for other in found if _near(last, other)), None):
-            found.remove(near)
+    passages: list[list[float]] = []
+    for a, b, score in matches.tolist():
+        last = [a, a, b, b, score]
+        while near := next((other for other in passages if _near(last, other)), None):
+            passages.remove(near)
             pairs = list(zip(last, near, strict=True))
-            last = [(min, max, min, max, max)[at](pair) for at, pair in enumerate(pairs)]
-        found.append(last)
-    return sorted(found)
+            last = [(min, max, min, max, max)[column](pair) for column, pair in enumerate(pairs)]
+        passages.append(last)
+    return sorted(passages)
 
 
-def _near(one: Sequence[float], other: Sequence[float]) -> bool:
+def _near(a: Sequence[float], b: Sequence[float]) -> bool:
     """Whether two passages, as of `_passages`, have at most GAP windows between in both texts."""
-    return all(one[at] - other[at + 1] <= GAP and other[at] - one[at + 1] <= GAP for at in (0, 2))
+    return all(
+        a[column] - b[column + 1] <= GAP and b[column] - a[column + 1] <= GAP for column in (0, 2)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,14 +304,22 @@ class Search:
         keys = iter(self.reader.keys_of(candidates))
         for contents in similarity.batches_of_text(self.reader, candidates):
             others = rare_words.terms_of(contents)
-            own = [*islice(keys, len(others))]
-            sizes = np.array([one.windows * len(text.totals) for one in others])
+            batch_keys = [*islice(keys, len(others))]
+            sizes = np.array([other_terms.windows * len(text.totals) for other_terms in others])
             for part in chunks_of(sizes, _AT_ONCE):
-                for index, a, b, both in _possible(text, others[part], self.min_score):
-                    at = part.start + index
-                    found = self._compared(text, contents[at], others[at], own[at], a, b, both)
-                    if found is not None:
-                        yield found
+                for index, a, b, weight in _possible(text, others[part], self.min_score):
+                    number = part.start + index
+                    source = self._compared(
+                        text,
+                        contents[number],
+                        others[number],
+                        batch_keys[number],
+                        a,
+                        b,
+                        weight,
+                    )
+                    if source is not None:
+                        yield source
 
     def _compared(
         self,
@@ -306,7 +329,7 @@ class Search:
         key: str,
         a: IntArray,
         b: IntArray,
-        both: _Floats,
+        weight: _Floats,
     ) -> Source | None:
         """What a text shares with a document; None if none of their windows is similar enough.
 
@@ -317,51 +340,51 @@ class Search:
             key: of it.
             a: int64[m], windows of the text that may be similar to one of the document.
             b: int64[m], those of the document.
-            both: float64[m], the weight of what both windows have.
+            weight: float64[m], the weight of what both windows have.
         """
-        union = text.totals[a] + _Text.of(other, terms, self.rarity).totals[b] - both
-        scores = np.minimum(both / np.maximum(union, 1e-9), 1.0).round(_DIGITS)
+        union = text.totals[a] + _Text.of(other, terms, self.rarity).totals[b] - weight
+        scores = np.minimum(weight / np.maximum(union, 1e-9), 1.0).round(_DIGITS)
         matches = np.stack([a, b, scores], axis=1)[scores >= self.min_score]
         if not len(matches):
             return None
-        reworded = [_trimmed(text, other, terms, *one) for one in _passages(matches)]
+        reworded = [_trimmed(text, other, terms, *windows) for windows in _passages(matches)]
         texts = self.runs.windows_of([text.content, other])
         pair = passage_runs.Pairs(texts, np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64))
         copied = [
-            replace(run, score=max(one.similarity for one in around))
+            replace(run, score=max(passage.similarity for passage in around))
             for shared in passage_runs.shared_passages(pair, self.criteria)
             for run in shared.passages
-            if (around := [one for one in reworded if _overlap(one, run)])
+            if (around := [passage for passage in reworded if _overlap(passage, run)])
         ]
         marks = _marked(text.terms, copied, "start", "end")
         passages = [*copied]
-        for one in reworded:
-            first, behind = text.terms.starts.searchsorted([one.start, one.end])
+        for passage in reworded:
+            first, behind = text.terms.starts.searchsorted([passage.start, passage.end])
             if marks[first:behind].mean() < _COPIED:
-                passages.append(one)
+                passages.append(passage)
         covered = _marked(text.terms, passages, "start", "end")
-        its_covered = _marked(terms, passages, "stored_start", "stored_end")
-        passages.sort(key=lambda one: (one.start, -one.end))
+        stored_covered = _marked(terms, passages, "stored_start", "stored_end")
+        passages.sort(key=lambda passage: (passage.start, -passage.end))
         return Source(
             key,
             float(covered.mean()),
-            float(its_covered.mean()),
+            float(stored_covered.mean()),
             int(covered.sum()),
             tuple(passages[: self.reader.limits.passages]),
         )
 
 
-def _overlap(one: CopiedPassage, other: CopiedPassage) -> bool:
+def _overlap(a: CopiedPassage, b: CopiedPassage) -> bool:
     """Whether two passages have characters in common, in both texts."""
-    here = one.start < other.end and other.start < one.end
-    return here and one.stored_start < other.stored_end and other.stored_start < one.stored_end
+    in_text = a.start < b.end and b.start < a.end
+    return in_text and a.stored_start < b.stored_end and b.stored_start < a.stored_end
 
 
 def _marked(terms: Terms, passages: Iterable[CopiedPassage], start: str, end: str) -> Mask:
     """Which words of a text are in passages, bool[u]."""
     marks = np.zeros(len(terms.starts), dtype=np.bool_)
-    for one in passages:
-        first, behind = terms.starts.searchsorted([getattr(one, start), getattr(one, end)])
+    for passage in passages:
+        first, behind = terms.starts.searchsorted([getattr(passage, start), getattr(passage, end)])
         marks[first:behind] = True
     return marks
 
@@ -377,26 +400,29 @@ def _trimmed(
     score: float,
 ) -> CopiedPassage:
     """The passage of some windows, from the first to the last shared term of each text."""
-    own, its = _between(text.terms, a, a_last), _between(terms, b, b_last)
-    shared = np.intersect1d(text.terms.hashes[own], terms.hashes[its])
+    a_indices, b_indices = _between(text.terms, a, a_last), _between(terms, b, b_last)
+    shared = np.intersect1d(text.terms.hashes[a_indices], terms.hashes[b_indices])
     shared = np.intersect1d(shared, text.hashes)
-    own = own[np.isin(text.terms.hashes[own], shared)]
-    its = its[np.isin(terms.hashes[its], shared)]
+    a_indices = a_indices[np.isin(text.terms.hashes[a_indices], shared)]
+    b_indices = b_indices[np.isin(terms.hashes[b_indices], shared)]
     spans: list[int] = []
-    for content, some, at in ((text.content, text.terms, own), (other, terms, its)):
-        units = _dense(some.units[at])
-        start, end = some.starts[units[:1]], some.stops[units[-1:]]
+    for content, terms_of_side, indices in (
+        (text.content, text.terms, a_indices),
+        (other, terms, b_indices),
+    ):
+        units = _dense(terms_of_side.units[indices])
+        start, end = terms_of_side.starts[units[:1]], terms_of_side.stops[units[-1:]]
         lines = positions.line_numbers([content], np.zeros(1, dtype=np.int64), start, end)
-        spans += [int(one[0]) for one in (start, end, *lines)]
-    words = int(np.ptp(_dense(text.terms.units[own]))) + 1
+        spans += [int(bound[0]) for bound in (start, end, *lines)]
+    words = int(np.ptp(_dense(text.terms.units[a_indices]))) + 1
     return passage_runs.passage_at(text.content, other, spans, words, score, "reworded", score)
 
 
 def _dense(units: IntArray) -> IntArray:
     """Ascending units int64[n] without those at both ends that are few and far from the others."""
     parts = np.split(units, np.flatnonzero(np.diff(units) > STEP) + 1)
-    some = [part for part in parts if len(part) >= _MIN_SHARED]
-    return np.concatenate(some) if some else units
+    dense = [part for part in parts if len(part) >= _MIN_SHARED]
+    return np.concatenate(dense) if dense else units
 
 
 def _between(terms: Terms, first: float, last: float) -> IntArray:
@@ -407,13 +433,13 @@ def _between(terms: Terms, first: float, last: float) -> IntArray:
 
 def shared_rare_words(reader: StoreReader, a: str, b: str) -> tuple[list[Span], list[Span]]:
     """Where two texts have words that both have and that are rare in a file, in their order."""
-    one, two = rare_words.terms_of([a, b])
-    shared = np.intersect1d(_Text.of(a, one, Rarity(reader)).hashes, two.hashes)
-    found = []
-    for terms in (one, two):
+    a_terms, b_terms = rare_words.terms_of([a, b])
+    shared = np.intersect1d(_Text.of(a, a_terms, Rarity(reader)).hashes, b_terms.hashes)
+    spans = []
+    for terms in (a_terms, b_terms):
         units = terms.units[np.isin(terms.hashes, shared)]
-        found.append([*zip(terms.starts[units].tolist(), terms.stops[units].tolist(), strict=True)])
-    return found[0], found[1]
+        spans.append([*zip(terms.starts[units].tolist(), terms.stops[units].tolist(), strict=True)])
+    return spans[0], spans[1]
 
 
 def find_reworded(store: StoreReader, query: PassagesOptions, text: str, doc_id: int) -> Passages:
@@ -421,14 +447,14 @@ def find_reworded(store: StoreReader, query: PassagesOptions, text: str, doc_id:
     search = Search.of(store, query)
     (terms,) = rare_words.terms_of([text])
     words = len(terms.starts) if len(terms.hashes) >= _MIN_SHARED else 0
-    found = [*search.of_text(text, terms, doc_id)] if words else []
-    found.sort(key=lambda one: (-_score(one), -one.words))
-    return Passages(words, _MIN_SHARED, "word", tuple(found[: query.top]), ())
+    sources = [*search.of_text(text, terms, doc_id)] if words else []
+    sources.sort(key=lambda source: (-_score(source), -source.words))
+    return Passages(words, _MIN_SHARED, "word", tuple(sources[: query.top]), ())
 
 
-def _score(found: Source | PassagePair) -> float:
+def _score(shared: Source | PassagePair) -> float:
     """The highest score of the passages that a text shares with a document."""
-    return max(one.score or 0 for one in found.passages)
+    return max(passage.score or 0 for passage in shared.passages)
 
 
 def reworded_pairs(
@@ -451,8 +477,8 @@ def _pairs(search: Search, progress: Progress) -> Iterator[PassagePair]:
         for texts in similarity.batches_of_text(reader, doc_ids):
             for text, terms in zip(texts, rare_words.terms_of(texts), strict=True):
                 doc_id, key = next(waiting)
-                for one in search.of_text(text, terms, doc_id, doc_id):
-                    shares = one.coverage, one.stored_coverage
-                    yield PassagePair(key, one.key, one.words, *shares, one.passages)
+                for source in search.of_text(text, terms, doc_id, doc_id):
+                    shares = source.coverage, source.stored_coverage
+                    yield PassagePair(key, source.key, source.words, *shares, source.passages)
                 done += 1
                 progress(done, total, "documents")

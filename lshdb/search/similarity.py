@@ -64,22 +64,24 @@ _LOOKED_UP = 1 << 17
 # from counts and signatures
 
 
-def jaccard(shared: IntArray, one: int | IntArray, other: int | IntArray) -> Shares:
+def jaccard(shared: IntArray, a_sizes: int | IntArray, b_sizes: int | IntArray) -> Shares:
     """Jaccard similarities from the sizes of intersections int64[n] and of the sets.
 
     float64[n]; 0 for two empty sets: an empty document is similar to nothing.
     """
-    found: Shares = shared / np.maximum(one + other - shared, 1)
-    return found
+    similarities: Shares = shared / np.maximum(a_sizes + b_sizes - shared, 1)
+    return similarities
 
 
-def containment(shared: IntArray, one: int | IntArray) -> Shares:
+def containment(shared: IntArray, sizes: int | IntArray) -> Shares:
     """The share of one set that each of n others holds, float64[n]; 0 for an empty set."""
-    found: Shares = shared / np.maximum(one, 1)
-    return found
+    shares: Shares = shared / np.maximum(sizes, 1)
+    return shares
 
 
-def similarity_at(containment: Shares | float, one: int | IntArray, others: IntArray) -> Shares:
+def similarity_at(
+    containment: Shares | float, size: int | IntArray, other_sizes: IntArray
+) -> Shares:
     """The Jaccard similarity of a set to sets of sizes int64[n] that hold a share of it.
 
     With c of |A| shared, J = c |A| / (|A| + |B| - c |A|).
@@ -87,35 +89,35 @@ def similarity_at(containment: Shares | float, one: int | IntArray, others: IntA
     >>> similarity_at(0.8, 100, np.array([80, 100, 1000])).round(3).tolist()
     [0.8, 0.667, 0.078]
     """
-    shared = containment * one
-    found: Shares = shared / np.maximum(one + others - shared, 1)
-    return found
+    shared = containment * size
+    similarities: Shares = shared / np.maximum(size + other_sizes - shared, 1)
+    return similarities
 
 
-def containment_at(similarities: Shares, one: int | IntArray, others: IntArray) -> Shares:
+def containment_at(similarities: Shares, size: int | IntArray, other_sizes: IntArray) -> Shares:
     """The containment of a set in sets of sizes int64[n] at these Jaccard similarities float64[n].
 
     |A and B| = J (|A| + |B|) / (1 + J); by estimates this may be more than |A| or |B|.
     """
-    shared = similarities * (one + others) / (1 + similarities)
-    found: Shares = np.minimum(shared, np.minimum(one, others)) / np.maximum(one, 1)
-    return found
+    shared = similarities * (size + other_sizes) / (1 + similarities)
+    shares: Shares = np.minimum(shared, np.minimum(size, other_sizes)) / np.maximum(size, 1)
+    return shares
 
 
-def estimates(one: Lanes, other: Lanes) -> Shares:
+def estimates(a_lanes: Lanes, b_lanes: Lanes) -> Shares:
     """Estimated similarities of signatures uint32[n, k], or one uint32[k], to others: float64[n].
 
     The share of lanes that agree, an unbiased estimate.
     """
-    lanes = other.shape[-1]
-    found: Shares = (one == other).sum(axis=-1, dtype=np.uint16) / lanes
-    return found
+    lanes = b_lanes.shape[-1]
+    agreement: Shares = (a_lanes == b_lanes).sum(axis=-1, dtype=np.uint16) / lanes
+    return agreement
 
 
 def standard_error(similarity: Shares | float, lanes: int) -> Shares:
     """The standard error sqrt(J (1 - J) / k) of the estimate of a similarity from k lanes."""
-    found: Shares = np.sqrt(similarity * (1.0 - np.asarray(similarity)) / lanes)
-    return found
+    errors: Shares = np.sqrt(similarity * (1.0 - np.asarray(similarity)) / lanes)
+    return errors
 
 
 def min_estimate(similarity: Shares | float, lanes: int) -> Shares:
@@ -126,20 +128,20 @@ def min_estimate(similarity: Shares | float, lanes: int) -> Shares:
 # one set and many
 
 
-def intersections(one: Hashes, others: Shingles) -> IntArray:
+def intersections(hashes: Hashes, others: Shingles) -> IntArray:
     """How many hashes of one set are in each of n sets.
 
     Args:
-        one: uint64[any], sorted and distinct.
+        hashes: uint64[any], sorted and distinct.
         others: n documents' hashes, each distinct.
 
     Returns:
         int64[n].
     """
-    if not len(one):
+    if not len(hashes):
         return np.zeros(len(others), dtype=np.int64)
-    index = np.searchsorted(one, others.hashes)
-    return sums(one.take(index, mode="clip") == others.hashes, others.offsets)
+    index = np.searchsorted(hashes, others.hashes)
+    return sums(hashes.take(index, mode="clip") == others.hashes, others.offsets)
 
 
 def similarities(store: StoreReader, stored: str, doc_ids: IntArray) -> tuple[Shares, Mask]:
@@ -149,19 +151,21 @@ def similarities(store: StoreReader, stored: str, doc_ids: IntArray) -> tuple[Sh
         The Jaccard similarities float64[n], and which have the same content, bool[n].
     """
     shingling = store.settings.shingling
-    own: Hashes | None = None
-    found: list[Shares] = []
+    query_hashes: Hashes | None = None
+    scores: list[Shares] = []
     same: list[bool] = []
     # Read and shingled with the first of them, which takes half of the time of two calls.
     texts = chain([stored], store.contents(doc_ids))
-    for some in bounded(texts, len, store.limits.text_batch):
-        same += [one == stored for one in some]
-        contents = [from_stored(one, shingling) for one in some]
+    for batch in bounded(texts, len, store.limits.text_batch):
+        same += [text == stored for text in batch]
+        contents = [from_stored(text, shingling) for text in batch]
         sets = distinct_shingles(contents, shingling, secret_seed())
-        if own is None:
-            own = sets.hashes[: sets.offsets[1]]
-        found.append(jaccard(intersections(own, sets), len(own), sizes_of(sets.offsets)))
-    return np.concatenate(found)[1:], np.array(same[1:], dtype=np.bool_)
+        if query_hashes is None:
+            query_hashes = sets.hashes[: sets.offsets[1]]
+        scores.append(
+            jaccard(intersections(query_hashes, sets), len(query_hashes), sizes_of(sets.offsets))
+        )
+    return np.concatenate(scores)[1:], np.array(same[1:], dtype=np.bool_)
 
 
 def check_numbers(settings: Settings) -> None:
@@ -196,7 +200,7 @@ def batches_of_text(store: StoreReader, doc_ids: IntArray) -> Iterator[list[str]
 
 
 def shared_by_pairs(
-    hashes: Hashes, starts: IntArray, sizes: IntArray, one: IntArray, other: IntArray
+    hashes: Hashes, starts: IntArray, sizes: IntArray, a_sets: IntArray, b_sets: IntArray
 ) -> IntArray:
     """How many hashes pairs of sets share.
 
@@ -204,26 +208,26 @@ def shared_by_pairs(
         hashes: uint64[any], the hashes of all sets, sorted and distinct in each.
         starts: int64[m], where each set begins.
         sizes: int64[m], how many hashes it has.
-        one: int64[c], the one of each pair; pairs with the same one are adjacent.
-        other: int64[c], the other.
+        a_sets: int64[c], the first of each pair; pairs with the same first are adjacent.
+        b_sets: int64[c], the second.
 
     Returns:
         int64[c].
     """
-    counts = np.zeros(len(one), dtype=np.int64)
-    begins, ends = runs(one)
+    counts = np.zeros(len(a_sets), dtype=np.int64)
+    begins, ends = runs(a_sets)
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-        low, its = starts[one[begin]], other[begin:end]
-        own = hashes[low : low + sizes[one[begin]]]
+        low, partners = starts[a_sets[begin]], b_sets[begin:end]
+        a_hashes = hashes[low : low + sizes[a_sets[begin]]]
         if end - begin < _FEW_PAIRS:
-            for index, number in enumerate(its.tolist(), begin):
+            for index, number in enumerate(partners.tolist(), begin):
                 start = starts[number]
-                counts[index] = _shared_by_two(own, hashes[start : start + sizes[number]])
+                counts[index] = _shared_by_two(a_hashes, hashes[start : start + sizes[number]])
             continue
-        for part in chunks_of(sizes[its], _LOOKED_UP):
-            size = sizes[its[part]]
-            found = hashes[expand_ranges(starts[its[part]], size)]
-            counts[begin:end][part] = intersections(own, Shingles(found, offsets_of(size)))
+        for part in chunks_of(sizes[partners], _LOOKED_UP):
+            size = sizes[partners[part]]
+            b_hashes = hashes[expand_ranges(starts[partners[part]], size)]
+            counts[begin:end][part] = intersections(a_hashes, Shingles(b_hashes, offsets_of(size)))
     return counts
 
 
@@ -262,7 +266,7 @@ def parities(shingles: Shingles, words: int) -> Parities:
     return made
 
 
-def max_shared(sizes: IntArray, table: Parities, one: IntArray, other: IntArray) -> IntArray:
+def max_shared(sizes: IntArray, table: Parities, a_sets: IntArray, b_sets: IntArray) -> IntArray:
     """An upper bound on how many hashes pairs of sets share.
 
     A cell whose parities differ holds a hash of only one of the two, so that |A xor B| is at least
@@ -273,19 +277,19 @@ def max_shared(sizes: IntArray, table: Parities, one: IntArray, other: IntArray)
     Args:
         sizes: int64[m], of all sets.
         table: uint64[m, w], their parities.
-        one: int64[c], the one of each pair.
-        other: int64[c], the other.
+        a_sets: int64[c], the first of each pair.
+        b_sets: int64[c], the second.
 
     Returns:
         int64[c].
     """
-    bound: IntArray = np.minimum(sizes[one], sizes[other])
-    both = sizes[one] + sizes[other]
-    for part in chunks(len(one), _PAIRS):
-        differ = np.bitwise_count(table[one[part]] ^ table[other[part]])
-        both[part] -= differ.sum(axis=1, dtype=np.int64)
-    both >>= 1
-    np.minimum(bound, both, out=bound)
+    bound: IntArray = np.minimum(sizes[a_sets], sizes[b_sets])
+    upper = sizes[a_sets] + sizes[b_sets]
+    for part in chunks(len(a_sets), _PAIRS):
+        differ = np.bitwise_count(table[a_sets[part]] ^ table[b_sets[part]])
+        upper[part] -= differ.sum(axis=1, dtype=np.int64)
+    upper >>= 1
+    np.minimum(bound, upper, out=bound)
     return bound
 
 
@@ -331,42 +335,42 @@ class Exact:
         self._starts = np.full(len(self.same), -1)
         self._used = 0
 
-    def scores(self, one: IntArray, other: IntArray, min_similarity: float) -> Shares:
+    def scores(self, a: IntArray, b: IntArray, min_similarity: float) -> Shares:
         """The Jaccard similarity of pairs int64[c] of numbers, float64[c].
 
         If it is below `min_similarity`, the result may be any number below that. It is fastest if
-        pairs with the same `one` are adjacent.
+        pairs with the same `a` are adjacent.
         """
-        return self.compared(one, other, min_similarity)[0]
+        return self.compared(a, b, min_similarity)[0]
 
     def compared(
-        self, one: IntArray, other: IntArray, min_similarity: Shares | float
+        self, a_documents: IntArray, b_documents: IntArray, min_similarity: Shares | float
     ) -> tuple[Shares, Shares]:
-        """The same with the containments of each `one` in its `other`, float64[c].
+        """The same with the containments of the first of each in the second, float64[c].
 
         If a pair's similarity is below its `min_similarity`, the containment may be any number up
         to the true one.
         """
-        found = np.zeros(len(one))
-        found[self.same[one] == self.same[other]] = 1.0
-        contained = found.copy()
-        (different,) = (found == 0).nonzero()
-        a, b = self.same[one[different]], self.same[other[different]]
+        scores = np.zeros(len(a_documents))
+        scores[self.same[a_documents] == self.same[b_documents]] = 1.0
+        contained = scores.copy()
+        (different,) = (scores == 0).nonzero()
+        a, b = self.same[a_documents[different]], self.same[b_documents[different]]
         if self._parities.size:
             self._read_unread(_marked(a, b, len(self.same)))
             bound = max_shared(self.sizes, self._parities, a, b)
-            wanted = np.broadcast_to(min_similarity, len(one))[different]
+            wanted = np.broadcast_to(min_similarity, len(a_documents))[different]
             chosen = jaccard(bound, self.sizes[a], self.sizes[b]) >= wanted
             different, a, b = different[chosen], a[chosen], b[chosen]
         for part in chunks_of(self.sizes[a] + self.sizes[b], self.limits.join_hashes):
             self._keep(_marked(a[part], b[part], len(self.same)))
-            both = shared_by_pairs(self._hashes, self._starts, self.sizes, a[part], b[part])
-            found[different[part]] = jaccard(both, self.sizes[a[part]], self.sizes[b[part]])
-            contained[different[part]] = containment(both, self.sizes[a[part]])
+            shared = shared_by_pairs(self._hashes, self._starts, self.sizes, a[part], b[part])
+            scores[different[part]] = jaccard(shared, self.sizes[a[part]], self.sizes[b[part]])
+            contained[different[part]] = containment(shared, self.sizes[a[part]])
         if self.numbers:
             differ = different[self._numbers[a] != self._numbers[b]]
-            found[differ] = contained[differ] = 0
-        return found, contained
+            scores[differ] = contained[differ] = 0
+        return scores, contained
 
     def distinct(self, documents: IntArray) -> IntArray:
         """How many distinct shingles documents int64[n] have, int64[n]; reads them."""
@@ -379,8 +383,8 @@ class Exact:
 
         For choosing the pairs to compare, which must not depend on the seed of this process.
         """
-        for some in self._batches(documents):
-            yield some, self._shingled(some, self._settings.seed)
+        for batch in self._batches(documents):
+            yield batch, self._shingled(batch, self._settings.seed)
 
     def _batches(self, documents: IntArray) -> Iterator[IntArray]:
         """Cut documents into batches of about as many shingles as are read at once."""
@@ -388,8 +392,8 @@ class Exact:
 
     def _read_unread(self, documents: IntArray) -> None:
         """Read those of the documents that were never read."""
-        for some in self._batches(documents[~self._read[documents]]):
-            self._take(some)
+        for batch in self._batches(documents[~self._read[documents]]):
+            self._take(batch)
 
     def _keep(self, documents: IntArray) -> None:
         """Load the hashes of these documents, which were read before and fit into memory."""
@@ -397,8 +401,8 @@ class Exact:
         if self._used + self.sizes[missing].sum() > len(self._hashes):
             self._make_room(int(self.sizes[documents].sum()))
             missing = documents[self._starts[documents] < 0]
-        for some in self._batches(missing):
-            self._take(some)
+        for batch in self._batches(missing):
+            self._take(batch)
 
     def _make_room(self, count: int) -> None:
         """Make room for more hashes."""
@@ -411,9 +415,9 @@ class Exact:
 
     def _take(self, documents: IntArray) -> None:
         """Read documents."""
-        own = self._shingled(documents, secret_seed())
+        shingles = self._shingled(documents, secret_seed())
         if not self._read[documents].all():
-            sizes = sizes_of(own.offsets)
+            sizes = sizes_of(shingles.offsets)
             if (sizes > self.sizes[documents]).any():
                 raise DamagedFile(
                     "the file is damaged: a document has more shingles than are stored for it: "
@@ -421,17 +425,17 @@ class Exact:
                 )
             self.sizes[documents] = sizes
             if self._parities.size:
-                self._parities[documents] = parities(own, self._parities.shape[1])
+                self._parities[documents] = parities(shingles, self._parities.shape[1])
             self._read[documents] = True
-        self._make_room(len(own.hashes))
-        self._hashes[self._used : self._used + len(own.hashes)] = own.hashes
-        self._starts[documents] = self._used + own.offsets[:-1]
-        self._used += len(own.hashes)
+        self._make_room(len(shingles.hashes))
+        self._hashes[self._used : self._used + len(shingles.hashes)] = shingles.hashes
+        self._starts[documents] = self._used + shingles.offsets[:-1]
+        self._used += len(shingles.hashes)
 
     def _shingled(self, documents: IntArray, seed: int) -> Shingles:
         shingling = self._settings.shingling
         stored = self.contents(documents)
-        contents = [from_stored(one, shingling) for one in stored]
+        contents = [from_stored(content, shingling) for content in stored]
         if self.numbers:
             self._numbers[documents] = [numbers_of(str(text)) for text in contents]
         return distinct_shingles(contents, shingling, seed)
@@ -451,35 +455,35 @@ class Estimates:
     same: IntArray
     store: StoreReader
 
-    def scores(self, one: IntArray, other: IntArray, min_similarity: float) -> Shares:  # noqa: ARG002
+    def scores(self, a_documents: IntArray, b_documents: IntArray, min_similarity: float) -> Shares:  # noqa: ARG002
         """Like Exact.scores; an estimate costs the same for any `min_similarity`."""
-        found = np.ones(len(one))
-        for part, a, b in self._signatures_of(one, other):
-            found[part] = estimates(a, b)
-        return found
+        scores = np.ones(len(a_documents))
+        for part, a, b in self._signatures_of(a_documents, b_documents):
+            scores[part] = estimates(a, b)
+        return scores
 
-    def share_bucket(self, one: IntArray, other: IntArray) -> Mask:
+    def share_bucket(self, a_documents: IntArray, b_documents: IntArray) -> Mask:
         """Whether pairs int64[c] share a bucket, or enough of them for a cascade, bool[c]."""
-        found = np.ones(len(one), dtype=np.bool_)
+        collide = np.ones(len(a_documents), dtype=np.bool_)
         construction = self.store.settings.construction
         shape = (-1, construction.bands, construction.rows)
-        for part, a, b in self._signatures_of(one, other):
+        for part, a, b in self._signatures_of(a_documents, b_documents):
             agree = (a == b)[:, : construction.lanes].reshape(shape)
-            found[part] = evaluate(np.logical_and.reduce(agree, axis=2), construction)
-        return found
+            collide[part] = evaluate(np.logical_and.reduce(agree, axis=2), construction)
+        return collide
 
     def _signatures_of(
-        self, one: IntArray, other: IntArray
+        self, a_documents: IntArray, b_documents: IntArray
     ) -> Iterator[tuple[IntArray, Lanes, Lanes]]:
         """The signatures uint32[p, k] of pairs at indices int64[p], except equal ones."""
-        different = np.flatnonzero(self.same[one] != self.same[other])
+        different = np.flatnonzero(self.same[a_documents] != self.same[b_documents])
         lanes = self.store.settings.permutations
         at_once = max(1, self.store.limits.join_signatures // (8 * lanes))
-        for some in chunks(len(different), at_once):
-            indices = different[some]
-            documents = _marked(one[indices], other[indices], len(self.same))
+        for block in chunks(len(different), at_once):
+            indices = different[block]
+            documents = _marked(a_documents[indices], b_documents[indices], len(self.same))
             signatures = self.signatures(documents)
-            a, b = (documents.searchsorted(side[indices]) for side in (one, other))
+            a, b = (documents.searchsorted(side[indices]) for side in (a_documents, b_documents))
             for part in chunks(len(indices), _PAIRS):
                 yield indices[part], signatures[a[part]], signatures[b[part]]
 
@@ -496,10 +500,10 @@ def _words(shingles: IntArray) -> int:
     return 1 << max(2, min(wanted.bit_length(), max_words.bit_length() - 1, 5))
 
 
-def _marked(one: IntArray, other: IntArray, count: int) -> IntArray:
+def _marked(a_documents: IntArray, b_documents: IntArray, count: int) -> IntArray:
     """The distinct documents of pairs, ascending."""
     marks = np.zeros(count, dtype=np.bool_)
-    marks[one] = True
-    marks[other] = True
-    found: IntArray = marks.nonzero()[0]
-    return found
+    marks[a_documents] = True
+    marks[b_documents] = True
+    documents: IntArray = marks.nonzero()[0]
+    return documents

@@ -13,7 +13,6 @@ A document without shingles has the signature EMPTY in every lane; it is similar
 callers keep it out of comparisons.
 """
 
-import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -233,7 +232,6 @@ Sketch = FastSketch | MinHashSketch
 """Makes signatures of `lanes` lanes; the same for the same seed on every machine."""
 
 
-@functools.lru_cache
 def make_sketch(name: SketchName, lanes: int, seed: int) -> Sketch:
     """The sketch of that name, `fast` or `minhash`, with its seeded constants."""
     return FastSketch(lanes, seed) if name == "fast" else MinHashSketch(lanes, seed)

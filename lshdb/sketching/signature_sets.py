@@ -74,7 +74,7 @@ def check_comparable(name: str, own: Sketching, other: Sketching) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SignatureSet:
-    """The signatures of n documents; see lshdb.signatures.
+    """The signatures of n documents; see Database.signatures.
 
     Attributes:
         keys: of the documents, in the order of addition.

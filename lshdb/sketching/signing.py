@@ -137,9 +137,4 @@ def sign(contents: Sequence[Content], settings: Settings) -> Signed:
 
 def base_of(shingling: Shingling) -> bytes:
     """A short name of the base texts, empty without any: the texts may be long."""
-    return _base_of(shingling.base) if shingling.base else b""
-
-
-@functools.lru_cache(maxsize=16)
-def _base_of(base: tuple[tuple[str, str], ...]) -> bytes:
-    return digest(repr(base).encode())
+    return digest(repr(shingling.base).encode()) if shingling.base else b""

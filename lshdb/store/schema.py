@@ -146,7 +146,7 @@ def definitions(reworded: bool = False) -> list[tuple[str, str, str]]:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         # The package may be a zip, as Spark ships it: with ./ at its start, which Path would drop.
         loader: Any = __spec__.loader
-        path = os.path.join(os.path.dirname(__file__), "schema.sql")
+        path = os.path.join(os.path.dirname(os.path.dirname(__file__)), "schema.sql")
         connection.executescript(loader.get_data(path).decode())
         if reworded:
             connection.execute(sql.MAKE_RARE_WORDS)

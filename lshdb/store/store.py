@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import TypeVar
 
 from lshdb.errors import DamagedFile, LshdbError, StoreError, UnsafeFile
 from lshdb.limits import DEFAULTS, Limits
@@ -42,15 +42,6 @@ DocumentValues = tuple[int, str, int, bytes | bytearray, str | None, str | None]
 The sqlite3 module looks for an adapter of bytes, and of None, but not of a bytearray: for many rows
 that doubles its time.
 """
-
-
-@runtime_checkable
-class Opened(Protocol):
-    """What has an open file, such as lshdb.Database."""
-
-    @property
-    def store(self) -> Store:
-        """The file."""
 
 
 class Store(lookups.StoreReader):

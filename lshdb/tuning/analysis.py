@@ -8,8 +8,6 @@ Pure functions. Source: Leskovec, Rajaraman, Ullman, Mining of Massive Datasets,
 [0.501, 1.0]
 """
 
-import functools
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,9 +60,10 @@ class Distribution:
         return roots
 
 
-@functools.lru_cache(maxsize=4)
 def _log_factorials(maximum: int) -> Shares:
-    return np.array([math.lgamma(i + 1) for i in range(maximum + 1)])
+    """The logarithms of 0! to maximum!, float64[maximum + 1]."""
+    logarithms = np.log(np.arange(1, maximum + 1))
+    return np.concatenate(([0.0], np.cumsum(logarithms)))
 
 
 def curve(similarities: Shares, construction: Construction) -> Shares:

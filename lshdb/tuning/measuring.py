@@ -16,14 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from lshdb.groups import takes
 from lshdb.options import MeasureOptions
 from lshdb.progress import shown
 from lshdb.search import buckets, similarity
 from lshdb.shingling.arrays import IntArray, Lanes, bounded
 from lshdb.sketching.constructions import Construction
 from lshdb.sources.sinks import Columns
-from lshdb.store.store import Opened, Store
+from lshdb.store.store import Store
 from lshdb.templates import Table, html_tables
 from lshdb.tuning import analysis, sampling
 
@@ -128,25 +127,8 @@ class Measured:
         return html_tables(Table(list(COLUMNS)[:-1], rows, len(rows), title=about))
 
 
-@takes(MeasureOptions)
-def measure(database: Opened, options: MeasureOptions) -> Measured:
-    """Measure what the index finds and costs, by brute force for a sample of the documents.
-
-    Raises:
-        UsageError: numbers out of range.
-
-    Warns:
-        LimitWarning: buckets were too large to be read whole for the formula.
-
-    >>> import lshdb
-    >>> with lshdb.open("fables.db", threshold=0.5) as db:
-    ...     report = db.add("fox", "The fox and the grapes")
-    ...     report += db.add("ant", "The fox and the grapes and the ant")
-    ...     measured = lshdb.measure(db)
-    >>> measured.recall.pairs, measured.recall.recall, measured.candidates
-    (1, 1.0, 1.0)
-    """
-    store = database.store
+def measure(store: Store, options: MeasureOptions) -> Measured:
+    """Measure what the index finds and costs; see Database.measure."""
     with shown(options.progress, "comparing") as progress, store.reading():
         threshold = options.threshold or store.settings.threshold
         sample, seed = options.sample, options.seed

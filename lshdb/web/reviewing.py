@@ -16,7 +16,7 @@ from typing import Any, cast, get_args
 
 from lshdb.database import Database
 from lshdb.errors import InputError, KeyNotFound, UsageError
-from lshdb.ingest.deciding import add_decisions, now, undo_chosen, user, word_fault
+from lshdb.ingest.deciding import now, undo_chosen, user, word_fault
 from lshdb.json_text import loads
 from lshdb.model import Cluster, Decision, Verdict
 from lshdb.opening import open_database
@@ -133,8 +133,7 @@ class Review:
         with self._writing() as database:
             held = self.verdicts(database).of_key
             new = [each for each in asked if held.get(each[1][0][0]) != each[0]] or asked
-            add_decisions(
-                database,
+            database.add_decisions(
                 [
                     Decision(0, verdict, keys, digests, why, self.who, decided)
                     for verdict, some in new
@@ -159,7 +158,7 @@ class Review:
             ]
 
         with self._writing() as database:
-            undone = undo_chosen(database, chosen)
+            undone = undo_chosen(database.store, chosen)
         if not undone:
             raise KeyNotFound("that decision no longer exists: it was undone")
         return undone

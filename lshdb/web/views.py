@@ -24,7 +24,6 @@ from lshdb.errors import limits_noted
 from lshdb.exchange.results import plain
 from lshdb.formatting import counted, shortened
 from lshdb.groups import Option, Options, without_none
-from lshdb.ingest.deciding import remove_decided
 from lshdb.json_text import dumps, encode
 from lshdb.model import Cluster, Comparison, Decision, Document, Pair
 from lshdb.options import ClustersOptions, PairsOptions, SqlValue, Threshold
@@ -574,7 +573,7 @@ def _next(visit: Visit, page: str, back: dict[str, str]) -> reviewing.Next:
 def decisions(visit: Visit) -> Page:
     """All decisions, and the documents that would be removed."""
     made = visit.database.decisions()[::-1]
-    dropped = remove_decided(visit.database, dry_run=True)
+    dropped = visit.database.remove_decided(dry_run=True)
     some, paging = _some(visit, made, _LINES)
     agreements, disagreements = agreements_of(made)
     data = {

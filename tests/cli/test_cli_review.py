@@ -142,7 +142,7 @@ def test_what_others_take_meanwhile_is_passed_over(command: Command) -> None:
         assert "'essays/cora' no longer exists; it is skipped" in one.shown
         one.type("n")
         (made,) = db.decisions()
-        lshdb.undo_decision(db, made.decision)
+        db.undo_decision(made.decision)
         one.type("u")
         assert "there is nothing to undo" in one.shown
         one.type("q")

@@ -46,12 +46,6 @@ GOOD: Final[dict[str, dict[str, Any]]] = {
 }
 """Arguments that each of these needs; the others need none."""
 
-OF_A_DATABASE: Final = (
-    *("add_decisions", "add_signatures", "dropped_files", "measure", "query_signature"),
-    *("remove_decided", "signatures", "undo_decision", "undo_last_decisions"),
-)
-"""Functions of a database that are rarely used."""
-
 ANY: Final = [None, b"k", 5, 2.5, -1, math.nan, math.inf, 1 << 70, -(1 << 70), True, object()]
 ANY_TEXT: Final = ["", "x", "\ud800", "a\0b", "x" * 10_000]
 ANY_COLLECTION: Final = [[], [1], {"x": 1}, ("a",), {1, 2}, [[None]]]
@@ -80,19 +74,7 @@ def methods(db: lshdb.Database | None) -> dict[str, Callable[..., object]]:
         "open": opened,
         "check of a file": lshdb.check,
         "tune without a file": lshdb.tune,
-        **{name: of(getattr(lshdb, name), db) for name in OF_A_DATABASE},
     }
-
-
-def of(function: Callable[..., object], db: lshdb.Database | None) -> Callable[..., object]:
-    """A function of a database, for this one; with the function's own signature without it."""
-
-    def call(**arguments: Any) -> object:
-        return function(db, **arguments)
-
-    own = inspect.signature(function)
-    call.__signature__ = own.replace(parameters=[*own.parameters.values()][1:])  # type: ignore[attr-defined]
-    return call
 
 
 def opened(**arguments: Any) -> None:
@@ -115,7 +97,7 @@ def db(
             yield db
     else:
         with lshdb.open("x.db", shingle="foreign:x", content=False) as db:
-            lshdb.add_signatures(db, ["a", "b"], np.zeros((2, 128), "u4"), MADE_WITH)
+            db.add_signatures(["a", "b"], np.zeros((2, 128), "u4"), MADE_WITH)
             yield db
 
 

@@ -349,7 +349,7 @@ def test_documents_made_to_have_the_hashes_of_others_are_not_similar(
             "of a": ["a"],
             "of b": ["b"],
         }
-    measured = lshdb.measure(db, sample=2)
+    measured = db.measure(sample=2)
     assert (measured.candidates, measured.recall.pairs) == (1, 0)
     field = "text" if isinstance(a, str) else "set"
     given = [one if isinstance(one, str) else [*one] for one in (a, b)]

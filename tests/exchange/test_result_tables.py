@@ -212,7 +212,7 @@ def test_a_notebook_shows_all_that_is_returned(db: lshdb.Database) -> None:
     assert cells[0] == str(tuned[0].construction)
     assert {"the best", "named"} <= set(cells)
     assert shown(tuned[0]).texts("td")[0] == cells[0]
-    measured = shown(lshdb.measure(db))
+    measured = shown(db.measure())
     assert measured.texts("p")[0].startswith("5 of 5 documents compared with all")
     assert measured.texts("td")[0] == "recall"
     done = lshdb.dedup([{"id": HOSTILE, "text": TEXT}, {"id": "b", "text": TEXT}])

@@ -43,9 +43,8 @@ def foreign(path: Path) -> Database:
 
 def copy(source: Database, target: Database) -> lshdb.AddReport:
     """Add to a database all signatures of another one."""
-    known = lshdb.signatures(source)
-    return lshdb.add_signatures(
-        target,
+    known = source.signatures()
+    return target.add_signatures(
         known.keys,
         known.signatures,
         known.made_with,
@@ -68,9 +67,9 @@ def test_a_collection_moves_by_its_signatures(tmp_path: Path) -> None:
         # Digests and all: nothing is new where the texts themselves come later.
         assert copy(source, target).unchanged == len(TEXTS)
         assert target.add_many(TEXTS.items()).unchanged == len(TEXTS)
-        known = lshdb.signatures(target)
+        known = target.signatures()
         assert known.keys == list(TEXTS)
-        assert np.array_equal(known.signatures, lshdb.signatures(source).signatures)
+        assert np.array_equal(known.signatures, source.signatures().signatures)
         assert len(known) == len(TEXTS)
     assert inspection.contents(tmp_path / "b.db") == inspection.contents(tmp_path / "c.db")
     inspection.check(tmp_path / "b.db")
@@ -79,7 +78,7 @@ def test_a_collection_moves_by_its_signatures(tmp_path: Path) -> None:
 def test_another_programs_signatures_find_what_is_similar(foreign: Database) -> None:
     keys, lanes = list(TEXTS), peer_lanes()
     with foreign as db:
-        assert lshdb.add_signatures(db, keys, lanes, FOREIGN).added == len(TEXTS)
+        assert db.add_signatures(keys, lanes, FOREIGN).added == len(TEXTS)
         words = {key: set(text.split()) for key, text in TEXTS.items()}
         exact = oracles.similar_pairs(words, 0.75)
         found = {frozenset((pair.a, pair.b)): pair for pair in db.pairs()}
@@ -93,10 +92,10 @@ def test_another_programs_signatures_find_what_is_similar(foreign: Database) -> 
             assert abs(pair.estimate - oracles.jaccard(*(words[k] for k in keys_of_pair))) < 0.2
         for row in (0, 5):
             by_key = db.query(key=keys[row])
-            by_lanes = lshdb.query_signature(db, lanes[row], FOREIGN)
+            by_lanes = db.query_signature(lanes[row], FOREIGN)
             assert by_lanes[0].key == keys[row]
             assert by_lanes[1:] == by_key
-            assert lshdb.query_signature(db, lanes[row], FOREIGN, top=1) == by_lanes[:1]
+            assert db.query_signature(lanes[row], FOREIGN, top=1) == by_lanes[:1]
         assert [cluster.keep for cluster in db.clusters(keep="last")]
     inspection.check(foreign.path)
 
@@ -104,39 +103,37 @@ def test_another_programs_signatures_find_what_is_similar(foreign: Database) -> 
 def test_signatures_given_again_replace(foreign: Database) -> None:
     lanes = peer_lanes()
     with foreign as db:
-        lshdb.add_signatures(db, ["a", "b"], lanes[:2], FOREIGN)
-        report = lshdb.add_signatures(db, ["b", "a", "c"], lanes[[1, 7, 2]], FOREIGN)
+        db.add_signatures(["a", "b"], lanes[:2], FOREIGN)
+        report = db.add_signatures(["b", "a", "c"], lanes[[1, 7, 2]], FOREIGN)
         assert (report.added, report.updated, report.unchanged) == (1, 1, 1)
-        assert [
-            match.key for match in lshdb.query_signature(db, lanes[7], FOREIGN, threshold=1)
-        ] == ["a"]
+        assert [match.key for match in db.query_signature(lanes[7], FOREIGN, threshold=1)] == ["a"]
         db.remove("a")
-        assert not lshdb.query_signature(db, lanes[7], FOREIGN, threshold=1)
+        assert not db.query_signature(lanes[7], FOREIGN, threshold=1)
     inspection.check(foreign.path)
 
 
 def test_lanes_of_an_empty_document_are_similar_to_nothing(foreign: Database) -> None:
     lanes = np.full((2, 128), 0xFFFFFFFF, dtype=np.int64)  # any integers that fit
     with foreign as db:
-        assert lshdb.add_signatures(db, ["a", "b"], lanes, FOREIGN).empty == 2
+        assert db.add_signatures(["a", "b"], lanes, FOREIGN).empty == 2
         assert not list(db.pairs())
-        assert not lshdb.query_signature(db, lanes[0], FOREIGN)
-        assert len(lshdb.signatures(db)) == 0
+        assert not db.query_signature(lanes[0], FOREIGN)
+        assert len(db.signatures()) == 0
     inspection.check(foreign.path)
 
 
 def test_a_query_by_signature_estimates_where_contents_are_kept(path: Path) -> None:
     with database_of(path, TEXTS, threshold=0.5) as db:
-        known = lshdb.signatures(db)
-        matches = lshdb.query_signature(db, known.signatures[0], known.made_with)
+        known = db.signatures()
+        matches = db.query_signature(known.signatures[0], known.made_with)
         assert [(m.key, m.similarity, m.exact) for m in matches] == [
             (known.keys[0], 1.0, False),
             *((m.key, m.estimate, False) for m in db.query(key=known.keys[0], estimate=True)),
         ]
         with pytest.raises(lshdb.SettingsMismatch, match="cannot be compared"):
-            lshdb.query_signature(db, known.signatures[0], FOREIGN)
+            db.query_signature(known.signatures[0], FOREIGN)
         with pytest.raises(lshdb.ContentError, match="64 lanes"):
-            lshdb.query_signature(db, known.signatures[0, :64], known.made_with)
+            db.query_signature(known.signatures[0, :64], known.made_with)
 
 
 OTHERS = [
@@ -159,7 +156,7 @@ def test_signatures_made_otherwise_are_refused(made_with: Sketching, path: Path)
     )
     with lshdb.open(path, content=False) as db:
         with pytest.raises(lshdb.SettingsMismatch, match=differs):
-            lshdb.add_signatures(db, ["a"], lanes, made_with, shingles=[1])
+            db.add_signatures(["a"], lanes, made_with, shingles=[1])
         assert len(db) == 0
 
 
@@ -168,7 +165,7 @@ def test_names_of_foreign_lanes_must_agree(foreign: Database) -> None:
     with foreign as db:
         for other in (Sketching.foreign("sha256", 128), OWN):
             with pytest.raises(lshdb.SettingsMismatch, match="cannot be compared"):
-                lshdb.add_signatures(db, ["a"], lanes, other)
+                db.add_signatures(["a"], lanes, other)
         with pytest.raises(lshdb.SettingsMismatch, match="has shingle foreign"):
             lshdb.open(db.path, shingle="foreign:sha256")
         lshdb.open(db.path, shingle=f"foreign:{NAME}", content=False).close()
@@ -179,7 +176,7 @@ def test_names_of_foreign_lanes_must_agree(foreign: Database) -> None:
 
 def test_a_database_with_contents_takes_no_signatures(path: Path) -> None:
     with lshdb.open(path) as db, pytest.raises(lshdb.SettingsMismatch, match="--no-content"):
-        lshdb.add_signatures(db, ["a"], np.zeros((1, 128), np.uint32), OWN, shingles=[1])
+        db.add_signatures(["a"], np.zeros((1, 128), np.uint32), OWN, shingles=[1])
     with pytest.raises(lshdb.SettingsError, match="has no contents"):
         lshdb.open(path.with_name("f.db"), shingle="foreign:x", content=True)
     with pytest.raises(lshdb.SettingsError, match="has its own sketch"):
@@ -214,7 +211,7 @@ def test_what_cannot_be_is_refused_before_anything_is_written(
 ) -> None:
     with lshdb.open(path, content=False) as db:
         with pytest.raises((lshdb.ContentError, lshdb.UsageError), match=reason):
-            lshdb.add_signatures(db, **{**ONE_KEY, **wrong})
+            db.add_signatures(**{**ONE_KEY, **wrong})
         assert len(db) == 0
 
 
@@ -224,14 +221,14 @@ CANNOT: dict[str, Callable[[Database], object]] = {
     "compare": lambda db: db.compare("a", lshdb.Document("b", "a text")),
     "containment": lambda db: db.query(key="a", containment=True),
     "lengths": lambda db: list(db.clusters(keep="longest")),
-    "shingles": lambda db: lshdb.add_signatures(db, ["b"], ROW, FOREIGN, shingles=[1]),
+    "shingles": lambda db: db.add_signatures(["b"], ROW, FOREIGN, shingles=[1]),
 }
 
 
 @pytest.mark.parametrize("name", CANNOT)
 def test_what_needs_documents_is_refused(name: str, foreign: Database) -> None:
     with foreign as db:
-        lshdb.add_signatures(db, ["a"], ROW, FOREIGN)
+        db.add_signatures(["a"], ROW, FOREIGN)
         with pytest.raises(
             lshdb.LshdbError, match=r"made elsewhere|another program|only signatures"
         ):
@@ -241,7 +238,7 @@ def test_what_needs_documents_is_refused(name: str, foreign: Database) -> None:
 
 def test_commands_say_what_they_cannot(foreign: Database) -> None:
     with foreign as db:
-        lshdb.add_signatures(db, list(TEXTS), peer_lanes(), FOREIGN)
+        db.add_signatures(list(TEXTS), peer_lanes(), FOREIGN)
     command = Command(foreign.path.parent)
     assert "made elsewhere" in command.fails("query", "--text", "a text")
     shown = command.done("show", next(iter(TEXTS)), "--json").record

@@ -70,12 +70,12 @@ def test_one_decision_of_several_is_undone_by_its_number(db: lshdb.Database) -> 
     assert (kept.decision, kept.note, kept.who) == (3, "why", "ann")
     assert db.decisions()[2] == kept
     with pytest.raises(KeyNotFound, match="no decision 3"):
-        lshdb.undo_decision(db, 3, "2026-01-01T00:00:00.000000Z")
-    assert lshdb.undo_decision(db, 3, kept.decided) == kept
-    lshdb.undo_decision(db, 1)
+        db.undo_decision(3, "2026-01-01T00:00:00.000000Z")
+    assert db.undo_decision(3, kept.decided) == kept
+    db.undo_decision(1)
     assert [one.keys for one in db.decisions()] == [("b",)]
     with pytest.raises(KeyNotFound, match="no decision 1"):
-        lshdb.undo_decision(db, 1)
+        db.undo_decision(1)
 
 
 def test_what_each_later_decision_overrules(db: lshdb.Database) -> None:
@@ -93,18 +93,18 @@ def test_what_each_later_decision_overrules(db: lshdb.Database) -> None:
             db.decide(verdict, keys)  # type: ignore[arg-type]
         assert [one.state for one in db.decisions()] == held, (earlier, later)
         goes = ["a"] if later == "drop" else []
-        assert lshdb.remove_decided(db, dry_run=True) == goes
+        assert db.remove_decided(dry_run=True) == goes
         ((_, roles),) = clusters(db)
         assert (roles["a"] == "drop") == bool(goes), (earlier, later)
-        lshdb.undo_decision(db)
+        db.undo_decision()
         assert [one.state for one in db.decisions()] == ["holds"]
-        assert lshdb.remove_decided(db, dry_run=True) == (["a"] if earlier == "drop" else [])
-        lshdb.undo_decision(db)
+        assert db.remove_decided(dry_run=True) == (["a"] if earlier == "drop" else [])
+        db.undo_decision()
     # What `drop` overruled does not come back.
     for verdict, keys in (("keep", ["a"]), ("drop", ["a", "b"]), ("different", ["a", "c"])):
         db.decide(verdict, keys)  # type: ignore[arg-type]
     assert [one.state for one in db.decisions()] == ["overruled", "overruled", "holds", "holds"]
-    assert lshdb.remove_decided(db) == ["b"]
+    assert db.remove_decided() == ["b"]
 
 
 def test_a_document_that_changes_is_undecided_until_it_has_its_content_again(
@@ -116,7 +116,7 @@ def test_a_document_that_changes_is_undecided_until_it_has_its_content_again(
     held = pairs(db)
     db.add_many([("a", [1]), ("b", [*range(1, 10)])])
     assert states(db) == [("drop", "changed"), ("different", "changed"), ("different", "holds")]
-    assert lshdb.remove_decided(db) == []
+    assert db.remove_decided() == []
     assert ("b", "c") in pairs(db)
     assert ("c", "c2") not in pairs(db)
     db.add_many([("a", [*range(8)]), ("b", [*range(1, 9)])])
@@ -127,14 +127,14 @@ def test_a_document_that_changes_is_undecided_until_it_has_its_content_again(
 def test_what_is_to_be_dropped_is_removed_and_stays_so(db: lshdb.Database) -> None:
     db.decide("drop", ["a", "c2", "alone"])
     db.decide("keep", ["alone"])
-    assert lshdb.remove_decided(db, dry_run=True) == ["a", "c2"]
+    assert db.remove_decided(dry_run=True) == ["a", "c2"]
     assert len(db) == 5
-    assert lshdb.remove_decided(db) == ["a", "c2"]
+    assert db.remove_decided() == ["a", "c2"]
     assert db.keys() == ["b", "c", "alone"]
     assert [one.state for one in db.decisions()] == ["missing", "overruled", "missing", "holds"]
     db.add("a", [*range(8)])
     assert db.remove(decided=True, dry_run=True) == 1
-    assert lshdb.remove_decided(db) == ["a"]
+    assert db.remove_decided() == ["a"]
     assert db.remove(decided=True) == 0
     with pytest.raises(lshdb.UsageError, match="give one of keys, where and decided"):
         db.remove(["b"], decided=True)
@@ -161,12 +161,12 @@ def test_decisions_go_to_a_copy_and_come_back(db: lshdb.Database, tmp_path: Path
         copy.decide("different", ["b", "c"], note="two", who="ann")
         copy.remove("b")
         theirs = copy.decisions()
-    assert lshdb.add_decisions(db, theirs) == 2
-    assert lshdb.add_decisions(db, theirs) == 0
+    assert db.add_decisions(theirs) == 2
+    assert db.add_decisions(theirs) == 0
     assert states(db) == [("drop", "overruled"), ("keep", "holds"), ("different", "holds")]
     # An earlier one that comes later does not overrule.
     early = replace(theirs[0], verdict="drop", decided="2020-01-01T00:00:00Z", digests=())
-    assert lshdb.add_decisions(db, [early]) == 1
+    assert db.add_decisions([early]) == 1
     assert db.decisions()[3] == replace(
         early,
         decision=4,
@@ -175,7 +175,7 @@ def test_decisions_go_to_a_copy_and_come_back(db: lshdb.Database, tmp_path: Path
         decided="2020-01-01T00:00:00.000000Z",
     )
     with pytest.raises(KeyNotFound, match="no document has the key 'none'"):
-        lshdb.add_decisions(db, [theirs[0], replace(early, keys=("none",))])
+        db.add_decisions([theirs[0], replace(early, keys=("none",))])
     assert len(db.decisions()) == 4
 
 
@@ -205,7 +205,7 @@ def test_what_is_no_decision_is_refused(
     db: lshdb.Database, wrong: dict[str, object], says: str
 ) -> None:
     with pytest.raises(InputError, match=says):
-        lshdb.add_decisions(db, [GOOD, replace(GOOD, **wrong)])  # type: ignore[arg-type]
+        db.add_decisions([GOOD, replace(GOOD, **wrong)])  # type: ignore[arg-type]
     assert db.decisions() == []
 
 

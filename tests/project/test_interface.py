@@ -81,7 +81,7 @@ DIFFER: Final[dict[str, tuple[set[str], set[str]]]] = {
     "clusters": (set(), {"drop_list", "folders"}),
     "compare": (set(), {"buckets", "encoding", *DOCUMENTS}),  # what a terminal shows
     "decide": ({"verdict", "keys"}, {"words", "undo"}),
-    "tune": (set(), {"top", "measure", "sample"}),  # lshdb.measure
+    "tune": (set(), {"top", "measure", "sample"}),  # Database.measure
     "backup": (set(), {"target", "restore"}),
 }
 

@@ -118,7 +118,7 @@ def test_the_wheel_has_the_package_and_nothing_else(built: tuple[Path, Path]) ->
     shared = {name.partition(".data/data/share/")[2] for name in inside - sources()}
     assert shared == SHARED.keys()
     assert sources() <= inside
-    assert {"lshdb/store/schema.sql", "lshdb/py.typed", "lshdb/shingling/unicode14.bin"} <= inside
+    assert {"lshdb/schema.sql", "lshdb/py.typed", "lshdb/shingling/unicode14.bin"} <= inside
 
 
 def test_the_source_distribution_can_be_tested(built: tuple[Path, Path]) -> None:

@@ -85,6 +85,6 @@ def test_without_contents_and_of_signatures_made_elsewhere(path: Path) -> None:
     signatures[1] = signatures[0]
     made_with = lshdb.Sketching.foreign("other", 128)
     with lshdb.open(foreign, shingle="foreign:other", content=False) as database:
-        lshdb.add_signatures(database, ["a", "b", "c"], signatures, made_with)
+        database.add_signatures(["a", "b", "c"], signatures, made_with)
         rows = [(one.members, one.exact, one.identical) for one in database.clusters(min_size=1)]
     assert rows == [(("a", "b"), False, (False, False)), (("c",), False, (False,))]

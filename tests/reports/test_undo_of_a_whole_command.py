@@ -54,9 +54,9 @@ def test_others_at_the_same_time_keep_theirs(decided: Command) -> None:
     with lshdb.open(decided.path("lsh.db")) as db:
         for who in ("ann", "ben"):
             (made,) = db.decide("drop", ["b"], who=who)
-            lshdb.undo_decision(db)
-            lshdb.add_decisions(db, [replace(made, decided="2030-01-01T00:00:00Z")])
-        assert [one.who for one in lshdb.undo_last_decisions(db)] == ["ben"]
+            db.undo_decision()
+            db.add_decisions([replace(made, decided="2030-01-01T00:00:00Z")])
+        assert [one.who for one in db.undo_last_decisions()] == ["ben"]
         assert [one.who for one in db.decisions()][1:] == ["ann"]
 
 

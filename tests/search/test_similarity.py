@@ -94,9 +94,9 @@ def test_signatures_alone_say_nothing_of_contents(path: Path) -> None:
     lanes = np.arange(128, dtype=np.uint32)[np.newaxis].repeat(2, axis=0)
     made_with = lshdb.Sketching.foreign("mine", 128)
     with lshdb.open(path, shingle="foreign:mine", content=False) as db:
-        lshdb.add_signatures(db, ["a", "b"], lanes, made_with)
+        db.add_signatures(["a", "b"], lanes, made_with)
         assert [pair.identical for pair in db.pairs()] == [False]
         assert [cluster.identical for cluster in db.clusters()] == [(False, False)]
         assert not db.compare("a", "b").identical
-        matches = [*db.query(key="a"), *lshdb.query_signature(db, lanes[0], made_with)]
+        matches = [*db.query(key="a"), *db.query_signature(lanes[0], made_with)]
         assert [match.identical for match in matches] == [False] * 3

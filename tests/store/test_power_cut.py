@@ -66,7 +66,7 @@ for i in range(0, 10, 2):
     db.decide("different", [f"k{i}", f"k{i + 1}"])
     acknowledge()
 for number in (2, 4):
-    lshdb.undo_decision(db, number)
+    db.undo_decision(number)
     acknowledge()
 """,
     "repair": """

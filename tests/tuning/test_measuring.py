@@ -41,7 +41,7 @@ def test_all_that_is_measured_of_a_whole_collection(
     """Every document as a query: brute force over Python's sets gives the same, pair by pair."""
     with collection(path, text) as db:
         candidates = {(pair.a, pair.b) for pair in db.pairs(threshold=1e-9, estimate=True)}
-        measured = lshdb.measure(db, sample=10_000, threshold=threshold)
+        measured = db.measure(sample=10_000, threshold=threshold)
     construction = Construction.parse(text)
     assert measured.construction == construction
     assert (measured.documents, measured.sample) == (len(SETS), len(SETS)), "empty ones are none"
@@ -73,9 +73,9 @@ def test_all_that_is_measured_of_a_whole_collection(
 @pytest.mark.parametrize("limits", [Limits(measure_lanes=1), Limits(measure_candidates=1)])
 def test_the_usual_sample_is_smaller_where_it_would_take_long(path: Path, limits: Limits) -> None:
     with collection(path, "and 6, or 8") as db:
-        assert lshdb.measure(db).sample == len(SETS)
+        assert db.measure().sample == len(SETS)
     with lshdb.open(path, limits=limits) as db:
-        assert lshdb.measure(db).sample == 100
+        assert db.measure().sample == 100
 
 
 def numbers(measured: lshdb.Measured) -> list[object]:
@@ -87,22 +87,22 @@ def numbers(measured: lshdb.Measured) -> list[object]:
 
 def test_blocks_change_nothing(path: Path) -> None:
     with collection(path, "and 6, or 8") as db:
-        whole = lshdb.measure(db, sample=90)
+        whole = db.measure(sample=90)
     assert whole.sample == 90
     steps: list[tuple[int, int | None, str]] = []
     with lshdb.open(path, limits=Limits(measure_cells=40, measure_held=40)) as db:
-        parts = lshdb.measure(db, sample=90, progress=lambda *step: steps.append(step))
+        parts = db.measure(sample=90, progress=lambda *step: steps.append(step))
         assert numbers(parts) == pytest.approx(numbers(whole), rel=1e-12)
         assert len(steps) > 3
         assert steps[-1] == (90 * len(SETS), 90 * len(SETS), "comparisons")
-        assert lshdb.measure(db, sample=90, seed=2) != whole
+        assert db.measure(sample=90, seed=2) != whole
 
 
 def test_a_pair_counts_once_wherever_the_sample_meets_it(path: Path) -> None:
     """Of all pairs of three equal sets, each of the sample as a query finds its own two."""
     with database_of(path, ((str(i), [1, 2, 3]) for i in range(3)), shingle="set") as db:
         for sample, pairs in ((1, 2), (2, 3), (3, 3)):
-            measured = lshdb.measure(db, sample=sample)
+            measured = db.measure(sample=sample)
             assert (measured.sample, measured.recall.pairs, measured.candidates) == (
                 *(sample, pairs),
                 2,
@@ -117,15 +117,15 @@ def test_a_sample_is_whole_where_most_documents_were_removed(path: Path) -> None
         for key in list(SETS)[:-50]:
             db.remove(key)
         for sample in (1, 10, 50):
-            measured = lshdb.measure(db, sample=sample)
+            measured = db.measure(sample=sample)
             assert (measured.documents, measured.sample) == (50, sample)
-        assert lshdb.measure(db, sample=51).sample == 50
+        assert db.measure(sample=51).sample == 50
 
 
 def test_without_contents_estimates_decide(path: Path) -> None:
     with collection(path, "and 6, or 8", content=False) as db:
         estimates = {(p.a, p.b): p.estimate for p in db.pairs(threshold=1e-9, estimate=True)}
-        measured = lshdb.measure(db, sample=10_000)
+        measured = db.measure(sample=10_000)
     assert not measured.exact
     found = sum(estimate >= THRESHOLD for estimate in estimates.values())
     assert measured.recall.found == found
@@ -136,14 +136,14 @@ def test_without_contents_estimates_decide(path: Path) -> None:
 def test_a_database_of_few_documents(path: Path) -> None:
     with lshdb.open(path) as db:
         for _ in range(2):
-            measured = lshdb.measure(db)
+            measured = db.measure()
             assert measured.recall == lshdb.MeasuredRecall(0.8, 1, 0, 0, None, None, None, None)
             assert (measured.candidates, measured.candidates_formula) == (0, 0)
             assert (measured.precision, measured.precision_formula) == (None, None)
             db.add("one", "alone in the world")
         for wrong in ({"sample": 0}, {"threshold": 0}, {"threshold": 1.1}, {"seed": -1}):
             with pytest.raises(UsageError):
-                lshdb.measure(db, **wrong)
+                db.measure(**wrong)
 
 
 @pytest.mark.parametrize(("found", "pairs"), [(0, 5), (5, 5), (98, 100), (3, 7), (0.5, 1.5)])
@@ -163,7 +163,7 @@ def test_wilsons_interval_is_where_the_share_would_be_two_sigmas_off(
 def test_tune_measure(tmp_path: Path) -> None:
     command = Command(tmp_path)
     with collection(tmp_path / "lsh.db", "and 6, or 8") as db:
-        measured = lshdb.measure(db, sample=100)
+        measured = db.measure(sample=100)
     result = command.done("tune", "--measure", "--sample", "100", "--json")
     assert "100 of 360 documents compared with all, exact similarities" in result.err
     expected = [measured.recall.recall, *(part.recall for part in measured.parts)]

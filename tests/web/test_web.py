@@ -937,7 +937,7 @@ def test_a_review_of_all_clusters(reviewed: tuple[Path, Reviewer]) -> None:
     ]
     with lshdb.open(path, mode="read") as db:
         assert {key for _, (key, *_), _, _ in made[4:]} == HOSTILE.keys()
-        gone = sorted(HOSTILE.get(key, key) for key in lshdb.remove_decided(db, dry_run=True))
+        gone = sorted(HOSTILE.get(key, key) for key in db.remove_decided(dry_run=True))
         assert len(db) == 14  # no page removes anything
     assert sorted(answer.page.texts("ul", class_="plain")[0].split("\n"))[-len(gone) :] == gone
     assert f"lshdb remove -d {path} --decided" in answer.page.texts("pre")[0]
