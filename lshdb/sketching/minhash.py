@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from lshdb.shingling.arrays import IntArray, Lanes, chunks, chunks_of, sizes_of
 from lshdb.shingling.hashing import Hashes, Offsets, constants, distinct
-from lshdb.shingling.shingles import distinct_in_each, taken
+from lshdb.shingling.shingles import distinct_in_each, select_documents
 from lshdb.shingling.shingling import Shingles
 from lshdb.sketching.settings import SketchName
 
@@ -71,7 +71,7 @@ class FastSketch:
         (unfilled,) = ((table == _NOTHING).any(axis=1) & (counts > 0)).nonzero()
         if len(unfilled):
             rows = table[unfilled]
-            some = shingles if len(unfilled) == len(counts) else taken(shingles, unfilled)
+            some = shingles if len(unfilled) == len(counts) else select_documents(shingles, unfilled)
             self._later_rounds(rows, some)
             table[unfilled] = rows
         return table.astype(np.uint32)
