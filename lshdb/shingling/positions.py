@@ -61,7 +61,9 @@ def units_of(texts: Sequence[str], shingling: Shingling) -> Units:
     cut_tokens = programs.cut_programs(texts, shingling)
     indices = np.arange(len(cut_tokens.text) + 1)
     octets = cut_tokens.text.encode("ascii") + bytes(PADDING)
-    return Units(octets, indices[:-1], indices[1:], cut_tokens.starts, cut_tokens.stops, cut_tokens.counts)
+    return Units(
+        octets, indices[:-1], indices[1:], cut_tokens.starts, cut_tokens.stops, cut_tokens.counts
+    )
 
 
 class Counted(NamedTuple):

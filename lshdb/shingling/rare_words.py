@@ -91,15 +91,15 @@ def terms_of(texts: Sequence[str]) -> list[Terms]:
         for index, (first, end), (low, high) in zip(
             group, pairwise(bounds.tolist()), pairwise(cuts.tolist()), strict=True
         ):
-            own_terms, own_words = slice(low, high), slice(first, end)
+            term_slice, word_slice = slice(low, high), slice(first, end)
             terms[index] = Terms(
-                term_words[own_terms] - first,
-                hashes[own_terms],
+                term_words[term_slice] - first,
+                hashes[term_slice],
                 words.buffer,
-                begins[own_terms],
-                ends[own_terms],
-                units.starts[own_words],
-                units.stops[own_words],
+                begins[term_slice],
+                ends[term_slice],
+                units.starts[word_slice],
+                units.stops[word_slice],
             )
     return [terms[index] for index in range(len(texts))]
 

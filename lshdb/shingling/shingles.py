@@ -335,7 +335,9 @@ def _char_windows(text: str, lengths: Offsets, size: int, seed: int) -> Shingles
     buffer, byte_offsets = utf8(text)
     first = np.flatnonzero(selection(starts, counts, len(text)))
     last = np.minimum(first + size, np.repeat(starts + lengths, counts))
-    return Shingles(hasher.spans(buffer, byte_offsets[first], byte_offsets[last] - byte_offsets[first]), offsets)
+    return Shingles(
+        hasher.spans(buffer, byte_offsets[first], byte_offsets[last] - byte_offsets[first]), offsets
+    )
 
 
 def _collapsed(text: str) -> str:
@@ -444,18 +446,18 @@ def _with_wordless(words: Words, texts: list[str]) -> Words:
     # A byte is between all words.
     buffer = b"\0".join([text_bytes, *added, bytes(PADDING)])
     begins = sizes[:-1] + len(text_bytes) + 1
-    insert_at = offsets_of(words.counts)[indices]
+    insertions = offsets_of(words.counts)[indices]
     new = np.array(spans, dtype=np.int64).T
     counts = words.counts.copy()
     counts[indices] = 1
     return Words(
         buffer,
-        np.insert(words.begins, insert_at, begins),
-        np.insert(words.ends, insert_at, begins + lengths_of(added)),
-        np.insert(words.first, insert_at, new[0]),
-        np.insert(words.last, insert_at, new[1]),
+        np.insert(words.begins, insertions, begins),
+        np.insert(words.ends, insertions, begins + lengths_of(added)),
+        np.insert(words.first, insertions, new[0]),
+        np.insert(words.last, insertions, new[1]),
         counts,
-        insert_at + np.arange(len(insert_at)),
+        insertions + np.arange(len(insertions)),
     )
 
 
@@ -510,7 +512,9 @@ def _set_group(group: Sequence[Content], seed: int) -> Shingles:
         hashes = np.empty(len(elements), dtype=np.uint64)
         labels = [*map(_label_of, elements)]
         for label in set(labels):
-            indices = [index for index, element_label in enumerate(labels) if element_label == label]
+            indices = [
+                index for index, element_label in enumerate(labels) if element_label == label
+            ]
             hashes[indices] = element_hashes([elements[index] for index in indices], label, seed)
     return Shingles(hashes, offsets_of(lengths_of(group)))
 

@@ -125,9 +125,9 @@ def of_group(
     window = run - short.size + 1
     first = texts[0]
     if isinstance(first, str) and is_large(first, short):
-        pieces_found = [*_piece_fingerprints(pieces(first, short, seed), window)]
+        columns = [*_piece_fingerprints(pieces(first, short, seed), window)]
         empty = np.empty(0, dtype=np.uint64), NO_NUMBERS
-        values, positions = map(np.concatenate, zip(empty, *pieces_found, strict=True))
+        values, positions = map(np.concatenate, zip(empty, *columns, strict=True))
         return values, np.full(len(values), numbers[0]), positions
     shingles = shingle_group(texts, short, seed, tokens)
     values, positions = _winnowed(shingles.hashes >> _DROPPED, shingles.offsets, window)
