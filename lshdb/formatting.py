@@ -50,13 +50,13 @@ def percent(value: float) -> str:
     return f"{min(value, 0.999) if value < 1 else value:.1%}"
 
 
-def counted(count: int, one: str, several: str = "") -> str:
+def counted(count: int, noun: str, plural: str = "") -> str:
     """A count and what it counts.
 
     >>> counted(1, "pair"), counted(1_000, "pair"), counted(2, "match", "matches")
     ('1 pair', '1,000 pairs', '2 matches')
     """
-    return f"{count:,} {one if count == 1 else several or one + 's'}"
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
 def size(count: int) -> str:
@@ -78,11 +78,11 @@ def shortened(text: str, maximum: int) -> str:
     return text if len(text) <= maximum else f"{text[:half]}\N{HORIZONTAL ELLIPSIS}{text[-half:]}"
 
 
-def listed(things: Sequence[object], shown: int) -> str:
+def listed(values: Sequence[object], shown: int) -> str:
     """The first of some things, and how many more there are.
 
     >>> listed(["a", "b", "c"], 3), listed(["a", "b", "c"], 2)
     ('a, b, c', 'a, b and 1 more')
     """
-    more = len(things) - shown
-    return ", ".join(map(str, things[:shown])) + (f" and {more:,} more" if more > 0 else "")
+    more = len(values) - shown
+    return ", ".join(map(str, values[:shown])) + (f" and {more:,} more" if more > 0 else "")

@@ -73,7 +73,7 @@ def repaired(text: str) -> bytes:
     data = without_surrogates(text).encode()
     if b"\\u" not in data:
         return data
-    return _ESCAPES.sub(lambda found: rb"\ufffd" if found[1] else found[0], data)
+    return _ESCAPES.sub(lambda match: rb"\ufffd" if match[1] else match[0], data)
 
 
 def without_surrogates(text: str) -> str:
@@ -104,8 +104,8 @@ def check_depth(value: object, levels: int = MAX_DEPTH) -> None:
         return
     if not levels:
         raise RecursionError(_TOO_DEEP)
-    for one in value:
-        check_depth(one, levels - 1)
+    for element in value:
+        check_depth(element, levels - 1)
 
 
 def _plain(value: object) -> object:
@@ -113,12 +113,12 @@ def _plain(value: object) -> object:
     if isinstance(value, str):
         return without_surrogates(value)
     if isinstance(value, dict):
-        fields = {_plain(name): _plain(one) for name, one in value.items()}
+        fields = {_plain(name): _plain(element) for name, element in value.items()}
         if len(fields) < len(value):
             raise ValueError("fields whose names differ in lone surrogates only")
         return fields
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(element) for element in value]
     return _number(value) if isinstance(value, int) else value
 
 

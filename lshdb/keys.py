@@ -106,8 +106,8 @@ def key_argument(name: str, value: object) -> str:
 
 def key_arguments(name: str, values: object) -> list[str]:
     """The keys of one id, or of several in a list or another iterable; UsageError for others."""
-    is_one = isinstance(values, str | bytes | bytearray | memoryview)
-    if is_one or not isinstance(values, Iterable) or getattr(values, "shape", None) == ():
+    is_single_key = isinstance(values, str | bytes | bytearray | memoryview)
+    if is_single_key or not isinstance(values, Iterable) or getattr(values, "shape", None) == ():
         values = [values]
     return [key_argument(name, value) for value in values]
 
@@ -232,8 +232,8 @@ def key_of_instant(text: str) -> str:
     >>> key_of_instant("2024-01-31T12:00:00.120000000")
     '2024-01-31 12:00:00.120000'
     """
-    seconds, dot, rest = text.replace("T", " ").partition(".")
-    fraction = rest.removesuffix("Z").rstrip("0")
+    seconds, dot, digits = text.replace("T", " ").partition(".")
+    fraction = digits.removesuffix("Z").rstrip("0")
     if dot and fraction:
         seconds += "." + fraction.ljust(6 if len(fraction) <= 6 else 9, "0")
     return seconds.removesuffix("Z") + "+00:00" * text.endswith("Z")
@@ -241,11 +241,11 @@ def key_of_instant(text: str) -> str:
 
 def key_of_duration(nanoseconds: int) -> str:
     """The key of a duration: `1 day, 2:00:00`, with digits as in `key_of_instant`."""
-    microseconds, rest = divmod(nanoseconds, _MICROSECOND)
+    microseconds, nanoseconds_left = divmod(nanoseconds, _MICROSECOND)
     text = str(timedelta(microseconds=microseconds))
-    if not rest:
+    if not nanoseconds_left:
         return text
-    return f"{text}{'' if '.' in text else '.000000'}{rest:03d}"
+    return f"{text}{'' if '.' in text else '.000000'}{nanoseconds_left:03d}"
 
 
 class _Hashes:
@@ -265,8 +265,8 @@ class _Hashes:
         """Take in another one."""
         self._recent.add(number)
         if len(self._recent) >= max(_MERGED, len(self._sorted) // 4):
-            some = np.fromiter(self._recent, np.int64, len(self._recent))
-            self._sorted = np.sort(np.concatenate([self._sorted, some]))
+            recent = np.fromiter(self._recent, np.int64, len(self._recent))
+            self._sorted = np.sort(np.concatenate([self._sorted, recent]))
             self._recent.clear()
 
 

@@ -614,7 +614,7 @@ class AddReport:
     failures: tuple[Failure, ...] = field(default=(), repr=False)
 
     def __add__(self, other: AddReport) -> AddReport:
-        names = [one.name for one in fields(self)]  # not astuple, which copies deeply
+        names = [count.name for count in fields(self)]  # not astuple, which copies deeply
         return AddReport(*(getattr(self, name) + getattr(other, name) for name in names))
 
     @property

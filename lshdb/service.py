@@ -71,7 +71,7 @@ class _Call:
     """What a thread is asked to do, where its result goes, and when it was asked."""
 
     result: "Future[Any]"
-    what: Arrival | Callable[[Database], Any]
+    task: Arrival | Callable[[Database], Any]
     since: float = field(default_factory=time.monotonic)
 
 
@@ -121,7 +121,7 @@ class Service:
         self._threads = threads = _Threads(self.path)
         self._end = weakref.finalize(self, threads.end)
         try:
-            self._made_for, note, cuts = threads.begin_writer(options)
+            self._batch_settings, note, cuts = threads.begin_writer(options)
             for _ in range(readers):
                 threads.begin_reader(reading)
             if options.mode != "read":
@@ -152,7 +152,7 @@ class Service:
 
     def close(self) -> None:
         """Finish what was asked for, and close the file; safe to call twice, and after a fork."""
-        if self._threads.is_here:
+        if self._threads.in_same_process:
             with self._closing:
                 self._end()
 
@@ -166,7 +166,7 @@ class Service:
         ...     stats.queued, stats.answered, stats.failed, 0 < stats.slowest_seconds < 60
         (0, 1, 0, True)
         """
-        self._threads.check_here()
+        self._threads.check_process()
         return self._threads.stats()
 
     @takes(ArrivalOptions)
@@ -268,13 +268,15 @@ class Service:
 
     def _arrival(self, options: ArrivalOptions) -> Arrival:
         document = Document(options.key, options.content, options.metadata)
-        return Arrival(batch_of(document, *self._made_for), options.find, options.skip_similar)
+        return Arrival(
+            batch_of(document, *self._batch_settings), options.find, options.skip_similar
+        )
 
     def _ask_reader(self, use: Callable[[Database], Any]) -> "Future[Any]":
         return self._threads.ask(self._threads.reads, use)
 
-    def _ask_writer(self, what: Arrival | Callable[[Database], Any]) -> "Future[Any]":
-        return self._threads.ask(self._threads.writes, what)
+    def _ask_writer(self, task: Arrival | Callable[[Database], Any]) -> "Future[Any]":
+        return self._threads.ask(self._threads.writes, task)
 
 
 def _warned(answer: tuple[Arrived, Sequence[Cut]]) -> Arrived:
@@ -314,7 +316,7 @@ class _Threads:
         self._threads: list[tuple[threading.Thread, _Calls | None]] = []
         self._is_closed = False
         self._failure: BaseException | None = None
-        self._asked = self._cancelled = self._running = self._answered = self._failed = 0
+        self._calls_queued = self._cancelled = self._running = self._answered = self._failed = 0
         self._seconds = deque[float](maxlen=_TIMED)
         self._stop_indexing = threading.Event()
         self._unindexed = 0
@@ -323,13 +325,13 @@ class _Threads:
     # for the service
 
     @property
-    def is_here(self) -> bool:
+    def in_same_process(self) -> bool:
         """Whether this is the process that began the threads, no forked one."""
         return os.getpid() == self._process
 
-    def check_here(self) -> None:
+    def check_process(self) -> None:
         """UsageError in a forked process."""
-        if not self.is_here:
+        if not self.in_same_process:
             raise UsageError(
                 f"{self.path} was open as a service when this process was forked: open the service "
                 "after the fork, in each process"
@@ -384,37 +386,37 @@ class _Threads:
         """StoreError if the file was replaced after the writer opened it, before others did."""
         self.ask(self.writes, lambda database: database.settings).result()
         with self._lock:
-            self._asked = self._answered = 0
+            self._calls_queued = self._answered = 0
             self._seconds.clear()
 
-    def ask(self, calls: _Calls, what: Arrival | Callable[[Database], Any]) -> "Future[Any]":
+    def ask(self, calls: _Calls, task: Arrival | Callable[[Database], Any]) -> "Future[Any]":
         """Have a thread do something; its result."""
-        self.check_here()
+        self.check_process()
         if threading.current_thread() in (thread for thread, _ in self._threads):
             # It would wait for itself.
             raise UsageError("a function of read or write uses the Database that it is given")
-        call = _Call(Future(), what)
+        call = _Call(Future(), task)
         with self._lock:
             if self._is_closed:
                 raise UsageError(f"{self.path} is closed: open another service")
             if self._failure is not None:
                 raise self._failed_with(self._failure)
             calls.put(call)
-            self._asked += 1
+            self._calls_queued += 1
         return call.result
 
     def end(self) -> None:
         """End the readers, then the writer: the last connection to close removes the log."""
-        if not self.is_here:
+        if not self.in_same_process:
             return
         self._stop_indexing.set()
         with self._lock:
             self._is_closed = True  # no call comes after what ends the threads
-        for some in (self._threads[1:], self._threads[:1]):
-            for _, calls in some:
+        for group in (self._threads[1:], self._threads[:1]):
+            for _, calls in group:
                 if calls is not None:
                     calls.put(None)
-            for thread, _ in some:
+            for thread, _ in group:
                 if thread is not threading.current_thread():
                     with suppress(RuntimeError):  # it could not be started
                         thread.join()
@@ -423,7 +425,7 @@ class _Threads:
         """How busy they are."""
         with self._lock:
             return ServiceStats(
-                queued=self._asked - self._cancelled - self._running - self._answered,
+                queued=self._calls_queued - self._cancelled - self._running - self._answered,
                 running=self._running,
                 answered=self._answered,
                 failed=self._failed,
@@ -449,29 +451,29 @@ class _Threads:
         return Database(store), ((store.settings, store.limits), "", ())
 
     def _answer(
-        self, options: OpenOptions, calls: _Calls, most: int, ready: "Future[_Opened]"
+        self, options: OpenOptions, calls: _Calls, max_calls: int, ready: "Future[_Opened]"
     ) -> None:
-        """Do what is asked for until None is, up to `most` calls at once."""
+        """Do what is asked for until None is, up to `max_calls` calls at once."""
         database, result = self._open(options)
         with database:
             ready.set_result(result)
-            some: list[_Call] = []
+            gathered: list[_Call] = []
             try:
-                while _gather(calls, most, some):
-                    self._answer_calls(database, some)
-                    some.clear()  # texts and results may be large
+                while _gather(calls, max_calls, gathered):
+                    self._answer_calls(database, gathered)
+                    gathered.clear()  # texts and results may be large
             except BaseException as error:
-                for call in some:
+                for call in gathered:
                     if not call.result.done():
                         self._settle(call, error=self._failed_with(error))
                 raise
 
-    def _answer_calls(self, database: Database, some: Sequence[_Call]) -> None:
+    def _answer_calls(self, database: Database, gathered: Sequence[_Call]) -> None:
         # A call that was cancelled before is left out.
-        asked = [call for call in some if call.result.set_running_or_notify_cancel()]
+        running = [call for call in gathered if call.result.set_running_or_notify_cancel()]
         with self._lock:
-            self._cancelled += len(some) - len(asked)
-        for are_arrivals, group in groupby(asked, lambda call: isinstance(call.what, Arrival)):
+            self._cancelled += len(gathered) - len(running)
+        for are_arrivals, group in groupby(running, lambda call: isinstance(call.task, Arrival)):
             if are_arrivals:
                 self._begin_calls(arrivals := list(group))
                 self._do(arrivals, partial(take, database.store))
@@ -487,7 +489,7 @@ class _Threads:
     def _do(self, calls: Sequence[_Call], do: Callable[[list[Any]], Sequence[object]]) -> None:
         """Do what some calls ask for, and give each its result or its error."""
         try:
-            results = do([call.what for call in calls])
+            results = do([call.task for call in calls])
         except BaseException as error:
             if len(calls) > 1 and not isinstance(error, Busy):
                 # Nothing of them was written. Alone, only the one at fault fails.
@@ -579,12 +581,12 @@ def _unindexed(store: Store) -> int:
         return 0 if store.indexed_to is None else store.unindexed()
 
 
-def _gather(calls: _Calls, most: int, some: list[_Call]) -> bool:
+def _gather(calls: _Calls, max_calls: int, gathered: list[_Call]) -> bool:
     """Take the next call, and those that have gathered behind it; False at the end."""
     call = calls.get()
     while call is not None:
-        some.append(call)
-        if len(some) == most:
+        gathered.append(call)
+        if len(gathered) == max_calls:
             break
         try:
             call = calls.get_nowait()
@@ -592,4 +594,4 @@ def _gather(calls: _Calls, most: int, some: list[_Call]) -> bool:
             break
         if call is None:
             calls.put(None)  # taken again when these are done
-    return bool(some)
+    return bool(gathered)

@@ -45,7 +45,7 @@ def schema_of_tool(group: type[Options]) -> dict[str, Any]:
 
 
 def arguments_of(
-    tool: str, group: type[_Group], given: Mapping[str, Any]
+    tool: str, group: type[_Group], values: Mapping[str, Any]
 ) -> tuple[_Group, list[str]]:
     """The arguments of a tool, and notes about what was changed in them.
 
@@ -53,20 +53,20 @@ def arguments_of(
         UsageError: one is unknown, missing, or of another type or range.
     """
     known = {option.name: option for option in fields(group)}
-    for name in given:
+    for name in values:
         if name not in known:
-            meant = get_close_matches(name, known, 1)
-            hint = f"; did you mean {meant[0]}?" if meant else ""
+            matches = get_close_matches(name, known, 1)
+            hint = f"; did you mean {matches[0]}?" if matches else ""
             raise UsageError(
                 f"{tool} has no argument {name!r:.100}, only {', '.join(known) or 'none'}{hint}"
             )
-    present = {name: value for name, value in given.items() if value is not None}
+    present = {name: value for name, value in values.items() if value is not None}
     for name in _required(group):
         if name not in present:
             raise UsageError(f"{tool} needs {name}: {_help(known[name])}")
     notes: list[str] = []
     for name, value in present.items():
-        present[name] = value = _meant(known[name], value)
+        present[name] = value = _converted(known[name], value)
         if option_of(known[name]).convert is None and isinstance(value, str):
             present[name] = without_surrogates(value)
             if present[name] is not value:
@@ -91,7 +91,7 @@ def _sent_type(option: Field[Any]) -> Any:
     return _KEY if convert is key_argument else None
 
 
-def _meant(option: Field[Any], value: Any) -> Any:
+def _converted(option: Field[Any], value: Any) -> Any:
     """A value in the type of its option, if it has one meaning in it."""
     kind = without_none(get_args(option.type)[0])
     if kind in (int, float) and isinstance(value, bool):

@@ -63,18 +63,18 @@ def serve(database: Database, version: str, read_only: bool) -> None:
         return types.ListResourcesResult(resources=[])
 
     async def list_templates(_: _Context, __: _Paged) -> types.ListResourceTemplatesResult:
-        made = [
+        templates = [
             types.ResourceTemplate(name=name, uri_template=uri, description=about)
             for name, uri, about in _TEMPLATES
         ]
-        return types.ListResourceTemplatesResult(resource_templates=made)
+        return types.ListResourceTemplatesResult(resource_templates=templates)
 
     async def read_resource(
         _: _Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
         return _read(database, answers, params.uri)
 
-    made: Server[Any] = Server(
+    server: Server[Any] = Server(
         "lshdb",
         version=version,
         instructions=_ABOUT.format(writing="" if read_only else _WRITING),
@@ -84,7 +84,7 @@ def serve(database: Database, version: str, read_only: bool) -> None:
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
     )
-    messages.speak(made)
+    messages.speak(server)
 
 
 def _described(tool: Tool) -> types.Tool:
@@ -103,15 +103,15 @@ def _described(tool: Tool) -> types.Tool:
 
 
 def _called(
-    database: Database, tools: dict[str, Tool], answers: Answers, name: str, given: dict[str, Any]
+    database: Database, tools: dict[str, Tool], answers: Answers, name: str, values: dict[str, Any]
 ) -> types.CallToolResult:
     """The result of a tool, or its error, which a model reads and corrects."""
     if name not in tools:
-        meant = get_close_matches(name, tools, 1) or [", ".join(tools)]
-        return _failed(f"no tool has the name {name!r:.100}: use {meant[0]}")
+        names = get_close_matches(name, tools, 1) or [", ".join(tools)]
+        return _failed(f"no tool has the name {name!r:.100}: use {names[0]}")
     tool = tools[name]
     try:
-        arguments, notes = arguments_of(name, tool.arguments, given)
+        arguments, notes = arguments_of(name, tool.arguments, values)
         with limits_noted() as cuts:
             line, result = tool.run(database, arguments)
     except LshdbError as error:

@@ -141,24 +141,24 @@ class RemovalArguments(Options):
     keys: Annotated[Any, argument("Stored documents: keys or uris.", convert=key_arguments)]
 
 
-def find_similar(database: Database, given: SimilarArguments) -> Result:
+def find_similar(database: Database, arguments: SimilarArguments) -> Result:
     """Find stored documents that are near duplicates of a text or of a stored document.
 
     For a text that shares only words or a name with them, use find_words.
     """
-    threshold, compares_all, recall = comparison_at(database.settings, given.threshold)
+    threshold, compares_all, recall = comparison_at(database.settings, arguments.threshold)
     nearest = database.query(
-        given.text,
-        key=named(database, given.key),
-        top=given.top + 1,
+        arguments.text,
+        key=named(database, arguments.key),
+        top=arguments.top + 1,
         threshold=threshold,
         exhaustive=compares_all,
     )
-    text = given.text
-    if given.key is not None:
-        text = _text(database.get(named(database, given.key)).content)
+    text = arguments.text
+    if arguments.key is not None:
+        text = _text(database.get(named(database, arguments.key)).content)
     matches: list[dict[str, Any]] = []
-    for match in nearest[: given.top]:
+    for match in nearest[: arguments.top]:
         stored = database.get(match.key)
         matches.append(
             {
@@ -171,32 +171,34 @@ def find_similar(database: Database, given: SimilarArguments) -> Result:
             }
         )
     names = [f"{match['key']} ({number(match['similarity'])})" for match in matches]
-    result = {"matches": matches, "more": len(nearest) > given.top}
+    result = {"matches": matches, "more": len(nearest) > arguments.top}
     return _listed("similar document", names), result | _compared(threshold, compares_all, recall)
 
 
-def find_passages(database: Database, given: PassageArguments) -> Result:
+def find_passages(database: Database, arguments: PassageArguments) -> Result:
     """Find which passages of a text are copied from stored documents, and where they are."""
-    passages = database.passages(given.text, key=named(database, given.key), top=given.top)
+    passages = database.passages(
+        arguments.text, key=named(database, arguments.key), top=arguments.top
+    )
     names = [f"{source.key} ({counted(source.words, passages.unit)})" for source in passages]
     sources = [asdict(source) | {"uri": uri_of(database.get(source.key))} for source in passages]
     line = _listed("source", names)
     return line, {"words": passages.words, "unit": passages.unit, "sources": sources}
 
 
-def find_words(database: Database, given: WordsArguments) -> Result:
+def find_words(database: Database, arguments: WordsArguments) -> Result:
     """Find stored texts that have all of some words, whatever their case, in order of addition.
 
     Of a text, the first million characters are searched.
     """
-    words = given.words.split()
+    words = arguments.words.split()
     if not words or len(words) > _MAX_WORDS:
         raise UsageError(f"words has {counted(len(words), 'word')}: give 1 to {_MAX_WORDS}")
     if not database.settings.content:
         raise UsageError("find_words searches contents, and this database keeps signatures only")
     with database.store.reading():
         hits, following = database.store.documents_with(
-            words, given.after, given.top, _SEARCH_SECONDS
+            words, arguments.after, arguments.top, _SEARCH_SECONDS
         )
     documents = []
     for key, _ in hits:
@@ -208,34 +210,34 @@ def find_words(database: Database, given: WordsArguments) -> Result:
     return line, {"documents": documents, "next": following}
 
 
-def compare_documents(database: Database, given: PairArguments) -> Result:
+def compare_documents(database: Database, arguments: PairArguments) -> Result:
     """Compare two stored documents: similarity, what both have, and the words that differ."""
-    a, b = (named(database, key) or "" for key in (given.a, given.b))
+    a, b = (named(database, key) or "" for key in (arguments.a, arguments.b))
     compared = comparison_record(database.compare(a, b))
     del compared["shared_buckets"]
     compared["changes"] = _changes(_text(database.get(a).content), database.get(b))
     return f"similarity {number(compared['similarity'])}", compared
 
 
-def list_clusters(database: Database, given: ClustersArguments) -> Result:
+def list_clusters(database: Database, arguments: ClustersArguments) -> Result:
     """List groups of near duplicates, the most similar first, with the one of each to keep."""
-    clusters = [asdict(cluster) for cluster in database.clusters(top=given.top)]
+    clusters = [asdict(cluster) for cluster in database.clusters(top=arguments.top)]
     names = [f"{cluster['keep']} ({len(cluster['members'])})" for cluster in clusters]
     return _listed("cluster", names), {"clusters": clusters}
 
 
-def list_pairs(database: Database, given: PairsArguments) -> Result:
+def list_pairs(database: Database, arguments: PairsArguments) -> Result:
     """List pairs of near duplicates, the most similar first, or some drawn at random.
 
     To choose a threshold, read a sample of the pairs between two similarities.
     """
-    found = database.pairs(
-        threshold=given.threshold,
-        max_similarity=given.max_similarity,
-        top=None if given.sample else given.top,
-        sample=given.top if given.sample else None,
+    result = database.pairs(
+        threshold=arguments.threshold,
+        max_similarity=arguments.max_similarity,
+        top=None if arguments.sample else arguments.top,
+        sample=arguments.top if arguments.sample else None,
     )
-    every = [*found]
+    stored_pairs = [*result]
     pairs = [
         {
             "similarity": pair.similarity,
@@ -244,10 +246,10 @@ def list_pairs(database: Database, given: PairsArguments) -> Result:
             "a": {"key": pair.a, **_excerpt(database.get(pair.a))},
             "b": {"key": pair.b, **_excerpt(database.get(pair.b))},
         }
-        for pair in every
+        for pair in stored_pairs
     ]
-    names = [f"{pair.a} and {pair.b} ({number(pair.similarity)})" for pair in every]
-    return _listed("pair", names), {"pairs": pairs, "drawn_from": found.drawn_from}
+    names = [f"{pair.a} and {pair.b} ({number(pair.similarity)})" for pair in stored_pairs]
+    return _listed("pair", names), {"pairs": pairs, "drawn_from": result.drawn_from}
 
 
 def describe_database(database: Database, _: NoArguments) -> Result:
@@ -262,7 +264,7 @@ def describe_database(database: Database, _: NoArguments) -> Result:
     return line, counts | settings | {"read_only": database.store.read_only}
 
 
-def add_unless_similar(database: Database, given: AdditionArguments) -> Result:
+def add_unless_similar(database: Database, arguments: AdditionArguments) -> Result:
     """Store a text under a new key, unless similar ones are stored; the answer names these.
 
     The answer has the similar texts, their similarity and the words that differ (given, stored).
@@ -271,12 +273,12 @@ def add_unless_similar(database: Database, given: AdditionArguments) -> Result:
     stored beside them). A key that is in use is an error, unless it is the one to replace.
     """
     admission = database.add_unless_similar(
-        named(database, given.key),
-        given.text,
-        threshold=given.threshold,
-        top=given.top,
-        replace=named(database, given.replace),
-        force=given.force,
+        named(database, arguments.key),
+        arguments.text,
+        threshold=arguments.threshold,
+        top=arguments.top,
+        replace=named(database, arguments.replace),
+        force=arguments.force,
     )
     similar = [
         {
@@ -303,9 +305,9 @@ def add_unless_similar(database: Database, given: AdditionArguments) -> Result:
     return _admitted(admission), result | _compared(*compared)
 
 
-def remove_documents(database: Database, given: RemovalArguments) -> Result:
+def remove_documents(database: Database, arguments: RemovalArguments) -> Result:
     """Remove stored documents; all of them, or none if one is not stored."""
-    keys = [named(database, key) or "" for key in given.keys]
+    keys = [named(database, key) or "" for key in arguments.keys]
     removed = [{"key": key, "excerpt": _excerpt(database.get(key))["excerpt"]} for key in keys]
     count = database.remove(keys)
     return f"removed {counted(count, 'document')}: {', '.join(keys)}", {"removed": removed}
@@ -408,12 +410,12 @@ def _admitted(admission: Admission) -> str:
 
 def _near(similar: Similar) -> str:
     """A line about a similar document: its key, the similarity, and the words that differ."""
-    said = [f"{change.given or '-'} / {change.stored or '-'}" for change in similar.changes]
+    changes = [f"{change.given or '-'} / {change.stored or '-'}" for change in similar.changes]
     if similar.identical:
-        said = ["the same text"]
-    elif not said and isinstance(similar.content, str):
-        said = ["the same words"]
-    words = f", {listed(said, _CHANGES)}" if said else ""
+        changes = ["the same text"]
+    elif not changes and isinstance(similar.content, str):
+        changes = ["the same words"]
+    words = f", {listed(changes, _CHANGES)}" if changes else ""
     return f"{similar.key} ({number(similar.similarity)}{words})"
 
 

@@ -84,24 +84,26 @@ def check_stored(store: Store, options: RepairOptions) -> findings.CheckReport:
 
 def _report(file: Connection, options: CheckOptions, progress: Progress) -> findings.CheckReport:
     first = last = Examination(file, options.deep, progress)
-    done: Counter[str] = Counter()
+    repairs: Counter[str] = Counter()
     for step in _STEPS if options.repair else ():
         if last.repairable and (written := +step(file, last, progress)):
-            done += written
+            repairs += written
             last = Examination(file, options.deep, progress)
-    if done:
+    if repairs:
         file.rows("COMMIT")
     return findings.CheckReport(
         first.documents,
-        first.tables[BANDS].found,
+        first.tables[BANDS].stored,
         options.deep,
         first.problems(),
-        tuple(findings.Repair(kind, done[kind]) for kind in findings.REPAIRS if done[kind]),
+        tuple(findings.Repair(kind, repairs[kind]) for kind in findings.REPAIRS if repairs[kind]),
         last.problems(),
     )
 
 
-def _repair_schema(file: Connection, _found: Examination, _progress: Progress) -> Counter[str]:
+def _repair_schema(
+    file: Connection, _examination: Examination, _progress: Progress
+) -> Counter[str]:
     """Create missing tables, indexes and views."""
     with file.errors():
         faults = list(schema.faults(file))
@@ -110,60 +112,62 @@ def _repair_schema(file: Connection, _found: Examination, _progress: Progress) -
     return Counter({"schema-made": len(faults)})
 
 
-def _repair_documents(file: Connection, found: Examination, progress: Progress) -> Counter[str]:
+def _repair_documents(
+    file: Connection, examination: Examination, progress: Progress
+) -> Counter[str]:
     """Derive counts of shingles and signatures from contents that have the documents' digests.
 
     Where a content and its digest differ, one of the two was changed, and both stay.
     """
     index = Index(file)
-    index.delete_signatures(found.orphans)
-    done = Counter({"signatures-removed": len(found.orphans)})
-    settings, slots = found.settings, found.derivable
+    index.delete_signatures(examination.orphans)
+    repairs = Counter({"signatures-removed": len(examination.orphans)})
+    settings, slots = examination.settings, examination.derivable
     if settings is None or not settings.content or not slots:
-        return done
+        return repairs
     for batch in batches(file, settings, contents=True, slots=slots):
         right = batch.derivable()
-        contents = [batch.contents[at] for at in right]
-        doc_ids = [batch.documents[at].doc_id for at in right]
+        contents = [batch.contents[number] for number in right]
+        doc_ids = [batch.documents[number].doc_id for number in right]
         file.run_many(sql.UPDATE_CONTENT, zip(doc_ids, map(encoded, contents), strict=True))
         index.sign_again(int_array(doc_ids), sign(contents, settings))
-        done["documents-derived"] += len(right)
-        progress(done["documents-derived"], None, "documents")
-    return done
+        repairs["documents-derived"] += len(right)
+        progress(repairs["documents-derived"], None, "documents")
+    return repairs
 
 
-def _repair_index(file: Connection, found: Examination, progress: Progress) -> Counter[str]:
+def _repair_index(file: Connection, examination: Examination, progress: Progress) -> Counter[str]:
     """Write the rows of the tables that follow from signatures and contents."""
-    done: Counter[str] = Counter()
-    settings, index = found.settings, Index(file)
+    repairs: Counter[str] = Counter()
+    settings, index = examination.settings, Index(file)
     if settings is None:
-        return done
-    for table, slots in found.differing.items():
+        return repairs
+    for table, slots in examination.differing.items():
         few = len(slots) <= _FEW and table is not RARE_WORDS
-        found_again = batches(
+        checked_batches = batches(
             file, settings, contents=table is not BANDS, slots=slots if few else None
         )
-        expected = (batch.rows(table) for batch in found_again)
+        expected = (batch.rows(table) for batch in checked_batches)
         if few:
-            stored, wanted = _tuples(index.rows(table, slots)), _tuples(expected)
-            index.delete(table, stored - wanted)
-            missing = np.array(sorted(wanted - stored), dtype=np.int64)
+            stored_rows, wanted_rows = _tuples(index.rows(table, slots)), _tuples(expected)
+            index.delete(table, stored_rows - wanted_rows)
+            missing = np.array(sorted(wanted_rows - stored_rows), dtype=np.int64)
             index.insert(table, missing.reshape(-1, 3).T)
-            done[f"{table.name}-repaired"] = len(wanted ^ stored)
+            repairs[f"{table.name}-repaired"] = len(wanted_rows ^ stored_rows)
         elif table is BANDS:
             file.rows(sql.SET_INDEXED, None, None)
             file.rows(sql.DELETE_INDEXED)
-            signatures = (batch.signatures() for batch in found_again)
-            done["bands-rebuilt"] = reindex.rebuild_bands(
-                index, settings, signatures, found.documents, progress
+            signatures = (batch.signatures() for batch in checked_batches)
+            repairs["bands-rebuilt"] = reindex.rebuild_bands(
+                index, settings, signatures, examination.documents, progress
             )
         elif table is RARE_WORDS:
-            texts = (batch.texts() for batch in found_again)
-            done["rare-words-rebuilt"] = reindex.rebuild_terms(index, texts, progress)
+            texts = (batch.texts() for batch in checked_batches)
+            repairs["rare-words-rebuilt"] = reindex.rebuild_terms(index, texts, progress)
         else:
-            made = reindex.rebuild_fingerprints(index, expected, progress)
-            done["fingerprints-rebuilt"] = made or found.tables[table].found
-    return done
+            written = reindex.rebuild_fingerprints(index, expected, progress)
+            repairs["fingerprints-rebuilt"] = written or examination.tables[table].stored
+    return repairs
 
 
 _STEPS = _repair_schema, _repair_documents, _repair_index

@@ -38,13 +38,13 @@ _WRONG = {
 }
 _DERIVED = {"content", "shingles", "signature", "signature-missing"}
 """Problems of values that can be derived from a content with the right digest."""
-_BYTES_AT_ONCE = 8_000_000
+_BATCH_BYTES = 8_000_000
 """Bytes of signatures and contents read at once."""
 _ROW = 2_000
 """Bytes of a row's other values as Python's objects; about."""
 
 
-class StoredDocument(NamedTuple):
+class ExaminedDocument(NamedTuple):
     """A document as stored.
 
     `filled`: whether content is stored; `content` is None if it was not requested.
@@ -65,7 +65,7 @@ class StoredDocument(NamedTuple):
 
 
 @dataclass(eq=False)
-class Comparison:
+class TableComparison:
     """Compares the rows of a table with those that it should have, without holding either.
 
     The rows of the documents of each slot are a set. Different sets have equal sums of hashes with
@@ -80,7 +80,7 @@ class Comparison:
     table: IndexTable
 
     def __post_init__(self) -> None:
-        self.expected = self.found = 0
+        self.expected = self.stored = 0
         self.sums = np.zeros(index.SLOTS, dtype=np.int64)
         self._hash = span_hash(secret_seed(), "rows").integers
 
@@ -92,7 +92,7 @@ class Comparison:
         if expected:
             self.expected += len(hashes)
         else:
-            self.found += len(hashes)
+            self.stored += len(hashes)
             hashes = -hashes
         np.add.at(self.sums, rows[self.table.document] & (index.SLOTS - 1), hashes)
 
@@ -125,10 +125,10 @@ class Examination:
         self.documents = 0
         self.orphans: list[int] = []
         self.derivable: set[int] = set()
-        self.tables = {table: Comparison(table) for table in _WRONG}
+        self.tables = {table: TableComparison(table) for table in _WRONG}
         self.differing: dict[IndexTable, list[int]] = {}
         self._rows = self.connection.rows
-        self._found: Counter[str] = Counter()
+        self._problem_counts: Counter[str] = Counter()
         self._examples: defaultdict[str, list[str]] = defaultdict(list)
         self._apply("the file's structure", self._structure())
         self._apply("the schema", self._schema())
@@ -143,14 +143,14 @@ class Examination:
     def problems(self) -> tuple[Problem, ...]:
         """All, in the order of PROBLEMS."""
         return tuple(
-            Problem(kind, self._found[kind], tuple(dict.fromkeys(self._examples[kind])))
+            Problem(kind, self._problem_counts[kind], tuple(dict.fromkeys(self._examples[kind])))
             for kind in PROBLEMS
-            if self._found[kind]
+            if self._problem_counts[kind]
         )
 
     def _add(self, kind: str, example: str) -> None:
         """Count a problem, and remember the first examples."""
-        self._found[kind] += 1
+        self._problem_counts[kind] += 1
         if len(self._examples[kind]) < _EXAMPLES:
             self._examples[kind].append(example)
         self.repairable &= kind not in ("damaged", "settings")
@@ -177,34 +177,39 @@ class Examination:
             yield "damaged", fault
         # Otherwise the file's own expressions would run; constraints are checked here.
         self._rows(sql.CHECK_NO_CONSTRAINTS)
-        own = [name for kind, name, _ in schema.definitions() if kind == "table"]
-        found = self._rows(sql.CHECK_STRUCTURE) if not self._others_run(own) else self._of_own(own)
-        lines = [" ".join(line.split()) for (line,) in found]
+        tables = [name for kind, name, _ in schema.definitions() if kind == "table"]
+        rows = (
+            self._rows(sql.CHECK_STRUCTURE)
+            if not self._runs_other_code(tables)
+            else self._check_own_tables(tables)
+        )
+        lines = [" ".join(line.split()) for (line,) in rows]
         self._rows(sql.CHECK_CONSTRAINTS)
         yield from (("damaged", line) for line in lines if lines != ["ok"])
 
-    def _others_run(self, own: list[str]) -> bool:
+    def _runs_other_code(self, tables: list[str]) -> bool:
         """Whether a whole check would run expressions of the user's columns or indexes."""
         return bool(
-            self._rows(sql.OTHER_TABLES_WITH_CODE, dumps(own)) + self._rows(sql.GENERATED_COLUMNS)
+            self._rows(sql.OTHER_TABLES_WITH_CODE, dumps(tables))
+            + self._rows(sql.GENERATED_COLUMNS)
         )
 
     def _reading_runs_code(self) -> bool:
         """Whether expressions of somebody else's would run where lshdb's tables are read."""
-        own = [name for kind, name, _ in schema.definitions() if kind == "table"]
+        tables = [name for kind, name, _ in schema.definitions() if kind == "table"]
         generated = {name.lower() for (name,) in self._rows(sql.GENERATED_COLUMNS)}
-        return not generated.isdisjoint(own) or bool(self._rows(sql.NO_TABLES, dumps(own)))
+        return not generated.isdisjoint(tables) or bool(self._rows(sql.NO_TABLES, dumps(tables)))
 
-    def _of_own(self, own: list[str]) -> list[tuple[Any, ...]]:
+    def _check_own_tables(self, tables: list[str]) -> list[tuple[Any, ...]]:
         """What a check of all pages finds, and of lshdb's own tables with their indexes.
 
         Tables with generated columns are left out, and then pages of no table.
         """
         generated = {name.lower() for (name,) in self._rows(sql.GENERATED_COLUMNS)}
         checked = sql.CHECK_TABLES_WITHOUT_CODE if generated else sql.CHECK_PAGES
-        plain = [name for name in own if name not in generated]
-        found = self._rows(checked) + self._rows(sql.CHECK_TABLES, dumps(plain))
-        return [row for row in found if row != ("ok",)] or [("ok",)]
+        plain = [name for name in tables if name not in generated]
+        rows = self._rows(checked) + self._rows(sql.CHECK_TABLES, dumps(plain))
+        return [row for row in rows if row != ("ok",)] or [("ok",)]
 
     def _schema(self) -> Iterator[tuple[str, str]]:
         for fault in schema.faults(self.connection):
@@ -236,11 +241,14 @@ class Examination:
         ((total,),) = self._rows(sql.COUNT_DOCUMENTS)
         for batch in batches(self.connection, settings, contents=bool(self.deep or contents)):
             faults = batch.faults(deep=self.deep)
-            for one, kinds in zip(batch.documents, faults, strict=True):
+            for document, kinds in zip(batch.documents, faults, strict=True):
                 for kind in kinds:
-                    yield kind, one.key.encode(errors="surrogateescape").decode(errors="replace")
+                    yield (
+                        kind,
+                        document.key.encode(errors="surrogateescape").decode(errors="replace"),
+                    )
                 if _is_derivable(kinds):
-                    self.derivable.add(one.doc_id % index.SLOTS)
+                    self.derivable.add(document.doc_id % index.SLOTS)
             for table, compared in self.tables.items():
                 compared.add(batch.rows(table), expected=True)
             self.documents += len(faults)
@@ -255,7 +263,7 @@ class Examination:
             try:
                 for rows in reader.terms() if table is RARE_WORDS else reader.rows(table):
                     compared.add(rows, expected=False)
-                    self.progress(compared.found, compared.expected, f"rows of {table.name}")
+                    self.progress(compared.stored, compared.expected, f"rows of {table.name}")
             except DamagedFile:
                 if table is not RARE_WORDS:  # whose damage SQLite repairs by making it again
                     raise
@@ -263,9 +271,9 @@ class Examination:
         for table, compared in self.tables.items() if whole else ():
             if slots := np.flatnonzero(compared.sums).tolist():
                 self.differing[table] = slots
-                same = compared.found == compared.expected
+                same = compared.stored == compared.expected
                 instead = "some of them wrong" if same else f"not {compared.expected}"
-                yield _WRONG[table], f"the table has {compared.found} rows, {instead}"
+                yield _WRONG[table], f"the table has {compared.stored} rows, {instead}"
 
     def _decisions(self) -> Iterator[tuple[str, str]]:
         for number, texts, wrong in self._rows(sql.JUDGED_DECISIONS):
@@ -286,52 +294,58 @@ class CheckedBatch:
 
     connection: Connection
     settings: Settings
-    documents: Sequence[StoredDocument]
+    documents: Sequence[ExaminedDocument]
 
     def __post_init__(self) -> None:
         self.contents: dict[int, shingling.Content] = {}
-        for at, one in enumerate(self.documents):
-            content = None if one.content is None else _readable(one.content, self.settings)
+        for number, document in enumerate(self.documents):
+            content = (
+                None if document.content is None else _readable(document.content, self.settings)
+            )
             if content is not None:
-                self.contents[at] = content
+                self.contents[number] = content
 
     def faults(self, *, deep: bool) -> list[set[str]]:
         """The kinds of problems of each document; `deep`: its content is signed again."""
-        faults = [self._faults(at, one) for at, one in enumerate(self.documents)]
+        faults = [self._faults(number, document) for number, document in enumerate(self.documents)]
         if deep and self.contents:
-            alone = replace(self.settings, passages=0, reworded=False)
-            signed = signing.sign([*self.contents.values()], alone)
+            signing_settings = replace(self.settings, passages=0, reworded=False)
+            signed = signing.sign([*self.contents.values()], signing_settings)
             lanes = signed.signatures.astype("<u4")
-            for at, count, own in zip(self.contents, signed.shingles.tolist(), lanes, strict=True):
-                one = self.documents[at]
-                if count != one.shingles:
-                    faults[at].add("shingles")
-                if one.signature != (own.tobytes() if count else None):
-                    missing = one.signature is None
-                    faults[at].add("signature-missing" if missing else "signature")
+            for number, count, own_lanes in zip(
+                self.contents, signed.shingles.tolist(), lanes, strict=True
+            ):
+                document = self.documents[number]
+                if count != document.shingles:
+                    faults[number].add("shingles")
+                if document.signature != (own_lanes.tobytes() if count else None):
+                    missing = document.signature is None
+                    faults[number].add("signature-missing" if missing else "signature")
         return faults
 
     def derivable(self) -> list[int]:
         """The places of documents with values to be derived from their contents."""
         faults = self.faults(deep=True)
-        return [at for at in self.contents if _is_derivable(faults[at])]
+        return [number for number in self.contents if _is_derivable(faults[number])]
 
     def signatures(self) -> index.Signatures:
         """Those that have the right size."""
         size = 4 * self.settings.permutations
-        some = {
-            one.doc_id: blob for one in self.documents if len(blob := one.signature or b"") == size
+        blobs = {
+            document.doc_id: blob
+            for document in self.documents
+            if len(blob := document.signature or b"") == size
         }
-        packed = np.frombuffer(b"".join(some.values()), dtype="<u4")
-        matrix = packed.reshape(len(some), self.settings.permutations)
-        return arrays.int_array(some), matrix.astype(np.uint32, copy=False)
+        packed = np.frombuffer(b"".join(blobs.values()), dtype="<u4")
+        matrix = packed.reshape(len(blobs), self.settings.permutations)
+        return arrays.int_array(blobs), matrix.astype(np.uint32, copy=False)
 
     def texts(self) -> tuple[arrays.IntArray, list[str]]:
         """The ids of documents that have a shingle, as far as is known, and their texts."""
         filled = {
-            self.documents[at].doc_id: content
-            for at, content in self.contents.items()
-            if self.documents[at].shingles > 0 or self.documents[at].signature is not None
+            self.documents[number].doc_id: content
+            for number, content in self.contents.items()
+            if self.documents[number].shingles > 0 or self.documents[number].signature is not None
         }
         return arrays.int_array(filled), cast(list[str], [*filled.values()])
 
@@ -339,38 +353,45 @@ class CheckedBatch:
         """The rows of a table that follow from these documents, and should be there by now."""
         settings = self.settings
         if table is BANDS:
-            return _written(self.connection, *index.band_codes(*self.signatures(), settings))
+            return _written_band_rows(
+                self.connection, *index.band_codes(*self.signatures(), settings)
+            )
         doc_ids, texts = self.texts()
         if table is FINGERPRINTS:
-            found = winnowing.NO_FINGERPRINTS
+            fingerprints = winnowing.NO_FINGERPRINTS
             if run := settings.passages:
-                found = winnowing.fingerprints(texts, settings.shingling, run, settings.seed)
-            return found.rows(doc_ids)
-        wanted = texts if settings.reworded else []
-        own = [sorted(set(some.split())) for some in rare_words.indexed(wanted)]
+                fingerprints = winnowing.fingerprints(texts, settings.shingling, run, settings.seed)
+            return fingerprints.rows(doc_ids)
+        reworded_texts = texts if settings.reworded else []
+        distinct_terms = [
+            sorted(set(terms.split())) for terms in rare_words.indexed(reworded_texts)
+        ]
         return index.term_rows(
-            [*chain.from_iterable(own)], doc_ids[: len(own)].repeat([*map(len, own)])
+            [*chain.from_iterable(distinct_terms)],
+            doc_ids[: len(distinct_terms)].repeat([*map(len, distinct_terms)]),
         )
 
-    def _faults(self, at: int, one: StoredDocument) -> set[str]:
-        settings, signature = self.settings, one.signature
+    def _faults(self, number: int, document: ExaminedDocument) -> set[str]:
+        settings, signature = self.settings, document.signature
         wrong = {
-            "doc-id": one.doc_id < 1,
-            "key": not _is_key(one.key),
-            "content": bool(one.filled) and not settings.content,
-            "content-missing": settings.content and not one.filled,
-            "metadata": not _is_valid(from_json, one.metadata),
-            "digest": len(one.digest) != DIGEST_BYTES,
-            "shingles": not 0 <= one.shingles <= LARGEST,
+            "doc-id": document.doc_id < 1,
+            "key": not _is_key(document.key),
+            "content": bool(document.filled) and not settings.content,
+            "content-missing": settings.content and not document.filled,
+            "metadata": not _is_valid(from_json, document.metadata),
+            "digest": len(document.digest) != DIGEST_BYTES,
+            "shingles": not 0 <= document.shingles <= LARGEST,
             # A signature of another size is useless, as is one of a document without shingles.
             "signature": signature is not None
-            and (len(signature) != 4 * settings.permutations or one.shingles <= 0),
-            "signature-missing": signature is None and one.shingles > 0,
+            and (len(signature) != 4 * settings.permutations or document.shingles <= 0),
+            "signature-missing": signature is None and document.shingles > 0,
         }
-        if one.content is not None:
-            own = encoded(self.contents[at]) if at in self.contents else None
-            wrong["content"] |= own != one.content
-            wrong["digest"] |= own is not None and digest(own.encode()) != one.digest
+        if document.content is not None:
+            stored_form = encoded(self.contents[number]) if number in self.contents else None
+            wrong["content"] |= stored_form != document.content
+            wrong["digest"] |= (
+                stored_form is not None and digest(stored_form.encode()) != document.digest
+            )
         return {kind for kind, is_wrong in wrong.items() if is_wrong}
 
 
@@ -385,20 +406,22 @@ def batches(
 
     Those that were read may be changed meanwhile.
     """
-    some = None if slots is None else dumps(list(slots))
-    rows = connection.each(sql.ALL_AS_STORED, contents and settings.content, some)
-    documents = (record(StoredDocument, row) for row in rows)
-    for batch in arrays.bounded(documents, StoredDocument.size, _BYTES_AT_ONCE):
+    slot_list = None if slots is None else dumps(list(slots))
+    rows = connection.each(sql.ALL_AS_STORED, contents and settings.content, slot_list)
+    documents = (record(ExaminedDocument, row) for row in rows)
+    for batch in arrays.bounded(documents, ExaminedDocument.size, _BATCH_BYTES):
         yield CheckedBatch(connection, settings, batch)
 
 
-def _written(connection: Connection, codes: arrays.IntArray, doc_ids: arrays.IntArray) -> IndexRows:
+def _written_band_rows(
+    connection: Connection, codes: arrays.IntArray, doc_ids: arrays.IntArray
+) -> IndexRows:
     """Those of band rows that should be in the table already."""
     ((*_, indexed_to, bucket),) = connection.rows(sql.SELECT_SETTINGS)
     if indexed_to is not None:
         late = (doc_ids > indexed_to) & ~np.isin(doc_ids, connection.integers(sql.INDEXED))
-        there = ~late | (codes <= (index.BEFORE_ALL if bucket is None else bucket))
-        codes, doc_ids = codes[there], doc_ids[there]
+        is_written = ~late | (codes <= (index.BEFORE_ALL if bucket is None else bucket))
+        codes, doc_ids = codes[is_written], doc_ids[is_written]
     return index.rows_of(codes, doc_ids)
 
 

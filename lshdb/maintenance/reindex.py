@@ -58,17 +58,20 @@ def reindex(store: Store, request: ReindexOptions) -> Reindexed:
         documents = everything - empty
         if signs or is_late or (shape.bands, shape.rows) != (old.bands, old.rows):
             store.set_indexed(None, None)
-            at_once = max(1, min(store.limits.documents_read, _LANES // after.permutations))
-            signatures = store.all_signatures(at_once)
+            block = max(1, min(store.limits.documents_read, _LANES // after.permutations))
+            signatures = store.all_signatures(block)
             rows = rebuild_bands(store.index, after, signatures, documents, progress)
         if after.reworded and (signs or not before.reworded):
             rows += rebuild_terms(store.index, _texts(store), progress)
         if signs or after.passages != before.passages:
-            of = after.shingling, after.passages, after.seed
-            found = (
-                winnowing.fingerprints(texts, *of).rows(doc_ids) for doc_ids, texts in _texts(store)
+            arguments = after.shingling, after.passages, after.seed
+            fingerprints = (
+                winnowing.fingerprints(texts, *arguments).rows(doc_ids)
+                for doc_ids, texts in _texts(store)
             )
-            rows += rebuild_fingerprints(store.index, found if after.passages else (), progress)
+            rows += rebuild_fingerprints(
+                store.index, fingerprints if after.passages else (), progress
+            )
     if rows:
         store.shrink_log()
     return Reindexed(before, after, documents, rows, store.free_bytes())
@@ -76,12 +79,12 @@ def reindex(store: Store, request: ReindexOptions) -> Reindexed:
 
 def _sign_again(store: Store, settings: Settings, progress: Progress) -> None:
     """Replace all signatures by those of other base texts."""
-    done = 0
-    alone = replace(settings, passages=0, reworded=False)
+    documents = 0
+    signing_settings = replace(settings, passages=0, reworded=False)
     for doc_ids, texts in _texts(store, min_shingles=0):
-        store.index.sign_again(doc_ids, sign(texts, alone))
-        done += len(texts)
-        progress(done, None, "documents")
+        store.index.sign_again(doc_ids, sign(texts, signing_settings))
+        documents += len(texts)
+        progress(documents, None, "documents")
 
 
 def _texts(store: Store, *, min_shingles: int = 1) -> Iterator[tuple[arrays.IntArray, list[str]]]:
@@ -114,12 +117,12 @@ def rebuild_terms(
     return total
 
 
-def rebuild_fingerprints(index: Index, found: Iterable[IndexRows], progress: Progress) -> int:
+def rebuild_fingerprints(index: Index, batches: Iterable[IndexRows], progress: Progress) -> int:
     """Replace all fingerprints, within the caller's transaction.
 
     Args:
         index: of the file.
-        found: the rows of all documents, some documents at a time.
+        batches: the rows of all documents, some documents at a time.
         progress: called with the number that were written.
 
     Returns:
@@ -127,8 +130,8 @@ def rebuild_fingerprints(index: Index, found: Iterable[IndexRows], progress: Pro
     """
     index.clear(FINGERPRINTS)
     total = 0
-    for some in arrays.bounded(found, lambda rows: rows.shape[1], _FINGERPRINTS):
-        rows = winnowing.joined(some)
+    for rows_read in arrays.bounded(batches, lambda rows: rows.shape[1], _FINGERPRINTS):
+        rows = winnowing.joined(rows_read)
         index.insert(FINGERPRINTS, rows)
         total += rows.shape[1]
         progress(total, None, "fingerprints")
@@ -161,8 +164,8 @@ def rebuild_bands(
 
     def read() -> Iterator[Signatures]:
         nonlocal documents
-        for doc_ids, some in signatures:
-            yield doc_ids, some
+        for doc_ids, lanes in signatures:
+            yield doc_ids, lanes
             documents += len(doc_ids)
             progress(documents, total, "rows")
 

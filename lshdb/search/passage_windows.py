@@ -30,7 +30,7 @@ from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, expand_ranges, of
 from lshdb.shingling.families import FILES
 from lshdb.shingling.hashing import Hashes, secret_seed, selection
 from lshdb.shingling.shingling import Shingling
-from lshdb.shingling.winnowing import fingerprints_at, windows
+from lshdb.shingling.winnowing import run_fingerprints, windows
 from lshdb.sketching.settings import Settings
 from lshdb.store.lookups import StoreReader
 
@@ -156,7 +156,7 @@ class Counting:
             first = first[begins == ends]
         leads = np.ones(len(first), dtype=np.bool_)
         if self.shared is not None or len(self.hot):
-            fingerprints = fingerprints_at(units, self.shingling.kind, run, self.seed)[first]
+            fingerprints = run_fingerprints(units, self.shingling.kind, run, self.seed)[first]
             leads = ~is_in(fingerprints, self.hot)
             if self.shared is not None:
                 shared = is_in(fingerprints, self.shared)

@@ -44,9 +44,9 @@ def sizes_of(offsets: IntArray) -> IntArray:
 
 def expand_ranges(starts: IntArray, sizes: IntArray) -> IntArray:
     """The places of stretches that begin at starts int64[n], one stretch after another."""
-    at = np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
-    at += np.arange(len(at))
-    return at
+    indices = np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
+    indices += np.arange(len(indices))
+    return indices
 
 
 def chunks_of(sizes: IntArray, maximum: int) -> Iterator[slice]:
@@ -91,13 +91,13 @@ def sums(true: npt.NDArray[np.bool_], offsets: IntArray) -> IntArray:
 
 def bounded(items: Iterable[_T], size_of: Callable[[_T], int], maximum: int) -> Iterator[list[_T]]:
     """Cut a stream of items into lists, each ended by the item that exceeds a total size."""
-    some: list[_T] = []
+    batch: list[_T] = []
     size = 0
     for item in items:
-        some.append(item)
+        batch.append(item)
         size += size_of(item)
         if size > maximum:
-            yield some
-            some, size = [], 0
-    if some:
-        yield some
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

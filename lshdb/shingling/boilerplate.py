@@ -209,16 +209,16 @@ def in_program(text: str, blanked: str) -> list[Stretch]:
     in_long = sum(stop - start for start, stop in long if not blanked[start:stop].isspace())
     if 2 * in_long > len(text):
         return [Stretch(0, len(text), "generated")]
-    found = [
+    stretches = [
         Stretch(match.start() + 1, match.end(), "imports" if match["imports"] else "tables")
         for match in _STATEMENTS.finditer(blanked)
     ]
     if first := _STATEMENTS.match("\n" + blanked[:_HEAD]):
-        found.append(Stretch(0, first.end() - 1, "imports" if first["imports"] else "tables"))
+        stretches.append(Stretch(0, first.end() - 1, "imports" if first["imports"] else "tables"))
     for bounds in long:
         rows = _TABLE_IN_LINE.finditer(blanked, *bounds)
-        found += (Stretch(match.start(), match.end(), "tables") for match in rows)
-    return _apart([*found, *_regions(text, blanked)[0]])
+        stretches += (Stretch(match.start(), match.end(), "tables") for match in rows)
+    return _without_overlaps([*stretches, *_regions(text, blanked)[0]])
 
 
 def in_text(text: str) -> list[Stretch]:
@@ -227,25 +227,25 @@ def in_text(text: str) -> list[Stretch]:
         return [Stretch(0, len(text), "generated")]
     if _WHOLE_LICENCE.match(text):
         return [Stretch(0, len(text), "licences")]
-    found: list[Stretch] = []
+    stretches: list[Stretch] = []
     start = 0
     for _ in range(_PARAGRAPHS):
         end = _PARAGRAPH.search(text, start)
         stop = min(end.start() if end else len(text), start + _LONGEST_TERMS)
         if _COPYRIGHT.search(text, start, stop):
-            found.append(Stretch(start, stop, "licences"))
+            stretches.append(Stretch(start, stop, "licences"))
         if end is None:
             break
         start = end.end()
     begins = [match.start() for match in _TERMS.finditer(text)]
     ends = [match.end() for match in _END_OF_TERMS.finditer(text)] if begins else []
-    done = 0
+    covered_to = 0
     for begin in begins:
         index = bisect_right(ends, begin)
-        if begin >= done and index < len(ends) and ends[index] - begin <= _LONGEST_TERMS:
-            done = ends[index]
-            found.append(Stretch(begin, done, "licences"))
-    return _apart([*found, *_regions(text, text)[0]])
+        if begin >= covered_to and index < len(ends) and ends[index] - begin <= _LONGEST_TERMS:
+            covered_to = ends[index]
+            stretches.append(Stretch(begin, covered_to, "licences"))
+    return _without_overlaps([*stretches, *_regions(text, text)[0]])
 
 
 def unmatched(text: str, blanked: str) -> list[Marker]:
@@ -253,46 +253,46 @@ def unmatched(text: str, blanked: str) -> list[Marker]:
 
     A region without an end goes to the end of the text, an end without a start ends nothing.
     """
-    found: list[Marker] = []
-    line, done = 1, 0
+    markers: list[Marker] = []
+    line, counted_to = 1, 0
     for index, kind in _regions(text, blanked)[1]:
-        line += text.count("\n", done, index)
-        done = index
-        found.append(Marker(line, kind))
-    return found
+        line += text.count("\n", counted_to, index)
+        counted_to = index
+        markers.append(Marker(line, kind))
+    return markers
 
 
 def without(text: str, stretches: Sequence[Stretch]) -> str:
     """A text, or a blanked program, with blanks for what does not count."""
     if not stretches:
         return text
-    parts, done = [], 0
+    parts, copied_to = [], 0
     for start, stop, _ in stretches:
-        parts += [text[done:start], " " * (stop - start)]
-        done = stop
-    return "".join([*parts, text[done:]])
+        parts += [text[copied_to:start], " " * (stop - start)]
+        copied_to = stop
+    return "".join([*parts, text[copied_to:]])
 
 
 def _regions(text: str, blanked: str) -> tuple[list[Stretch], list[tuple[int, str]]]:
     """The regions between markers, and the markers without counterpart: their places and kinds."""
-    found: list[Stretch] = []
-    alone: list[tuple[int, str]] = []
+    regions: list[Stretch] = []
+    unmatched_markers: list[tuple[int, str]] = []
     start: int | None = None
     for index, kind in _markers(text, blanked):
         if kind == "start":
             if start is None:
                 start = index
             else:
-                alone.append((index, kind))
+                unmatched_markers.append((index, kind))
         elif start is None:
-            alone.append((index, kind))
+            unmatched_markers.append((index, kind))
         else:
-            found.append(Stretch(start, index, "ignored"))
+            regions.append(Stretch(start, index, "ignored"))
             start = None
     if start is not None:
-        alone.append((start, "start"))
-        found.append(Stretch(start, len(text), "ignored"))
-    return found, sorted(alone)
+        unmatched_markers.append((start, "start"))
+        regions.append(Stretch(start, len(text), "ignored"))
+    return regions, sorted(unmatched_markers)
 
 
 def _markers(text: str, blanked: str) -> Iterator[tuple[int, str]]:
@@ -308,12 +308,12 @@ def _markers(text: str, blanked: str) -> Iterator[tuple[int, str]]:
             yield index, match[1]
 
 
-def _apart(stretches: list[Stretch]) -> list[Stretch]:
+def _without_overlaps(stretches: list[Stretch]) -> list[Stretch]:
     """The same parts in order; of what two have, the one that begins first has it."""
-    found: list[Stretch] = []
-    done = 0
+    separate: list[Stretch] = []
+    covered_to = 0
     for start, stop, reason in sorted(stretches):
-        if stop > done:
-            found.append(Stretch(max(start, done), stop, reason))
-            done = stop
-    return found
+        if stop > covered_to:
+            separate.append(Stretch(max(start, covered_to), stop, reason))
+            covered_to = stop
+    return separate

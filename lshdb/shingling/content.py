@@ -15,7 +15,7 @@ LARGEST = 900_000_000
 row."""
 
 DIGEST_BYTES = 16
-MOST_COPIES = 1_000
+MAX_COPIES = 1_000
 """Of an element of a bag."""
 
 
@@ -55,7 +55,7 @@ def normalized(
         content = copies(content, largest)
     elements = _ordered(content)
     # In JSON a character has at most 4 bytes, or 6 as an escape.
-    characters = sum(len(one) for one in elements if isinstance(one, str))
+    characters = sum(len(element) for element in elements if isinstance(element, str))
     if 6 * characters + 32 * len(elements) > largest:
         _check_size(encoded(elements), largest)
     return elements
@@ -118,15 +118,15 @@ def copies(bag: Mapping[object, object], largest: int = LARGEST) -> list[Element
     fast, small, and easy, 2014).
 
     Raises:
-        ContentError: a count that is no whole number from 0 to MOST_COPIES, or too many copies.
+        ContentError: a count that is no whole number from 0 to MAX_COPIES, or too many copies.
     """
     counts: dict[str, int] = {}
     for element, count in bag.items():
         name = without_surrogates(str(element))
-        if not isinstance(count, int | float) or not 0 <= count <= MOST_COPIES or count % 1:
+        if not isinstance(count, int | float) or not 0 <= count <= MAX_COPIES or count % 1:
             raise ContentError(
                 f"element {name!r:.100} of a bag has the count {count!r:.100}: counts are whole "
-                f"numbers from 0 to {MOST_COPIES:,}"
+                f"numbers from 0 to {MAX_COPIES:,}"
             )
         counts[name] = counts.get(name, 0) + int(count)
     if sum(count * (len(name) + 8) for name, count in counts.items()) > largest:

@@ -118,32 +118,32 @@ def _syllable_begins(codes: npt.NDArray[np.uint32], classes: npt.NDArray[np.uint
     letter = (classes & SYLLABIC) != 0
     # The sound marks of kana are words, as kana are.
     mark = (classes & (COMBINES | IDEOGRAPH)) == COMBINES
-    places = np.flatnonzero(letter)
+    letters = np.flatnonzero(letter)
     # Of each letter what is before it, and behind it.
     around = np.append(codes, [0, 0, 0])
-    before, behind = around[places - 1], around[places + 1]
+    before, behind = around[letters - 1], around[letters + 1]
     dotted = behind == ord(_DOT_BELOW)
-    killed = np.where(dotted, around[places + 2], behind)
-    has_vowel = np.append(mark, [False] * 2)[places + 1] & ~is_any(killed, _KILLING)
+    killed = np.where(dotted, around[letters + 2], behind)
+    has_vowel = np.append(mark, [False] * 2)[letters + 1] & ~is_any(killed, _KILLING)
     has_vowel |= is_any(behind, FOLLOWING)
-    has_vowel &= ~is_any(codes[places], FOLLOWING)
+    has_vowel &= ~is_any(codes[letters], FOLLOWING)
     free = ~is_any(before, LEADING) & ~is_any(before, STACKING)
-    begins = is_any(codes[places], LEADING) | (has_vowel & free)
+    begins = is_any(codes[letters], LEADING) | (has_vowel & free)
     # The character before that is no mark says whether a syllable goes on.
     solid = np.maximum.accumulate(np.where(mark, 0, np.arange(len(codes), dtype=np.int32)))
     after_letter = np.append(False, letter[solid[:-1]])
     plain = ((classes & WORD) != 0) & ~letter & ~mark
     new = plain & after_letter
-    new[places] = begins | ~after_letter[places]
+    new[letters] = begins | ~after_letter[letters]
     return np.flatnonzero(new)
 
 
 def is_any(codes: npt.NDArray[np.uint32], characters: str) -> Mask:
     """Which code points are among a few characters, or from one to another around a hyphen."""
-    found = np.zeros(len(codes), dtype=np.bool_)
+    matches = np.zeros(len(codes), dtype=np.bool_)
     for first, last in re.findall("(.)(?:-(.))?", characters):
-        found |= (codes >= ord(first)) & (codes <= ord(last or first))
-    return found
+        matches |= (codes >= ord(first)) & (codes <= ord(last or first))
+    return matches
 
 
 def fold(text: str, newer: bool = _NEWER_UNICODE) -> str:

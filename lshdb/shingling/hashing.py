@@ -100,15 +100,15 @@ class SpanHash:
     multiplier_2: np.uint64
     is_secret: bool
 
-    def mix_in_place(self, x: Hashes, scratch: Hashes) -> Hashes:
+    def mix_in_place(self, states: Hashes, scratch: Hashes) -> Hashes:
         """Mix every element of x, uint64[n]; `scratch` is overwritten."""
-        np.multiply(x, self.multiplier_1, out=x)
+        np.multiply(states, self.multiplier_1, out=states)
         if self.is_secret:
-            x.byteswap(inplace=True)
+            states.byteswap(inplace=True)
         else:
-            np.right_shift(x, _32, out=scratch)
-            np.bitwise_xor(x, scratch, out=x)
-        return np.multiply(x, self.multiplier_2, out=x)
+            np.right_shift(states, _32, out=scratch)
+            np.bitwise_xor(states, scratch, out=states)
+        return np.multiply(states, self.multiplier_2, out=states)
 
     def integers(self, values: npt.NDArray[np.int64]) -> Hashes:
         """Hashes of 64-bit integers, int64[n] -> uint64[n]: one chunk with the length -1."""
@@ -127,45 +127,45 @@ class SpanHash:
         Returns:
             uint64[n].
         """
-        words = _words_at_every_byte(buffer)
+        words = _words_from_each_byte(buffer)
         h = lengths.view(np.uint64) * self.length
         h += self.start
         chunk = words[starts]
         chunk &= _FIRST_BYTES.take(lengths, mode="clip")
         h ^= chunk
         self.mix_in_place(h, chunk)
-        (rest,) = (lengths > 8).nonzero()
-        if len(rest):
-            long = lengths[rest] > LONGEST_CHAINED
-            for i in rest[long].tolist():
+        (longer,) = (lengths > 8).nonzero()
+        if len(longer):
+            long = lengths[longer] > LONGEST_CHAINED
+            for i in longer[long].tolist():
                 span = buffer[starts[i] : starts[i] + lengths[i]]
-                h[i] = self._of_long(span)
-            self._chain(h, words, starts, lengths, rest[~long])
+                h[i] = self._hash_long_span(span)
+            self._chain(h, words, starts, lengths, longer[~long])
         return h
 
     def _chain(
-        self, h: Hashes, words: Hashes, starts: Offsets, lengths: Offsets, rest: Offsets
+        self, h: Hashes, words: Hashes, starts: Offsets, lengths: Offsets, spans: Offsets
     ) -> None:
-        """Mix the second and later chunks of the spans `rest` in, in place."""
-        done = 8
-        while len(rest):
-            at = starts[rest] + done
-            left = lengths[rest] - done
-            x = h[rest]
-            chunk = words[at]
-            chunk &= _FIRST_BYTES.take(left, mode="clip")
-            x ^= chunk
-            h[rest] = self.mix_in_place(x, chunk)
-            rest = rest[left > 8]
-            done += 8
+        """Mix the second and later chunks of some of the spans in, in place."""
+        hashed_bytes = 8
+        while len(spans):
+            byte_offsets = starts[spans] + hashed_bytes
+            bytes_left = lengths[spans] - hashed_bytes
+            state = h[spans]
+            chunk = words[byte_offsets]
+            chunk &= _FIRST_BYTES.take(bytes_left, mode="clip")
+            state ^= chunk
+            h[spans] = self.mix_in_place(state, chunk)
+            spans = spans[bytes_left > 8]
+            hashed_bytes += 8
 
-    def _of_long(self, span: bytes | bytearray) -> int:
+    def _hash_long_span(self, span: bytes | bytearray) -> int:
         if not self.is_secret:
             return xxhash.xxh3_64_intdigest(span, int(self.start))
         import hashlib  # loads OpenSSL, which few documents need
 
         drawn = (self.start, self.length, self.multiplier_1, self.multiplier_2)
-        key = b"".join(int(one).to_bytes(8, "little") for one in drawn)
+        key = b"".join(int(constant).to_bytes(8, "little") for constant in drawn)
         return int.from_bytes(hashlib.blake2b(span, digest_size=8, key=key).digest(), "little")
 
     def windows(self, buffer: bytes, starts: Offsets, counts: Offsets, width: int) -> Hashes:
@@ -183,18 +183,18 @@ class SpanHash:
             uint64[sum of counts].
         """
         state = np.uint64((int(self.start) + width * int(self.length)) & _MASK64)
-        words = _words_at_every_byte(buffer)
-        some = counts > 0
-        starts, counts = starts[some], counts[some]
+        words = _words_from_each_byte(buffer)
+        has_spans = counts > 0
+        starts, counts = starts[has_spans], counts[has_spans]
         total = int(starts[-1] + counts[-1]) if len(starts) else 0
         h = np.empty(total, dtype=np.uint64)
         scratch = np.empty_like(h)
         np.bitwise_and(words[:total], _FIRST_BYTES[min(width, 8)], out=h)
         np.bitwise_xor(h, state, out=h)
         self.mix_in_place(h, scratch)
-        for done in range(8, width, 8):
-            mask = _FIRST_BYTES[min(width - done, 8)]
-            np.bitwise_and(words[done : done + total], mask, out=scratch)
+        for hashed_bytes in range(8, width, 8):
+            mask = _FIRST_BYTES[min(width - hashed_bytes, 8)]
+            np.bitwise_and(words[hashed_bytes : hashed_bytes + total], mask, out=scratch)
             np.bitwise_xor(h, scratch, out=h)
             self.mix_in_place(h, scratch)
         return h[selection(starts, counts, total)]
@@ -217,7 +217,7 @@ def selection(starts: Offsets, counts: Offsets, total: int) -> npt.NDArray[np.bo
     return np.repeat(inside, lengths)
 
 
-def _words_at_every_byte(buffer: bytes | bytearray | memoryview) -> Hashes:
+def _words_from_each_byte(buffer: bytes | bytearray | memoryview) -> Hashes:
     """The 8 bytes at every position of a buffer as a little-endian uint64, a view."""
     count = len(buffer) - PADDING + 1
     return np.ndarray((max(count, 0),), dtype="<u8", buffer=buffer, strides=(1,))

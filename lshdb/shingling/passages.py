@@ -30,25 +30,25 @@ def longest_runs(a: Hashes | Offsets, b: Hashes | Offsets) -> tuple[Offsets, Off
     ranks = _prefix_ranks(values)
     order = np.argsort(ranks[-1])
     in_b = order > len(a)
-    own = np.flatnonzero(~in_b)
+    in_a = np.flatnonzero(~in_b)
     index = np.arange(len(order))
-    before = np.maximum.accumulate(np.where(in_b, index, -1))[own]
-    behind = np.minimum.accumulate(np.where(in_b, index, len(order))[::-1])[::-1][own]
-    lengths, others = np.zeros((2, len(a) + 1), dtype=np.int64)
-    for beside in (before, behind):
-        is_there = (beside >= 0) & (beside < len(order))
-        i, j = order[own[is_there]], order[beside[is_there]]
+    before = np.maximum.accumulate(np.where(in_b, index, -1))[in_a]
+    behind = np.minimum.accumulate(np.where(in_b, index, len(order))[::-1])[::-1][in_a]
+    lengths, starts_in_b = np.zeros((2, len(a) + 1), dtype=np.int64)
+    for neighbours in (before, behind):
+        has_neighbour = (neighbours >= 0) & (neighbours < len(order))
+        i, j = order[in_a[has_neighbour]], order[neighbours[has_neighbour]]
         length = np.zeros(len(i), dtype=np.int64)
         for level, rank in reversed(list(enumerate(ranks))):
             length += (rank[i + length] == rank[j + length]).astype(np.int64) << level
-        other = j - len(a) - 1
-        nearer = np.abs(other - i) < np.abs(others[i] - i)
+        start_in_b = j - len(a) - 1
+        nearer = np.abs(start_in_b - i) < np.abs(starts_in_b[i] - i)
         better = (length > lengths[i]) | ((length == lengths[i]) & nearer)
-        lengths[i[better]], others[i[better]] = length[better], other[better]
+        lengths[i[better]], starts_in_b[i[better]] = length[better], start_in_b[better]
     lengths = lengths[:-1]
     # No run ends before one that begins earlier.
     begins = np.flatnonzero((lengths > 0) & (np.diff(lengths, prepend=0) >= 0))
-    return begins, others[begins], lengths[begins]
+    return begins, starts_in_b[begins], lengths[begins]
 
 
 def _prefix_ranks(values: Offsets) -> list[npt.NDArray[np.int32]]:

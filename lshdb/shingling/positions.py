@@ -58,10 +58,12 @@ def units_of(texts: Sequence[str], shingling: Shingling) -> Units:
     """Cut some texts into the units that count by the setting of a database; see `cut`."""
     if not shingling.of_programs:
         return cut([*shingling.read(texts)], shingling.kind)
-    found = programs.cut_programs(texts, shingling)
-    at = np.arange(len(found.text) + 1)
-    octets = found.text.encode("ascii") + bytes(PADDING)
-    return Units(octets, at[:-1], at[1:], found.starts, found.stops, found.counts)
+    cut_tokens = programs.cut_programs(texts, shingling)
+    indices = np.arange(len(cut_tokens.text) + 1)
+    octets = cut_tokens.text.encode("ascii") + bytes(PADDING)
+    return Units(
+        octets, indices[:-1], indices[1:], cut_tokens.starts, cut_tokens.stops, cut_tokens.counts
+    )
 
 
 class Counted(NamedTuple):
@@ -127,7 +129,7 @@ def _cut_words(texts: list[str]) -> Units:
 
 def _cut_characters(texts: list[str]) -> Units:
     """Each white-space run is one blank, and there is none at the ends of a text."""
-    found = []
+    columns = []
     for text in texts:
         codes = folding.code_points(folding.fold(text))
         starts, stops = _origins(text)
@@ -137,13 +139,13 @@ def _cut_characters(texts: list[str]) -> Units:
         gap = np.flatnonzero(np.diff(solid) > 1)
         first = np.insert(solid, gap + 1, solid[gap] + 1)
         last = np.insert(solid, gap + 1, solid[gap + 1] - 1)
-        found.append((np.where(blank, ord(" "), codes)[first], starts[first], stops[last]))
-    codes, starts, stops = map(np.concatenate, zip(*found, strict=True))
-    folded, at = shingles.utf8(
+        columns.append((np.where(blank, ord(" "), codes)[first], starts[first], stops[last]))
+    codes, starts, stops = map(np.concatenate, zip(*columns, strict=True))
+    folded, byte_offsets = shingles.utf8(
         codes.astype(np.uint32).tobytes().decode(folding.UTF32, "surrogatepass")
     )
-    counts = np.array([len(codes) for codes, _, _ in found])
-    return Units(folded, at[:-1], at[1:], starts, stops, counts)
+    counts = np.array([len(codes) for codes, _, _ in columns])
+    return Units(folded, byte_offsets[:-1], byte_offsets[1:], starts, stops, counts)
 
 
 def page_at(text: str, offset: int) -> int | None:
@@ -256,11 +258,11 @@ def shingle_texts(content: Content, shingling: Shingling) -> list[Element]:
     names = [units.folded[begin:end].decode() for begin, end in bounds]
     size, between = shingling.size, " " if shingling.kind == "word" else ""
     first = range(max(len(names) - size, 0) + bool(names))
-    found = dict.fromkeys(between.join(names[i : i + size]) for i in first)
-    return [one for one in found if one not in _base_shingles(shingling)]
+    texts = dict.fromkeys(between.join(names[i : i + size]) for i in first)
+    return [text for text in texts if text not in _base_shingles(shingling)]
 
 
 @lru_cache(maxsize=1)
 def _base_shingles(shingling: Shingling) -> Set[Element]:
-    own = replace(shingling, base=())
-    return {one for _, text in shingling.base for one in shingle_texts(text, own)}
+    without_base = replace(shingling, base=())
+    return {shingle for _, text in shingling.base for shingle in shingle_texts(text, without_base)}

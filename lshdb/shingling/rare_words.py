@@ -78,57 +78,57 @@ def in_windows(units: IntArray, windows: IntArray) -> tuple[IntArray, IntArray]:
 
 def terms_of(texts: Sequence[str]) -> list[Terms]:
     """The terms of each of n texts."""
-    found: dict[int, Terms] = {}
+    terms: dict[int, Terms] = {}
     hasher = span_hash(secret_seed(), "terms")
     for group in shingles.groups(texts, _WORDS):
-        own = [texts[index] for index in group]
-        units, words = positions.cut(own, "word"), shingles.cut_words(own)
-        at, ends = _cut(words)
-        begins = words.begins[at]
+        group_texts = [texts[index] for index in group]
+        units, words = positions.cut(group_texts, "word"), shingles.cut_words(group_texts)
+        term_words, ends = _cut(words)
+        begins = words.begins[term_words]
         hashes = hasher.spans(words.buffer, begins, ends - begins)
         bounds = offsets_of(words.counts)
-        cuts = np.searchsorted(at, bounds)
+        cuts = np.searchsorted(term_words, bounds)
         for index, (first, end), (low, high) in zip(
             group, pairwise(bounds.tolist()), pairwise(cuts.tolist()), strict=True
         ):
-            some, all_words = slice(low, high), slice(first, end)
-            found[index] = Terms(
-                at[some] - first,
-                hashes[some],
+            term_slice, word_slice = slice(low, high), slice(first, end)
+            terms[index] = Terms(
+                term_words[term_slice] - first,
+                hashes[term_slice],
                 words.buffer,
-                begins[some],
-                ends[some],
-                units.starts[all_words],
-                units.stops[all_words],
+                begins[term_slice],
+                ends[term_slice],
+                units.starts[word_slice],
+                units.stops[word_slice],
             )
-    return [found[index] for index in range(len(texts))]
+    return [terms[index] for index in range(len(texts))]
 
 
 def indexed(texts: Sequence[str]) -> list[str]:
     """The terms of each of n texts, in order and repeated, with a blank behind each."""
-    found: dict[int, str] = {}
+    joined_terms: dict[int, str] = {}
     for group in shingles.groups(texts, _WORDS):
-        first = texts[group[0]]
-        if shingles.is_large(first, _WORDS):
-            found[group[0]] = "".join(
-                one for piece in shingles.word_pieces(first) for one in _indexed([piece])
+        text = texts[group[0]]
+        if shingles.is_large(text, _WORDS):
+            joined_terms[group[0]] = "".join(
+                terms for piece in shingles.word_pieces(text) for terms in _indexed([piece])
             )
         else:
-            own = _indexed([texts[index] for index in group])
-            found.update(zip(group, own, strict=True))
-    return [found[index] for index in range(len(texts))]
+            group_terms = _indexed([texts[index] for index in group])
+            joined_terms.update(zip(group, group_terms, strict=True))
+    return [joined_terms[index] for index in range(len(texts))]
 
 
 def _indexed(texts: list[str]) -> list[str]:
     """The same for a group of texts."""
     words = shingles.cut_words(texts)
-    at, ends = _cut(words)
-    begins = words.begins[at]
+    term_words, ends = _cut(words)
+    begins = words.begins[term_words]
     sizes = ends - begins + 1
     letters = np.frombuffer(words.buffer, dtype=np.uint8)[expand_ranges(begins, sizes)]
     offsets = offsets_of(sizes)
     letters[offsets[1:] - 1] = _BLANK
-    cuts = offsets[np.searchsorted(at, offsets_of(words.counts))].tolist()
+    cuts = offsets[np.searchsorted(term_words, offsets_of(words.counts))].tolist()
     joined = letters.tobytes()
     return [joined[begin:end].decode() for begin, end in pairwise(cuts)]
 
@@ -139,8 +139,8 @@ def _cut(words: shingles.Words) -> tuple[IntArray, IntArray]:
     ends = np.where(followed[: len(words.ends)], np.append(words.ends[1:], 0), words.ends)
     is_long = ends - words.begins >= _SHORTEST
     is_long[words.wordless] = False
-    at = np.flatnonzero(is_long)
-    return at, ends[at]
+    term_words = np.flatnonzero(is_long)
+    return term_words, ends[term_words]
 
 
 def term_hashes(terms: Sequence[str]) -> Hashes:

@@ -161,21 +161,21 @@ def distinct_shingles(
     for group in groups(contents, shingling, block):
         first = contents[group[0]]
         if is_large(first, shingling, block):
-            own = _distinct_of_pieces(pieces(first, shingling, seed, block))
-            found = Shingles(own, np.array([0, len(own)]))
+            hashes_of_text = _distinct_of_pieces(pieces(first, shingling, seed, block))
+            shingles = Shingles(hashes_of_text, np.array([0, len(hashes_of_text)]))
         else:
-            some = shingle_group([contents[i] for i in group], shingling, seed)
-            found = distinct_in_each(some)
-        hashes.append(found.hashes)
-        sizes.append(sizes_of(found.offsets))
+            repeated = shingle_group([contents[i] for i in group], shingling, seed)
+            shingles = distinct_in_each(repeated)
+        hashes.append(shingles.hashes)
+        sizes.append(sizes_of(shingles.offsets))
         order += group
     if len(order) == 1:
-        return found
+        return shingles
     joined = Shingles(np.concatenate(hashes), offsets_of(np.concatenate(sizes)))
-    return joined if order == [*range(len(order))] else taken(joined, np.argsort(order))
+    return joined if order == [*range(len(order))] else select_documents(joined, np.argsort(order))
 
 
-def taken(shingles: Shingles, indices: IntArray) -> Shingles:
+def select_documents(shingles: Shingles, indices: IntArray) -> Shingles:
     """The shingles of the documents at some places int64[n], in this order."""
     sizes = sizes_of(shingles.offsets)[indices]
     hashes = shingles.hashes[expand_ranges(shingles.offsets[indices], sizes)]
@@ -191,13 +191,13 @@ def base_hashes(shingling: Shingling, seed: int) -> Hashes:
     return distinct(distinct_shingles(texts, replace(shingling, base=()), seed).hashes)
 
 
-def _counting(hashes: Hashes, shingling: Shingling, seed: int) -> Mask:
+def _not_in_base(hashes: Hashes, shingling: Shingling, seed: int) -> Mask:
     """Which hashes are of no base text, bool[n]."""
     base = base_hashes(shingling, seed)
     if not len(base):
         return np.ones(len(hashes), dtype=np.bool_)
-    found: Mask = base.take(np.searchsorted(base, hashes), mode="clip") != hashes
-    return found
+    counts: Mask = base.take(np.searchsorted(base, hashes), mode="clip") != hashes
+    return counts
 
 
 def shingle_group(
@@ -211,11 +211,11 @@ def shingle_group(
         seed: the seed of the hashes.
         tokens: of the programs, if they have been cut already.
     """
-    found = _group(group, shingling, seed, tokens)
+    shingles = _group(group, shingling, seed, tokens)
     if not shingling.base:
-        return found
-    counting = _counting(found.hashes, shingling, seed)
-    return Shingles(found.hashes[counting], offsets_of(sums(counting, found.offsets)))
+        return shingles
+    counting = _not_in_base(shingles.hashes, shingling, seed)
+    return Shingles(shingles.hashes[counting], offsets_of(sums(counting, shingles.offsets)))
 
 
 def _group(
@@ -239,7 +239,7 @@ def pieces(text: str, shingling: Shingling, seed: int, block: int = 0) -> Iterat
     A large text takes the memory of one block.
     """
     for hashes in _pieces(text, shingling, seed, block):
-        yield hashes[_counting(hashes, shingling, seed)] if shingling.base else hashes
+        yield hashes[_not_in_base(hashes, shingling, seed)] if shingling.base else hashes
 
 
 def _pieces(text: str, shingling: Shingling, seed: int, block: int) -> Iterator[Hashes]:
@@ -248,7 +248,7 @@ def _pieces(text: str, shingling: Shingling, seed: int, block: int) -> Iterator[
     if shingling.kind == "word":
         words = (_word_hashes([piece], seed, pieces=True)[0] for piece in word_pieces(text, block))
         count = 0
-        for hashes in _of_parts(
+        for hashes in _shingles_of_parts(
             words, np.append, partial(_word_windows, size=size, seed=seed), size
         ):
             count += len(hashes)
@@ -259,7 +259,7 @@ def _pieces(text: str, shingling: Shingling, seed: int, block: int) -> Iterator[
     is_code = shingling.kind == "code"
     parts = token_pieces(text, shingling, block) if is_code else _collapsed_pieces(text, block)
     windows = partial(_char_windows, size=size, seed=seed)
-    yield from _of_parts(parts, operator.add, windows, size)
+    yield from _shingles_of_parts(parts, operator.add, windows, size)
 
 
 def _wordless(text: str, size: int, seed: int, block: int) -> Hashes:
@@ -273,7 +273,7 @@ def _wordless(text: str, size: int, seed: int, block: int) -> Hashes:
     return _word_windows(word, np.array([len(word)]), size, seed).hashes
 
 
-def _of_parts(
+def _shingles_of_parts(
     parts: Iterable[_Units],
     join: Callable[[_Units, _Units], _Units],
     windows: Callable[[_Units, Offsets], Shingles],
@@ -332,10 +332,12 @@ def _char_windows(text: str, lengths: Offsets, size: int, seed: int) -> Shingles
         short = np.flatnonzero((lengths > 0) & (lengths < size))
         hashes[offsets[short]] = hasher.spans(buffer, starts[short], lengths[short])
         return Shingles(hashes, offsets)
-    buffer, at = utf8(text)
+    buffer, byte_offsets = utf8(text)
     first = np.flatnonzero(selection(starts, counts, len(text)))
     last = np.minimum(first + size, np.repeat(starts + lengths, counts))
-    return Shingles(hasher.spans(buffer, at[first], at[last] - at[first]), offsets)
+    return Shingles(
+        hasher.spans(buffer, byte_offsets[first], byte_offsets[last] - byte_offsets[first]), offsets
+    )
 
 
 def _collapsed(text: str) -> str:
@@ -367,7 +369,7 @@ def _collapsed_pieces(text: str, block: int) -> Iterator[str]:
         if body := folded.strip(" "):
             # NFKC makes up to 18 characters of one.
             whole = gap + body
-            yield from (whole[at : at + block] for at in range(0, len(whole), block))
+            yield from (whole[start : start + block] for start in range(0, len(whole), block))
             begun, gap = True, " " * folded.endswith(" ")
 
 
@@ -413,8 +415,8 @@ def cut_words(texts: list[str], pieces: bool = False) -> Words:
         texts = _fold_group(texts)
         joined = "".join((" ", " ".join(texts), " "))
         first, last = word_bounds(code_points(joined))
-        buffer, at = utf8(joined)  # after the code points are gone: both are large
-        begins, ends = at[first], at[last]
+        buffer, byte_offsets = utf8(joined)  # after the code points are gone: both are large
+        begins, ends = byte_offsets[first], byte_offsets[last]
     counts = sizes_of(np.searchsorted(first, offsets_of(lengths_of(texts) + 1)))
     words = Words(buffer, begins, ends, first, last, counts, NO_NUMBERS)
     return words if pieces or counts.all() else _with_wordless(words, texts)
@@ -428,7 +430,7 @@ def _with_wordless(words: Words, texts: list[str]) -> Words:
         texts: n texts, folded if one is not ASCII.
     """
     offsets = offsets_of(lengths_of(texts) + 1)
-    own = words.buffer[:-PADDING]
+    text_bytes = words.buffer[:-PADDING]
     indices, spans, added = [], [], []
     for index in np.flatnonzero(words.counts == 0).tolist():
         text = texts[index]
@@ -442,20 +444,20 @@ def _with_wordless(words: Words, texts: list[str]) -> Words:
         return words
     sizes = offsets_of(lengths_of(added) + 1)
     # A byte is between all words.
-    buffer = b"\0".join([own, *added, bytes(PADDING)])
-    begins = sizes[:-1] + len(own) + 1
-    at = offsets_of(words.counts)[indices]
+    buffer = b"\0".join([text_bytes, *added, bytes(PADDING)])
+    begins = sizes[:-1] + len(text_bytes) + 1
+    insertions = offsets_of(words.counts)[indices]
     new = np.array(spans, dtype=np.int64).T
     counts = words.counts.copy()
     counts[indices] = 1
     return Words(
         buffer,
-        np.insert(words.begins, at, begins),
-        np.insert(words.ends, at, begins + lengths_of(added)),
-        np.insert(words.first, at, new[0]),
-        np.insert(words.last, at, new[1]),
+        np.insert(words.begins, insertions, begins),
+        np.insert(words.ends, insertions, begins + lengths_of(added)),
+        np.insert(words.first, insertions, new[0]),
+        np.insert(words.last, insertions, new[1]),
         counts,
-        at + np.arange(len(at)),
+        insertions + np.arange(len(insertions)),
     )
 
 
@@ -510,8 +512,10 @@ def _set_group(group: Sequence[Content], seed: int) -> Shingles:
         hashes = np.empty(len(elements), dtype=np.uint64)
         labels = [*map(_label_of, elements)]
         for label in set(labels):
-            own = [index for index, one in enumerate(labels) if one == label]
-            hashes[own] = element_hashes([elements[index] for index in own], label, seed)
+            indices = [
+                index for index, element_label in enumerate(labels) if element_label == label
+            ]
+            hashes[indices] = element_hashes([elements[index] for index in indices], label, seed)
     return Shingles(hashes, offsets_of(lengths_of(group)))
 
 
@@ -540,8 +544,8 @@ def distinct_in_each(shingles: Shingles) -> Shingles:
     times as long for those of 30 and more.
     """
     if len(shingles) == 1:  # a query: the arrays below would take longer than the sorting
-        own = distinct(shingles.hashes)
-        return Shingles(own, np.array([0, len(own)]))
+        ordered = distinct(shingles.hashes)
+        return Shingles(ordered, np.array([0, len(ordered)]))
     hashes = shingles.hashes.copy()
     for start, end in pairwise(shingles.offsets.tolist()):
         hashes[start:end].sort()

@@ -101,10 +101,10 @@ _REST = "_"
 
 def masked(text: str) -> str:
     """The text with each token's character, and `_` for its other characters, at their places."""
-    found = cut_tokens([blanked(text)])
+    cut = cut_tokens([blanked(text)])
     mask = np.full(len(text), ord(" "), dtype=np.uint8)
-    mask[expand_ranges(found.starts, found.stops - found.starts)] = ord(_REST)
-    mask[found.starts] = np.frombuffer(found.text.encode("ascii"), dtype=np.uint8)
+    mask[expand_ranges(cut.starts, cut.stops - cut.starts)] = ord(_REST)
+    mask[cut.starts] = np.frombuffer(cut.text.encode("ascii"), dtype=np.uint8)
     return mask.tobytes().decode("ascii")
 
 

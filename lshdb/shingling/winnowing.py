@@ -49,11 +49,11 @@ class Fingerprints:
 
     def take(self, indices: IntArray, documents: int) -> Fingerprints:
         """Those of the documents at some places int64[m] of n, numbered in that order."""
-        now = np.full(documents, -1)
-        now[indices] = np.arange(len(indices))
-        own = now[self.documents]
-        kept = own >= 0
-        return Fingerprints(self.values[kept], own[kept], self.positions[kept])
+        new_indices = np.full(documents, -1)
+        new_indices[indices] = np.arange(len(indices))
+        documents_left = new_indices[self.documents]
+        kept = documents_left >= 0
+        return Fingerprints(self.values[kept], documents_left[kept], self.positions[kept])
 
     def rows(self, doc_ids: IntArray) -> IntArray:
         """The columns of the table of fingerprints, int64[3, f]; the n documents have these ids."""
@@ -92,11 +92,11 @@ def fingerprints(
         seed: of the hashes.
     """
     short = replace(shingling, size=fingerprint_size(run), base=())
-    found = [
+    group_fingerprints = [
         of_group([contents[index] for index in group], group, short, run, seed)
         for group in groups(contents, short)
     ]
-    return of_groups(found)
+    return of_groups(group_fingerprints)
 
 
 _Group = tuple[Hashes, Offsets, Offsets]
@@ -125,22 +125,22 @@ def of_group(
     window = run - short.size + 1
     first = texts[0]
     if isinstance(first, str) and is_large(first, short):
-        some = [*_of_pieces(pieces(first, short, seed), window)]
+        columns = [*_piece_fingerprints(pieces(first, short, seed), window)]
         empty = np.empty(0, dtype=np.uint64), NO_NUMBERS
-        values, at = map(np.concatenate, zip(empty, *some, strict=True))
-        return values, np.full(len(values), numbers[0]), at
+        values, positions = map(np.concatenate, zip(empty, *columns, strict=True))
+        return values, np.full(len(values), numbers[0]), positions
     shingles = shingle_group(texts, short, seed, tokens)
-    values, at = _winnowed(shingles.hashes >> _DROPPED, shingles.offsets, window)
-    counts = np.diff(np.searchsorted(at, shingles.offsets))
-    own = np.repeat(np.arange(len(texts)), counts)
-    return values, np.array(numbers)[own], at - shingles.offsets[own]
+    values, positions = _winnowed(shingles.hashes >> _DROPPED, shingles.offsets, window)
+    counts = np.diff(np.searchsorted(positions, shingles.offsets))
+    text_indices = np.repeat(np.arange(len(texts)), counts)
+    return values, np.array(numbers)[text_indices], positions - shingles.offsets[text_indices]
 
 
-def of_groups(found: Sequence[_Group]) -> Fingerprints:
+def of_groups(group_fingerprints: Sequence[_Group]) -> Fingerprints:
     """The fingerprints of all groups, by value."""
-    if not found:
+    if not group_fingerprints:
         return NO_FINGERPRINTS
-    values, documents, positions = map(np.concatenate, zip(*found, strict=True))
+    values, documents, positions = map(np.concatenate, zip(*group_fingerprints, strict=True))
     return in_order(values.view(np.int64), documents, positions)
 
 
@@ -178,7 +178,7 @@ def windows(units: Units, kind: str, size: int, seed: int) -> Hashes:
     return hasher.spans(units.folded, begins, ends[last] - begins)
 
 
-def fingerprints_at(units: Units, kind: str, run: int, seed: int) -> IntArray:
+def run_fingerprints(units: Units, kind: str, run: int, seed: int) -> IntArray:
     """The fingerprints of the runs of `run` units that begin at each of n units, int64[n].
 
     As for `windows`, those of the last units have any value.
@@ -187,10 +187,10 @@ def fingerprints_at(units: Units, kind: str, run: int, seed: int) -> IntArray:
     window = run - size + 1
     shorter = windows(units, kind, size, seed) >> _DROPPED
     padded = np.append(shorter, np.zeros(window - 1, dtype=np.uint64))
-    return _least_of_windows(padded, window).view(np.int64)
+    return _window_minima(padded, window).view(np.int64)
 
 
-def _least_of_windows(hashes: Hashes, window: int) -> Hashes:
+def _window_minima(hashes: Hashes, window: int) -> Hashes:
     """The smallest of each `window` hashes in a row: uint64[n] -> uint64[n - window + 1].
 
     Empty if there are fewer than `window`.
@@ -210,7 +210,7 @@ def _winnowed(hashes: Hashes, offsets: Offsets, window: int) -> tuple[Hashes, Of
 
     Windows in a row usually have the same one, which is taken once.
     """
-    minimum = _least_of_windows(hashes, window)
+    minimum = _window_minima(hashes, window)
     begins, counts = offsets[:-1], np.diff(offsets) - window + 1
     begins, counts = begins[counts > 0], counts[counts > 0]
     new = np.ones(len(minimum), dtype=np.bool_)
@@ -219,22 +219,22 @@ def _winnowed(hashes: Hashes, offsets: Offsets, window: int) -> tuple[Hashes, Of
     new &= selection(begins, counts, len(minimum))  # no window is in two documents
     chosen = np.flatnonzero(new)
     values = minimum[chosen]
-    at = chosen.copy()
+    positions = chosen.copy()
     for step in range(window - 1, 0, -1):
         # The first place of the window that has the value.
-        np.copyto(at, chosen + step, where=hashes[chosen + step] == values)
-    np.copyto(at, chosen, where=hashes[chosen] == values)
-    return values, at
+        np.copyto(positions, chosen + step, where=hashes[chosen + step] == values)
+    np.copyto(positions, chosen, where=hashes[chosen] == values)
+    return values, positions
 
 
-def _of_pieces(stream: Iterable[Hashes], window: int) -> Iterator[tuple[Hashes, Offsets]]:
+def _piece_fingerprints(stream: Iterable[Hashes], window: int) -> Iterator[tuple[Hashes, Offsets]]:
     """The same for one document whose shingles come in pieces, piece by piece."""
     tail = np.empty(0, dtype=np.uint64)
-    done = 0
+    hashes_before = 0
     for piece in stream:
         hashes = np.concatenate([tail, piece >> _DROPPED])
-        values, at = _winnowed(hashes, np.array([0, len(hashes)]), window)
-        yield values, at + done
+        values, positions = _winnowed(hashes, np.array([0, len(hashes)]), window)
+        yield values, positions + hashes_before
         keep = min(window - 1, len(hashes))
         tail = hashes[len(hashes) - keep :]
-        done += len(hashes) - keep
+        hashes_before += len(hashes) - keep

@@ -151,15 +151,15 @@ def candidates_among(band_nos: IntArray, doc_ids: IntArray, construction: Constr
     Returns:
         int64[c], the candidates, ascending.
     """
-    found, place, counts = np.unique(doc_ids, return_inverse=True, return_counts=True)
+    documents, index, counts = np.unique(doc_ids, return_inverse=True, return_counts=True)
     if not construction.higher:
-        return found
+        return documents
     # Few documents share enough buckets.
     likely = counts >= construction.min_bands
-    rows = likely[place]
+    rows = likely[index]
     collided = np.zeros((np.count_nonzero(likely), construction.bands), dtype=np.bool_)
-    collided[(np.cumsum(likely) - 1)[place[rows]], band_nos[rows]] = True
-    return found[likely][evaluate(collided, construction)]
+    collided[(np.cumsum(likely) - 1)[index[rows]], band_nos[rows]] = True
+    return documents[likely][evaluate(collided, construction)]
 
 
 def candidate_probability(similarity: float, construction: Construction) -> float:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from lshdb.shingling.arrays import IntArray, Lanes, chunks, chunks_of, sizes_of
 from lshdb.shingling.hashing import Hashes, Offsets, constants, distinct
-from lshdb.shingling.shingles import distinct_in_each, taken
+from lshdb.shingling.shingles import distinct_in_each, select_documents
 from lshdb.shingling.shingling import Shingles
 from lshdb.sketching.settings import SketchName
 
@@ -32,7 +32,7 @@ EMPTY = 0xFFFFFFFF
 
 _32 = np.uint64(32)
 _NOTHING = np.uint64(0xFFFFFFFFFFFFFFFF)
-AT_ONCE = 1 << 15
+BLOCK_HASHES = 1 << 15
 """Hashes computed in one numpy call: their arrays fit in the processor's cache."""
 
 
@@ -52,7 +52,7 @@ class FastSketch:
 
     lanes: int
     seed: int
-    at_once: int = AT_ONCE
+    block_hashes: int = BLOCK_HASHES
 
     def __post_init__(self) -> None:
         drawn = constants(self.seed, "fast first round", 4)
@@ -70,8 +70,10 @@ class FastSketch:
         (unfilled,) = ((table == _NOTHING).any(axis=1) & (counts > 0)).nonzero()
         if len(unfilled):
             rows = table[unfilled]
-            some = shingles if len(unfilled) == len(counts) else taken(shingles, unfilled)
-            self._later_rounds(rows, some)
+            unfinished = (
+                shingles if len(unfilled) == len(counts) else select_documents(shingles, unfilled)
+            )
+            self._later_rounds(rows, unfinished)
             table[unfilled] = rows
         return table.astype(np.uint32)
 
@@ -96,7 +98,7 @@ class FastSketch:
         """Throw n documents' hashes, in order, into table uint64[n, k], in place."""
         flat = table.ravel()
         row = np.repeat(np.arange(len(counts)) * self.lanes, counts)
-        for part in chunks(len(hashes), self.at_once):
+        for part in chunks(len(hashes), self.block_hashes):
             h = hashes[part] ^ self._first_constant
             h *= self._wide[0]
             h ^= h >> _32
@@ -127,7 +129,7 @@ class FastSketch:
             shingles = distinct_in_each(shingles)
         y = ((shingles.hashes * self._wide[2]) >> _32).astype(np.uint32)
         counts = sizes_of(shingles.offsets)
-        for part in chunks_of(counts + self.lanes, self.at_once):
+        for part in chunks_of(counts + self.lanes, self.block_hashes):
             begin, end = shingles.offsets[part.start], shingles.offsets[part.stop]
             self._fill(table[part], y[begin:end], counts[part])
 
@@ -162,8 +164,8 @@ class FastSketch:
 
     @staticmethod
     def _keep(table: Hashes, rows: Offsets, later: Hashes) -> None:
-        own = table[rows]
-        table[rows] = np.where(own == _NOTHING, later, own)
+        cells = table[rows]
+        table[rows] = np.where(cells == _NOTHING, later, cells)
 
     def _last_rounds(self, later: Hashes, y: _ShortHashes, counts: Offsets) -> None:
         """Rounds k to 2k-1: lane j, if still empty, takes the smallest g_(k+j), in place."""
@@ -184,7 +186,7 @@ class MinHashSketch:
 
     lanes: int
     seed: int
-    at_once: int = AT_ONCE
+    block_hashes: int = BLOCK_HASHES
 
     def __post_init__(self) -> None:
         self._factors = constants(self.seed, "minhash factors", self.lanes)
@@ -198,7 +200,7 @@ class MinHashSketch:
         filled = np.flatnonzero(counts)
         # For an empty segment reduceat returns its first element: leave those documents out.
         starts, sizes = shingles.offsets[filled], counts[filled]
-        for part in chunks_of(sizes, self.at_once):
+        for part in chunks_of(sizes, self.block_hashes):
             begin, end = starts[part][0], starts[part][-1] + sizes[part][-1]
             mixed = self._mix(shingles.hashes[begin:end])
             minimum = np.empty((part.stop - part.start, self.lanes), dtype=np.uint64)

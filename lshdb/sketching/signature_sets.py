@@ -61,15 +61,18 @@ class Sketching:
         return f"{how}, sketch {self.sketch}, seed {self.seed}{base}"
 
 
-def check_comparable(name: str, own: Sketching, other: Sketching) -> None:
+def check_comparable(name: str, made_with: Sketching, other: Sketching) -> None:
     """SettingsMismatch if a file has signatures that are made differently from others."""
-    for what in Sketching.__slots__:
-        there, here = getattr(own, what), getattr(other, what)
-        if there != here:
-            how = f"{what} {there or 'none'}, and the documents are compared by {here or 'none'}"
-            if what == "base":  # by its digest, which says nothing to people
-                how = "other base texts than the documents are compared by"
-            raise SettingsMismatch(f"{name} has {how}: their signatures cannot be compared")
+    for field in Sketching.__slots__:
+        value, other_value = getattr(made_with, field), getattr(other, field)
+        if value != other_value:
+            difference = (
+                f"{field} {value or 'none'}, and the documents are compared by "
+                f"{other_value or 'none'}"
+            )
+            if field == "base":  # by its digest, which says nothing to people
+                difference = "other base texts than the documents are compared by"
+            raise SettingsMismatch(f"{name} has {difference}: their signatures cannot be compared")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

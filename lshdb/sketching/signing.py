@@ -80,21 +80,21 @@ class Signed:
     def joined(cls, parts: Sequence[Signed]) -> Signed:
         """The documents of some batches, at least one, of the same settings."""
         first = parts[0]
-        ends = accumulate(len(one.shingles) for one in parts)
+        ends = accumulate(len(part.shingles) for part in parts)
         numbered = [
-            one.fingerprints.rows(np.arange(end - len(one.shingles), end))
-            for one, end in zip(parts, ends, strict=True)
+            part.fingerprints.rows(np.arange(end - len(part.shingles), end))
+            for part, end in zip(parts, ends, strict=True)
         ]
         return cls(
-            np.concatenate([one.signatures for one in parts]),
-            np.concatenate([one.shingles for one in parts]),
-            np.concatenate([one.bucket_keys for one in parts]),
+            np.concatenate([part.signatures for part in parts]),
+            np.concatenate([part.shingles for part in parts]),
+            np.concatenate([part.bucket_keys for part in parts]),
             first.construction,
             first.run,
             Fingerprints(*joined(numbered)),
             None
             if first.terms is None
-            else [*chain.from_iterable(one.terms or () for one in parts)],
+            else [*chain.from_iterable(part.terms or () for part in parts)],
             first.base,
         )
 
@@ -107,21 +107,23 @@ def sign(contents: Sequence[Content], settings: Settings) -> Signed:
     signatures = np.empty((len(contents), settings.permutations), dtype=np.uint32)
     counts = np.empty(len(contents), dtype=np.int64)
     run = settings.passages
-    found = []
+    fingerprints = []
     for group in groups(contents, shingling):
-        some = [contents[i] for i in group]
-        first, cut = some[0], None
-        if is_large(first, shingling):
-            stream = functools.partial(pieces, first, shingling, seed)
+        group_contents = [contents[i] for i in group]
+        content, cut = group_contents[0], None
+        if is_large(content, shingling):
+            stream = functools.partial(pieces, content, shingling, seed)
             signatures[group[0]], counts[group[0]] = sketch.of_pieces(stream)
         else:
             # Both need the tokens, which take nine tenths of the time.
-            cut = cut_programs(cast("Sequence[str]", some), shingling) if is_code else None
-            shingles = shingle_group(some, shingling, seed, cut)
+            cut = (
+                cut_programs(cast("Sequence[str]", group_contents), shingling) if is_code else None
+            )
+            shingles = shingle_group(group_contents, shingling, seed, cut)
             signatures[group] = sketch.signatures(shingles)
             counts[group] = np.diff(shingles.offsets)
         if run:
-            found.append(of_group(some, group, shingling, run, seed, cut))
+            fingerprints.append(of_group(group_contents, group, shingling, run, seed, cut))
     keys = bucket_keys(signatures, settings.construction, settings.seed)
     return Signed(
         signatures,
@@ -129,7 +131,7 @@ def sign(contents: Sequence[Content], settings: Settings) -> Signed:
         keys,
         settings.construction,
         run,
-        of_groups(found),
+        of_groups(fingerprints),
         indexed(cast("Sequence[str]", contents)) if settings.reworded else None,
         base_of(shingling),
     )

@@ -83,5 +83,5 @@ def __getattr__(name: str) -> object:
         "files",
         "counts",
     )
-    found = (getattr(import_module(f"lshdb.spark.{module}"), name, None) for module in modules)
-    return next(filter(None, found))
+    attributes = (getattr(import_module(f"lshdb.spark.{module}"), name, None) for module in modules)
+    return next(filter(None, attributes))

@@ -49,10 +49,10 @@ def candidate_pairs(
     pairs = _listed(bands, limit).groupBy("a", "b")
     cut = [F.count("cut").alias("cut_buckets"), F.sum("cut").alias("cut_pairs")]
     if construction.higher:
-        found = pairs.agg(*cut, F.collect_set("band_no").alias("band_nos"))
-        found = found.where((F.size("band_nos") >= construction.min_bands) | F.expr("a = b"))
+        shared = pairs.agg(*cut, F.collect_set("band_no").alias("band_nos"))
+        shared = shared.where((F.size("band_nos") >= construction.min_bands) | F.expr("a = b"))
     else:
-        found = pairs.agg(*cut)
+        shared = pairs.agg(*cut)
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
@@ -64,7 +64,7 @@ def candidate_pairs(
                 chosen = pc.and_(chosen, pa.array(_true(batch.column("band_nos"), construction)))
             yield batch.select(["a", "b"]).filter(chosen)
 
-    return found.mapInArrow(run, "a string, b string")
+    return shared.mapInArrow(run, "a string, b string")
 
 
 def _listed(bands: DataFrame, limit: int | None) -> DataFrame:
@@ -76,14 +76,14 @@ def _listed(bands: DataFrame, limit: int | None) -> DataFrame:
     """
     bucket = Window.partitionBy("band_no", "bucket_key")
     members = F.count("*").over(bucket).alias("members")
-    own = F.when(~F.startswith("key", F.lit(REFERENCE)), F.col("key"))
+    new_key = F.when(~F.startswith("key", F.lit(REFERENCE)), F.col("key"))
     # Most buckets have one document: few are left for what follows.
     shared = bands.select("band_no", "bucket_key", "key", members).where("members > 1")
     shared = shared.withColumns(
         {
-            "own": own,
-            "owns": F.count(own).over(bucket),
-            "firsts": F.array(F.min("key").over(bucket), F.min(own).over(bucket)),
+            "own": new_key,
+            "owns": F.count(new_key).over(bucket),
+            "firsts": F.array(F.min("key").over(bucket), F.min(new_key).over(bucket)),
         }
     ).where("owns > 0")
     hot = F.lit(False) if limit is None else F.col("members") > limit

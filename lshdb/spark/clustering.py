@@ -43,9 +43,9 @@ def clusters(pairs: DataFrame) -> DataFrame:
 
 
 def _large_star(edges: DataFrame) -> DataFrame:
-    both = edges.unionByName(edges.select(F.col("v").alias("u"), F.col("u").alias("v")))
+    directed = edges.unionByName(edges.select(F.col("v").alias("u"), F.col("u").alias("v")))
     smallest = F.least("u", F.min("v").over(Window.partitionBy("u")))
-    linked = both.select("u", "v", smallest.alias("smallest")).where("v > u")
+    linked = directed.select("u", "v", smallest.alias("smallest")).where("v > u")
     # The next step drops repeated edges.
     return linked.select(F.col("v").alias("u"), F.col("smallest").alias("v"))
 
@@ -57,8 +57,8 @@ def _small_star(edges: DataFrame) -> DataFrame:
     lower = linked.where("v <> smallest").select(
         F.col("v").alias("u"), F.col("smallest").alias("v")
     )
-    own = linked.select("u", F.col("smallest").alias("v"))
-    return own.unionByName(lower).dropDuplicates()
+    to_smallest = linked.select("u", F.col("smallest").alias("v"))
+    return to_smallest.unionByName(lower).dropDuplicates()
 
 
 def checkpointed(df: DataFrame) -> DataFrame:

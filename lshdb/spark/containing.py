@@ -124,10 +124,10 @@ def _bitmap(codes: DataFrame) -> npt.NDArray[np.uint8]:
         .groupBy("block")
         .agg(F.bitmap_construct_agg("bit"))
     )
-    found = np.zeros((1 << (bits - _BLOCK), 1 << (_BLOCK - 3)), dtype=np.uint8)
-    for number, its in blocks.collect():
-        found[number] = np.frombuffer(its, dtype=np.uint8)
-    return found.ravel()
+    bitmap = np.zeros((1 << (bits - _BLOCK), 1 << (_BLOCK - 3)), dtype=np.uint8)
+    for number, octets in blocks.collect():
+        bitmap[number] = np.frombuffer(octets, dtype=np.uint8)
+    return bitmap.ravel()
 
 
 def _with_codes(
@@ -155,11 +155,13 @@ def _best(candidates: DataFrame, documents: DataFrame, settings: Settings) -> Da
 
     left, tried, best = candidates, _TRIED, None
     while best is None or not left.isEmpty():
-        now, schema = left.where(F.col("place") <= tried), schema_of({"a": str, "b": str})
-        held = left.join(verifying.compared(now, documents, settings, compare, schema), ["a", "b"])
-        found = held.groupBy("b").agg(F.min(F.struct("place", "a", "larger")).alias("first"))
-        found = checkpointed(found.select("b", "first.a", "first.larger"))
-        best = found if best is None else best.unionByName(found)
-        later = left.where(F.col("place") > tried).join(found, "b", "left_anti")
+        tried_pairs, schema = left.where(F.col("place") <= tried), schema_of({"a": str, "b": str})
+        held = left.join(
+            verifying.compared(tried_pairs, documents, settings, compare, schema), ["a", "b"]
+        )
+        winners = held.groupBy("b").agg(F.min(F.struct("place", "a", "larger")).alias("first"))
+        winners = checkpointed(winners.select("b", "first.a", "first.larger"))
+        best = winners if best is None else best.unionByName(winners)
+        later = left.where(F.col("place") > tried).join(winners, "b", "left_anti")
         left, tried = checkpointed(later), 8 * tried
     return best

@@ -36,10 +36,10 @@ from lshdb.spark.verifying import similar
 
 _GONE = "lshdb dropped key"
 """A name that no user's column has."""
-_OWN = "G"
+_KEY_MARK = "G"
 """Ends the prefix that sorts a document's own key last: no digit, also no hexadecimal one."""
 _DIGITS = "0123456789ABCDEF"
-_PLACES = 4
+_NUMBER_DIGITS = 4
 """Digits of the number of a reference, before its keys."""
 
 
@@ -94,13 +94,13 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     elif not isinstance(rule, Similar):
         raise UsageError(f"rule {options.rule} is not one that Spark has joins for")
     settings, unusable = options.settings, Counts(df.sparkSession)
-    counted_before = _bad(options.counts)
-    given = docs = _with_nulls(documents(df, options), options)
+    counted_before = _unusable_rows(options.counts)
+    checked = docs = _with_nulls(documents(df, options), options)
     references = _references(options)
     for collection in (docs, *(each for each, _ in references)):
         check_keys(collection)
-    docs = _in_order(docs, options, number_order(df, options.key, F.col("key")))
-    own_docs, signatures = docs, signed(docs, settings, options.counts)
+    docs = _with_order_keys(docs, options, number_order(df, options.key, F.col("key")))
+    new_docs, signatures = docs, signed(docs, settings, options.counts)
     for reference, _ in references:
         signatures = signatures.unionByName(signed(reference, settings, unusable))
         docs = docs.unionByName(reference)
@@ -108,29 +108,29 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     if isinstance(rule, Copied) and references:
         short = [passages.short_texts(each, settings, rule.words) for each, _ in references]
         pairs = pairs.unionByName(
-            passages.whole_texts(own_docs, short, settings, rule.words, options)
+            passages.whole_texts(new_docs, short, settings, rule.words, options)
         )
     if options.only_against:
         pairs = pairs.where(F.startswith("a", F.lit(candidates.REFERENCE)))
     pairs = clustering.checkpointed(pairs)
     is_decided = isinstance(rule, Contained) or options.only_against
-    decided = pairs if is_decided else _of_others(pairs, "a", _gone(pairs))
+    decided = pairs if is_decided else _without_keys(pairs, "a", _dropped_keys(pairs))
     dropped = _reasons(decided, [name for _, name in references])
-    if _bad(unusable):
+    if _unusable_rows(unusable):
         raise InputError(
             "rows of the reference have no usable key or document, and what resembles them would "
             "be kept: repair or remove them"
         )
     gone = dropped.select(F.col("key").alias(_GONE))
-    failed = failures(given, settings.shingling)
+    failed = failures(checked, settings.shingling)
     # Counted while documents were compared: without any, no row is looked at again.
-    if _bad(options.counts) == counted_before:
+    if _unusable_rows(options.counts) == counted_before:
         failed = failed.limit(0)
     else:
         failed = clustering.checkpointed(failed)
         gone = gone.unionByName(failed.selectExpr(f"key AS `{_GONE}`").dropna())
-    own = keys_of(df, options.key)
-    kept = df.where(own.isNotNull()).join(gone, own == F.col(f"`{_GONE}`"), "left_anti")
+    keys = keys_of(df, options.key)
+    kept = df.where(keys.isNotNull()).join(gone, keys == F.col(f"`{_GONE}`"), "left_anti")
     listed = failed.select("where", "reason")
     return Deduplicated(kept, dropped.to(schema_of(columns)), listed, options.counts)
 
@@ -145,32 +145,34 @@ def _with_nulls(docs: DataFrame, options: SparkDedupOptions) -> DataFrame:
 
 def _references(options: SparkDedupOptions) -> list[tuple[DataFrame, str]]:
     """The documents of each reference, with keys that sort before all others, and its name."""
-    found = []
+    collections = []
     references = references_of(options.against)
     check_plan(
         RuleOptions(rule=options.rule, keep=options.keep, estimate=options.estimate),
         references,
         only_against=options.only_against,
     )
-    for place, reference in enumerate(references):
+    for number, reference in enumerate(references):
         if not isinstance(reference.data, DataFrame):
             raise UsageError(f"against {reference.data!r:.100} is not a DataFrame")
         columns: dict[str, Any] = dict(reference.fields)
         named = replace(options, against=None, **columns)
-        before: Column = F.lit(f"{candidates.REFERENCE}{place:0{_PLACES}d}")
+        before: Column = F.lit(f"{candidates.REFERENCE}{number:0{_NUMBER_DIGITS}d}")
         order = number_order(reference.data, named.key, F.col("key"))
         if order is not None:
             before = F.concat(before, order)
-        found.append((_with_keys(documents(reference.data, named), before), reference.name))
-    return found
+        collections.append((_with_keys(documents(reference.data, named), before), reference.name))
+    return collections
 
 
-def _bad(counts: Counts) -> int:
+def _unusable_rows(counts: Counts) -> int:
     """How many rows without a usable key or document were counted."""
     return counts["bad_keys"] + counts["bad_documents"]
 
 
-def _in_order(documents: DataFrame, options: SparkDedupOptions, number: Column | None) -> DataFrame:
+def _with_order_keys(
+    documents: DataFrame, options: SparkDedupOptions, number: Column | None
+) -> DataFrame:
     """The documents with other keys, that sort in the order of decisions and end with the own.
 
     Args:
@@ -193,17 +195,17 @@ def _in_order(documents: DataFrame, options: SparkDedupOptions, number: Column |
 
 def _with_keys(documents: DataFrame, before: Column) -> DataFrame:
     """The documents with keys of which something comes first."""
-    return documents.select(F.concat(before, F.lit(_OWN), "key").alias("key"), "content")
+    return documents.select(F.concat(before, F.lit(_KEY_MARK), "key").alias("key"), "content")
 
 
-def _gone(similar: DataFrame) -> DataFrame:
+def _dropped_keys(similar: DataFrame) -> DataFrame:
     """Of pairs, as `similar` has them, whose `a` is decided first, the keys that are dropped."""
     later = similar.select(F.col("b").alias("a"))
     firsts = similar.select("a").join(later, "a", "left_anti")
     gone = similar.join(firsts, "a", "left_semi").select(F.col("b").alias("key")).distinct()
     gone = clustering.checkpointed(gone)
     left = clustering.checkpointed(
-        _of_others(_of_others(similar.select("a", "b"), "a", gone), "b", gone)
+        _without_keys(_without_keys(similar.select("a", "b"), "a", gone), "b", gone)
     )
     chains = left.join(clustering.clusters(left).withColumnRenamed("key", "a"), "a").select(
         "keep", "a", "b"
@@ -216,15 +218,15 @@ def _gone(similar: DataFrame) -> DataFrame:
 def _reasons(pairs: DataFrame, references: Sequence[str]) -> DataFrame:
     """What is dropped for which, of pairs whose `a` is kept; with the names of references."""
     others = [name for name in pairs.columns if name not in "ab"]
-    own = ~F.startswith("a", F.lit(candidates.REFERENCE))
-    order = F.struct(own, -F.col("similarity"), ~F.col("identical"), "a")
+    is_new = ~F.startswith("a", F.lit(candidates.REFERENCE))
+    order = F.struct(is_new, -F.col("similarity"), ~F.col("identical"), "a")
     best = F.min_by(F.struct("a", *others), order)
     kept = pairs.groupBy("b").agg(best.alias("kept"))
-    name = f"substring({{0}}, locate('{_OWN}', {{0}}) + 1) AS {{1}}"
+    name = f"substring({{0}}, locate('{_KEY_MARK}', {{0}}) + 1) AS {{1}}"
     names = F.array(*map(F.lit, references or [""]))
-    place = F.substring("kept.a", 2, _PLACES).cast("int")
+    number = F.substring("kept.a", 2, _NUMBER_DIGITS).cast("int")
     is_reference = F.startswith("kept.a", F.lit(candidates.REFERENCE))
-    reference = F.when(is_reference, F.get(names, place))
+    reference = F.when(is_reference, F.get(names, number))
     return kept.withColumn("reference", reference).selectExpr(
         name.format("b", "key"),
         name.format("kept.a", "kept"),
@@ -233,7 +235,7 @@ def _reasons(pairs: DataFrame, references: Sequence[str]) -> DataFrame:
     )
 
 
-def _of_others(pairs: DataFrame, side: str, gone: DataFrame) -> DataFrame:
+def _without_keys(pairs: DataFrame, side: str, gone: DataFrame) -> DataFrame:
     """The pairs without those of dropped documents on a side."""
     return pairs.join(gone.select(F.col("key").alias(side)), side, "left_anti")
 

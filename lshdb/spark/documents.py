@@ -80,13 +80,13 @@ def documents(df: DataFrame, options: SparkOptions) -> DataFrame:
     key = keys_of(df, options.key)
     name = getattr(options, kind) or kind
     content, types = _column(df, name)
-    if all(isinstance(one, StringType) for one in types):
+    if all(isinstance(data_type, StringType) for data_type in types):
         content = F.make_valid_utf8(content)
     elif shingling.of_sets and isinstance(getattr(types[0], "elementType", None), _ELEMENTS):
         content = F.to_json(content)
     else:
-        wanted = "arrays of strings or integers, or JSON arrays" if kind == "set" else "strings"
-        raise _unfit(name, types, f"documents are {wanted}")
+        expected = "arrays of strings or integers, or JSON arrays" if kind == "set" else "strings"
+        raise _unfit(name, types, f"documents are {expected}")
     return df.select(key.alias("key"), content.alias("content"))
 
 
@@ -98,7 +98,7 @@ def keys_of(df: DataFrame, name: str) -> Column:
     """
     column, types = _column(df, name)
     kind = types[0]
-    if all(isinstance(one, StringType) for one in types):
+    if all(isinstance(data_type, StringType) for data_type in types):
         key = F.make_valid_utf8(column)
         return F.when((key != "") & ~F.contains(key, F.lit("\0")), key)
     if len(types) > 1 or not isinstance(
@@ -219,7 +219,7 @@ def _column(df: DataFrame, name: str) -> tuple[Column, list[DataType]]:
     paths = field_paths(name, df.columns)
     types = [_type(df, path) for path in paths]
     columns = [
-        F.col(".".join("`" + one.replace("`", "``") + "`" for one in path)) for path in paths
+        F.col(".".join("`" + part.replace("`", "``") + "`" for part in path)) for path in paths
     ]
     if len(columns) == 1:
         return columns[0], types
@@ -228,17 +228,17 @@ def _column(df: DataFrame, name: str) -> tuple[Column, list[DataType]]:
 
 def _type(df: DataFrame, path: Path) -> DataType:
     """The type of a field."""
-    found: DataType = df.schema
+    data_type: DataType = df.schema
     for name in path:
-        if not isinstance(found, StructType) or found.names.count(name) != 1:
+        if not isinstance(data_type, StructType) or data_type.names.count(name) != 1:
             raise UsageError(
                 f"column {'.'.join(path)!r} is missing or repeated; there are "
                 f"{', '.join(map(repr, df.columns))}"
             )
-        found = found[name].dataType
-    return found
+        data_type = data_type[name].dataType
+    return data_type
 
 
-def _unfit(name: str, types: list[DataType], wanted: str) -> UsageError:
-    shown = ", ".join(one.simpleString() for one in types)
-    return UsageError(f"column {name!r} is of type {shown}: {wanted}")
+def _unfit(name: str, types: list[DataType], expected: str) -> UsageError:
+    shown = ", ".join(data_type.simpleString() for data_type in types)
+    return UsageError(f"column {name!r} is of type {shown}: {expected}")

@@ -78,14 +78,16 @@ def write_databases(df: DataFrame, options: SparkWriteOptions) -> list[Shard]:
         context = TaskContext.get()
         assert context is not None
         path = target / f"shard-{context.partitionId():05d}-of-{shards:05d}.db"
-        with partial_files.temporary_directory(None) as own:
-            made = own / path.name
-            with Database(store.Store.open(made, "create", TIMEOUT, lambda: settings)) as database:
+        with partial_files.temporary_directory(None) as directory:
+            local_path = directory / path.name
+            with Database(
+                store.Store.open(local_path, "create", TIMEOUT, lambda: settings)
+            ) as database:
                 database.add_many(items(batches), workers=0)  # type: ignore[arg-type]
                 count = len(database)
             partial = partial_files.PartialFile(path)
             try:
-                with made.open("rb") as file:
+                with local_path.open("rb") as file:
                     shutil.copyfileobj(file, partial.file)
                 partial.take_name(sync=True)
             finally:
@@ -107,24 +109,24 @@ def read_database(spark: SparkSession, path: str | os.PathLike[str]) -> DataFram
         UsageError: the driver has no such file; executors must see it too.
     """
     columns = "doc_id long, key string, shingles long, content string, signature binary"
-    return _of_files(spark, path, sql.ALL_DOCUMENTS, columns)
+    return _rows_of_files(spark, path, sql.ALL_DOCUMENTS, columns)
 
 
 def read_bands(spark: SparkSession, path: str | os.PathLike[str]) -> DataFrame:
     """The band rows of the same files: file string, doc_id long, band_no int, bucket_key long."""
     columns = "doc_id long, band_no int, bucket_key long"
-    return _of_files(spark, path, sql.ALL_BANDS, columns)
+    return _rows_of_files(spark, path, sql.ALL_BANDS, columns)
 
 
-def _of_files(
+def _rows_of_files(
     spark: SparkSession, path: str | os.PathLike[str], statement: str, columns: str
 ) -> DataFrame:
     """The rows of a statement on each file, after the file's name."""
     name = os.fspath(path)
-    found = [name] if os.path.exists(name) else sorted(glob.glob(name))
-    if not found:
+    paths = [name] if os.path.exists(name) else sorted(glob.glob(name))
+    if not paths:
         raise UsageError(f"{name}: no such file")
-    files = spark.sparkContext.parallelize([(os.path.abspath(one),) for one in found], len(found))
+    files = spark.sparkContext.parallelize([(os.path.abspath(file),) for file in paths], len(paths))
     schema = cast(StructType, StructType.fromDDL(f"file string, {columns}"))
     types = to_arrow_schema(schema)
 

@@ -56,11 +56,11 @@ def prints(documents: DataFrame, settings: Settings, counts: Counts | None = Non
     """`fingerprints` of checked documents."""
 
     def columns(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.Columns:
-        found = winnowed(contents, settings.shingling, settings.passages, settings.seed)
+        prints_of_batch = winnowed(contents, settings.shingling, settings.passages, settings.seed)
         return {
-            "key": keys.take(pa.array(found.documents)),
-            "fingerprint": pa.array(found.values),
-            "position": pa.array(found.positions),
+            "key": keys.take(pa.array(prints_of_batch.documents)),
+            "fingerprint": pa.array(prints_of_batch.values),
+            "position": pa.array(prints_of_batch.positions),
         }
 
     schema = "key string, fingerprint long, position long"
@@ -95,7 +95,7 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
     shared = clustering.checkpointed(
         shared
     )  # two jobs need it, and left out rows must be counted once
-    counting = _counting(docs, shared, settings, common).with_base(options.base)
+    counting = _window_counting(docs, shared, settings, common).with_base(options.base)
     later = Window.partitionBy("fingerprint").orderBy("key").rowsBetween(1, common)
     few = shared.where(F.col("members") <= common)
     listed = few.select("key", F.collect_list("key").over(later).alias("later"))
@@ -112,12 +112,12 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
         with limits_to(cut):
             shared = [*passage_runs.shared_passages(passage_runs.Pairs(texts, *indices), criteria)]
         a, b = (rows.column(side).to_pylist() for side in "ab")
-        found = (
-            (a[one.pair], b[one.pair], one.words, one.coverage, one.b_coverage, *values)
-            for one in shared
-            for values in map(passage_values, one.passages)
+        values_of_rows = (
+            (a[match.pair], b[match.pair], match.words, match.coverage, match.b_coverage, *values)
+            for match in shared
+            for values in map(passage_values, match.passages)
         )
-        named = [dict(zip(PASSAGE_PAIR, row, strict=True)) for row in found]
+        named = [dict(zip(PASSAGE_PAIR, row, strict=True)) for row in values_of_rows]
         return pa.RecordBatch.from_pylist(named, to_arrow_schema(_SCHEMA))
 
     return verifying.compared(pairs, docs, settings, compare, _SCHEMA)
@@ -144,7 +144,7 @@ def copied(fingerprints: DataFrame, documents: DataFrame, options: SparkPairsOpt
         rows: pa.RecordBatch, contents: list[shingling_.Content], indices: arrays.IntArray
     ) -> pa.RecordBatch:
         texts = [str(content) for content in contents]
-        its = passages.Copied(
+        copies = passages.Copied(
             lambda numbers: [texts[number] for number in numbers.tolist()],
             arrays.lengths_of(texts),
             settings,
@@ -152,20 +152,20 @@ def copied(fingerprints: DataFrame, documents: DataFrame, options: SparkPairsOpt
             settings.passages,
         )
         with limits_to(lambda _: None):  # the longest run is always listed
-            shares = its.scores(indices[1], indices[0], 0.0)
+            shares = copies.scores(indices[1], indices[0], 0.0)
             similar = np.flatnonzero(shares).tolist()
-            of_each = [
-                its.passages[pair] for pair in zip(*indices[::-1, similar].tolist(), strict=True)
+            passages_of_pairs = [
+                copies.passages[pair] for pair in zip(*indices[::-1, similar].tolist(), strict=True)
             ]
         a, b = (rows.column(side).to_pylist() for side in "ab")
-        found = []
-        for pair, some in zip(similar, of_each, strict=True):
+        records = []
+        for pair, passages_of_pair in zip(similar, passages_of_pairs, strict=True):
             first, second = indices[:, pair].tolist()
-            longest = max(some, key=attrgetter("words"))
+            longest = max(passages_of_pair, key=attrgetter("words"))
             how = float(shares[pair]), True, texts[first] == texts[second]
             values = a[pair], b[pair], *how, *copied_values(longest)
-            found.append(dict(zip(columns, values, strict=True)))
-        return pa.RecordBatch.from_pylist(found, to_arrow_schema(schema))
+            records.append(dict(zip(columns, values, strict=True)))
+        return pa.RecordBatch.from_pylist(records, to_arrow_schema(schema))
 
     return verifying.compared(pairs, documents, settings, compare, schema)
 
@@ -196,7 +196,7 @@ def whole_texts(
     options: SparkPairsOptions,
 ) -> DataFrame:
     """The documents that have all of a short text of a reference, as `copied` gives pairs."""
-    texts = [one for each in references for one in each]
+    texts = [row for reference in references for row in reference]
     if options.counts is not None:
         options.counts.add("short_references", len(texts))
     columns = {name: kind for name, kind in {**PAIR, **COPIED}.items() if name != "estimate"}
@@ -223,7 +223,7 @@ def whole_texts(
     return sketching.of_documents(documents, settings, find, schema_of(columns))
 
 
-def _counting(
+def _window_counting(
     docs: DataFrame, shared: DataFrame, settings: Settings, common: int
 ) -> passage_windows.Counting:
     """Which windows of texts count: not around fingerprints in too many documents, if common.
@@ -232,12 +232,12 @@ def _counting(
     """
 
     def around(_: pa.Array, contents: list[shingling_.Content]) -> sketching.Columns:
-        return {"windows": [counting.around_hot(str(one)).tobytes() for one in contents]}
+        return {"windows": [counting.around_hot(str(content)).tobytes() for content in contents]}
 
     often = shared.where(F.col("members") > common)
-    place = F.row_number().over(Window.partitionBy("fingerprint").orderBy("key"))
+    rank = F.row_number().over(Window.partitionBy("fingerprint").orderBy("key"))
     sample = clustering.checkpointed(
-        often.withColumn("place", place).where(F.col("place") <= passage_windows.COMMON_SAMPLE)
+        often.withColumn("place", rank).where(F.col("place") <= passage_windows.COMMON_SAMPLE)
     )
     values = [row[0] for row in sample.select("fingerprint").distinct().collect()]
     # All tasks hash windows under the secret seed of this process.
@@ -246,6 +246,6 @@ def _counting(
         return counting
     keys = sample.select("key").distinct()
     sampled = docs.join(keys, "key")
-    found = sketching.of_documents(sampled, settings, around, "windows binary").collect()
-    windows = passage_windows.agreed([np.frombuffer(row[0], dtype=np.uint64) for row in found])
+    rows = sketching.of_documents(sampled, settings, around, "windows binary").collect()
+    windows = passage_windows.agreed([np.frombuffer(row[0], dtype=np.uint64) for row in rows])
     return replace(counting, left_out=(windows,))

@@ -139,9 +139,9 @@ def _files(spark: SparkSession, path: str) -> Iterator[str]:
     system = target.getFileSystem(configuration)
     for status in system.globStatus(target) or ():
         base = status.getPath()
-        found = system.listFiles(base, True)
-        while found.hasNext():
-            file = found.next().getPath()
+        statuses = system.listFiles(base, True)
+        while statuses.hasNext():
+            file = statuses.next().getPath()
             below = file.toString().removeprefix(base.toString()).strip("/")
             if not any(name.startswith(_HIDDEN) for name in below.split("/")):
                 yield file.toString()

@@ -73,9 +73,9 @@ def translated_errors() -> Iterator[None]:
 def _line(text: str) -> str:
     """The line of a message with a traceback that says what failed."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    own = [line for line in lines if re.match(r"lshdb\.errors\.\w+: ", line)]
-    if own:
-        return own[-1].partition(": ")[2]
+    lshdb_errors = [line for line in lines if re.match(r"lshdb\.errors\.\w+: ", line)]
+    if lshdb_errors:
+        return lshdb_errors[-1].partition(": ")[2]
     reasons = [line for line in lines if not line.startswith(("at ", "File ", "Traceback", "JVM"))]
     return (reasons or ["it failed"])[0][:500]
 

@@ -49,19 +49,19 @@ def signed(documents: DataFrame, settings: Settings, counts: Counts | None = Non
     """`signatures` of checked documents."""
 
     def columns(keys: pa.Array, contents: list[Content]) -> Columns:
-        made = sign(contents, settings)
-        filled = pa.array(made.shingles > 0)
+        batch_signed = sign(contents, settings)
+        filled = pa.array(batch_signed.shingles > 0)
         if counts is not None:
             counts.add("empty", len(contents) - filled.true_count)
-        data = pa.py_buffer(np.ascontiguousarray(made.signatures, dtype="<u4"))
+        data = pa.py_buffer(np.ascontiguousarray(batch_signed.signatures, dtype="<u4"))
         blobs = pa.Array.from_buffers(
             pa.binary(4 * settings.permutations), len(contents), [None, data]
         )
-        bands = made.bucket_keys.shape[1]
-        buckets = pa.FixedSizeListArray.from_arrays(made.bucket_keys.ravel(), bands)
+        bands = batch_signed.bucket_keys.shape[1]
+        buckets = pa.FixedSizeListArray.from_arrays(batch_signed.bucket_keys.ravel(), bands)
         return {
             "key": keys,
-            "shingles": pa.array(made.shingles),
+            "shingles": pa.array(batch_signed.shingles),
             "signature": pc.if_else(filled, blobs.cast(pa.binary()), None),
             "bucket_keys": pc.if_else(filled, buckets.cast(pa.list_(pa.int64())), None),
         }
@@ -92,10 +92,10 @@ def usable(
     """The keys and contents of a batch (key, content), without rows that lack one; counted."""
     keyed = batch.filter(pc.is_valid(batch.column("key")))
     contents = contents_of(keyed.column("content"), settings.shingling)
-    there = [content for content in contents if content is not None]
+    usable_contents = [content for content in contents if content is not None]
     usable = pa.array([content is not None for content in contents], pa.bool_())
     keys = keyed.column("key").filter(usable)
     if counts is not None:
         counts.add("bad_keys", batch.num_rows - keyed.num_rows)
-        counts.add("bad_documents", len(contents) - len(there))
-    return keys, there
+        counts.add("bad_documents", len(contents) - len(usable_contents))
+    return keys, usable_contents

@@ -101,17 +101,17 @@ def compared(
             sides = (pc.binary_length(rows.column(f"content_{side}")) for side in "ab")
             sizes = pc.add(*sides).to_numpy(zero_copy_only=False).astype(np.int64)
             for part in arrays.chunks_of(sizes, DEFAULTS.text_batch):
-                some = rows.slice(part.start, part.stop - part.start)
+                rows_part = rows.slice(part.start, part.stop - part.start)
                 keys, contents = (
-                    pa.concat_arrays([some.column(f"{name}a"), some.column(f"{name}b")])
+                    pa.concat_arrays([rows_part.column(f"{name}a"), rows_part.column(f"{name}b")])
                     for name in ("", "content_")
                 )
                 # Numbers are given in the order of first appearance: those of `a` come first.
                 number = pc.dictionary_encode(keys).indices.to_numpy().astype(np.int64)
                 first = pa.array(np.unique(number, return_index=True)[1])
-                there = contents_of(contents.take(first), shingling)
-                distinct = [content or nothing for content in there]
-                yield compare(some, distinct, number.reshape(2, -1))
+                cleaned_contents = contents_of(contents.take(first), shingling)
+                distinct = [content or nothing for content in cleaned_contents]
+                yield compare(rows_part, distinct, number.reshape(2, -1))
 
     for side in "ab":
         names = {"key": side, "content": f"content_{side}"}
@@ -129,8 +129,8 @@ def shared(
 
 
 def _jaccard(contents: list[Content], indices: arrays.IntArray, settings: Settings) -> Shares:
-    both, sizes = shared(contents, indices, settings)
-    return jaccard(both, *sizes[indices])
+    shared_counts, sizes = shared(contents, indices, settings)
+    return jaccard(shared_counts, *sizes[indices])
 
 
 def _estimates(contents: list[Content], indices: arrays.IntArray, settings: Settings) -> Shares:

@@ -37,8 +37,8 @@ class Distribution:
     @property
     def similarities(self) -> Shares:
         """The estimates float64[k + 1]."""
-        found: Shares = np.arange(self.lanes + 1) / self.lanes
-        return found
+        estimates: Shares = np.arange(self.lanes + 1) / self.lanes
+        return estimates
 
     def for_power(self, exponent: int) -> Shares:
         """The similarities float64[k + 1] whose power has the right mean over all pairs.
@@ -54,8 +54,8 @@ class Distribution:
         exponent = min(exponent, self.lanes)
         agree = np.arange(self.lanes + 1)
         log = _log_factorials(self.lanes)
-        rest = np.maximum(agree - exponent, 0)
-        power = log - log[rest] - log[-1] + log[-1 - exponent]
+        left_over = np.maximum(agree - exponent, 0)
+        power = log - log[left_over] - log[-1] + log[-1 - exponent]
         roots: Shares = np.where(agree < exponent, 0.0, np.exp(power / exponent))
         return roots
 

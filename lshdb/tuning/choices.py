@@ -62,10 +62,16 @@ class Constructions(list[Tuned]):
         names = ["construction", "recall", "at 0.3", "at 0.5", "at 0.7", "bytes", "candidates"]
         rows = [
             (
-                *(str(one.construction), one.recall, *one.curve[2:7:2], one.bytes, one.candidates),
-                "the best" if one.chosen else "named" if one.named else None,
+                *(
+                    str(tuned.construction),
+                    tuned.recall,
+                    *tuned.curve[2:7:2],
+                    tuned.bytes,
+                    tuned.candidates,
+                ),
+                "the best" if tuned.chosen else "named" if tuned.named else None,
             )
-            for one in self[:SHOWN]
+            for tuned in self[:SHOWN]
         ]
         return html_tables(Table([*names, "which"], rows, len(self), "no construction"))
 
@@ -93,10 +99,10 @@ def tune(options: TuneOptions) -> Constructions:
 def tune_stored(store: Store, options: TuneOptions) -> Constructions:
     """The constructions worth having for a file; see Database.tune."""
     with store.reading():
-        own = store.settings
+        settings = store.settings
     count, distribution = sampling.distribution_of(store, options.seed)
     documents = count if options.documents is None else options.documents
-    usual = own.threshold, own.recall, own.permutations
+    usual = settings.threshold, settings.recall, settings.permutations
     return ranked(options, *usual, distribution, documents)
 
 
@@ -124,15 +130,22 @@ def ranked(
     usual = resolve.choose_construction(threshold, recall, lanes)
     below = np.linspace(0, threshold, 33)[1:-1]
     judged, costs = dict[Construction, Tuned](), dict[Construction, float]()
-    for one in _all(threshold, recall, lanes):
-        judged[one] = tuned = describe(one, threshold, lanes, distribution, documents)
+    for construction in _constructions_reaching(threshold, recall, lanes):
+        judged[construction] = tuned = describe(
+            construction, threshold, lanes, distribution, documents
+        )
         candidates = tuned.candidates
-        costs[one] = float(curve(below, one).mean()) if candidates is None else candidates
+        costs[construction] = (
+            float(curve(below, construction).mean()) if candidates is None else candidates
+        )
     kept, fewest = [], MAX_LANES + 1
-    for one in sorted(judged, key=lambda one: (costs[one], one.bands, str(one))):
-        if one.bands < fewest or one == usual:
-            fewest = min(fewest, one.bands)
-            kept.append(judged[one])
+    for construction in sorted(
+        judged,
+        key=lambda construction: (costs[construction], construction.bands, str(construction)),
+    ):
+        if construction.bands < fewest or construction == usual:
+            fewest = min(fewest, construction.bands)
+            kept.append(judged[construction])
     best = judged[usual]
     if distribution is not None:
         kept.sort(key=lambda tuned: tuned.work or 0)
@@ -157,8 +170,8 @@ def describe(
     candidates = work = None
     if distribution is not None:
         candidates = candidates_per_query(distribution, documents, construction)
-        found = rows_per_query(distribution, documents, construction)
-        work = construction.bands + found + candidates
+        rows = rows_per_query(distribution, documents, construction)
+        work = construction.bands + rows + candidates
     return Tuned(
         construction,
         candidate_probability(threshold, construction),
@@ -169,7 +182,7 @@ def describe(
     )
 
 
-def _all(threshold: float, recall: float, lanes: int) -> Iterator[Construction]:
+def _constructions_reaching(threshold: float, recall: float, lanes: int) -> Iterator[Construction]:
     """Constructions that reach the recall, each with the last level that fits it best."""
     # The sizes of the levels below; an AND of 1 makes a cascade that starts with OR.
     first, inner = range(1, _LARGEST_INNER + 1), range(2, _LARGEST_INNER + 1)
@@ -178,9 +191,9 @@ def _all(threshold: float, recall: float, lanes: int) -> Iterator[Construction]:
         last: Literal["and", "or"] = "or" if len(sizes) % 2 else "and"
         maximum = lanes // math.prod(sizes)
         of_size = partial(_alternating, *sizes)
-        found = resolve.last_level(last, of_size, threshold, recall, maximum)
-        if found is not None:
-            yield found
+        construction = resolve.last_level(last, of_size, threshold, recall, maximum)
+        if construction is not None:
+            yield construction
 
 
 def _alternating(*sizes: int) -> Construction:

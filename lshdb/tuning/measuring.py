@@ -108,9 +108,17 @@ class Measured:
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """What was measured beside the formulas, with the columns of `COLUMNS`."""
-        for one in (self.recall, *self.parts):
-            interval = one.recall, one.formula, one.low, one.high
-            yield "recall", one.minimum, one.below, *interval, one.pairs, one.found, self.exact
+        for recall in (self.recall, *self.parts):
+            interval = recall.recall, recall.formula, recall.low, recall.high
+            yield (
+                "recall",
+                recall.minimum,
+                recall.below,
+                *interval,
+                recall.pairs,
+                recall.found,
+                self.exact,
+            )
         none = (None,) * 4
         candidates = self.candidates, self.candidates_formula
         yield "candidates a query", None, None, *candidates, *none, self.exact
@@ -138,28 +146,30 @@ def measure(store: Store, options: MeasureOptions) -> Measured:
         doc_ids, signatures = sampling.sample_documents(
             store, np.random.default_rng(seed), sample, documents
         )
-        counts = _Counts(store, threshold, doc_ids)
-        done = 0
-        for part, found in _candidates(store, signatures, doc_ids):
+        counts = _PairCounts(store, threshold, doc_ids)
+        comparisons = 0
+        for part, candidates in _candidates(store, signatures, doc_ids):
             limits = store.limits
-            at_once = min(limits.documents_read, max(1, limits.measure_cells // len(found)))
-            for some_ids, some in store.all_signatures(at_once):
-                counts.compare(part, signatures[part], found, some_ids, some)
-                done += len(some_ids) * len(found)
-                progress(done, documents * len(doc_ids), "comparisons")
+            block = min(limits.documents_read, max(1, limits.measure_cells // len(candidates)))
+            for other_ids, others in store.all_signatures(block):
+                counts.compare(part, signatures[part], candidates, other_ids, others)
+                comparisons += len(other_ids) * len(candidates)
+                progress(comparisons, documents * len(doc_ids), "comparisons")
         return counts.result(distribution, documents)
 
 
 def _affordable(store: Store, documents: int, seed: int) -> int:
     """How many queries take some seconds, estimated from the candidates of a few."""
     _, signatures = sampling.sample_documents(store, np.random.default_rng(seed), _PILOT, documents)
-    found = [len(buckets.candidate_ids(store, signature)) for signature in signatures]
+    candidate_counts = [len(buckets.candidate_ids(store, signature)) for signature in signatures]
     compared = store.limits.measure_lanes // max(1, documents * store.settings.permutations)
-    verified = store.limits.measure_candidates * len(found) // max(1, sum(found))
+    verified = (
+        store.limits.measure_candidates * len(candidate_counts) // max(1, sum(candidate_counts))
+    )
     return max(_MIN_QUERIES, min(_MAX_QUERIES, compared, verified))
 
 
-def wilson(found: float, pairs: float) -> tuple[float, float]:
+def wilson(hits: float, pairs: float) -> tuple[float, float]:
     """Wilson's score interval of a share, at confidence 95%.
 
     Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference,
@@ -168,7 +178,7 @@ def wilson(found: float, pairs: float) -> tuple[float, float]:
     >>> [round(bound, 4) for bound in wilson(98, 100)]
     [0.93, 0.9945]
     """
-    share, z2 = found / pairs, _SIGMAS**2
+    share, z2 = hits / pairs, _SIGMAS**2
     middle = (share + z2 / (2 * pairs)) / (1 + z2 / pairs)
     half = math.sqrt(share * (1 - share) / pairs + z2 / (4 * pairs**2))
     half *= _SIGMAS / (1 + z2 / pairs)
@@ -180,15 +190,17 @@ def _candidates(
 ) -> Iterator[tuple[slice, list[IntArray]]]:
     """The candidates of some queries at a time, doc_ids int64[c] of each, without itself."""
     each = (buckets.candidate_ids(store, signature) for signature in signatures)
-    others = (own[own != doc_id] for own, doc_id in zip(each, doc_ids, strict=True))
+    others = (
+        candidates[candidates != doc_id] for candidates, doc_id in zip(each, doc_ids, strict=True)
+    )
     start = 0
     maximum = store.limits.measure_held
-    for found in bounded(others, lambda own: len(own) + _PER_QUERY, maximum):
-        yield slice(start, start := start + len(found)), found
+    for batch in bounded(others, lambda candidates: len(candidates) + _PER_QUERY, maximum):
+        yield slice(start, start := start + len(batch)), batch
 
 
 @dataclass(eq=False)
-class _Counts:
+class _PairCounts:
     """Counts of pairs of a query and another document."""
 
     store: Store
@@ -202,8 +214,10 @@ class _Counts:
         if not settings.content:
             minimum = self.threshold
         # An estimate is a whole number of lanes; rounding must not lose the last one.
-        self._least_agree = max(0, math.ceil(minimum * settings.permutations - 1e-9))
-        self._similar, self._found = np.zeros((2, PARTS, len(self.queries)), dtype=np.int64)
+        self._min_lanes = max(0, math.ceil(minimum * settings.permutations - 1e-9))
+        self._similar, self._candidate_pairs = np.zeros(
+            (2, PARTS, len(self.queries)), dtype=np.int64
+        )
         self._expected = np.zeros(PARTS)
         self._candidates = self._similar_candidates = 0
         self._expected_similar = 0.0
@@ -220,19 +234,19 @@ class _Counts:
         queries = self.queries[part]
         agree = sampling.agreeing(signatures, others)
         is_candidate = np.zeros(agree.shape, dtype=np.bool_)
-        for index, found in enumerate(candidates):
-            begin, end = np.searchsorted(found, [doc_ids[0], doc_ids[-1] + 1])
-            is_candidate[index, np.searchsorted(doc_ids, found[begin:end])] = True
+        for index, candidate_ids in enumerate(candidates):
+            begin, end = np.searchsorted(candidate_ids, [doc_ids[0], doc_ids[-1] + 1])
+            is_candidate[index, np.searchsorted(doc_ids, candidate_ids[begin:end])] = True
         self._candidates += int(is_candidate.sum())
-        row, column = np.nonzero(agree >= self._least_agree)
+        row, column = np.nonzero(agree >= self._min_lanes)
         other = queries[row] != doc_ids[column]
         row, column = row[other], column[other]
         if not len(row):
             return
         scores = agree[row, column] / self.store.settings.permutations
         if self.store.settings.content:
-            both = np.concatenate([queries[row], doc_ids[column]])
-            documents, indices = np.unique(both, return_inverse=True)
+            pair_ids = np.concatenate([queries[row], doc_ids[column]])
+            documents, indices = np.unique(pair_ids, return_inverse=True)
             shingles, digests = self.store.sizes(documents)
             exact = similarity.Exact(
                 lambda numbers: self.store.contents(documents[numbers]),
@@ -243,9 +257,9 @@ class _Counts:
             scores = exact.scores(indices[: len(row)], indices[len(row) :], self.threshold)
         similar = scores >= self.threshold
         row, column, scores = row[similar], column[similar], scores[similar]
-        found = is_candidate[row, column]
+        is_known_pair = is_candidate[row, column]
         p = analysis.curve(scores, self.store.settings.construction)
-        self._similar_candidates += int(found.sum())
+        self._similar_candidates += int(is_known_pair.sum())
         self._expected_similar += float(p.sum())
         # In a pair of two queries, each finds the other or neither does: it counts once.
         index, query = np.searchsorted(self.queries, doc_ids[column]), row + part.start
@@ -253,7 +267,7 @@ class _Counts:
         once = ~(is_query & (index < query))
         range_no = np.searchsorted(self._bounds[1:-1], scores[once], side="right")
         np.add.at(self._similar, (range_no, query[once]), 1)
-        np.add.at(self._found, (range_no, query[once]), found[once])
+        np.add.at(self._candidate_pairs, (range_no, query[once]), is_known_pair[once])
         self._expected += np.bincount(range_no, weights=p[once], minlength=PARTS)
 
     def result(self, distribution: analysis.Distribution, documents: int) -> Measured:
@@ -285,13 +299,13 @@ class _Counts:
 
     def _recall(self, minimum: float, below: float, parts: slice) -> MeasuredRecall:
         similar = self._similar[parts].sum(axis=0)
-        pairs, found = int(similar.sum()), int(self._found[parts].sum())
+        pairs, candidate_pairs = int(similar.sum()), int(self._candidate_pairs[parts].sum())
         if not pairs:
             return MeasuredRecall(minimum, below, 0, 0, None, None, None, None)
         # The pairs of a query are not independent: all of its copies are found or none. So the
         # interval is that of fewer pairs, with those of a query counted as one.
         effective = pairs**2 / float((similar.astype(np.float64) ** 2).sum())
-        share = found / pairs
+        share = candidate_pairs / pairs
         low, high = wilson(share * effective, effective)
         formula = float(self._expected[parts].sum()) / pairs
-        return MeasuredRecall(minimum, below, pairs, found, share, low, high, formula)
+        return MeasuredRecall(minimum, below, pairs, candidate_pairs, share, low, high, formula)

@@ -45,23 +45,26 @@ PASSAGES_OF_PROGRAMS = 12
 which tell copies apart less well (docs/figures.md)."""
 
 
-def _given(request: ShapeOptions) -> dict[str, Any]:
+def _given_settings(request: ShapeOptions) -> dict[str, Any]:
     """The settings that a request gives, by name."""
     return {name: value for name, value in vars(request).items() if value is not None}
 
 
-def _settings_of(given: Mapping[str, Any]) -> dict[str, Any]:
+def _settings_of(values: Mapping[str, Any]) -> dict[str, Any]:
     """Those values that are fields of `Settings`."""
-    return {one.name: given[one.name] for one in fields(Settings) if one.name in given}
+    return {field.name: values[field.name] for field in fields(Settings) if field.name in values}
 
 
 def given_construction(request: ShapeOptions) -> Construction | None:
     """The shape asked for, None if lshdb chooses it; SettingsError if impossible."""
     if request.construction is not None:
-        given = Construction.parse(request.construction)
-        if request.bands not in (None, given.bands) or request.rows not in (None, given.rows):
+        construction = Construction.parse(request.construction)
+        if request.bands not in (None, construction.bands) or request.rows not in (
+            None,
+            construction.rows,
+        ):
             raise SettingsError("give either a construction or bands and rows")
-        return given
+        return construction
     if (request.bands is None) != (request.rows is None):
         raise SettingsError("bands and rows are given together")
     if request.bands is None or request.rows is None:
@@ -88,29 +91,31 @@ def check_against(
     Raises:
         SettingsMismatch: other settings differ, or `whole` and any.
     """
-    own = settings_record(actual)
+    stored = settings_record(actual)
     shingle, threshold = PURPOSES.get(request.purpose or "", (None, None))
     # From a purpose, only what is not given explicitly.
-    given = {"shingle": shingle, "threshold": threshold} | _given(request)
-    given["shingle"] = _shingle(request, given["shingle"] or (request.ignoring and own["shingle"]))
+    values = {"shingle": shingle, "threshold": threshold} | _given_settings(request)
+    values["shingle"] = _shingle(
+        request, values["shingle"] or (request.ignoring and stored["shingle"])
+    )
     if construction := given_construction(request):
-        given["construction"] = str(construction)
+        values["construction"] = str(construction)
     if request.seed == "random":
         if actual.seed < MIN_RANDOM_SEED:
             raise SettingsMismatch(
                 f"{path} has seed {actual.seed}, not a random one: leave it out, or make another "
                 "file"
             )
-        del given["seed"]
+        del values["seed"]
     if _with_base(actual.shingling, request.base) != actual.shingling:
         raise SettingsMismatch(
             f"{path} has other base texts: leave them out, or run lshdb reindex --base"
         )
-    given["base"] = None
+    values["base"] = None
     differing = {
-        name: f"{name} {value}, not {given[name]}"
-        for name, value in own.items()
-        if given.get(name) not in (None, value)
+        name: f"{name} {value}, not {values[name]}"
+        for name, value in stored.items()
+        if values.get(name) not in (None, value)
     }
     for name, difference in differing.items():
         if name not in OF_INDEX:
@@ -151,7 +156,7 @@ def as_in(request: SettingsOptions, other: Settings) -> SettingsOptions:
         names += ["threshold", "recall"]
     usual = {name: getattr(other, name) for name in names}
     usual |= {"shingle": str(other.shingling), "base": dict(other.shingling.base)}
-    return replace(request, **(usual | _given(request)))
+    return replace(request, **(usual | _given_settings(request)))
 
 
 def last_level(
@@ -221,21 +226,21 @@ def resolve(request: SettingsOptions) -> Settings:
     if shingling.foreign and request.sketch is not None:
         raise SettingsError(f"shingle {shingling} has its own sketch: do not give one")
     shape = given_construction(request) or Construction(1, 1)
-    given = {
+    values = {
         "threshold": usual_threshold,
         "recall": RECALL,
         "permutations": max(PERMUTATIONS, shape.lanes),
         "sketch": FOREIGN if shingling.foreign else SKETCH,
         "seed": SEED,
         "content": not shingling.foreign,
-        **_given(request),
+        **_given_settings(request),
         "shingling": shingling,
         "construction": shape,
     }
     if request.seed == "random":
-        given["seed"] = _random_seed()
+        values["seed"] = _random_seed()
     # Checked before a construction is chosen, which needs valid numbers.
-    return _shaped(request, Settings(**_settings_of(given)))
+    return _shaped(request, Settings(**_settings_of(values)))
 
 
 def reindexed(request: ReindexOptions, settings: Settings) -> Settings:
@@ -248,17 +253,17 @@ def reindexed(request: ReindexOptions, settings: Settings) -> Settings:
     Raises:
         SettingsError: nothing is given, or it is impossible, or needs more lanes than are stored.
     """
-    given = _given(request)
+    values = _given_settings(request)
     if request.reworded is not None:
-        given["reworded"] = request.reworded in (True, "on")
+        values["reworded"] = request.reworded in (True, "on")
     if request.base is not None:
         if not settings.content:
             raise SettingsError("base texts change by contents, and this database keeps none")
-        given["shingling"] = _with_base(settings.shingling, request.base)
-    shape = {"threshold", "recall", "bands", "rows", "construction"} & given.keys()
+        values["shingling"] = _with_base(settings.shingling, request.base)
+    shape = {"threshold", "recall", "bands", "rows", "construction"} & values.keys()
     if shape:
-        given["construction"] = given_construction(request) or Construction(1, 1)
-    changes = _settings_of(given)
+        values["construction"] = given_construction(request) or Construction(1, 1)
+    changes = _settings_of(values)
     if not changes:
         raise SettingsError(
             "give a threshold, a recall, bands and rows, a construction, passages, reworded or base"

@@ -46,29 +46,29 @@ def distribution_of(store: Store, seed: int) -> tuple[int, Distribution]:
         agree[-1] -= len(indices)  # each query with itself
         weights = agree / agree.sum()
         plain = Construction(store.settings.construction.rows, store.settings.construction.bands)
-        found = curve(grid, plain)
-        tail = found >= 0.5
-        mates = _neighbours(store, doc_ids[indices], signatures[indices])
-        weights[tail] = mates[tail] / found[tail] / max(1, documents - 1)
+        probabilities = curve(grid, plain)
+        tail = probabilities >= 0.5
+        neighbours = _neighbours(store, doc_ids[indices], signatures[indices])
+        weights[tail] = neighbours[tail] / probabilities[tail] / max(1, documents - 1)
     return documents, Distribution(weights / max(1, weights.sum()))
 
 
 def _neighbours(store: Store, doc_ids: IntArray, signatures: Lanes) -> npt.NDArray[np.float64]:
     """How many others of each similarity share a bucket with a document, float64[k+1]."""
     lanes, maximum = signatures.shape[1], store.limits.sample_rows
-    mates = np.zeros(lanes + 1)
+    neighbours = np.zeros(lanes + 1)
     cut = 0
     for doc_id, signature in zip(doc_ids.tolist(), signatures, strict=True):
         keys = buckets.buckets_of(store, signature)[np.newaxis]
-        some = buckets.members(store, keys, first=maximum + 1)
-        cut += bool((some.sizes > maximum).any())
-        others = np.unique(some.doc_ids)
-        own = store.signatures_of(others[others != doc_id])
-        agree = agreeing(signature[np.newaxis], own)
-        mates += np.bincount(agree.ravel(), minlength=lanes + 1)
+        bucket_members = buckets.members(store, keys, first=maximum + 1)
+        cut += bool((bucket_members.sizes > maximum).any())
+        others = np.unique(bucket_members.doc_ids)
+        other_signatures = store.signatures_of(others[others != doc_id])
+        agree = agreeing(signature[np.newaxis], other_signatures)
+        neighbours += np.bincount(agree.ravel(), minlength=lanes + 1)
     if cut:
         warn_of_limit(limits.sample_cut(cut, len(doc_ids), maximum))
-    return mates / len(doc_ids)
+    return neighbours / len(doc_ids)
 
 
 def sample_documents(
@@ -101,7 +101,7 @@ def agreeing(queries: Lanes, others: Lanes) -> npt.NDArray[np.uint8] | npt.NDArr
     total = np.zeros(shape, dtype=np.uint8 if lanes < 256 else np.uint16)
     equal = np.empty(shape, dtype=np.bool_)
     columns = np.ascontiguousarray(queries.T), np.ascontiguousarray(others.T)
-    for own, other in zip(*columns, strict=True):
-        np.equal(own[:, np.newaxis], other, out=equal)
+    for query_lane, other_lane in zip(*columns, strict=True):
+        np.equal(query_lane[:, np.newaxis], other_lane, out=equal)
         total += equal.view(np.uint8)
     return total

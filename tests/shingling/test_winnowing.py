@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lshdb.shingling import shingles as shingles_module
 from lshdb.shingling.positions import cut
 from lshdb.shingling.shingling import Shingling
-from lshdb.shingling.winnowing import fingerprints, fingerprints_at
+from lshdb.shingling.winnowing import fingerprints, run_fingerprints
 
 RUNS = st.integers(3, 24)
 KINDS = st.sampled_from(["word:3", "char:5"])
@@ -36,7 +36,7 @@ def test_a_batch_has_the_fingerprints_of_the_textbook(
     assert sorted(rows) == sorted(expected)
     assert (np.diff(found.values) >= 0).all()
     for index, text in enumerate(texts):
-        of_runs = fingerprints_at(cut([text], shingling.kind), shingling.kind, run, seed)
+        of_runs = run_fingerprints(cut([text], shingling.kind), shingling.kind, run, seed)
         assert {*of_runs[: 1 - run].tolist()} == {row[0] for row in expected if row[1] == index}
 
 

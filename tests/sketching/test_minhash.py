@@ -21,7 +21,7 @@ from lshdb.sketching.settings import SketchName
 NAMES: tuple[SketchName, ...] = ("fast", "minhash")
 ORACLES = {"fast": oracles.fast_signature, "minhash": oracles.minhash_signature}
 SETS = st.sets(st.integers(0, (1 << 64) - 1), max_size=30)
-AT_ONCE = st.sampled_from([1, 10, 100, minhash.AT_ONCE])
+BLOCK_HASHES = st.sampled_from([1, 10, 100, minhash.BLOCK_HASHES])
 
 
 def shingles_of(documents: Iterable[Iterable[int]]) -> Shingles:
@@ -78,10 +78,10 @@ def test_a_large_document_equals_the_oracle(name: SketchName, lacking: tuple[int
 
 
 @pytest.mark.parametrize("name", NAMES)
-@given(st.lists(SETS, max_size=8), st.integers(0, 1 << 32), AT_ONCE)
+@given(st.lists(SETS, max_size=8), st.integers(0, 1 << 32), BLOCK_HASHES)
 @example([{1}, set(), set(range(60)), {7, 8}], 1, 10)
 def test_batch_order_and_repetition_do_not_matter(
-    name: SketchName, documents: list[set[int]], seed: int, at_once: int
+    name: SketchName, documents: list[set[int]], seed: int, block_hashes: int
 ) -> None:
     """A document may repeat its shingles so often that `fast` drops repetitions first."""
     sketch = make_sketch(name, 16, 1)
@@ -91,7 +91,7 @@ def test_batch_order_and_repetition_do_not_matter(
     for document in documents:
         again = rng.choices(sorted(document), k=rng.choice((0, 9, 300))) if document else []
         spelled_out.append(rng.sample([*document, *again], len(document) + len(again)))
-    together = type(sketch)(16, 1, at_once).signatures(shingles_of(spelled_out))
+    together = type(sketch)(16, 1, block_hashes).signatures(shingles_of(spelled_out))
     assert together.tolist() == [signature.tolist() for signature in alone]
 
 
