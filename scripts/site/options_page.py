@@ -21,8 +21,8 @@ _HEAD: Final = """\
 # All options
 
 For those who look up an option: each one of the library and the command line, by the group that
-declares it. A group also has the options of the groups that it extends. The first column is the name in Python, the second what
-a command takes; what has no second is for Python only.
+declares it. A group also has the options of the groups that it extends. The first column is the
+name in Python, the second what a command takes; what has no second is for Python only.
 """
 
 
