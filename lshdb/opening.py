@@ -7,6 +7,7 @@ from lshdb.database import Database
 from lshdb.errors import SettingsWarning, warn
 from lshdb.groups import takes_only
 from lshdb.options import OpenOptions
+from lshdb.sketching.settings import Settings
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import check_against, resolve, with_passages
 
@@ -65,3 +66,9 @@ def opened(options: OpenOptions) -> tuple[Database, str]:
         store.close()
         raise
     return Database(store), note
+
+
+def made_with(settings: Settings, options: OpenOptions) -> Database:
+    """A new database with the settings of another one; those of the options are not used."""
+    path, timeout = Path(options.path), options.timeout
+    return Database(Store.open(path, "create", timeout, lambda: settings, limits=options.limits))

@@ -1,5 +1,6 @@
 """The commands that fill a database: init, add, sync."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
@@ -16,14 +17,18 @@ from lshdb.cli.options import (
     ListSkipped,
     Null,
 )
+from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.exchange.results import DROPPED
 from lshdb.formatting import counted, number
 from lshdb.groups import Option
+from lshdb.ingest.add import first_database
 from lshdb.ingest.failures import MAX_KEPT
 from lshdb.ingest.sync import check_directories
 from lshdb.model import AddReport, DroppedRow, SyncChange
-from lshdb.options import AddFilesOptions, Mode, SettingsOptions, SyncOptions
+from lshdb.opening import made_with
+from lshdb.options import AddFilesOptions, Mode, OpenOptions, SettingsOptions, SyncOptions
+from lshdb.sketching.settings import purpose_in_words
 from lshdb.sources.paths import STDIN, escaped, listed
 from lshdb.sources.readers import Reader
 from lshdb.tuning.resolve import resolve
@@ -49,7 +54,7 @@ def init(*, at: DatabaseFile, settings: SettingsOptions, base: BasePaths = None)
     with at.open(settings=settings) as database:
         made = database.settings
         done = "exists already" if existed else "made"
-        messages.message(f"{at.db} {done}: shingle {made.shingling}, {messages.shape(made)}")
+        messages.message(f"{at.db} {done}: {purpose_in_words(made)}")
         messages.warn_of_low_recall(made, settings)
 
 
@@ -103,7 +108,7 @@ def add(
     if key == "":
         raise UsageError("--key is empty")
     also = () if files_from is None else listed(files.entries_of(files_from, null=null))
-    with at.open() as database:
+    with _opened_like(at, paths) as database:
         reader = documents.reader_for(database, asked, stdin_key=key)
         batches: list[AddReport] = []
         failures = documents.Failures(print_all=list_skipped)
@@ -131,6 +136,17 @@ def add(
             "interrupted; what is counted above is in the file", running.INTERRUPTED
         )
     return total.failed > 0
+
+
+def _opened_like(at: DatabaseFile, paths: Sequence[str]) -> Database:
+    """The database; a new one has the settings of the first database that is added to it."""
+    first = None if at.is_filled else first_database(paths, at.timeout)
+    if first is None:
+        return at.open()
+    path, settings = first
+    database = made_with(settings, OpenOptions(path=at.db, timeout=at.timeout))
+    messages.message(f"{at.db} made with the settings of {escaped(path)}")
+    return database
 
 
 def _print_dropped(one: DroppedRow, *, as_json: bool) -> None:

@@ -3,6 +3,7 @@
 import os
 import sys
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 import typer
@@ -11,6 +12,7 @@ from typer.core import TyperGroup
 from lshdb import __version__
 from lshdb.cli import messages, running
 from lshdb.cli.help import Page
+from lshdb.sources.paths import escaped, is_database
 
 _FIRST_STEPS = """\
 lshdb finds near duplicates, with a database in one file.
@@ -70,6 +72,11 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
 COMMANDS = {name: found for names in GROUPS.values() for name, found in names.items()}
 
 
+_ARGUMENTS = "lshdb.arguments"
+_UsageError: Any = typer.BadParameter.__base__
+"""Of wrong options and arguments; typer names it in another module in each version."""
+
+
 class Commands(TyperGroup):
     """All commands: the module of one is loaded when it is asked for."""
 
@@ -86,6 +93,30 @@ class Commands(TyperGroup):
             app.command(cmd_name, cls=Page)(running.command(function))
             self.commands[cmd_name] = typer.main.get_command(app)
         return super().get_command(ctx, cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command of a name and its arguments; an error names one that may be meant."""
+        if args and args[0] not in COMMANDS:
+            from difflib import get_close_matches
+
+            if nearest := get_close_matches(args[0], COMMANDS, 1):
+                ctx.fail(f"No such command {args[0]!r}; did you mean {nearest[0]}?")
+        ctx.meta[_ARGUMENTS] = args[1:]
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an error of its arguments says how a database is given."""
+        try:
+            return super().invoke(ctx)
+        except _UsageError as error:
+            arguments = ctx.meta.get(_ARGUMENTS, [])
+            for option, path in pairwise(["", *arguments]):
+                if option not in ("-d", "--db") and is_database(path):
+                    name = escaped(path)
+                    said = f"{error.message}; " if error.message else ""
+                    error.message = f"{said}{name} is a database: give it as -d {name}"
+                    break
+            raise
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         """Write the commands under headings."""

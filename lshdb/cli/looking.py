@@ -38,7 +38,7 @@ from lshdb.search.documents import count_distinct
 from lshdb.shingling.shingles import base_hashes
 from lshdb.sketching.settings import Settings, settings_record
 from lshdb.sources.outputs import Output
-from lshdb.sources.paths import escaped, opened, printable_path
+from lshdb.sources.paths import escaped, is_database, opened, printable_path
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import PASSAGES_OF_PROGRAMS, resolve
 
@@ -323,6 +323,9 @@ def report(
             store = stack.enter_context(at.reading()).store
             name = f"Near duplicates in {printable_path(at.db.name)}"
         else:
+            if is_database(directory):
+                name = printable_path(directory)
+                raise UsageError(f"{name} is a database: give it as -d {name}")
             settings = _settings(purpose, asked.threshold, base)
             lowest = settings.threshold
             usual = resolve(regrouped(purpose, SettingsOptions)).threshold

@@ -10,7 +10,7 @@ the log into the file 7%, passing documents between processes 6%, parsing 5%, si
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Sized
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import compress, groupby
@@ -26,6 +26,7 @@ from lshdb.options import AddFilesOptions, AddManyOptions, RemoveOptions
 from lshdb.progress import Progress, shown, silent
 from lshdb.search.decisions import read_decisions
 from lshdb.shingling.arrays import chunks
+from lshdb.sketching.settings import Settings
 from lshdb.sources import long_tables
 from lshdb.sources.identity import FilesRead
 from lshdb.sources.paths import STDIN, expanded, is_database, literal, printable_path
@@ -219,6 +220,14 @@ def _of_paths(
                 reader.skipped_files.add_repeated(path, earlier)
             else:
                 yield from _merged(store, reader, path, options, failures, progress)
+
+
+def first_database(paths: Iterable[str], timeout: float) -> tuple[str, Settings] | None:
+    """The first database among files that can be opened, and its settings; None without one."""
+    for path in filter(_is_database, expanded(paths)):
+        with suppress(InputError):  # adding it reports why
+            return path, merging.settings_of(path, timeout)
+    return None
 
 
 def _is_database(path: str) -> bool:

@@ -31,6 +31,7 @@ from lshdb.ingest.failures import MAX_KEPT
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer
 from lshdb.keys import distinct_key, key_fault
+from lshdb.limits import DEFAULTS, Limits
 from lshdb.model import AddReport
 from lshdb.options import Index, OnConflict
 from lshdb.progress import Progress, silent
@@ -194,16 +195,28 @@ def opened(path: str | os.PathLike[str], store: Store) -> Iterator[Store]:
     """
     if is_same_file(path, store.real_path):
         raise InputError(f"{path} is the database itself: name another one")
+    with closing(_opened(path, store.timeout, store.limits)) as source:
+        yield source
+
+
+def settings_of(path: str | os.PathLike[str], timeout: float) -> Settings:
+    """The settings of another database, whose file and log stay as they are.
+
+    Raises:
+        InputError: it cannot be opened, or is not lshdb's.
+    """
+    with closing(_opened(path, timeout, DEFAULTS)) as source:
+        return source.settings
+
+
+def _opened(path: str | os.PathLike[str], timeout: float, limits: Limits) -> Store:
     # The last connection that may write copies a log into the file. Without a log it changes
     # nothing, and removes the empty one that SQLite makes; a sealed one would leave that.
     sealed = guard.log_size(Path(os.path.realpath(path))) > 0
-    limits, timeout = store.limits, store.timeout
     try:
-        source = Store.open(Path(path), "read", timeout, sealed=sealed, limits=limits)
+        return Store.open(Path(path), "read", timeout, sealed=sealed, limits=limits)
     except StoreError as error:
         raise InputError(str(error)) from error
-    with closing(source):
-        yield source
 
 
 def _write(

@@ -16,6 +16,8 @@ MIN_RUN = 3
 MAX_RUN = 1000
 """Units of the runs that an index of passages may be made for: shorter ones are everywhere."""
 
+_USUAL_RECALL = 0.99
+"""The share of pairs at the threshold from which nothing is said of those that are missed."""
 _NAMED = 5
 """Base texts that are named."""
 _SHARE = Option("a share of pairs", above=0, max=1)
@@ -106,14 +108,12 @@ def settings_record(settings: Settings) -> dict[str, str | float | bool | list[s
 def settings_in_words(settings: Settings) -> dict[str, str]:
     """What the settings mean, for people: a sentence for each thing that they decide."""
     shingling, shape = settings.shingling, settings.construction
-    plural = "" if shingling.size == 1 else "s"
-    compared = {
-        "word": f"runs of {shingling.size} word{plural}",
-        "char": f"runs of {shingling.size} character{plural}",
-        "code": f"runs of {shingling.size} token{plural} of programs",
-        "set": "elements of sets, with their counts" if shingling.name else "elements of sets",
-        "foreign": f"signatures made elsewhere, {shingling.name}",
-    }[shingling.kind]
+    if shingling.kind == "foreign":
+        compared = f"signatures made elsewhere, {shingling.name}"
+    elif shingling.kind == "set":
+        compared = "elements of sets, with their counts" if shingling.name else "elements of sets"
+    else:
+        compared = _runs(shingling) + (" of programs" if shingling.kind == "code" else "")
     if not shingling.numbers:
         compared += ", all digits alike"
     words = {
@@ -133,10 +133,38 @@ def settings_in_words(settings: Settings) -> dict[str, str]:
         ),
     }
     if settings.passages:
-        unit = {"char": "characters", "code": "tokens"}.get(shingling.kind, "words")
-        words["passages"] = f"of {settings.passages} {unit} or more are found"
+        words["passages"] = f"of {settings.passages} {_unit(shingling)}s or more are found"
     if settings.reworded:
         words["reworded copies"] = "are found"
     if shingling.base:
         words["left out"] = listed([name for name, _ in shingling.base], _NAMED)
     return words
+
+
+def purpose_in_words(settings: Settings) -> str:
+    """What a database with these settings finds, in one line."""
+    shingling = settings.shingling
+    share = f"{100 * settings.threshold:g}%"
+    if shingling.kind == "foreign":
+        finds = f"finds documents with signatures that are {share} or more alike"
+    elif shingling.kind == "set":
+        counts = ", with their counts" if shingling.name else ""
+        finds = f"finds sets that share {share} or more of their elements{counts}"
+    else:
+        what = "programs" if shingling.kind == "code" else "texts"
+        finds = f"finds {what} that share {share} or more of their {_runs(shingling)}"
+        finds += "" if shingling.numbers else ", all digits alike"
+    if settings.recall < _USUAL_RECALL:
+        finds += f" ({percent(settings.recall)} of those at {share})"
+    if settings.passages:
+        finds += f", and copied passages of {settings.passages} {_unit(shingling)}s or more"
+    return finds + (", and reworded copies" if settings.reworded else "")
+
+
+def _unit(shingling: Shingling) -> str:
+    """What a shingle or a passage is a run of."""
+    return {"char": "character", "code": "token"}.get(shingling.kind, "word")
+
+
+def _runs(shingling: Shingling) -> str:
+    return f"runs of {shingling.size} {_unit(shingling)}{'' if shingling.size == 1 else 's'}"

@@ -45,6 +45,8 @@ _SEARCHED = 100_000
 """Keys among which such ones are looked for: in some 25 ms, and nobody notices the wait."""
 _MAX_CONTAINING = 1_000
 """Maximum number of such keys: ranking them takes some milliseconds."""
+_LONGER = 8
+"""Times the length of an unknown key that a key with it may have: two letters are in many."""
 _LONGEST = 200
 """Characters of each similar key in the error for an unknown one."""
 _COUNTS = 512
@@ -573,8 +575,9 @@ class StoreReader:
     def not_found(self, key: str) -> KeyNotFound:
         """The error for a missing key; it names up to three keys that may be meant.
 
-        They contain the key, or share half of its characters. They are searched among its
-        neighbours in the index, and by a short scan of the index for its last part.
+        They contain the key, or their last part is near its last part: keys in one folder share
+        most characters. They are searched among its neighbours in the index, and by a short scan of
+        the index for its last part.
         """
         wanted = key.encode(errors="ignore").decode().removeprefix("./")
         found = {*self._keys(sql.KEYS_BEFORE, wanted, _NEIGHBOURS)}
@@ -583,10 +586,15 @@ class StoreReader:
             found.update(self.keys_containing(name, _SEARCHED, _MAX_CONTAINING))
         short = sorted((one for one in found if len(one) <= _LONGEST), key=len)
         asked = wanted.lower()
-        holding = [one for one in short if len(asked) > 1 and asked in one.lower()]
+        holding = [
+            one
+            for one in short
+            if len(asked) > 1 and asked in one.lower() and len(one) <= _LONGER * len(asked)
+        ]
+        near = [one for one in short if difflib.get_close_matches(name, [one.rpartition("/")[2]])]
         return KeyNotFound(
             f"no document has the key {key!r}",
-            holding[:3] or difflib.get_close_matches(wanted, short, 3, 0.5),
+            holding[:3] or difflib.get_close_matches(wanted, near, 3, 0.5),
         )
 
     def decisions(self) -> list[DecisionRow]:

@@ -20,9 +20,9 @@ _OUT: Final = Path(__file__).resolve().parents[2] / "docs" / "options.md"
 _HEAD: Final = """\
 # All options
 
-Each option of the library and the command line, by the group that declares it; a group also has
-the options of the groups that it extends. The first column is the name in Python, the second what
-a command takes; what has no second is for Python only.
+For those who look up an option: each one of the library and the command line, by the group that
+declares it. A group also has the options of the groups that it extends. The first column is the
+name in Python, the second what a command takes; what has no second is for Python only.
 """
 
 

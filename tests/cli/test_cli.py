@@ -159,7 +159,8 @@ def test_init_makes_what_is_asked_for_and_info_shows_it(command: Command) -> Non
     made = command.done("init", *asked)
     assert made.out == ""
     (line,) = made.err.splitlines()
-    assert line.startswith("lsh.db made: shingle char:5, threshold 0.6, ")
+    share = "finds texts that share 60% or more of their runs of 5 characters ("
+    assert line.startswith(f"lsh.db made: {share}")
     info = command.done("info", "--json", says="").record
     bands, rows = info["bands"], info["rows"]
     assert bands * rows <= 64

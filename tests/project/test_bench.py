@@ -5,6 +5,7 @@ No speed is asserted: machines differ, and this one is busy with the tests.
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -71,22 +72,18 @@ def results(*paths: Path) -> list[dict[str, Any]]:
     [
         ("docs/figures.md", "table", lambda: report.markdown(results(*RESULTS.glob("*.json")))),
         (
-            "README.md",
-            "table",
-            lambda: report.markdown(results(*RESULTS.glob("*.json")), brief=True),
-        ),
-        (
             "docs/figures.md",
             "scale",
             lambda: scale.markdown(*results(*RESULTS.glob("scale/*.json"))),
         ),
         ("docs/figures.md", "pages", lambda: pages.markdown(*results(RESULTS / "pages.json"))),
-        *(
-            (page, "dropped", lambda: dedup_peers.markdown(*results(RESULTS / "peers/dedup.json")))
-            for page in ("docs/figures.md", "README.md")
+        (
+            "docs/figures.md",
+            "dropped",
+            lambda: dedup_peers.markdown(*results(RESULTS / "peers/dedup.json")),
         ),
         (
-            "README.md",
+            "docs/figures.md",
             "contamination",
             lambda: contamination.markdown(*results(RESULTS / "peers/contamination.json")),
         ),
@@ -99,3 +96,12 @@ def test_the_table_of_a_page_is_that_of_the_results(
     text = (SCRIPTS.parent / page).read_text("utf-8")
     shown = text.partition(f"<!-- {name} -->\n")[2].partition("\n<!-- end of ")[0]
     assert shown == table()
+
+
+def test_figures_of_the_readme_are_those_of_their_page() -> None:
+    page = (SCRIPTS.parent / "docs" / "figures.md").read_text("utf-8")
+    lines = (SCRIPTS.parent / "README.md").read_text("utf-8").split("\n- ")
+    lines = [line.partition("\n\n")[0] for line in lines if "](docs/figures.md#" in line]
+    assert len(lines) == 3
+    for number in re.findall(r"\d[\d.,]*\d", " ".join(lines)):
+        assert number in page

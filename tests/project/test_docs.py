@@ -8,6 +8,7 @@ import importlib
 import os
 import pkgutil
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -125,6 +126,43 @@ def test_each_page_is_in_the_navigation() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:\n")[2]
     named = re.findall(r": ([\w-]+\.md)$", navigation, re.MULTILINE)
     assert {page.name for page in PAGES[1:]} == {*named} - {"security.md"}, "of SECURITY.md"
+
+
+def test_the_command_for_each_role_runs(tmp_path: Path) -> None:
+    """Those of the table on the first page, in their order, with inputs of these names."""
+    page = (ROOT / "docs" / "index.md").read_text("utf-8")
+    table = [line.split(" | ") for line in page.splitlines() if line.startswith("| a")]
+    commands = re.findall("`(lshdb .*?)`", " ".join(row[1] for row in table))
+    assert (len(table), len(commands)) == (7, 6), "and one in Python"
+    texts = [f"the {word} ferry to the island leaves every hour from six on" for word in "ab"]
+    rows = "".join(f'{{"id": "{number}", "text": "{text}"}}\n' for number, text in enumerate(texts))
+    for name in ("rows.jsonl", "today.jsonl"):
+        (tmp_path / name).write_text(rows, "utf-8")
+    for name in ("notes", "submissions"):
+        (tmp_path / name).mkdir()
+        for number, text in enumerate(texts):
+            (tmp_path / name / f"{number}.txt").write_text(text, "utf-8")
+    lshdb.open(tmp_path / "archive.db").close()
+    git = "git -c user.name=Ann -c user.email=ann@example.org"
+    shown(f"git init -q -b main . && {git} commit -q --allow-empty -m Begin", tmp_path)
+    for command in commands[:-1]:  # the server of the last one is that of docs/agents.md
+        done = Command(tmp_path)(*shlex.split(command)[1:])
+        assert done.status == 0, (command, done.err)
+    assert {"unique.jsonl", "notes.db", "report.html"} <= {*os.listdir(tmp_path)}
+
+
+def test_programs_get_a_list_of_all_pages_and_the_pages(tmp_path: Path) -> None:
+    """Who changes a title or a first sentence runs python scripts/site/llms.py."""
+    script = runpy.run_path(str(ROOT / "scripts" / "site" / "llms.py"))
+    listing = "\n".join(script["listing"]())
+    assert (ROOT / "docs" / "llms.txt").read_text("utf-8") == listing
+    assert all(f"({page.name}): For " in listing for page in PAGES[1:]), "who each page is for"
+    script["on_post_build"]({"site_dir": tmp_path})
+    whole = (tmp_path / "llms-full.txt").read_text("utf-8")
+    for page in PAGES[1:]:
+        text = page.read_text("utf-8")
+        assert text in whole
+        assert (tmp_path / page.name).read_text("utf-8") == text
 
 
 def test_links_between_pages_lead_somewhere() -> None:

@@ -65,6 +65,25 @@ def test_several_databases_and_files_in_their_order(two: Command) -> None:
         assert list(database) == ["d10", *(f"d{i}" for i in range(10)), "d11"]
 
 
+def test_a_new_database_has_the_settings_of_the_first_that_is_added(command: Command) -> None:
+    """It had the defaults, and the first was refused: it has shingle code:6, not word:3."""
+    command.write("sum.py", "def total(values): return sum(value for value in values if value)")
+    command.done("init", "-d", "programs.db", "--for", "programs", "--threshold", "0.7")
+    command.done("add", "-d", "programs.db", "sum.py")
+    done = command.done("add", "-d", "new.db", "sum.py", "programs.db")
+    assert done.err.splitlines() == [
+        "new.db made with the settings of programs.db",
+        "added 1, updated 0, unchanged 1, failed 0",
+    ]
+    with (
+        lshdb.open(command.path("programs.db"), mode="read") as first,
+        lshdb.open(command.path("new.db"), mode="read") as second,
+    ):
+        assert first.settings == second.settings
+    text = command.done("add", "-d", "texts.db", "sum.py")
+    assert "settings of" not in text.err
+
+
 def test_what_cannot_be_merged_is_named_and_the_rest_is_added(two: Command) -> None:
     two.done("init", "-d", "sets.db", "--shingle", "set", "--seed", "3")
     two.path("link.db").symlink_to("a.db")

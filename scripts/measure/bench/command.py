@@ -102,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     if given.command == "table":
         runs = [read(path) for path in given.results]
-        print(report.markdown(runs, brief=given.brief))
+        print(report.markdown(runs))
         return 0
     options = _options(given)
     if getattr(given, "peers", False):
@@ -166,7 +166,6 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("all", parents=[common], help="every benchmark")
     table = commands.add_parser("table", help="print the table of the documentation from JSON")
     table.add_argument("results", type=Path, metavar="RESULTS.json", nargs="+")
-    table.add_argument("--brief", action="store_true", help="only the rows of the README's")
     return parser
 
 

@@ -25,8 +25,6 @@ _ROWS: Final = (
     ("startup", SECONDS, "`{case}`, s"),
 )
 """The rows of the table: benchmark, measure, what it is called."""
-_BRIEF: Final = {("ingest", RATE), ("query", P50), ("join", SECONDS)}
-"""Of these, those of the README's, where a peer was measured too."""
 _KERNELS: Final = ("char:5, 3 KB", "word:3, 3 KB")
 
 
@@ -103,8 +101,8 @@ def _ratios(results: Record) -> dict[tuple[str, str, str, str], float]:
     }
 
 
-def markdown(runs: Sequence[Record], *, brief: bool = False) -> str:
-    """The table of docs/figures.md, or the brief one of the README, of runs on one machine."""
+def markdown(runs: Sequence[Record]) -> str:
+    """The first table of docs/figures.md, of runs on one machine."""
     figures = [figure for run in runs for figure in run["figures"]]
     machine = runs[0]["machine"]
     rows: list[tuple[str, dict[str, float]]] = []
@@ -115,8 +113,6 @@ def markdown(runs: Sequence[Record], *, brief: bool = False) -> str:
             if benchmark == "kernels" and case not in _KERNELS:
                 continue
             values = {f["engine"]: f["median"] for f in own if f["case"] == case}
-            if brief and ((benchmark, measure) not in _BRIEF or values.keys() == {OWN}):
-                continue
             rows.append((label.format(case=case), values))
             used |= values.keys()
     engines = [

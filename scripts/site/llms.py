@@ -1,0 +1,89 @@
+"""Writes docs/llms.txt: the pages for programs that read documentation, by https://llmstxt.org.
+
+usage: python scripts/site/llms.py [OUT.txt]
+
+As a hook of MkDocs it puts beside the pages of the site their Markdown, and llms-full.txt, which
+has all of them.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+_PROJECT: Final = Path(__file__).resolve().parents[2]
+_DOCS: Final = _PROJECT / "docs"
+_OUT: Final = _DOCS / "llms.txt"
+_ELSEWHERE: Final = {"security.md": _PROJECT / "SECURITY.md"}
+"""Pages of the site whose source is not in docs/."""
+_HEAD: Final = """\
+# lshdb
+
+> An embedded near-duplicate database: a command and a Python library that find texts which are
+> nearly the same, in one SQLite file that grows. Every pair that it shows has been compared.
+
+All pages in one file: [llms-full.txt](llms-full.txt).
+"""
+_LINK: Final = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_SENTENCE: Final = re.compile(r"(.*?[.?])(?:\s|$)", re.DOTALL)
+
+
+def navigation() -> dict[str, dict[str, Path]]:
+    """The groups of the navigation, each with its pages by their titles."""
+    groups = yaml.safe_load((_PROJECT / "mkdocs.yml").read_text("utf-8"))["nav"]
+    return {
+        heading: {
+            title: _ELSEWHERE.get(name, _DOCS / name)
+            for page in pages
+            for title, name in page.items()
+        }
+        for group in groups
+        for heading, pages in group.items()
+    }
+
+
+def first_sentence(page: Path) -> str:
+    """What a page is for, as it says itself, without links."""
+    text = page.read_text("utf-8").split("\n\n", 2)[1]
+    match = _SENTENCE.match(_LINK.sub(r"\1", " ".join(text.split())))
+    if match is None:
+        raise SystemExit(f"{page} does not begin with a sentence")
+    return match[1]
+
+
+def listing() -> Iterator[str]:
+    """The lines of llms.txt."""
+    yield _HEAD
+    for heading, pages in navigation().items():
+        yield f"## {heading}\n"
+        for title, page in pages.items():
+            yield f"- [{title}]({page.name.lower()}): {first_sentence(page)}"
+        yield ""
+
+
+def full() -> Iterator[str]:
+    """The text of llms-full.txt, page by page."""
+    yield _HEAD.partition("\nAll pages")[0]
+    for pages in navigation().values():
+        for page in pages.values():
+            yield page.read_text("utf-8")
+
+
+def on_post_build(config: Any) -> None:
+    """Put the pages' sources, and all of them in one file, beside the pages."""
+    site = Path(config["site_dir"])
+    for pages in navigation().values():
+        for page in pages.values():
+            shutil.copyfile(page, site / page.name.lower())
+    (site / "llms-full.txt").write_text("\n".join(full()), "utf-8")
+
+
+if __name__ == "__main__":
+    out = Path(sys.argv[1]) if len(sys.argv) > 1 else _OUT
+    out.write_text("\n".join(listing()), "utf-8")

@@ -1,0 +1,39 @@
+"""Adds files to the site that are made from others; for MkDocs.
+
+SECURITY.md, which is beside the README, becomes a page. The colours are those of lshdb's own pages.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+_PROJECT = Path(__file__).resolve().parents[2]
+SOURCE = _PROJECT / "SECURITY.md"
+_STYLE = _PROJECT / "lshdb" / "web" / "static" / "lshdb.css"
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the page, with its links as they are among the others, and the colours."""
+    text = SOURCE.read_text("utf-8").replace("](docs/", "](")
+    files.append(File.generated(config, "security.md", content=text))
+    files.append(File.generated(config, "colours.css", content=colours(_STYLE.read_text("utf-8"))))
+    return files
+
+
+def colours(style: str) -> str:
+    """The variables of a style sheet: its first rule, which must be that of `:root`.
+
+    >>> colours(":root { --text: black; } body { color: var(--text); }")
+    ':root { --text: black; }'
+    """
+    start, end = style.index(":root {"), style.index("}") + 1
+    return style[start:end]
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Let links to the file lead to the page."""
+    return markdown.replace("](../SECURITY.md)", "](security.md)")

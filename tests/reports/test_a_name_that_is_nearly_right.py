@@ -1,0 +1,35 @@
+"""`lshdb querry` said "No such command", `lshdb info x.db` "unexpected extra argument"."""
+
+from __future__ import annotations
+
+import pytest
+from helpers import Command
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["querry"], "No such command 'querry'; did you mean query?"),
+        (["spark_dedup"], "did you mean spark-dedup?"),
+        (["xyzzy"], "No such command 'xyzzy'."),
+        (["info", "x.db"], "x.db is a database: give it as -d x.db"),
+        (["pairs", "-d", "x.db", "x.db"], "x.db is a database: give it as -d x.db"),
+        (["report", "x.db"], "x.db is a database: give it as -d x.db"),
+        (["report", "x.db", "-o", "out.html"], "x.db is a database: give it as -d x.db"),
+    ],
+)
+def test_the_right_one_is_named(command: Command, arguments: list[str], says: str) -> None:
+    command.done("init", "-d", "x.db")
+    done = command(*arguments)
+    assert done.status == 2
+    assert says in " ".join(done.err.split())
+
+
+@pytest.mark.parametrize("arguments", [["info", "-d", "x.db", "more"], ["pairs", "none.db"]])
+def test_nothing_is_said_of_what_is_no_other_database(
+    command: Command, arguments: list[str]
+) -> None:
+    command.done("init", "-d", "x.db")
+    done = command(*arguments)
+    assert done.status == 2
+    assert "is a database" not in done.err
