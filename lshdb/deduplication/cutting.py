@@ -6,10 +6,13 @@ it came.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from lshdb.model import DroppedRow
+from lshdb.shingling.arrays import covering_spans
 from lshdb.shingling.boundaries import readable_cuts
 from lshdb.shingling.positions import count, with_line_feeds
 
@@ -29,17 +32,13 @@ class Cutting:
     min_words: int
 
 
-def covering(found: Iterable[DroppedRow], text: str, kind: str) -> list[DroppedRow]:
-    """Some of the passages of a text, in its order, that cover all that any of them covers.
+def covering(found: Sequence[DroppedRow], text: str, kind: str) -> list[DroppedRow]:
+    """The fewest passages of a text, in its order, that cover all that any of them covers.
 
     Those of characters are shortened to what people can read without.
     """
-    chosen: list[DroppedRow] = []
-    end = 0
-    for row in sorted(found, key=_span):
-        if _span(row)[1] > end:
-            chosen.append(row)
-            end = _span(row)[1]
+    starts, ends = np.array([*map(_span, found)], dtype=np.int64).reshape(-1, 2).T
+    chosen = [found[index] for index in covering_spans(starts, ends).tolist()]
     if kind != "char":
         return chosen
     spans = readable_cuts(text, [*map(_span, chosen)])

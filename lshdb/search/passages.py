@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from operator import itemgetter
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from lshdb.options import CopiedOptions, PassagesOptions
 from lshdb.search import passage_runs, passage_windows, rarity, similarity
 from lshdb.search.query import row_of_key
 from lshdb.search.reworded import find_reworded
-from lshdb.search.shared_windows import SharedWindows
+from lshdb.search.shared_windows import MAX_CELLS, SharedWindows
 from lshdb.shingling import content, winnowing
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, int_array, runs
 from lshdb.sketching.settings import Settings
@@ -29,6 +28,8 @@ from lshdb.store.store import Store
 
 _TOGETHER = 4
 """Characters of texts that are compared at once, for each window."""
+_KEPT = 4
+"""Parts of a block whose windows are kept: some 50 MB each, besides their tables."""
 
 
 def criteria_of(query: CopiedOptions, settings: Settings, limits: Limits) -> passage_runs.Criteria:
@@ -114,6 +115,20 @@ def unit_of(settings: Settings) -> str:
     return {"word": "word", "code": "token"}.get(settings.shingling.kind, "character")
 
 
+@dataclass(eq=False, slots=True)
+class _Part:
+    """Pairs whose windows fit together, and these as long as there is room for them."""
+
+    one: IntArray
+    other: IntArray
+    windows: SharedWindows | None
+
+    @property
+    def cells(self) -> int:
+        """Cells of the table."""
+        return 0 if self.windows is None else self.windows.cells
+
+
 @dataclass(eq=False)
 class Copied:
     """What texts copy from others: the share of their words that both have in runs.
@@ -133,12 +148,9 @@ class Copied:
     min_words: int
 
     def __post_init__(self) -> None:
-        run = self.min_words
-        self.criteria = passage_runs.Criteria(run, run, 0, self.limits.passages)
-        settings = replace(self.settings, passages=run)
+        settings = replace(self.settings, passages=self.min_words)
         self._counting = passage_windows.Counting.of(settings, NO_NUMBERS)
-        self._parts: list[tuple[IntArray, IntArray]] = []
-        self._latest: SharedWindows | None = None
+        self._parts: list[_Part] = []  # those whose windows were found last are the last
         self._of_pairs: dict[tuple[int, int], tuple[CopiedPassage, ...]] = {}
 
     @property
@@ -165,22 +177,22 @@ class Copied:
     def covering(self, one: int, others: Sequence[int]) -> list[tuple[int, CopiedPassage]]:
         """Passages of a text that cover all that others have, with the indices of the others.
 
-        Of equal ones the first counts. What lshdb.deduplication.cutting chooses among all passages
-        it chooses among these.
+        A text has all of itself; otherwise see SharedWindows.covering.
         """
+        if one in others:
+            index = others.index(one)
+            return [(index, passage) for passage in self.passages[one, one]]
         other = int_array(others)
         found: list[tuple[int, CopiedPassage]] = []
-        for itself in (False, True):  # whose windows are not all shared with others
-            chosen = np.flatnonzero((other == one) == itself)
-            for pairs, windows in self._windows(np.full_like(chosen, one), other[chosen]):
-                some = windows.covering(one, other[chosen[pairs]], self.criteria)
-                found += ((int(chosen[pairs[index]]), passage) for index, passage in some)
-        return sorted(found, key=itemgetter(0))
+        for pairs, windows in self._windows(np.full_like(other, one), other):
+            some = windows.covering(one, other[pairs])
+            found += ((int(pairs[index]), passage) for index, passage in some)
+        return found
 
     def of_pair(self, one: int, other: int) -> tuple[CopiedPassage, ...]:
         """All passages of a text that another one has, in its order."""
         ((_, windows),) = self._windows(int_array([one]), int_array([other]))
-        return windows.passages(one, other, self.criteria)
+        return windows.passages(one, other, self.limits.passages)
 
     def _windows(self, one: IntArray, other: IntArray) -> Iterator[tuple[IntArray, SharedWindows]]:
         """The windows that pairs share, with the indices of the pairs, some at a time.
@@ -195,7 +207,7 @@ class Copied:
             return
         many = one[0] != one[-1]
         if many:
-            self._parts, self._latest = [], None
+            self._parts = []
         elif (known := self._known(one, other)) is not None:
             yield np.arange(len(one)), known
             return
@@ -208,22 +220,30 @@ class Copied:
                 waiting += [slice(middle, part.stop), slice(part.start, middle)]
                 continue
             if many:
-                self._parts.append((one[part], other[part]))
-                self._latest = windows
+                self._parts.append(_Part(one[part], other[part], windows))
+                self._bound()
             yield np.arange(part.start, part.stop), windows
 
     def _known(self, one: IntArray, other: IntArray) -> SharedWindows | None:
         """The windows of pairs of one text, if they are part of those of many."""
         if (one == other).any():
             return None
-        if self._latest is not None and self._latest.has(one, other):
-            return self._latest
-        for ones, others in self._parts:
-            if ones[0] <= one[0] <= ones[-1] and np.isin(other, others).all():
-                self._latest = self._fitting(ones, others)
-                if self._latest is not None and self._latest.has(one, other):
-                    return self._latest
+        for part in self._parts:
+            if not part.one[0] <= one[0] <= part.one[-1]:
+                continue
+            if part.windows is None and np.isin(other, part.other).all():
+                part.windows = self._fitting(part.one, part.other)
+                self._parts.sort(key=lambda other: other is part)
+                self._bound()
+            if part.windows is not None and part.windows.has(one, other):
+                return part.windows
         return None
+
+    def _bound(self) -> None:
+        """Forget the windows of parts that were found first, until the others fit into memory."""
+        kept = [part for part in self._parts if part.windows is not None]
+        while len(kept) > _KEPT or (len(kept) > 1 and sum(part.cells for part in kept) > MAX_CELLS):
+            kept.pop(0).windows = None
 
     def _fitting(self, one: IntArray, other: IntArray) -> SharedWindows | None:
         """The windows that pairs share; None if there are more pairs than one, and too much."""

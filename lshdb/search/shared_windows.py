@@ -10,7 +10,7 @@ consist of one line have the same. `scripts/bench repetitive` measures that.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -19,75 +19,63 @@ import numpy.typing as npt
 from lshdb.errors import warn_of_limit
 from lshdb.model import CopiedPassage
 from lshdb.search import limits
-from lshdb.search.passage_runs import Criteria, Pairs, Runs, every_run, passage_at, preferred
+from lshdb.search.passage_runs import Pairs, Runs, every_run, passage_at, preferred
 from lshdb.search.passage_windows import Texts
 from lshdb.shingling.arrays import (
     IntArray,
     Mask,
     chunks,
-    int_array,
-    lengths_of,
+    covering_spans,
     offsets_of,
     runs,
     sizes_of,
 )
 
-_MAX_CELLS = 1 << 25
+MAX_CELLS = 1 << 25
 """Cells of a table, 4 bytes each, unless it is for one pair."""
 _GRID = 1 << 22
 """Units that are marked at once, a byte each."""
 
 
 class _Passages(NamedTuple):
-    """Runs of windows that a text shares with others.
+    """Runs of windows that two texts share, in the order of the first.
 
     Attributes:
-        other: int64[r], the index of the other text in the order of the caller.
-        a: int64[r], the first window, by its index among the shared ones of the text.
-        b: int64[r], the first window of the other text, in the same way.
+        a: int64[r], the first window, by its index among the shared ones of the first text.
+        b: int64[r], that of the second text, in the same way.
         length: int64[r], its windows.
     """
 
-    other: IntArray
     a: IntArray
     b: IntArray
     length: IntArray
 
-    def some(self, chosen: Mask | IntArray) -> _Passages:
+    def some(self, chosen: IntArray | slice) -> _Passages:
         """Some of the runs."""
         return _Passages(*(column[chosen] for column in self))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class _Arrangement:
     """The runs of two texts that repeat windows, whatever precedes their first shared windows.
 
     Attributes:
-        a: int64[r], their first windows in the one text; no run is within another one there.
-        b: int64[r], those in the other text.
-        length: int64[r], their windows.
-        is_placed: whether where both texts have them decides which count: the nearest of equally
-            long ones that overlap.
-        known: the latest result of `at`.
+        runs: of units; no run is within another one in the first text.
+        ahead: how many units later the first shared window is in the second text.
+        preferred: the runs that count then.
     """
 
-    a: IntArray
-    b: IntArray
-    length: IntArray
-    is_placed: bool
-    known: dict[int, tuple[IntArray, IntArray, IntArray]] = field(default_factory=dict)
+    runs: _Passages
+    ahead: int | None = None
+    preferred: _Passages | None = None
 
-    def at(self, ahead: int) -> tuple[IntArray, IntArray, IntArray]:
-        """The runs that count: int64[any] for each of a, b and length.
-
-        Args:
-            ahead: how many units later the first shared window is in the other text.
-        """
-        if ahead not in self.known:
-            self.known.clear()
-            chosen = preferred(np.zeros_like(self.a), self.a, self.b + ahead, self.length)
-            self.known[ahead] = self.a[chosen], self.b[chosen], self.length[chosen]
-        return self.known[ahead]
+    def at(self, ahead: int) -> _Passages:
+        """The runs that count: the nearest of equally long ones that overlap."""
+        if self.preferred is None or ahead != self.ahead:
+            a, b, length = self.runs
+            self.ahead = ahead
+            self.preferred = self.runs.some(preferred(np.zeros_like(a), a, b + ahead, length))
+        return self.preferred
 
 
 class SharedWindows:
@@ -147,12 +135,12 @@ class SharedWindows:
         self.cells = (len(rows) + 1) * self._width
         self._shapes: dict[bytes, int] = {}
         self._shape_of = np.full(count, -1)
-        self._arrangements: dict[tuple[int, int], _Arrangement] = {}
+        self._arrangements: dict[int, _Arrangement] = {}
 
     @property
     def fits(self) -> bool:
         """Whether the table is small enough."""
-        return self.cells <= _MAX_CELLS
+        return self.cells <= MAX_CELLS
 
     def fill(self) -> None:
         """Make the table: where each other text has each window, its unit + 2; 0 if it has not."""
@@ -211,143 +199,94 @@ class SharedWindows:
             words[part] = np.add.reduce(marks.view(np.uint8), axis=1, dtype=np.int64)
         return words[shape_of] / units
 
-    def covering(
-        self, one: int, others: IntArray, criteria: Criteria
-    ) -> list[tuple[int, CopiedPassage]]:
-        """Passages that cover all that a text shares with others, with the indices of these.
+    def covering(self, one: int, others: IntArray) -> list[tuple[int, CopiedPassage]]:
+        """Few passages that cover all that a text shares with others, with the indices of these.
 
-        They are in the order of the text, and none is within those before it; of equal ones the
-        first counts.
+        They come from few of the others, so that not all runs of all are found: as long as some
+        windows are in no chosen one, that which has most of these is chosen, of equal ones the
+        first. Windows of three units or more that follow each other overlap, so it does not matter
+        which text each is found in.
 
         Args:
             one: the text.
             others: int64[m], in the order in which they count.
-            criteria: which passages are wanted.
         """
         one, others = self._index(one), np.searchsorted(self.numbers, others)
-        found = self._runs(one, others, criteria)
-        windows = self._windows[self._slice(one)]
-        start = self.texts.windows["span"][:, 0][windows[found.a]]
-        end = self.texts.windows["span"][:, 1][windows[found.a + found.length - 1]]
-        order = np.lexsort((found.a, found.other, end, start))
-        ends = end[order]
-        new = np.ones(len(order), dtype=np.bool_)
-        new[1:] = ends[1:] > np.maximum.accumulate(ends)[:-1]
-        return [*self._shown(one, others, found.some(order[new]))]
+        firsts = np.sort(self._first_of_shapes(others)[0])
+        has = self._positions(one, others[firsts]) > 0
+        found, left = list[tuple[int, CopiedPassage]](), has.any(axis=0)
+        while left.any():
+            best = int((has & left).sum(axis=1).argmax())
+            left &= ~has[best]
+            other = int(firsts[best])
+            runs_of = self._runs(one, int(others[other]))
+            windows = self._windows[self._slice(one)]
+            span = self.texts.windows["span"]
+            start = span[windows[runs_of.a], 0]
+            end = span[windows[runs_of.a + runs_of.length - 1], 1]
+            few = runs_of.some(covering_spans(start, end))
+            found += ((other, passage) for passage in self._shown(one, int(others[other]), few))
+        return found
 
-    def passages(self, one: int, other: int, criteria: Criteria) -> tuple[CopiedPassage, ...]:
-        """All passages that a text shares with another one, in its order."""
-        one, others = self._index(one), np.array([self._index(other)])
-        found = self._runs(one, others, criteria)
-        return tuple(passage for _, passage in self._shown(one, others, found))
+    def passages(self, one: int, other: int, max_runs: int) -> tuple[CopiedPassage, ...]:
+        """All passages that a text shares with another one, in its order, up to a limit."""
+        one, other = self._index(one), self._index(other)
+        found = self._runs(one, other)
+        if len(found.a) > max_runs:
+            warn_of_limit(limits.pair_cut(max_runs))
+        return tuple(self._shown(one, other, found.some(slice(max_runs))))
 
-    def _runs(self, one: int, others: IntArray, criteria: Criteria) -> _Passages:
-        """The runs that a text shares with others, by the others, then by the text."""
-        repeats = self._repeats[others]
-        some = [self._once(one, others, np.flatnonzero(~repeats))]
-        if repeats.any():
-            some.append(self._repeating(one, others, np.flatnonzero(repeats)))
-        found = _Passages(*map(np.concatenate, zip(*some, strict=True)))
-        found = found.some(np.lexsort((found.a, found.other)))
-        rank = np.arange(len(found.other)) - np.searchsorted(found.other, found.other)
-        for _ in np.flatnonzero(rank == criteria.max_runs).tolist():
-            warn_of_limit(limits.pair_cut(criteria.max_runs))
-        return found.some(rank < criteria.max_runs)
+    def _runs(self, one: int, other: int) -> _Passages:
+        """The runs that two texts share."""
+        position = self._positions(one, np.array([other]))[0]
+        (shared,) = position.nonzero()
+        if self._repeats[other] and len(shared):
+            return self._repeating(one, other, shared)
+        position, unit = position[shared], self._unit[self._slice(one)][shared]
+        new = np.ones(len(shared), dtype=np.bool_)
+        new[1:] = (np.diff(position) != 1) | (np.diff(unit) != 1)
+        (begins,) = new.nonzero()
+        b = np.searchsorted(self._unit[self._slice(other)], position[begins] - 2)
+        return _Passages(shared[begins], b, np.diff(begins, append=len(shared)))
 
-    def _once(self, one: int, others: IntArray, chosen: IntArray) -> _Passages:
-        """The runs of others that repeat no window."""
-        found = []
-        starts = self._unit[self._slice(one)]
-        for part in chunks(len(chosen), max(1, _GRID // max(len(starts), 1))):
-            at = self._positions(one, others[chosen[part]])
-            both = at > 0
-            goes_on = both[:, 1:] & (np.diff(at, axis=1) == 1) & (np.diff(starts) == 1)
-            begins, ends = both.copy(), both
-            begins[:, 1:] &= ~goes_on
-            ends[:, :-1] &= ~goes_on
-            row, a = np.nonzero(begins)
-            other = chosen[part][row]
-            b = self._ordinals(others[other], at[row, a] - 2)
-            found.append((other, a, b, np.nonzero(ends)[1] - a + 1))
-        empty = np.empty((4, 0), dtype=np.int64)
-        return _Passages(*map(np.concatenate, zip(empty, *found, strict=True)))
+    def _repeating(self, one: int, other: int, shared: IntArray) -> _Passages:
+        """The same where the other repeats windows; where they are the same, the runs are, too.
 
-    def _ordinals(self, texts: IntArray, units: npt.NDArray[np.int32]) -> IntArray:
-        """Which of the shared windows of texts int64[r] begin at units int32[r]: int64[r]."""
-        low, high = self._offsets[texts], self._offsets[texts + 1]
-        begins = low.copy()
-        while (low < high).any():  # a binary search in all texts at once
-            middle = (low + high) >> 1
-            below = self._unit[np.minimum(middle, len(self._unit) - 1)] < units
-            below &= low < high
-            low, high = np.where(below, middle + 1, low), np.where(below, high, middle)
-        return low - begins
-
-    def _repeating(self, one: int, others: IntArray, chosen: IntArray) -> _Passages:
-        """The runs of others that repeat windows; of others with the same ones the first counts.
-
-        Where the windows that both share differ only in what is before them, the runs are the same.
+        Args:
+            one: the text.
+            other: the other one.
+            shared: int64[s], the windows of the text that the other has, by their indices.
         """
-        firsts, shape_of = self._first_of_shapes(others[chosen])
-        positions = self._positions(one, others[chosen[firsts]]) > 0
-        both = np.flatnonzero(positions.any(axis=1))
-        if not len(both):
-            return _Passages(*np.empty((4, 0), dtype=np.int64))
-        # The windows that the text shares with these others, and they with the text.
-        some = others[chosen[firsts[both]]]
-        mine = self._windows_of(one)[positions.any(axis=0)]
+        first = self._windows_of(one)[shared]
         of_one = np.zeros(self._width, dtype=np.bool_)
-        of_one[self._column[mine]] = True
-        shared = [mine]
-        for text in some.tolist():
-            windows = self._windows_of(text)
-            shared.append(windows[of_one[self._column[windows]]])
-        shapes = [self._number(*self._relative(windows)) for windows in shared]
-        self._arrange(np.append(one, some), shared, shapes)
-        first, later = self._unit[mine[0]], []
-        for shape, windows, its in zip(both.tolist(), shared[1:], shapes[1:], strict=True):
-            index = int(chosen[firsts[shape]])
-            inner = int(self._unit[windows[0]]) - self._first(int(others[index]))
-            is_placed = self._arrangements[shapes[0], its].is_placed
-            indices = chosen[shape_of == shape].tolist() if is_placed else [index]
-            later += [(index, its, inner, is_placed) for index in indices]
-        found, seen = [], set[tuple[int, int | None]]()
-        for index, its, inner, is_placed in sorted(later):
-            begin = self._first(int(others[index])) + inner
-            ahead = int(begin - first)
-            key = its, ahead if is_placed else None
-            if key not in seen:
-                seen.add(key)
-                a, b, length = self._arrangements[shapes[0], its].at(ahead)
-                a = np.searchsorted(self._unit[self._slice(one)], a + first)
-                b = np.searchsorted(self._unit[self._slice(int(others[index]))], b + begin)
-                found.append(_Passages(np.full(len(a), index), a, b, length))
-        return _Passages(*map(np.concatenate, zip(*found, strict=True)))
+        of_one[self._column[first]] = True
+        second = self._windows_of(other)
+        second = second[of_one[self._column[second]]]
+        shape = self._number(*self._relative(first), *self._relative(second))
+        if shape not in self._arrangements:
+            self._arrangements[shape] = self._arranged(first, second)
+        begin, other_begin = int(self._unit[first[0]]), int(self._unit[second[0]])
+        a, b, length = self._arrangements[shape].at(other_begin - begin)
+        return _Passages(
+            np.searchsorted(self._unit[self._slice(one)], a + begin),
+            np.searchsorted(self._unit[self._slice(other)], b + other_begin),
+            length,
+        )
 
     def _windows_of(self, text: int) -> IntArray:
         """The shared windows of a text, by their numbers among all."""
         return np.arange(self._offsets[text], self._offsets[text + 1])
 
-    def _first(self, text: int) -> int:
-        """The unit of the first shared window of a text; 0 if it has none."""
-        begin, end = self._offsets[text : text + 2].tolist()
-        return int(self._unit[begin]) if begin < end else 0
-
     def _first_of_shapes(self, texts: IntArray) -> tuple[IntArray, IntArray]:
         """The first texts of each arrangement of shared windows, whatever precedes these.
 
         Returns:
-            int64[any], the indices of the first ones, ascending; int64[n], for each text which of
-            these has its arrangement.
+            int64[any], the index of the first one of each; int64[n], which of these each text has.
         """
         for text in texts[self._shape_of[texts] < 0].tolist():
-            if self._shape_of[text] < 0:
-                self._shape_of[text] = self._number(*self._relative(self._windows_of(text)))
+            self._shape_of[text] = self._number(*self._relative(self._windows_of(text)))
         _, first, inverse = np.unique(self._shape_of[texts], return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
-        return first[order], rank[inverse]
+        return first, inverse
 
     def _relative(self, windows: IntArray) -> tuple[bytes, bytes]:
         """What some windows of a text are, and where they are after the first of them."""
@@ -358,68 +297,33 @@ class SharedWindows:
         """The same number for the same values."""
         return self._shapes.setdefault(b"".join(values), len(self._shapes))
 
-    def _arrange(self, texts: IntArray, shared: list[IntArray], shapes: list[int]) -> None:
-        """Find the arrangements of the first of some texts with each of the others.
-
-        Args:
-            texts: int64[n], the texts.
-            shared: the windows of each that the others have.
-            shapes: of these.
-        """
-        missing = {its: index for index, its in enumerate(shapes) if index}
-        some = [i for its, i in missing.items() if (shapes[0], its) not in self._arrangements]
-        if not some:
-            return
-        parts = [shared[index] for index in (0, *some)]
-        windows = self.texts.windows.take(self._windows[np.concatenate(parts)])
-        units = self.texts.units[texts[[0, *some]]]
-        reduced = Texts(windows, offsets_of(lengths_of(parts)), units, self.texts.folded, ())
-        pairs = Pairs(reduced, np.zeros(len(some), dtype=np.int64), np.arange(1, len(parts)))
-        found = every_run(pairs)
-        found = found.some(_maximal(found))
-        firsts = int_array(int(self._unit[part[0]]) for part in parts)
+    def _arranged(self, first: IntArray, second: IntArray) -> _Arrangement:
+        """The runs of two texts, from the windows that both have."""
+        sizes = np.array([len(first), len(second)])
+        windows = self.texts.windows.take(self._windows[np.concatenate([first, second])])
         unit = windows["unit"].astype(np.int64)
-        a, b = unit[found.a] - firsts[0], unit[found.b] - firsts[1:][found.pair]
-        bounds = np.searchsorted(found.pair, np.arange(len(parts))).tolist()
-        chosen = preferred(found.pair, a, b + (firsts[1:] - firsts[0])[found.pair], found.length)
-        ends = np.searchsorted(found.pair[chosen], np.arange(len(parts))).tolist()
-        placed = _placed(found, len(some)).tolist()
-        for pair, index in enumerate(some):
-            part, best = slice(*bounds[pair : pair + 2]), chosen[slice(*ends[pair : pair + 2])]
-            known = {int(firsts[pair + 1] - firsts[0]): (a[best], b[best], found.length[best])}
-            runs_of = a[part], b[part], found.length[part]
-            self._arrangements[shapes[0], shapes[index]] = _Arrangement(
-                *runs_of, placed[pair], known
-            )
+        units = unit[[len(first) - 1, -1]] + self.run
+        texts = Texts(windows, offsets_of(sizes), units, b"", ())
+        found = every_run(Pairs(texts, np.array([0]), np.array([1])))
+        found = found.some(_maximal(found))
+        a, b = unit[found.a] - unit[0], unit[found.b] - unit[len(first)]
+        return _Arrangement(_Passages(a, b, found.length))
 
-    def _shown(
-        self, one: int, others: IntArray, found: _Passages
-    ) -> Iterator[tuple[int, CopiedPassage]]:
-        """The passages of some runs, with the indices of the others."""
-        texts = self.texts
-        its = others[found.other]
-        a = self._windows[self._offsets[one] + found.a]
-        b = self._windows[self._offsets[its] + found.b]
-        last = found.length - 1
-        spans = []
-        folded = []
-        for first in (a, b):
-            begin, end = texts.windows.take(first), texts.windows.take(first + last)
+    def _shown(self, one: int, other: int, found: _Passages) -> Iterator[CopiedPassage]:
+        """The passages of some runs, if both texts have the same units there."""
+        texts, last = self.texts, found.length - 1
+        spans, folded = [], []
+        for text, first in ((one, found.a), (other, found.b)):
+            windows = self._windows[self._offsets[text] + first]
+            begin, end = texts.windows.take(windows), texts.windows.take(windows + last)
             spans.append(end["span"])
             spans[-1][:, ::2] = begin["span"][:, ::2]
             folded += [begin["begin"].tolist(), end["end"].tolist()]
-        values = zip(
-            found.other.tolist(),
-            its.tolist(),
-            np.concatenate(spans, axis=1).tolist(),
-            (found.length + (self.run - 1)).tolist(),
-            *folded,
-            strict=True,
-        )
-        for index, text, span, words, *(i, j, k, m) in values:
+        words = (found.length + (self.run - 1)).tolist()
+        values = zip(np.concatenate(spans, axis=1).tolist(), words, *folded, strict=True)
+        for span, count, i, j, k, m in values:
             if texts.folded[i:j] == texts.folded[k:m]:
-                contents = texts.contents[one], texts.contents[text]
-                yield index, passage_at(*contents, span, words, 1.0)
+                yield passage_at(texts.contents[one], texts.contents[other], span, count, 1.0)
 
 
 def _maximal(found: Runs) -> Mask:
@@ -436,18 +340,4 @@ def _maximal(found: Runs) -> Mask:
     leader = np.maximum.accumulate(np.where(again, 0, np.arange(len(order))))
     mask = np.empty(len(order), dtype=np.bool_)
     mask[order] = new[leader]
-    return mask
-
-
-def _placed(found: Runs, pairs: int) -> Mask:
-    """Which pairs have equally long runs that overlap, and begin at different windows, bool[pairs].
-
-    No run is within another one.
-    """
-    order = np.lexsort((found.a, found.length, found.pair))
-    pair, a, length = found.pair[order], found.a[order], found.length[order]
-    close = (pair[1:] == pair[:-1]) & (length[1:] == length[:-1])
-    close &= (a[1:] > a[:-1]) & (a[1:] < a[:-1] + length[:-1])
-    mask = np.zeros(pairs, dtype=np.bool_)
-    mask[pair[1:][close]] = True
     return mask

@@ -73,6 +73,29 @@ def runs(numbers: IntArray) -> tuple[IntArray, IntArray]:
     return begins, np.append(begins, len(numbers))[1:]
 
 
+def covering_spans(starts: IntArray, ends: IntArray) -> IntArray:
+    """The fewest spans that cover all that any covers, in order.
+
+    Args:
+        starts: int64[n], where each begins.
+        ends: int64[n], where it ends.
+
+    Returns:
+        int64[any], their indices; of equal spans the first counts.
+    """
+    order = np.lexsort((-ends, starts))
+    reached = np.maximum.accumulate(ends[order])
+    new = np.append(True, reached[1:] > reached[:-1])[: len(order)]
+    chosen: list[int] = []
+    begins, behind = starts.tolist(), ends.tolist()
+    for span in order[new].tolist():
+        # The last one is not needed where this one and that before it touch.
+        if len(chosen) > 1 and begins[span] <= behind[chosen[-2]]:
+            chosen.pop()
+        chosen.append(span)
+    return int_array(chosen)
+
+
 def first_of_each(
     groups: IntArray, limit: int | None, *keys: IntArray | npt.NDArray[np.float64]
 ) -> IntArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from dataclasses import replace
+from collections.abc import Iterable
 from itertools import product
 
 import numpy as np
@@ -24,14 +24,14 @@ RUN = 3
 SETTINGS = Settings(0.8, 0.9, Shingling("word", 3), 16, Construction(4, 4), "fast", 1, True, RUN)
 
 
-def copied_of(texts: list[str], limits: Limits) -> Copied:
+def copied_of(texts: list[str], limits: Limits, run: int = RUN) -> Copied:
     """What finds the passages of texts."""
     return Copied(
         lambda numbers: [texts[number] for number in numbers.tolist()],
         lengths_of(texts),
         SETTINGS,
         limits,
-        RUN,
+        run,
     )
 
 
@@ -60,6 +60,17 @@ def pair_by_pair(texts: list[str], one: int, other: int) -> tuple[float, tuple[C
     return 0.0, ()
 
 
+def places(passages: Iterable[CopiedPassage | None]) -> set[int]:
+    """The places of the characters of passages."""
+    return {place for one in passages if one is not None for place in range(one.start, one.end)}
+
+
+def dropped_for(passage: CopiedPassage) -> DroppedRow:
+    """A row that has a passage of another one."""
+    where = "", None, None
+    return DroppedRow(*where, *where, 1.0, True, False, passage=passage)
+
+
 def test_tables_find_what_pairs_do() -> None:
     """All at once, and where few texts fit into memory together."""
     found = 0
@@ -79,21 +90,30 @@ def test_tables_find_what_pairs_do() -> None:
             assert copied.passages[pair] == passages
             found += len(passages)
         for text in range(len(texts)):
-            others = [*range(len(texts))][::-1]
-            rows = [
-                DroppedRow(
-                    "", None, None, str(index), None, None, 1.0, True, False, passage=passage
-                )
-                for index, number in enumerate(others)
-                for passage in expected[text, number][1]
-            ]
-            few = [
-                replace(row, kept=str(index), passage=passage)
-                for index, passage in copied.covering(text, others)
-                for row in rows[:1]
-            ]
-            assert covering(few, texts[text], "word") == covering(rows, texts[text], "word")
+            others = [number for number in range(len(texts)) if (number + text + seed) % 4]
+            every = [passage for number in others for passage in expected[text, number][1]]
+            few = copied.covering(text, others)
+            assert all(passage in expected[text, others[index]][1] for index, passage in few)
+            assert places(passage for _, passage in few) == places(every)
+            rows = [dropped_for(passage) for passage in every]
+            fewest = covering(rows, texts[text], "word")
+            assert places(row.passage for row in fewest) == places(every)
+            for row in fewest:
+                assert places(other.passage for other in fewest if other != row) < places(every)
     assert found > 100
+
+
+def test_texts_of_two_words_are_covered_by_few_others() -> None:
+    """Of 150 such texts each has most runs of eight words, in other places, as 100 others do."""
+    rng = random.Random(1)
+    texts = [" ".join(rng.choices("ab", k=360)) for _ in range(150)]
+    copied = copied_of(texts, Limits(), 8)
+    begun = time.process_time()
+    for number in range(100, 150, 2):
+        few = copied.covering(number, [*range(number - 100, number)])
+        assert len({index for index, _ in few}) < 20
+        assert places(passage for _, passage in few) == {*range(len(texts[number]))}
+    assert time.process_time() - begun < 3
 
 
 def test_equal_lines_are_compared_in_linear_time() -> None:
