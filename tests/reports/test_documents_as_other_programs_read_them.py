@@ -7,7 +7,9 @@ make no difference, chapters that are lost without a word, a bad byte that costs
 from __future__ import annotations
 
 import io
+import re
 import zipfile
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -435,18 +437,29 @@ def part(head: str, body: str) -> str:
 
 
 PICTURE = part("Content-Type: image/png\nContent-Disposition: inline", "x")
+X = blake2b(b"1 x", digest_size=8).hexdigest()
 PLAIN, HTML = "Content-Type: text/plain", "Content-Type: text/html"
 
 
 @pytest.mark.parametrize(
     ("kind", "parts", "words"),
     [
-        ("related", PICTURE + part(HTML, "<p>the page"), ["the page"]),
-        ("mixed", PICTURE + part(PLAIN, "words"), ["words"]),
+        # A picture of the page has a digest, another one a name (here its type), too.
+        ("related", PICTURE + part(HTML, "<p>the page"), ["the page", X]),
+        ("related", PICTURE * 2 + part(HTML, "<p> "), [X]),
+        ("mixed", PICTURE + part(PLAIN, "words"), ["words", f"image/png {X}"]),
         ("alternative", part(PLAIN, " ") + part(HTML, "<p>the page"), ["the page"]),
         ("alternative", part(HTML, "<p>the page") + part(PLAIN, "words"), ["words"]),
         ("mixed", part(PLAIN + "\nContent-Disposition: attachment", "words"), ["words"]),
-        ("mixed", part(PLAIN, "one") + PICTURE + part(PLAIN, "two"), ["one", "two"]),
+        ("mixed", part(PLAIN, "one") + PICTURE + part(PLAIN, "two"),
+         ["one", "two", f"image/png {X}"]),
+        ("mixed", part(PLAIN, "see") + part("Content-Type: text/x-patch", "-old"), ["see", "-old"]),
+        ("alternative", part(PLAIN, "Online: https://x.org/" + "y" * 99)
+         + part(HTML, "<p>Your receipt of 450"), ["Your receipt of 450"]),
+        ("signed", part(PLAIN, "words") + part("Content-Type: application/pgp-signature", "x"),
+         ["words"]),
+        ("report", part(PLAIN, "failed") + part("Content-Type: message/delivery-status", "To: bob"),
+         ["failed", "message/delivery-status 35176a37833fa3d5"]),
         ("mixed", part(HTML, "<p>the page") + part(PLAIN, "list"), ["the page", "list"]),
         ("mixed", part(PLAIN, "see") + part("Content-Type: message/rfc822", "Subject: s\n\nsent"),
          ["see", "s", "sent"]),
@@ -457,6 +470,43 @@ def test_the_text_of_a_message_is_found(
 ) -> None:
     data = MIXED.format(kind, parts).encode()
     assert text(tmp_path / "a.eml", data).split("\n") == words
+
+
+def mail_with(content: bytes, name: str = "scan.pdf", *, sent_as: str = "attachment") -> bytes:
+    made = documents.message("Ferry", "Your ticket.", page=True)
+    kind = {"maintype": "application", "subtype": "pdf"}
+    made.add_attachment(content, **kind, disposition=sent_as, filename=name)
+    return made.as_bytes()
+
+
+def test_messages_that_differ_in_an_attachment_are_different(tmp_path: Path) -> None:
+    sent = [
+        mail_with(b"450 Euro"),
+        mail_with(b"900 Euro"),
+        mail_with(b"450 Euro", sent_as="inline"),  # as Apple's Mail sends it
+        mail_with(b"450 Euro", "a\t long   name.pdf"),
+        mail_with(b"450 Euro").replace(b"attachment", b"x; " * 50_000),
+        mail_with(b"450 Euro").replace(b"NDUwIEV1cm8=", b"NDUw\nIEV1\ncm8="),
+    ]
+    texts = [text(tmp_path / "a.eml", data).split("\n") for data in sent]
+    first, *others = texts
+    assert first[0] == "Your ticket." and re.fullmatch(r"scan\.pdf [0-9a-f]{16}", first[1])
+    assert [own == first for own in others] == [False, True, False, False, True]
+    assert others[2][1].startswith("a long name.pdf ")
+    assert text(tmp_path / "a.eml", documents.message("a", "b", page=True).as_bytes()) == "b"
+
+
+def test_parts_within_too_many_parts_are_named(tmp_path: Path) -> None:
+    data = f"{PLAIN}\n\nthe deep words"
+    for depth in range(31):
+        if depth == 30:
+            assert text(tmp_path / "a.eml", data.encode()) == "the deep words"
+        data = f"Content-Type: multipart/mixed; boundary=b{depth}\n\n--b{depth}\n{data}"
+    deep = answer(tmp_path / "a.eml", data.encode())
+    assert deep["metadata"]["damaged"] == ["part: it is within 30 others, and is not read"]
+    assert (
+        deep["text"] != answer(tmp_path / "a.eml", data.replace("deep", "other").encode())["text"]
+    )
 
 
 def messages(path: Path) -> list[str]:

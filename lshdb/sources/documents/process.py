@@ -119,12 +119,13 @@ def _document(job: Metadata, message: bytes | bytearray | None = None) -> Metada
             module, _, function = reader.partition(".")
             pages = getattr(import_module(f".{module}", __package__), function)(path, about)
         else:
-            pages = [mail.text_of(message, about)]
+            pages = mail.text_and_lines(message, about)
         library = KINDS[kind].library
         by = f"{library} {version(library)}" if library else f"Python {sys.version.split()[0]}"
-        text = normalized(taken(pages, job["largest"]), of_paper=kind == "pdf")
+        texts = taken(pages, job["largest"])
         if kind in ("eml", "mbox") and not job["quotes"]:
-            text = mail.QUOTED.sub("", text).strip()
+            texts[0] = mail.QUOTED.sub("", normalized(texts[:1], of_paper=False))
+        text = normalized(texts, of_paper=kind == "pdf")
         about["scanned"] = kind == "pdf" and not text
         own = {name: value for name, value in about.items() if value}
         return {"text": text, "metadata": {"type": kind, **own}, "extracted": {"by": by}}

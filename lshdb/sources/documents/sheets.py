@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 from zipfile import ZIP_STORED, ZipFile, is_zipfile
 
-from .kinds import Metadata, Refused
-from .office import note_damage, read_part
+from .kinds import Metadata, Refused, note_damage
+from .office import read_part
 from .packages import LOCKED, Package, tree
 
 _CELLS = 10_000_000
