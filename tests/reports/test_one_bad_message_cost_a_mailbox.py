@@ -114,7 +114,7 @@ def test_each_message_fails_alone_and_is_not_gone(command: Command) -> None:
 )
 def test_a_header_that_python_takes_minutes_for_is_read(head: str) -> None:
     about: dict[str, object] = {}
-    assert "w7" in mail.text_of(message(7, head).partition(b"\n")[2], about)
+    assert "w7" in mail.text_and_lines(message(7, head).partition(b"\n")[2], about)[0]
     assert about["subject"] == "7" or "Subject" in head
 
 
@@ -122,13 +122,13 @@ def test_headers_and_bodies_are_read_as_before() -> None:
     about: dict[str, object] = {}
     made = documents.message("Fähre =?", "The ferry leaves.")
     made.replace_header("To", "Bob Größe <bob@example.org>, eve@example.org")
-    assert mail.text_of(made.as_bytes(), about).strip() == "The ferry leaves."
+    assert mail.text_and_lines(made.as_bytes(), about)[0].strip() == "The ferry leaves."
     assert about["to"] == "Bob Größe <bob@example.org>, eve@example.org"
     assert about["subject"] == "Fähre =?"
     assert about["date"] == "Mon, 05 Jan 2026 10:00:00 +0000"
     parts = b"--b\n\nplain words\n--b\nContent-Type: text/html\n\n<p>page\n--b--\n"
     for data in (b"\nplain words\n", b"Content-Type: multipart/mixed; boundary=b\n\n" + parts):
-        assert mail.text_of(data, {}).strip().split("\n\n")[0] == "plain words"
+        assert mail.text_and_lines(data, {})[0].strip().split("\n\n")[0] == "plain words"
     long = "Ann =?utf-8?q?M=C3=BCller?= =?utf-8?b?w6Q=?= <ann@example.org>, " + "b@c.org, " * 300
     assert mail.header("To", long).startswith("Ann Mülleräann"[:10])
 

@@ -7,8 +7,7 @@ import posixpath
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from .kinds import Metadata, Refused
-from .office import note_damage
+from .kinds import Metadata, Refused, note_damage
 from .packages import LOCKED, Package, joined, tree, with_characters
 from .web import page
 

@@ -80,3 +80,9 @@ def is_mailbox_start(start: bytes) -> bool:
         return False
     first, _, rest = start.partition(b"\n")
     return bool(SEPARATOR.fullmatch(first) and HEADER.match(rest.removeprefix(b">")))
+
+
+def note_damage(about: Metadata, part: str, error: Exception) -> None:
+    """Note a part of a document that cannot be read, where the others are."""
+    why = (str(error).strip("'\" \n") or type(error).__name__).splitlines()[0]
+    about.setdefault("damaged", []).append(f"{part}: {why:.200}")

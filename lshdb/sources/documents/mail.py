@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import IO, Any
+from typing import IO
 
-from . import encodings
+from . import encodings, parts
 from .kinds import HEADER, SEPARATOR, Metadata, Refused
 
 QUOTED = re.compile(r"(?m)^(?:>.*|On .{1,200} wrote:\s*|-+ ?Original Message ?-+(?s:.*))$\n?")
@@ -28,19 +28,16 @@ _LINE = 1 << 20
 _APPLE = re.compile(rb"\s*(\d{1,10})[ \t]*\r?\n")
 """The first line of a file of Apple's Mail: the size of the message, behind which are settings."""
 _QUOTED_SEPARATOR = re.compile(rb">+From ")
-_NESTED = 30
-"""Parts within parts that are read."""
-_TEXTS = ("text/plain", "text/html")
 
 
 def pages(path: str, about: Metadata) -> Iterator[str]:
-    """The text of a file of one message."""
+    """The text of a file of one message, and the lines of its attachments."""
     with open(path, "rb") as file:
-        yield text_of(file.read(), about)
+        yield from text_and_lines(file.read(), about)
 
 
-def text_of(data: bytes | bytearray, about: Metadata) -> str:
-    """The text of a message, or its page; attachments are named in the metadata."""
+def text_and_lines(data: bytes | bytearray, about: Metadata) -> tuple[str, str]:
+    """The text of a message, or its page, and a line for each attachment."""
     from email import message_from_bytes
     from email.policy import default
 
@@ -50,61 +47,9 @@ def text_of(data: bytes | bytearray, about: Metadata) -> str:
     message = message_from_bytes(data, policy=default.clone(header_factory=header))
     for name in ("from", "to", "date", "subject", "message-id"):
         about[name] = str(message[name] or "")
-    texts, attached = _texts(message, _NESTED), [*_attachments(message, _NESTED)]
-    if not any(text.strip() for text in texts):
-        bodies = [part for part in attached if part.get_content_type() in _TEXTS]
-        texts = [_text(part) for part in bodies[:1]]
-        attached = [part for part in attached if part not in bodies[:1]]
-    about["attachments"] = [part.get_filename() or part.get_content_type() for part in attached]
-    return "\n".join(texts)
-
-
-def _texts(part: Any, depth: int) -> list[str]:
-    """The texts of a part, without attachments; of alternatives the plainest that has words."""
-    if part.get_content_disposition() == "attachment" or depth == 0:
-        return []
-    kind = part.get_content_type()
-    if not part.is_multipart():
-        return [_text(part)] if kind in _TEXTS else []
-    inner = part.get_payload()
-    if kind == "multipart/alternative":
-        inner = sorted(inner, key=lambda own: own.get_content_type() != "text/plain")
-    elif kind == "multipart/related":  # one page and its pictures
-        start = part.get_param("start")
-        inner = [own for own in inner if start and own["content-id"] == start] or inner
-    texts: list[str] = []
-    for own in inner:
-        some = _texts(own, depth - 1)
-        if kind == "message/rfc822" and some:
-            some.insert(0, str(own["subject"] or ""))
-        texts += some
-        is_one_of = kind in ("multipart/alternative", "multipart/related")
-        if is_one_of and any(text.strip() for text in some):
-            return some
-    return texts
-
-
-def _attachments(part: Any, depth: int) -> Iterator[Any]:
-    """The attachments of a message."""
-    if part.get_content_disposition() == "attachment":
-        yield part
-    elif part.is_multipart() and depth:
-        for inner in part.get_payload():
-            yield from _attachments(inner, depth - 1)
-
-
-def _text(part: Any) -> str:
-    """The text of a part that has no others in it."""
-    data = part.get_payload(decode=True) or b""
-    label = (part.get_content_charset("") or "").strip()
-    known = encodings.codec(label)
-    if part.get_content_subtype() == "html":
-        from . import web
-
-        return web.page(data, {}, "" if known is None or encodings.is_no_label(label) else label)
-    if known is None and not encodings.is_no_label(label):
-        return str(data.decode(label, "replace"))  # UTF-7, or an error that names the label
-    return encodings.decoded(data, label)
+    own = parts.Parts(message, about)
+    about["attachments"] = [parts.name_of(part) for part in own.attached]
+    return "\n".join(own.texts), "\n".join(own.lines())
 
 
 def header(name: str, value: str) -> str:

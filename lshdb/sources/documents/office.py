@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .kinds import Metadata, Refused, kind_of_start
+from .kinds import Metadata, Refused, kind_of_start, note_damage
 from .packages import Package, take_out, tree
 
 _BREAKS = {
@@ -65,12 +65,6 @@ def _word(package: Package, about: Metadata, depth: int) -> Iterator[str]:
                 headers.add(text.strip())
 
 
-def note_damage(about: Metadata, part: str, error: Exception) -> None:
-    """Note a part of a document that cannot be read, where the others are."""
-    why = (str(error).strip("'\" \n") or type(error).__name__).splitlines()[0]
-    about.setdefault("damaged", []).append(f"{part}: {why:.200}")
-
-
 def _other_file(data: bytes, about: Metadata, depth: int) -> str:
     """The text of a file of another kind that is in a Word file (altChunk)."""
     from . import encodings, mail, rtf, web
@@ -81,7 +75,7 @@ def _other_file(data: bytes, about: Metadata, depth: int) -> str:
     if kind == "rtf":
         return rtf.text_of(data)
     if data[:200].lower().lstrip().startswith((b"mime-version:", b"from:", b"content-type:")):
-        return mail.text_of(data, {})
+        return mail.text_and_lines(data, {})[0]
     if kind == "html" or b"<" in data[:1000]:
         return web.page(data, {})
     if kind is None:

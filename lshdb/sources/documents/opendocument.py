@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .kinds import Metadata, Refused
-from .office import note_damage
+from .kinds import Metadata, Refused, note_damage
 from .packages import LOCKED, Package, take_out, tree
 
 _LEFT_OUT = ("tracked-changes", "scripts", "note-citation", "forms")

@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .kinds import Metadata, Refused
-from .office import note_damage
+from .kinds import Metadata, Refused, note_damage
 from .packages import LOCKED, tree
 
 _PASSWORD = 1 << 13

@@ -1,0 +1,185 @@
+"""The parts of a message: those that are its text, and a line for each of the others.
+
+The text of attached documents is not read: it has its own size, faults and password, the same
+document in two messages would make these similar whatever they say, and who wants it compared can
+have it as a file. But messages that differ in an attachment alone are different documents. So each
+attachment has a line: its name and 16 hexadecimal digits of a digest of its bytes. Eight digits
+would make 10,000 messages of one text and name (a scanner's mails) collide once in 90 times; 16
+do once in 10^11 times. Its size would add nothing to that.
+
+Pictures that a page shows in its text have no names that people gave. All of a message have one
+digest together, so that a logo in each mail is one word at its end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+from . import encodings
+from .kinds import Metadata, Refused, note_damage
+
+_NESTED = 30
+"""Parts within parts that are read."""
+_READ = ("text/plain", "text/html")
+_SAME = ("text/richtext", "text/enriched", "text/rtf", "text/x-amp-html", "text/watch-html")
+"""Alternatives that say the same as the plain text and the page."""
+_MESSAGES = ("message/rfc822", "message/global", "message/news")
+"""Messages within a message; other parts of this family, such as reports, are read by programs."""
+_LONG = 2_000
+"""Characters of a header with a name: of 100,000, Python takes some seconds."""
+_SIGNATURES = re.compile(r"application/(?:pgp-signature|(?:x-)?pkcs7-signature)")
+"""Parts that differ each time the same text is sent."""
+_ADDRESS = re.compile(r"\S*://\S*|\s+")
+_SHORTER = 2
+"""How many times as long as the plain text a page is that is read in its place: such a plain text
+often only says that there is a page, and is the same in all messages of its sender."""
+
+
+class Parts:
+    """The parts of one message.
+
+    Attributes:
+        texts: of the parts that a program of mail shows as text.
+        attached: the parts that are not read.
+        shown: pictures that pages have in their text.
+    """
+
+    def __init__(self, message: Any, about: Metadata) -> None:
+        self._about = about
+        self.attached: list[Any] = []
+        self.shown: list[Any] = []
+        self.texts = self._texts(message, _NESTED)
+        if not any(map(str.strip, self.texts)):  # a text that is marked as an attachment
+            bodies = [part for part in self.attached if part.get_content_type() in _READ][:1]
+            self.texts = [_text(part) for part in bodies]
+            self.attached = [part for part in self.attached if part not in bodies]
+
+    def lines(self) -> Iterator[str]:
+        """A line for each attachment, and one for all pictures that are shown."""
+        for part in self.attached:
+            yield f"{name_of(part)} {_digest(part)}"
+        if self.shown:
+            yield _digest(*self.shown)
+
+    def _texts(self, part: Any, depth: int, *, is_alone: bool = True) -> list[str]:
+        """The texts of a part; what it has else is added to the attachments and pictures."""
+        kind = part.get_content_type()
+        if _SIGNATURES.fullmatch(kind):
+            return []
+        is_report = kind.startswith("message/") and kind not in _MESSAGES
+        if is_report or part.get_content_disposition() == "attachment":
+            self.attached.append(part)
+            return []
+        if not part.is_multipart():
+            is_text = kind.startswith(("text/", "multipart/"))  # of many parts: without a boundary
+            if kind in _READ or (is_alone and is_text):
+                return [_text(part)]
+            if is_alone or kind not in _SAME:
+                self.attached.append(part)
+            return []
+        if depth == 0:
+            why = Refused(f"it is within {_NESTED} others, and is not read")
+            note_damage(self._about, "part", why)
+            self.attached.append(part)
+            return []
+        if kind == "multipart/alternative":
+            return self._alternative(part.get_payload(), depth - 1)
+        if kind == "multipart/related":
+            return self._related(part, depth - 1)
+        texts = [text for inner in part.get_payload() for text in self._texts(inner, depth - 1)]
+        if kind in _MESSAGES and texts:
+            texts.insert(0, str(part.get_payload(0)["subject"] or ""))
+        return texts
+
+    def _alternative(self, inner: list[Any], depth: int) -> list[str]:
+        """The plainest of some texts that say the same, if it is not much shorter than another."""
+        chosen: list[str] = []
+        plainest = sorted(inner, key=lambda part: part.get_content_type() != "text/plain")
+        for index, part in enumerate(plainest):
+            try:
+                texts = self._texts(part, depth, is_alone=False)
+            except Exception:  # of several libraries
+                if not any(map(str.strip, chosen)) and index == len(inner) - 1:
+                    raise
+                continue
+            if _length(texts) > _SHORTER * _length(chosen) or not chosen:
+                chosen = texts
+        return chosen
+
+    def _related(self, part: Any, depth: int) -> list[str]:
+        """One page; the pictures in it are noted."""
+        chosen: list[str] = []
+        inner, start = part.get_payload(), part.get_param("start")
+        for own in sorted(inner, key=lambda own: not start or own["content-id"] != start):
+            is_picture = own.get_content_maintype() == "image"
+            is_file = own.get_content_disposition() == "attachment" and not own["content-id"]
+            if is_picture and not is_file:
+                self.shown.append(own)
+                continue
+            texts = self._texts(own, depth, is_alone=False)
+            has_words = any(map(str.strip, texts))
+            if has_words and chosen:
+                self.attached.append(own)
+            elif has_words:
+                chosen = texts
+        return chosen
+
+
+def _length(texts: list[str]) -> int:
+    """The characters of texts without blanks and addresses of pages."""
+    return sum(len(_ADDRESS.sub("", text)) for text in texts)
+
+
+def name_of(part: Any) -> str:
+    """The name of an attachment on one line; its type if it has none."""
+    name, headers = "", (part["content-disposition"], part["content-type"])
+    with suppress(Exception):  # of a header that Python cannot parse
+        if max(len(str(header or "")) for header in headers) <= _LONG:
+            name = " ".join((part.get_filename() or "").split())
+    return name or str(part.get_content_type())
+
+
+def _digest(*parts: Any) -> str:
+    """What follows from the bytes of parts, and not from how they were sent.
+
+    Of a message, or of parts within a part, the headers and bytes of all count, but for those that
+    say how they are packed. The ends of lines of texts are one.
+    """
+    from hashlib import blake2b
+
+    digests = set()
+    for part in parts:
+        state = blake2b(digest_size=8)
+        for inner in part.walk():
+            headers = [] if inner is part else inner.items()
+            some = [f"{name}:{value}" for name, value in headers if not _is_packing(name)]
+            data = inner.get_payload(decode=True) or b""
+            if b"\0" not in data:
+                data = data.replace(b"\r\n", b"\n").rstrip(b"\n")
+            for piece in (*(text.encode("utf-8", "surrogatepass") for text in some), data):
+                state.update(b"%d " % len(piece) + piece)
+        digests.add(state.hexdigest())
+    if len(digests) == 1:
+        return digests.pop()
+    return blake2b("".join(sorted(digests)).encode(), digest_size=8).hexdigest()
+
+
+def _is_packing(header: str) -> bool:
+    return header.lower().startswith(("content-", "mime-"))
+
+
+def _text(part: Any) -> str:
+    """The text of a part that has no others in it."""
+    data = part.get_payload(decode=True) or b""
+    label = (part.get_content_charset("") or "").strip()
+    known = encodings.codec(label)
+    if part.get_content_subtype() == "html":
+        from . import web
+
+        return web.page(data, {}, "" if known is None or encodings.is_no_label(label) else label)
+    if known is None and not encodings.is_no_label(label):
+        return str(data.decode(label, "replace"))  # UTF-7, or an error that names the label
+    return encodings.decoded(data, label)
