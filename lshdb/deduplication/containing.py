@@ -100,7 +100,7 @@ class Codes:
 
     def shingles(self, stored: Sequence[str]) -> Shingles:
         """The distinct shingles of documents in their stored form."""
-        contents = [from_stored(one, self.shingling) for one in stored]
+        contents = [from_stored(text, self.shingling) for text in stored]
         return distinct_shingles(contents, self.shingling, secret_seed())
 
     def add(self, numbers: Sequence[int], stored: Sequence[str]) -> list[int]:
@@ -108,12 +108,12 @@ class Codes:
         sets = self.shingles(stored)
         sizes = sizes_of(sets.offsets)
         filled = np.flatnonzero(sizes)
-        its = int_array(numbers)[filled], sizes[filled].astype(np.int32)
+        numbers_and_sizes = int_array(numbers)[filled], sizes[filled].astype(np.int32)
         first = np.minimum(np.arange(_SAMPLE), sizes[filled, np.newaxis] - 1)
         samples = sets.hashes[sets.offsets[filled, np.newaxis] + first]
-        self._parts.append((sets.hashes[rarest(sets, self._counts)], samples, *its))
-        found: list[int] = sizes.tolist()
-        return found
+        self._parts.append((sets.hashes[rarest(sets, self._counts)], samples, *numbers_and_sizes))
+        counts: list[int] = sizes.tolist()
+        return counts
 
     def finish(self, count: int) -> None:
         """Sort what is remembered of documents 0 to `count` - 1, before the first `contained`."""
@@ -147,37 +147,48 @@ class Codes:
         """
         self.finish(spool.count)
         fields = deciding.fields
-        for known, some in _all(spool, references):
-            if known is None and deciding.only_against:
+        for collection, batch in _all(spool, references):
+            if collection is None and deciding.only_against:
                 return
             rows = []
-            both_ways = deciding.drop_all and known is None
-            stored, own = [one.stored for one in some], np.array([one.number for one in some])
-            for index, one, similarity in self.contained(stored, own, spool, all_of=both_ways):
-                kept = some[index]
+            both_ways = deciding.drop_all and collection is None
+            stored, numbers = (
+                [document.stored for document in batch],
+                np.array([document.number for document in batch]),
+            )
+            for index, smaller, similarity in self.contained(
+                stored, numbers, spool, all_of=both_ways
+            ):
+                larger = batch[index]
                 if both_ways:
-                    self.named[[kept.number, one.number]] = True
-                    rows.append((kept.number, _dropped(kept, one, similarity, fields), one.number))
-                elif self.dropped[one.number] or (
-                    self.dropped[kept.number]
-                    if known is None
-                    else deciding.no_reason(known, kept, one)
+                    self.named[[larger.number, smaller.number]] = True
+                    rows.append(
+                        (
+                            larger.number,
+                            _dropped(larger, smaller, similarity, fields),
+                            smaller.number,
+                        )
+                    )
+                elif self.dropped[smaller.number] or (
+                    self.dropped[larger.number]
+                    if collection is None
+                    else deciding.no_reason(collection, larger, smaller)
                 ):
                     continue
-                self.dropped[one.number] = True
-                reference = None if known is None else known.reference
-                dropped = _dropped(one, kept, similarity, fields, reference)
-                rows.append((one.number, dropped, kept.number))
+                self.dropped[smaller.number] = True
+                reference = None if collection is None else collection.reference
+                dropped = _dropped(smaller, larger, similarity, fields, reference)
+                rows.append((smaller.number, dropped, larger.number))
             yield rows
 
     def contained(
-        self, stored: Sequence[str], own: IntArray, waiting: Spool, *, all_of: bool
+        self, stored: Sequence[str], own_numbers: IntArray, waiting: Spool, *, all_of: bool
     ) -> Iterator[tuple[int, SpooledDocument, float]]:
         """The remembered documents that some others contain.
 
         Args:
             stored: the others, in their stored form.
-            own: int64[n], their own numbers; -1 for documents that are not remembered.
+            own_numbers: int64[n], their own numbers; -1 for documents that are not remembered.
             waiting: has the remembered ones.
             all_of: whether those that `dropped` marks count, too.
 
@@ -187,48 +198,54 @@ class Codes:
         sets = self.shingles(stored)
         sizes = sizes_of(sets.offsets)
         hits = np.flatnonzero(self._slots[(sets.hashes & self._mask).view(np.int64)])
-        found = np.searchsorted(self._codes, sets.hashes[hits])
-        many = np.searchsorted(self._codes, sets.hashes[hits], "right") - found
+        first_codes = np.searchsorted(self._codes, sets.hashes[hits])
+        many = np.searchsorted(self._codes, sets.hashes[hits], "right") - first_codes
         holders = np.searchsorted(sets.offsets, hits, "right") - 1
         for part in chunks_of(many, _PAIRS):
             # What a contained document contains is in the other one, too.
-            free = (own[holders[part]] < 0) | ~self.dropped[own[holders[part]]]
-            first, counts = found[part][free], many[part][free]
+            free = (own_numbers[holders[part]] < 0) | ~self.dropped[own_numbers[holders[part]]]
+            first, counts = first_codes[part][free], many[part][free]
             entries, holder = expand_ranges(first, counts), np.repeat(holders[part][free], counts)
             number = self._numbers[entries]
-            possible = (self._sizes[entries] <= sizes[holder]) & (number != own[holder])
+            possible = (self._sizes[entries] <= sizes[holder]) & (number != own_numbers[holder])
             if not all_of:
                 possible &= ~self.dropped[number]
             order = np.flatnonzero(possible)
             order = order[np.lexsort((number[order], holder[order]))]
             begins, ends = runs(holder[order])
-            indices = dict(zip(own.tolist(), range(len(own)), strict=True)) if len(order) else {}
+            indices = (
+                dict(zip(own_numbers.tolist(), range(len(own_numbers)), strict=True))
+                if len(order)
+                else {}
+            )
             for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-                entry, one = entries[order[begin:end]], int(holder[order[begin]])
+                entry, larger = entries[order[begin:end]], int(holder[order[begin]])
                 known = _Known(self, waiting, sets, indices)
-                for document, size in self._inside(one, int(own[one]), entry, known, all_of=all_of):
-                    yield one, document, size / int(sizes[one])
+                for document, size in self._inside(
+                    larger, int(own_numbers[larger]), entry, known, all_of=all_of
+                ):
+                    yield larger, document, size / int(sizes[larger])
 
     def _inside(
-        self, one: int, own: int, entries: IntArray, known: _Known, *, all_of: bool
+        self, index: int, own_number: int, entries: IntArray, known: _Known, *, all_of: bool
     ) -> Iterator[tuple[SpooledDocument, int]]:
         """The documents that another one contains, with how many shingles each has.
 
         Those that were dropped since the pairs were found are not compared any more.
 
         Args:
-            one: the index of the other one.
-            own: its number, or -1.
+            index: the index of the other one.
+            own_number: its number, or -1.
             entries: int64[any], of the documents that it may contain.
             known: has the shingles.
             all_of: as for `contained`.
         """
-        if own >= 0 and self.dropped[own]:
+        if own_number >= 0 and self.dropped[own_number]:
             return
-        if not all_of or (own >= 0 and self.named[own]):
+        if not all_of or (own_number >= 0 and self.named[own_number]):
             gone = self.named if all_of else self.dropped
             entries = entries[~gone[self._numbers[entries]]]
-        larger = _Larger(_set(known.sets, one))
+        larger = _Larger(_set(known.sets, index))
         entries = entries[
             larger.has(self._samples[entries].ravel()).reshape(-1, _SAMPLE).all(axis=1)
         ]
@@ -239,8 +256,8 @@ class Codes:
             smaller = known.of(numbers.tolist())
             whole = larger.has(np.concatenate(smaller))
             inside = np.logical_and.reduceat(whole, offsets_of(lengths_of(smaller))[:-1])
-            found = known.waiting.documents(numbers[inside].tolist())
-            yield from zip(found, sizes[inside].tolist(), strict=True)
+            documents = known.waiting.documents(numbers[inside].tolist())
+            yield from zip(documents, sizes[inside].tolist(), strict=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,25 +279,29 @@ class _Known:
     def of(self, numbers: Sequence[int]) -> list[Hashes]:
         """The distinct shingles of documents, each sorted."""
         kept, indices = self.codes.kept, self.indices
-        missing = [one for one in numbers if one not in indices and one not in kept]
+        missing = [number for number in numbers if number not in indices and number not in kept]
         read = self.waiting.documents(missing)
         new: dict[int, Hashes] = {}
-        for some in bounded(read, lambda one: len(one.stored), self.waiting.limits.text_batch):
-            its = self.codes.shingles([one.stored for one in some])
-            new |= {one.number: _set(its, index).copy() for index, one in enumerate(some)}
-        found = [
-            _set(self.sets, indices[one])
-            if one in indices
-            else new[one]
-            if one in new
-            else kept[one]
-            for one in numbers
+        for batch in bounded(
+            read, lambda document: len(document.stored), self.waiting.limits.text_batch
+        ):
+            sets = self.codes.shingles([document.stored for document in batch])
+            new |= {
+                document.number: _set(sets, index).copy() for index, document in enumerate(batch)
+            }
+        hashes_of_documents = [
+            _set(self.sets, indices[number])
+            if number in indices
+            else new[number]
+            if number in new
+            else kept[number]
+            for number in numbers
         ]
         kept |= new
         self.codes.kept_hashes += sum(map(len, new.values()))
         while self.codes.kept_hashes > _KEPT:
             self.codes.kept_hashes -= len(kept.pop(next(iter(kept))))
-        return found
+        return hashes_of_documents
 
 
 class _Larger:
@@ -296,11 +317,11 @@ class _Larger:
     def has(self, hashes: Hashes) -> Mask:
         """Which of some hashes it has: bool[n]."""
         index = self._slots[(hashes & self._mask).view(np.int64)]
-        found: Mask = self._hashes[index] == hashes
-        taken = np.flatnonzero(~found & (index >= 0))  # by another hash
-        there = self._hashes.searchsorted(hashes[taken])
-        found[taken] = self._hashes.take(there, mode="clip") == hashes[taken]
-        return found
+        is_member: Mask = self._hashes[index] == hashes
+        occupied = np.flatnonzero(~is_member & (index >= 0))  # by another hash
+        position = self._hashes.searchsorted(hashes[occupied])
+        is_member[occupied] = self._hashes.take(position, mode="clip") == hashes[occupied]
+        return is_member
 
 
 def _set(sets: Shingles, index: int) -> Hashes:
@@ -327,24 +348,26 @@ class Deciding:
 
 
 def _dropped(
-    one: SpooledDocument,
+    dropped: SpooledDocument,
     kept: SpooledDocument,
     similarity: float,
     fields: Sequence[str],
     reference: str | None = None,
 ) -> DroppedRow:
     """A document that is dropped because of another one."""
-    both = one.key, one.file, one.line, kept.key, kept.file, kept.line
-    how = similarity, True, one.stored == kept.stored, reference
-    return DroppedRow(*both, *how, *both_fields(fields, one.metadata, kept.metadata))
+    places = dropped.key, dropped.file, dropped.line, kept.key, kept.file, kept.line
+    matched = similarity, True, dropped.stored == kept.stored, reference
+    return DroppedRow(*places, *matched, *both_fields(fields, dropped.metadata, kept.metadata))
 
 
 def _all(
     waiting: Spool, references: Iterable[Collection]
 ) -> Iterator[tuple[Collection | None, list[SpooledDocument]]]:
     """All documents that may contain others, some at a time: those of references come first."""
-    for known in references:
-        for some in known.documents():
-            yield known, some
-    for some in bounded(waiting.in_order(), lambda one: len(one.stored), waiting.limits.text_batch):
-        yield None, some
+    for collection in references:
+        for batch in collection.documents():
+            yield collection, batch
+    for batch in bounded(
+        waiting.in_order(), lambda document: len(document.stored), waiting.limits.text_batch
+    ):
+        yield None, batch

@@ -40,22 +40,26 @@ def take(store: Store, arrivals: Sequence[Arrival]) -> list[tuple[Arrived, list[
     Returns:
         What became of each, and what limits cut of its matches.
     """
-    batch = Batch.joined([one.batch for one in arrivals])
+    batch = Batch.joined([arrival.batch for arrival in arrivals])
     forms, digests, signed = made_of(store.settings, (batch.contents, True))
     stored = forms or [str(text) for text in batch.contents]
     part = SignedPart(replace(batch, contents=()), stored, digests, signed)
-    taken: dict[int, tuple[Arrived, list[Cut]]] = {}
+    answers_by_index: dict[int, tuple[Arrived, list[Cut]]] = {}
     with store.writing():
         # The index may have been rebuilt since the file was read last.
         signed = signatures_of(part, range(len(arrivals)), store.settings)
         part = replace(part, signed=signed)
         known = store.known(part.keys)
-        given = zip(part.keys, digests, strict=True)
-        changed = {key for key, own in given if key in known and known[key].digest != own}
+        digests_of_keys = zip(part.keys, digests, strict=True)
+        changed = {
+            key
+            for key, content_digest in digests_of_keys
+            if key in known and known[key].digest != content_digest
+        }
         for indices in _groups(part.keys, signed.bucket_keys.tolist(), changed):
-            found = _taken(store, part.take(indices), [arrivals[i] for i in indices])
-            taken.update(zip(indices, found, strict=True))
-    return [taken[i] for i in range(len(arrivals))]
+            answers_of_group = _taken(store, part.take(indices), [arrivals[i] for i in indices])
+            answers_by_index.update(zip(indices, answers_of_group, strict=True))
+    return [answers_by_index[i] for i in range(len(arrivals))]
 
 
 def _groups(
@@ -77,13 +81,13 @@ def _groups(
     last: dict[tuple[int, int], int] = {}  # the last group that has a bucket of a band
     seen = set(changed)
     for index, (key, buckets) in enumerate(zip(keys, bucket_keys, strict=True)):
-        own = [*enumerate(buckets)]
-        group = max(first, 1 + max(last.get(bucket, -1) for bucket in own))
+        buckets_of_bands = [*enumerate(buckets)]
+        group = max(first, 1 + max(last.get(bucket, -1) for bucket in buckets_of_bands))
         if key in seen:
             group = len(groups)
             first = group + 1
         seen.add(key)
-        last |= dict.fromkeys(own, group)
+        last |= dict.fromkeys(buckets_of_bands, group)
         if group == len(groups):
             groups.append([])
         groups[group].append(index)
@@ -96,14 +100,18 @@ def _taken(
     """The same for documents that are no matches of each other, in the caller's transaction."""
     became = outcomes(part, store.known(part.keys))
     # One more, as a document's earlier version is not among its matches.
-    query = RankingOptions(top=max(one.find for one in arrivals) + 1)
-    found = [*answers(store, query, asked(part), None)]
+    query = RankingOptions(top=max(arrival.find for arrival in arrivals) + 1)
+    matches_of_arrivals = [*answers(store, query, asked(part), None)]
     results: list[tuple[Arrived, list[Cut]]] = []
-    for key, one, does, (matches, cuts) in zip(part.keys, arrivals, became, found, strict=True):
-        similar = [match for match in matches if match.key != key][: max(one.find, one.skip)]
-        outcome: Outcome = "similar" if one.skip and similar else does
-        results.append((Arrived(key, outcome, tuple(similar[: one.find])), cuts))
-    added = part.take([i for i, (one, _) in enumerate(results) if one.outcome != "similar"])
+    for key, arrival, written, (matches, cuts) in zip(
+        part.keys, arrivals, became, matches_of_arrivals, strict=True
+    ):
+        similar = [match for match in matches if match.key != key][
+            : max(arrival.find, arrival.skip)
+        ]
+        outcome: Outcome = "similar" if arrival.skip and similar else written
+        results.append((Arrived(key, outcome, tuple(similar[: arrival.find])), cuts))
+    added = part.take([i for i, (arrived, _) in enumerate(results) if arrived.outcome != "similar"])
     if added.keys:
         writer = Writer(store)
         writer.write(added)

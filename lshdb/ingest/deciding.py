@@ -37,8 +37,8 @@ def decide(
     keys = key_arguments("key", ids)
     if not keys:
         raise UsageError(f"{verdict}: give keys")
-    own, who = tuple(sorted(set(keys))), user() if who is None else who
-    groups = [own] if verdict == "different" else [(key,) for key in own]
+    distinct_keys, who = tuple(sorted(set(keys))), user() if who is None else who
+    groups = [distinct_keys] if verdict == "different" else [(key,) for key in distinct_keys]
     decided = now()  # of all, which are undone together
     made = [Decision(0, verdict, group, (), note, who, decided) for group in groups]
     if wrong := _fault(made[0]):
@@ -49,11 +49,16 @@ def decide(
 
 def add_decisions(store: Store, decisions: Iterable[Decision]) -> int:
     """Store decisions that were made elsewhere; see Database.add_decisions."""
-    given = [checked(one) for one in decisions]
+    new_decisions = [checked(decision) for decision in decisions]
     with store.writing():
-        seen = {_identity(one) for one in read_decisions(store)}
-        new = {_identity(one): one for one in reversed(_with_digests(store, given))}
-        return len(_insert(store, [new[one] for one in reversed(new) if one not in seen]))
+        known = {_identity(decision) for decision in read_decisions(store)}
+        new = {
+            _identity(decision): decision
+            for decision in reversed(_with_digests(store, new_decisions))
+        }
+        return len(
+            _insert(store, [new[identity] for identity in reversed(new) if identity not in known])
+        )
 
 
 def undo_decision(store: Store, decision: int | None, decided: str | None) -> Decision:
@@ -61,9 +66,9 @@ def undo_decision(store: Store, decision: int | None, decided: str | None) -> De
 
     def chosen(made: list[Decision]) -> list[Decision]:
         return [
-            one
-            for one in made
-            if decision in (None, one.decision) and decided in (None, one.decided)
+            candidate
+            for candidate in made
+            if decision in (None, candidate.decision) and decided in (None, candidate.decided)
         ][-1:]
 
     if undone := undo_chosen(store, chosen):
@@ -76,8 +81,8 @@ def undo_last_decisions(store: Store) -> list[Decision]:
     """Undo all decisions of the last command; see Database.undo_last_decisions."""
 
     def chosen(made: list[Decision]) -> list[Decision]:
-        last = [(each.who, each.decided) for each in made[-1:]]
-        return [each for each in made if (each.who, each.decided) in last]
+        last = [(decision.who, decision.decided) for decision in made[-1:]]
+        return [decision for decision in made if (decision.who, decision.decided) in last]
 
     if undone := undo_chosen(store, chosen):
         return undone
@@ -88,37 +93,39 @@ def undo_chosen(store: Store, chosen: Callable[[list[Decision]], list[Decision]]
     """Undo those of all decisions that a function returns, in one transaction."""
     with store.writing():
         undone = chosen(read_decisions(store))
-        for one in undone:
-            store.delete_decision(one.decision)
+        for decision in undone:
+            store.delete_decision(decision.decision)
     return undone
 
 
-def checked(one: Decision) -> Decision:
+def checked(decision: Decision) -> Decision:
     """The decision as it is stored, its keys in order; InputError if it is invalid."""
-    if not isinstance(one, Decision):
-        raise InputError(f"{one!r:.100} is not a Decision")
-    if wrong := _fault(one):
+    if not isinstance(decision, Decision):
+        raise InputError(f"{decision!r:.100} is not a Decision")
+    if wrong := _fault(decision):
         raise InputError(wrong)
-    seconds, _, fraction = one.decided.removesuffix("Z").partition(".")
-    order = sorted(range(len(one.keys)), key=one.keys.__getitem__)
-    keys, digests = ([of[i] for i in order] if of else [] for of in (one.keys, one.digests))
+    seconds, _, fraction = decision.decided.removesuffix("Z").partition(".")
+    order = sorted(range(len(decision.keys)), key=decision.keys.__getitem__)
+    keys, digests = (
+        [of[i] for i in order] if of else [] for of in (decision.keys, decision.digests)
+    )
     decided = f"{seconds}.{fraction:0<6}Z"
-    return replace(one, keys=tuple(keys), digests=tuple(digests), decided=decided)
+    return replace(decision, keys=tuple(keys), digests=tuple(digests), decided=decided)
 
 
-def _fault(one: Decision) -> str | None:
+def _fault(decision: Decision) -> str | None:
     """What is wrong with a decision; None if nothing is."""
-    keys, digests, decided = one.keys, one.digests, one.decided
-    if one.verdict not in get_args(Verdict):
-        return f"verdict {one.verdict!r:.100} is not {', '.join(get_args(Verdict))}"
+    keys, digests, decided = decision.keys, decision.digests, decision.decided
+    if decision.verdict not in get_args(Verdict):
+        return f"verdict {decision.verdict!r:.100} is not {', '.join(get_args(Verdict))}"
     if not isinstance(keys, tuple) or not all(
         isinstance(key, str) and key_fault(key) is None for key in keys
     ):
         return f"the keys of a decision are not keys: {list(keys)!r:.200}"
-    several = one.verdict == "different"
+    several = decision.verdict == "different"
     if len(set(keys)) < len(keys) or (len(keys) < 2 if several else len(keys) != 1):
         wanted = "two different keys or more" if several else "one key"
-        return f"{one.verdict} takes {wanted}, not {list(keys)!r:.200}"
+        return f"{decision.verdict} takes {wanted}, not {list(keys)!r:.200}"
     whole = isinstance(digests, tuple) and all(
         isinstance(digest, str) and _DIGEST.fullmatch(digest) for digest in digests
     )
@@ -126,9 +133,9 @@ def _fault(one: Decision) -> str | None:
         return f"digests are {2 * DIGEST_BYTES} hexadecimal digits, one for each key"
     if not isinstance(decided, str) or not _TIME.fullmatch(decided):
         return f"{decided!r:.100} is not a time such as 2026-01-31T23:59:59.5Z"
-    wrong = word_fault("who", one.who, _LONGEST_NAME)
-    if wrong is None and one.note not in (None, ""):
-        wrong = word_fault("note", one.note, _LONGEST_NOTE)
+    wrong = word_fault("who", decision.who, _LONGEST_NAME)
+    if wrong is None and decision.note not in (None, ""):
+        wrong = word_fault("note", decision.note, _LONGEST_NOTE)
     return wrong
 
 
@@ -146,31 +153,51 @@ def _with_digests(store: Store, decisions: Sequence[Decision]) -> list[Decision]
     Raises:
         KeyNotFound: a document does not exist.
     """
-    wanted = sorted({key for one in decisions if not one.digests for key in one.keys})
+    wanted = sorted(
+        {key for decision in decisions if not decision.digests for key in decision.keys}
+    )
     known = store.known(wanted)
     for key in wanted:
         if key not in known:
             raise store.not_found(key)
     return [
-        replace(one, digests=one.digests or tuple(known[key].digest.hex() for key in one.keys))
-        for one in decisions
+        replace(
+            decision,
+            digests=decision.digests or tuple(known[key].digest.hex() for key in decision.keys),
+        )
+        for decision in decisions
     ]
 
 
 def _insert(store: Store, decisions: Iterable[Decision]) -> list[Decision]:
     """Insert decisions under the next numbers."""
     numbers = count(store.last_decision() + 1)
-    made = [replace(one, decision=next(numbers), state="holds") for one in decisions]
+    made = [replace(decision, decision=next(numbers), state="holds") for decision in decisions]
     store.insert_decisions(
-        (one.decision, one.verdict, key, bytes.fromhex(digest), one.note, one.who, one.decided)
-        for one in made
-        for key, digest in zip(one.keys, one.digests, strict=True)
+        (
+            decision.decision,
+            decision.verdict,
+            key,
+            bytes.fromhex(digest),
+            decision.note,
+            decision.who,
+            decision.decided,
+        )
+        for decision in made
+        for key, digest in zip(decision.keys, decision.digests, strict=True)
     )
     return made
 
 
-def _identity(one: Decision) -> tuple[object, ...]:
-    return one.verdict, one.keys, one.digests, one.note, one.who, one.decided
+def _identity(decision: Decision) -> tuple[object, ...]:
+    return (
+        decision.verdict,
+        decision.keys,
+        decision.digests,
+        decision.note,
+        decision.who,
+        decision.decided,
+    )
 
 
 def decisions_of_file(path: str, stdin: BinaryIO | None, who: str | None) -> Iterator[Decision]:
@@ -218,13 +245,13 @@ def decisions_of_file(path: str, stdin: BinaryIO | None, who: str | None) -> Ite
 
 def _list(value: Any) -> tuple[Any, ...]:
     """The values of a list, or of the JSON text of one, which CSV and Parquet have."""
-    found = value or []
-    if isinstance(found, str):
+    values = value or []
+    if isinstance(values, str):
         with suppress(RecursionError, ValueError):
-            found = loads(found.encode())
-    if not isinstance(found, list):
+            values = loads(values.encode())
+    if not isinstance(values, list):
         raise InputError(f"{value!r:.100} is not a JSON array")
-    return tuple(one for one in found if one is not None)
+    return tuple(element for element in values if element is not None)
 
 
 def user() -> str:

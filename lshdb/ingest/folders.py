@@ -53,26 +53,28 @@ class Folders:
 
     def file_at(self, folder: str, index: int) -> File:
         """The file that has a character of a folder's text."""
-        return next(one for one in reversed(self.files[folder]) if one.start <= index)
+        return next(file for file in reversed(self.files[folder]) if file.start <= index)
 
     def located(self, pair: PassagePair) -> PassagePair:
         """The pair with the places of its passages in files."""
         if not self.files:
             return pair
-        return replace(pair, passages=tuple(self._located(one, pair) for one in pair.passages))
-
-    def _located(self, one: CopiedPassage, pair: PassagePair) -> CopiedPassage:
-        a, b = self.file_at(pair.a, one.start), self.file_at(pair.b, one.stored_start)
         return replace(
-            one,
-            start=one.start - a.start,
-            end=one.end - a.start,
-            line=one.line - a.lines,
-            end_line=one.end_line - a.lines,
-            stored_start=one.stored_start - b.start,
-            stored_end=one.stored_end - b.start,
-            stored_line=one.stored_line - b.lines,
-            stored_end_line=one.stored_end_line - b.lines,
+            pair, passages=tuple(self._located(passage, pair) for passage in pair.passages)
+        )
+
+    def _located(self, passage: CopiedPassage, pair: PassagePair) -> CopiedPassage:
+        a, b = self.file_at(pair.a, passage.start), self.file_at(pair.b, passage.stored_start)
+        return replace(
+            passage,
+            start=passage.start - a.start,
+            end=passage.end - a.start,
+            line=passage.line - a.lines,
+            end_line=passage.end_line - a.lines,
+            stored_start=passage.stored_start - b.start,
+            stored_end=passage.stored_end - b.start,
+            stored_line=passage.stored_line - b.lines,
+            stored_end_line=passage.stored_end_line - b.lines,
             file=a.key,
             stored_file=b.key,
             page=None,
@@ -104,36 +106,36 @@ def folders(store: Store, options: Any, *, anonymous: bool = False) -> Iterator[
         ids: dict[str, int] = {}
         for doc_ids, keys in reader.all_keys():
             chosen = [True] * len(keys) if keep is None else keep(doc_ids)
-            every = zip(doc_ids.tolist(), keys, chosen, strict=True)
-            ids.update((key, doc_id) for doc_id, key, wanted in every if wanted)
+            rows = zip(doc_ids.tolist(), keys, chosen, strict=True)
+            ids.update((key, doc_id) for doc_id, key, wanted in rows if wanted)
         groups = _groups(list(ids), options.group_by)
         names = list(groups)
         if anonymous:
             SystemRandom().shuffle(names)
-        with temporary_store(settings, store.limits) as made:
-            found = Folders(made)
+        with temporary_store(settings, store.limits) as temporary:
+            grouped = Folders(temporary)
 
             def documents() -> Iterator[Document]:
                 for number, name in enumerate(names, 1):
                     key = f"submission-{number}" if anonymous else name
-                    own = sorted((ids[file], file) for file in groups[name])
-                    contents = reader.contents(np.array([doc_id for doc_id, _ in own]))
-                    texts = dict(zip((file for _, file in own), contents, strict=True))
-                    found.files[key] = []
+                    files = sorted((ids[file], file) for file in groups[name])
+                    contents = reader.contents(np.array([doc_id for doc_id, _ in files]))
+                    texts = dict(zip((file for _, file in files), contents, strict=True))
+                    grouped.files[key] = []
                     if anonymous:
-                        found.names[key] = name
+                        grouped.names[key] = name
                     start = lines = 0
                     for count, file in enumerate(sorted(texts), 1):
                         shown = file
                         if anonymous:
                             shown = key if len(texts) == 1 else f"{key}/file-{count}"
-                        found.files[key].append(File(start, lines, shown))
+                        grouped.files[key].append(File(start, lines, shown))
                         start += len(texts[file]) + len(FILES)
                         lines += with_line_feeds(texts[file]).count("\n")
                     yield Document(key, FILES.join(texts[file] for file in sorted(texts)))
 
-            add_documents(made, documents(), AddManyOptions())
-            yield found
+            add_documents(temporary, documents(), AddManyOptions())
+            yield grouped
 
 
 def _groups(keys: list[str], group_by: str | os.PathLike[str] | None) -> dict[str, list[str]]:
@@ -145,17 +147,17 @@ def _groups(keys: list[str], group_by: str | os.PathLike[str] | None) -> dict[st
         root = root and f"{root.rstrip('/')}/"
         if not any(key.startswith(root) for key in keys):
             raise UsageError(f"no document is in {group_by}: give a directory that was added")
-    found = defaultdict(list)
+    groups = defaultdict(list)
     for key in keys:
         below = key.startswith(root) and group_by is not None
         name = root + key.removeprefix(root).partition("/")[0] if below else key
-        found[name].append(key)
-    return found
+        groups[name].append(key)
+    return groups
 
 
-def check_units(found: Folders, group_by: str | os.PathLike[str]) -> None:
+def check_units(folders: Folders, group_by: str | os.PathLike[str]) -> None:
     """UsageError if a grouping leaves fewer than two units, which cannot be compared."""
-    names = list(found.files)
+    names = list(folders.files)
     if len(names) < 2:
         units = f"one unit alone, {escaped(names[0])}" if names else "no unit"
         raise UsageError(
@@ -168,9 +170,9 @@ def in_folders(
     find: Callable[..., Iterator[_T]], store: Store, options: Any, *others: Any
 ) -> Iterator[_T]:
     """What a search finds among the folders of a file."""
-    with folders(store, options) as found:
-        check_units(found, options.group_by)
+    with folders(store, options) as grouped:
+        check_units(grouped, options.group_by)
         if isinstance(options, ConditionOptions):
             options = replace(options, where=None, parameters=())
-        for one in find(found.store, options, *others):
-            yield found.located(one) if isinstance(one, PassagePair) else one  # type: ignore[misc]
+        for result in find(grouped.store, options, *others):
+            yield grouped.located(result) if isinstance(result, PassagePair) else result  # type: ignore[misc]

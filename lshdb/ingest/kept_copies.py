@@ -91,17 +91,23 @@ class KeptCopies:
         with store.reading():
             self._decided = contents_in_force(store)
             verdicts = self._decided.of_key
-            wanted = {own for (_, own), verdict in verdicts.items() if verdict == "drop"}
-            self._same: dict[bytes, list[_Copy]] = {own: [] for own in wanted}
+            wanted = {
+                content_digest
+                for (_, content_digest), verdict in verdicts.items()
+                if verdict == "drop"
+            }
+            self._same: dict[bytes, list[_Copy]] = {content_digest: [] for content_digest in wanted}
             documents = store.files_below("") if wanted else []
-            _, digests = store.sizes(int_array([one.doc_id for one in documents]))
-        for one, own in zip(documents, map(bytes, digests), strict=True):
-            if own in wanted:
-                self._same[own].append(_Copy(one.key, own, one.state))
+            _, digests = store.sizes(int_array([document.doc_id for document in documents]))
+        for document, content_digest in zip(documents, map(bytes, digests), strict=True):
+            if content_digest in wanted:
+                self._same[content_digest].append(
+                    _Copy(document.key, content_digest, document.state)
+                )
         # What was decided to be kept may be a document no longer, and still a file.
-        for (key, own), verdict in verdicts.items():
-            if verdict == "keep" and own in wanted:
-                self._same[own].append(_Copy(key, own, None))
+        for (key, content_digest), verdict in verdicts.items():
+            if verdict == "keep" and content_digest in wanted:
+                self._same[content_digest].append(_Copy(key, content_digest, None))
         self._held: dict[tuple[str, bytes], KeptCopy | None] = {}
 
     def of(self, dropped: DroppedFile) -> Iterator[KeptCopy]:
@@ -144,11 +150,13 @@ class KeptCopies:
         keys = [match.key for match in search(self._store, query)]
         with self._store.reading():
             known = self._store.known(keys)
-            files = self._store.files_of([one.doc_id for one in known.values()])
-        states = {one.doc_id: one.state for one in files}
-        own = dropped.key, dropped.digest
+            files = self._store.files_of(
+                [known_document.doc_id for known_document in known.values()]
+            )
+        states = {file.doc_id: file.state for file in files}
+        dropped_content = dropped.key, dropped.digest
         for key in keys:
-            if key in known and not self._decided.apart(own, (key, known[key].digest)):
+            if key in known and not self._decided.apart(dropped_content, (key, known[key].digest)):
                 yield _Copy(key, known[key].digest, states.get(known[key].doc_id))
 
     def _holder(self, copy: _Copy) -> KeptCopy | None:

@@ -104,7 +104,7 @@ class Archives:
             self._read = None
             self._stack.close()
             with _reported():
-                self._members = {one.path: one for one in self._listed(archive, time)}
+                self._members = {member.path: member for member in self._listed(archive, time)}
             self._read, self._left = (archive, time), self._limits.largest_archive
         return self._members
 
@@ -153,11 +153,13 @@ class Archives:
             spool.seek(0)
             file = spool
         bounded = _Bounded(file, self._limits.archive_contents)
-        for own, size, is_file, opener in (_zip if lower.endswith(".zip") else _tar)(bounded):
-            parts = own.replace("\\", "/").split("/")
-            name = path = "/".join(one for one in parts if one not in ("", ".", ".."))
-            if own.startswith("/") or ".." in parts or "\0" in own:
-                path, opener = own, partial(_refuse, "its name leads out of the archive")
+        for stored_name, size, is_file, opener in (_zip if lower.endswith(".zip") else _tar)(
+            bounded
+        ):
+            parts = stored_name.replace("\\", "/").split("/")
+            name = path = "/".join(part for part in parts if part not in ("", ".", ".."))
+            if stored_name.startswith("/") or ".." in parts or "\0" in stored_name:
+                path, opener = stored_name, partial(_refuse, "its name leads out of the archive")
             mode = stat.S_IFREG if is_file else stat.S_IFIFO
             # SQLite has no larger sizes.
             about = (mode, 0, 0, 0, 0, 0, min(size, sys.maxsize), 0, 0, 0)
@@ -195,23 +197,23 @@ def _zip(file: Any) -> _Listed:
     from zipfile import ZipFile  # most commands read no archive
 
     archive = ZipFile(file)
-    for one in archive.infolist():
-        if not one.filename.endswith(("/", "\\")):
-            opener: Callable[[], Any] = partial(archive.open, one)
-            if one.flag_bits & 1:
+    for member in archive.infolist():
+        if not member.filename.endswith(("/", "\\")):
+            opener: Callable[[], Any] = partial(archive.open, member)
+            if member.flag_bits & 1:
                 opener = partial(_refuse, "encrypted: it asks for a password")
-            is_file = stat.S_IFMT(one.external_attr >> 16) in (0, stat.S_IFREG)
-            yield one.filename, one.file_size, is_file, opener
+            is_file = stat.S_IFMT(member.external_attr >> 16) in (0, stat.S_IFREG)
+            yield member.filename, member.file_size, is_file, opener
 
 
 def _tar(file: Any) -> _Listed:
     from tarfile import BLOCKSIZE, TarFile
 
     archive = TarFile(fileobj=file)
-    for one in archive:
-        if not one.isdir():
-            opener = partial(archive.extractfile, one)
-            yield one.name, one.size, one.isreg() and not one.issparse(), opener
+    for member in archive:
+        if not member.isdir():
+            opener = partial(archive.extractfile, member)
+            yield member.name, member.size, member.isreg() and not member.issparse(), opener
     file.seek(archive.offset)
     if file.read(BLOCKSIZE).strip(b"\0"):  # tarfile passes over the rest
         raise InputError("damaged, or not all of it")

@@ -138,20 +138,20 @@ class Batch:
         return self.metadata or [None] * len(self.keys)
 
     @classmethod
-    def joined(cls, some: Sequence[Batch]) -> Batch:
+    def joined(cls, batches: Sequence[Batch]) -> Batch:
         """The documents of some batches, and what was counted of them, without their rows."""
-        every = chain.from_iterable
-        metadata = [*every(one.all_metadata() for one in some)]
+        flat = chain.from_iterable
+        metadata = [*flat(batch.all_metadata() for batch in batches)]
         return cls(
-            [*every(one.keys for one in some)],
-            [*every(one.contents for one in some)],
+            [*flat(batch.keys for batch in batches)],
+            [*flat(batch.contents for batch in batches)],
             metadata if any(metadata) else (),
-            states=[*every(one.states for one in some)],
-            failures=[*every(one.failures for one in some)],
-            unread=[*every(one.unread for one in some)],
-            replaced=sum(one.replaced for one in some),
-            size=sum(one.size for one in some),
-            wheres=[*every(one.where() for one in some)],
+            states=[*flat(batch.states for batch in batches)],
+            failures=[*flat(batch.failures for batch in batches)],
+            unread=[*flat(batch.unread for batch in batches)],
+            replaced=sum(batch.replaced for batch in batches),
+            size=sum(batch.size for batch in batches),
+            wheres=[*flat(batch.where() for batch in batches)],
         )
 
     def items(self) -> Iterator[Document | Failure]:

@@ -61,9 +61,9 @@ class Json:
         is_array = self.format == "json"
         text = _element_lines(source.text) if is_array else source.text
         for block in line_blocks(text, largest):
-            found = [block]
+            holder = [block]
             del block
-            batch = _batch(found, number, source, is_array)
+            batch = _batch(holder, number, source, is_array)
             number += batch.count
             yield batch
             del batch  # before another is read: a line may have a hundred megabytes
@@ -92,12 +92,12 @@ def line_blocks(chunks: Iterable[bytes], largest: int) -> Iterator[bytes | None]
                 block, skipping = bytearray(), not end
                 yield None
             elif end:
-                found, block = [cast(bytes, block)], bytearray()
-                yield found.pop()
+                holder, block = [cast(bytes, block)], bytearray()
+                yield holder.pop()
     if block:
-        found = [cast(bytes, block)]
+        holder = [cast(bytes, block)]
         del block
-        yield found.pop()
+        yield holder.pop()
 
 
 def lines_in(block: bytes) -> list[bytes]:
@@ -106,9 +106,9 @@ def lines_in(block: bytes) -> list[bytes]:
     return [block] if is_one else io.BytesIO(block).readlines()
 
 
-def _batch(found: list[bytes | None], number: int, source: Input, is_array: bool) -> Batch:
-    """The documents of a block of lines, the first of which has this number; empties `found`."""
-    data, options = found.pop(), source.options
+def _batch(holder: list[bytes | None], number: int, source: Input, is_array: bool) -> Batch:
+    """The documents of a block of lines, the first of which has this number; empties the list."""
+    data, options = holder.pop(), source.options
     if data is None:
         documents = Collector(options, Origin(source.name, [number]))
         documents.fail(0, longer_than(options.limits.largest_document))
@@ -191,29 +191,31 @@ def _element_lines(text: Iterator[bytes]) -> Iterator[bytes]:
         raise Skipped("tables", _NO_ARRAY)
     number, depth, last, in_string, rest = 1, 1, b"[", False, b""
     for chunk in chain((start[1:],), text):
-        data, at = bytearray(rest + chunk.replace(b"\n", b"\r")), 0
-        while depth and (found := (_IN_STRING if in_string else _BETWEEN_STRINGS).search(data, at)):
-            before, last, at = last, found[0], found.end()
+        data, position = bytearray(rest + chunk.replace(b"\n", b"\r")), 0
+        while depth and (
+            match := (_IN_STRING if in_string else _BETWEEN_STRINGS).search(data, position)
+        ):
+            before, last, position = last, match[0], match.end()
             if last == b'"':
                 in_string = not in_string
             elif in_string or last not in _SIGNS:
                 continue
             elif (before == b"," and last in b",]}") or before + last == b"[,":
-                yield bytes(data[: at - 1])
+                yield bytes(data[: position - 1])
                 raise InputError(f"element {number}: not JSON: expecting value")
             elif last != b",":
                 depth += 1 if last in b"[{" else -1
             elif depth == 1:
-                data[at - 1 : at] = b"\n"
+                data[position - 1 : position] = b"\n"
                 number += 1
         if not depth:
-            yield bytes(data[: at - 1])
-            if last != b"]" or data[at:].strip() or any(map(bytes.strip, text)):
+            yield bytes(data[: position - 1])
+            if last != b"]" or data[position:].strip() or any(map(bytes.strip, text)):
                 yield b"\n"
                 raise InputError(f"behind element {number}: not JSON: expecting nothing more")
             return
         # A backslash belongs to what follows it.
-        end = len(data) - (in_string and at < len(data) and data.endswith(b"\\"))
+        end = len(data) - (in_string and position < len(data) and data.endswith(b"\\"))
         rest = bytes(data[end:])
         yield bytes(data[:end])
     if depth == 1 and not in_string:

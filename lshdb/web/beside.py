@@ -58,7 +58,7 @@ class Beside:
     def starts(self) -> list[int]:
         """Where the differences begin, as indices of rows."""
         same = [True, *(row.kind == "same" for row in self.rows)]
-        return [at for at in range(len(self.rows)) if same[at] > same[at + 1]]
+        return [index for index in range(len(self.rows)) if same[index] > same[index + 1]]
 
     def strip(self, parts: int) -> list[tuple[int, float]]:
         """Where up to `parts` parts of the rows begin, and the share of each that is the same.
@@ -68,7 +68,10 @@ class Beside:
         same = [row.kind == "same" for row in self.rows]
         size = len(same) // parts + 1
         begins = range(0, len(same), size)
-        return [(at, sum(same[at : at + size]) / len(same[at : at + size])) for at in begins]
+        return [
+            (begin, sum(same[begin : begin + size]) / len(same[begin : begin + size]))
+            for begin in begins
+        ]
 
     @staticmethod
     def page_of(row: int) -> int:
