@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+import struct
 import zipfile
 from hashlib import blake2b
 from pathlib import Path
@@ -379,6 +380,94 @@ def test_a_value_in_the_last_cell_of_a_sheet_is_read(tmp_path: Path) -> None:
     cell = "<row r='{1}'><c r='{0}{1}' t='inlineStr'><is><t>{2}</t></is></c></row>"
     rows = cell.format("A", 1, "first") + cell.format("XFD", 1_048_576, "last")
     assert text(tmp_path / "a.xlsx", sheet(rows)) == "S\nfirst\nlast"
+    # What the sheet says of its size need not be true.
+    for size in ((0, 1_048_575, 0, 16_383), (0, 0, 0, 0)):
+        assert text(tmp_path / "a.xlsb", binary_sheet(size)) == "S\nfirst\nlast"
+    cell = "<table:table-cell office:value-type='string'><text:p>{}</text:p></table:table-cell>"
+    blank = "<table:table-cell table:number-columns-repeated='16383'/>"
+    row = "<table:table-row table:number-rows-repeated='{}'>{}</table:table-row>"
+    three = (
+        (1, cell.format("first") + blank),
+        (1_048_574, blank),
+        (1, blank + cell.format("last")),
+    )
+    rows = "".join(row.format(*own) for own in three)
+    spaces = " ".join(
+        f"xmlns:{name}='urn:oasis:names:tc:opendocument:xmlns:{name}:1.0'"
+        for name in ("office", "table", "text")
+    )
+    files: dict[str, str | bytes] = {
+        "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
+        "META-INF/manifest.xml": "<manifest/>",
+        "content.xml": f"<office:document-content {spaces}><office:body><office:spreadsheet>"
+        f"<table:table table:name='S'>{rows}</table:table>"
+        "</office:spreadsheet></office:body></office:document-content>",
+    }
+    assert text(tmp_path / "a.ods", packed(files)) == "S\nfirst\nlast"
+
+
+def binary_sheet(size: tuple[int, ...]) -> bytes:
+    """An XLSB file with a value in its first and its last cell ([MS-XLSB] 2.3)."""
+
+    def record(kind: int, data: bytes = b"") -> bytes:
+        start = bytes([kind]) if kind < 128 else bytes([kind & 127 | 128, kind >> 7])
+        return start + bytes([len(data)]) + data
+
+    def string(words: str) -> bytes:
+        return struct.pack("<I", len(words)) + words.encode("utf-16-le")
+
+    cells = b"".join(
+        record(0, struct.pack("<I13x", row))
+        + record(6, struct.pack("<I4x", column) + string(words))
+        for row, column, words in ((0, 0, "first"), (1_048_575, 16_383, "last"))
+    )
+    named = record(156, struct.pack("<II", 0, 1) + string("r0") + string("S"))
+    return packed(
+        {
+            "_rels/.rels": relations(("officeDocument", "xl/workbook.bin")),
+            "xl/_rels/workbook.bin.rels": relations(("worksheet", "worksheets/sheet1.bin")),
+            "xl/workbook.bin": record(131) + record(143) + named + record(144) + record(132),
+            "xl/worksheets/sheet1.bin": record(129)
+            + record(148, struct.pack("<4I", *size))
+            + record(145)
+            + cells
+            + record(146)
+            + record(130),
+        }
+    )
+
+
+END, FREE, FAT = 0xFFFFFFFE, 0xFFFFFFFF, 0xFFFFFFFD
+"""Sectors of a compound file: the last of a chain, one of nothing, and one of the table."""
+
+
+def test_a_locked_old_excel_file_asks_for_its_password(tmp_path: Path) -> None:
+    def record(kind: int, data: bytes) -> bytes:
+        return struct.pack("<HH", kind, len(data)) + data
+
+    def entry(name: str, kind: int, child: int, start: int, size: int) -> bytes:
+        own = name.encode("utf-16-le") + b"\0\0"
+        fields = (len(own), kind, 1, FREE, FREE, child, start, size)
+        return own.ljust(64, b"\0") + struct.pack("<HBB3I36xIQ", *fields)
+
+    start = record(0x809, struct.pack("<4H8x", 0x600, 5, 0, 0))
+    locked = record(0x2F, struct.pack("<4H48x", 1, 1, 1, 1))
+    for book in (start + locked + record(10, b""), start + record(0x86, b"") + locked):
+        head = bytes.fromhex("d0cf11e0a1b11ae1") + bytes(16) + struct.pack(
+            "<5H6x9I", 0x3E, 3, 0xFFFE, 9, 6, 0, 1, 1, 0, 4096, END, 0, END, 0
+        )  # fmt: skip
+        chains = [FAT, END, *range(3, 10), END]
+        data = b"".join(
+            [
+                (head + bytes(4)).ljust(512, b"\xff"),
+                struct.pack("<10I", *chains).ljust(512, b"\xff"),
+                entry("Root Entry", 5, 1, END, 0)
+                + entry("Workbook", 2, FREE, 2, 4096)
+                + bytes(256),
+                book.ljust(4096, b"\0"),
+            ]
+        )
+        assert "password" in refused(tmp_path / "a.xls", data, "xlsx")
 
 
 # characters
@@ -474,8 +563,9 @@ def test_the_text_of_a_message_is_found(
 
 def mail_with(content: bytes, name: str = "scan.pdf", *, sent_as: str = "attachment") -> bytes:
     made = documents.message("Ferry", "Your ticket.", page=True)
-    kind = {"maintype": "application", "subtype": "pdf"}
-    made.add_attachment(content, **kind, disposition=sent_as, filename=name)
+    made.add_attachment(
+        content, maintype="application", subtype="pdf", disposition=sent_as, filename=name
+    )
     return made.as_bytes()
 
 
@@ -490,7 +580,8 @@ def test_messages_that_differ_in_an_attachment_are_different(tmp_path: Path) -> 
     ]
     texts = [text(tmp_path / "a.eml", data).split("\n") for data in sent]
     first, *others = texts
-    assert first[0] == "Your ticket." and re.fullmatch(r"scan\.pdf [0-9a-f]{16}", first[1])
+    assert first[0] == "Your ticket."
+    assert re.fullmatch(r"scan\.pdf [0-9a-f]{16}", first[1])
     assert [own == first for own in others] == [False, True, False, False, True]
     assert others[2][1].startswith("a long name.pdf ")
     assert text(tmp_path / "a.eml", documents.message("a", "b", page=True).as_bytes()) == "b"

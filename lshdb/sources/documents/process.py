@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -29,6 +30,10 @@ _STREAMS = {
     "PowerPoint Document": "an old PowerPoint file (.ppt): give --convert a program that reads it",
 }
 """What old files of Office have in them, and files of Office that are locked."""
+_BOOK = re.compile(rb"\x09\x08[\x08\x10]\0\0[\x05\x06]\x05\0", re.DOTALL)
+"""How the stream of an old Excel file begins ([MS-XLS] 2.4.21, of Excel 5 and later)."""
+_LOCKING, _BEFORE_LOCKING = b"\x2f\0", 10
+"""The record that says how a file is encrypted (FilePass), and how many may be before it."""
 _PAGE = (b"<!doctype html", b"<html", b"<table", b"<head", b"<body")
 _SHEETS_2003 = b"urn:schemas-microsoft-com:office:spreadsheet"
 
@@ -76,7 +81,22 @@ def _kind_of_old(path: str, kind: str) -> str | None:
     for stream, why in _STREAMS.items():
         if stream.encode("utf-16-le") in data:
             raise Refused(why)
+    if _is_locked_book(data):
+        raise Refused(_STREAMS["EncryptedPackage"])
     return "xlsx" if kind != "zip" else None
+
+
+def _is_locked_book(data: bytes) -> bool:
+    """Whether an old Excel file is encrypted; calamine says that it is no such file."""
+    for match in _BOOK.finditer(data):
+        place = match.start()
+        if place % 64:  # a sector begins elsewhere
+            continue
+        for _ in range(_BEFORE_LOCKING):
+            if data[place : place + 2] == _LOCKING:
+                return True
+            place += 4 + int.from_bytes(data[place + 2 : place + 4], "little")
+    return False
 
 
 def taken(pages: Iterable[str], largest: int) -> list[str]:

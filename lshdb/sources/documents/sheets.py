@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import re
+import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 from zipfile import ZIP_STORED, ZipFile, is_zipfile
 
@@ -14,6 +16,19 @@ from .packages import LOCKED, Package, tree
 
 _CELLS = 10_000_000
 """Cells of a sheet, blank ones included, which calamine has in memory: 32 bytes each."""
+_REPEATED = rb"\s+[\w-]+:number-(?:rows|columns)-repeated=[\"']\d+[\"']"
+_BLANK = rb"<(?:[\w-]+:)?(?:covered-)?table-cell\b(?![^<>]*[:-]value=)[^<>]*"
+_END = rb"(?:/>|></(?:[\w-]+:)?(?:covered-)?table-cell>)"
+_BLANK_CELLS = re.compile(rb"(%b?)%b([^<>]*?%b)" % (_BLANK, _REPEATED, _END))
+_BLANK_ROWS = re.compile(
+    rb"(<(?:[\w-]+:)?table-row\b[^<>]*?)%b([^<>]*(?:/>|>\s*(?:%b%b\s*)*+</(?:[\w-]+:)?table-row>))"
+    % (_REPEATED, _BLANK, _END)
+)
+"""Cells and rows of OpenDocument without a value, and how often they are repeated."""
+_INTEGER = struct.Struct("<I")
+_BINARY_SHEET = re.compile(r"xl/worksheets/[^/]+\.bin")
+_ROW_RECORD, _CELL_RECORDS, _SIZE_RECORD = 0, {*range(1, 12), 62}, 148
+"""Records of XLSB sheets: a row, cells, and the size of the sheet."""
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 _PLACE = re.compile(rb"(<(?:\w+:)?(?:row|c)\b[^<>]*?)\s+r=[\"'][^\"'<>]*[\"']")
 """A row or cell, and where it is."""
@@ -56,13 +71,19 @@ def _cell(value: object) -> str:
 
 
 def _packed_again(package: Package, data: bytes) -> bytes:
-    """An XLSX file whose parts have slashes, and sheets no more cells than fit.
+    """A file of sheets whose parts have slashes, and no more cells than fit.
 
     A value in the last cell that a sheet can have makes 17 billion of them, as calamine has blank
-    ones, too. The cells of such a sheet lose their places, so that they follow each other.
+    ones, too. The cells of such a sheet lose their places, so that they follow each other: blank
+    ones make no difference to the text.
     """
-    changed = {}
+    changed: dict[str, bytes | bytearray] = {}
     for name in package.names:
+        if name == "content.xml":
+            sheet = package.read(name)
+            changed[name] = _BLANK_ROWS.sub(rb"\1\2", _BLANK_CELLS.sub(rb"\1\2", sheet))
+        if _BINARY_SHEET.fullmatch(name) and (nearer := _nearer(package.read(name))):
+            changed[name] = nearer
         if _SHEET.fullmatch(name):
             sheet = package.read(name)
             rows = max(map(int, _ROW.findall(sheet)), default=0)
@@ -76,6 +97,48 @@ def _packed_again(package: Package, data: bytes) -> bytes:
             if not name.endswith("/"):
                 archive.writestr(package.name_of(name), changed.get(name) or package.read(name))
     return packed.getvalue()
+
+
+def _nearer(sheet: bytes) -> bytearray | None:
+    """A sheet of XLSB whose cells follow each other; None if they fit where they are.
+
+    Each record has a type and a size, both in groups of 7 bits ([MS-XLSB] 2.1.4). What the sheet
+    says of its size need not be true.
+    """
+    data = bytearray(sheet)
+    place, rows, columns, column, last_row, last_column, size_at = 0, 0, 0, 0, 0, 0, 0
+    with suppress(IndexError, struct.error):  # a broken file, which calamine refuses
+        while place < len(data):
+            kind, place = _number(data, place, 2)
+            size, place = _number(data, place, 4)
+            if kind == _SIZE_RECORD:
+                size_at = place
+            elif kind == _ROW_RECORD:
+                last_row = max(last_row, *_INTEGER.unpack_from(data, place))
+                _INTEGER.pack_into(data, place, rows)
+                rows, column = rows + 1, 0
+            elif kind in _CELL_RECORDS:
+                last_column = max(last_column, *_INTEGER.unpack_from(data, place))
+                _INTEGER.pack_into(data, place, column)
+                column += 1
+                columns = max(columns, column)
+            place += size
+        if (last_row + 1) * (last_column + 1) > _CELLS:
+            if size_at:
+                struct.pack_into("<4I", data, size_at, 0, rows, 0, columns)
+            return data
+    return None
+
+
+def _number(data: bytearray, place: int, most: int) -> tuple[int, int]:
+    """A number in groups of 7 bits, and the place after it."""
+    number = 0
+    for index in range(most):
+        byte = data[place + index]
+        number |= (byte & 127) << (7 * index)
+        if byte < 128:
+            return number, place + index + 1
+    return number, place + most
 
 
 def _columns(sheet: bytes) -> int:
