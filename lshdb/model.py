@@ -599,6 +599,8 @@ class AddReport:
             metadata: of the documents that were kept, or replaced.
         failures: where the first 10,000 of those that failed are, and why; not in the reports that
             `on_batch` gets.
+        damaged, guessed: files read without a page or part that is damaged, and in an encoding that
+            is guessed; only in the report of `add_files`.
     """
 
     added: int = 0
@@ -612,6 +614,8 @@ class AddReport:
     decisions: int = 0
     conflicts: tuple[str, ...] = field(default=(), repr=False)
     failures: tuple[Failure, ...] = field(default=(), repr=False)
+    damaged: int = 0
+    guessed: int = 0
 
     def __add__(self, other: AddReport) -> AddReport:
         names = [count.name for count in fields(self)]  # not astuple, which copies deeply
@@ -654,6 +658,8 @@ class SyncReport:
         refused: in a dry run, why `sync` itself would fail with InputError: most documents below
             a directory would go. None if it would not.
         failures: where the first 10,000 of those that failed are, and why.
+        damaged, guessed: files read without a page or part that is damaged, and in an encoding that
+            is guessed.
     """
 
     added: int = 0
@@ -668,6 +674,8 @@ class SyncReport:
     changes: tuple[SyncChange, ...] = ()
     refused: str | None = None
     failures: tuple[Failure, ...] = field(default=(), repr=False)
+    damaged: int = 0
+    guessed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

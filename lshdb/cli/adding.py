@@ -161,7 +161,7 @@ def _report(total: AddReport, reader: Reader, as_json: bool) -> None:
     skipped_files = reader.skipped_files.counts()
     if as_json:
         counts = asdict(total)
-        del counts["failures"]  # each was printed
+        del counts["failures"], counts["damaged"], counts["guessed"]  # printed, or below
         results.json_line({**counts, "skipped_files": skipped_files})
         return
     skipped = f"skipped {total.skipped:,}, " if total.skipped else ""
@@ -231,7 +231,8 @@ def sync(
         results.write_results(SyncChange, changes, form, noun=("change",), none="nothing to do")
     elif not form.is_text:
         record = asdict(report)
-        del record["changes"], record["refused"], record["failures"]
+        for name in ("changes", "refused", "failures", "damaged", "guessed"):
+            del record[name]
         results.write_record(record | {"skipped_files": reader.skipped_files.counts()}, form)
     would = "would have " if asked.dry_run else ""
     messages.message(

@@ -186,9 +186,12 @@ def add_files(
         reader = reader_of(options, store.settings.shingling, limits=store.limits)
     failures = Failures(options.on_failure)
     reader.stored_guess = store.extracted_of
+    counts = reader.skipped_files
+    damaged, guessed = counts["damaged"], counts["guessed"]
     with reader.shown(options.progress, "adding", paths) as progress:
         reports = _of_paths(store, reader, paths, options, failures, progress, select)
-        return _summed(reports, options, failures, progress)
+        total = _summed(reports, options, failures, progress)
+    return replace(total, damaged=counts["damaged"] - damaged, guessed=counts["guessed"] - guessed)
 
 
 def _of_paths(

@@ -118,6 +118,8 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
         changes,
         refused,
         failed.kept,
+        reader.skipped_files["damaged"],
+        reader.skipped_files["guessed"],
     )
 
 

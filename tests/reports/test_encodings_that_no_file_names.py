@@ -54,10 +54,12 @@ def test_encodings_are_guessed_once(command: Command) -> None:
     root = str(command.directory)
     with lshdb.open(command.path("lsh.db")) as db:
         db.store.set_files([("d/latin.txt", FileState(1, 1, old))])
-        assert db.sync([f"{root}/d"], root=root).updated == 1
+        report = db.sync([f"{root}/d"], root=root)
+        assert (report.updated, report.guessed, report.damaged) == (1, 5, 0)
         text = GERMAN.encode("latin-1").decode("cp1251")
         assert stored(command)["latin.txt"] == (text, old)
-        assert db.add_files([f"{root}/d"], root=root).updated == 0
+        added = db.add_files([f"{root}/d"], root=root)
+        assert (added.updated, added.guessed, added.damaged) == (0, 5, 0)
         assert db.sync([f"{root}/d"], root=root, extract_again=True).updated == 1
         assert stored(command)["latin.txt"][0] == GERMAN
         # It has a mark now, and another one another name.
