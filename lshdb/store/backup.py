@@ -13,9 +13,9 @@ from lshdb.store import partial_files, sqlite_errors
 from lshdb.store import statements as sql
 from lshdb.store.store import Store
 
-_PAGES_AT_ONCE = 512
+_BLOCK_PAGES = 512
 """Between two reports of progress: 8 MB."""
-BESIDE = ("-wal", "-shm", "-journal")
+SIDE_FILES = ("-wal", "-shm", "-journal")
 """Files that SQLite keeps beside one that is in use, or was when its process died."""
 
 
@@ -60,7 +60,7 @@ def back_up(store: Store, target: Path, options: BackupOptions) -> None:
 
 
 def _check_target(path: Path, target: Path, named: Path, replace: bool) -> None:
-    if os.fspath(target) in [f"{path}{end}" for end in BESIDE]:
+    if os.fspath(target) in [f"{path}{end}" for end in SIDE_FILES]:
         raise UsageError(f"{named} is part of the database: name another file")
     if os.path.exists(target):
         if path.exists() and target.samefile(path):
@@ -70,7 +70,7 @@ def _check_target(path: Path, target: Path, named: Path, replace: bool) -> None:
         if not replace:
             raise StoreError(f"{named} already exists; replace=True (--force) replaces it")
     # SQLite would use the old file's log with the new file.
-    for end in BESIDE:
+    for end in SIDE_FILES:
         if os.path.exists(f"{target}{end}"):
             raise StoreError(f"{named} is in use ({target.name}{end} exists): name another file")
 
@@ -81,6 +81,6 @@ def copy(connection: sqlite3.Connection, partial: str, progress: Progress) -> No
         new.execute("PRAGMA journal_mode = OFF")
         connection.backup(
             new,
-            pages=_PAGES_AT_ONCE,
+            pages=_BLOCK_PAGES,
             progress=lambda _, left, total: progress(total - left, total, "pages"),
         )

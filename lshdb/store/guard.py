@@ -76,14 +76,16 @@ class Connection(sqlite3.Connection):
         # In another journal mode there is no log: SQLite then takes plain locks.
         ends = ("",) if immutable else ("", "-wal", "-shm")
         self._watched = {
-            end: found for end in ends if (found := _identity(f"{self.real_path}{end}")) is not None
+            end: identity
+            for end in ends
+            if (identity := _identity(f"{self.real_path}{end}")) is not None
         }
 
     def open_files(self) -> tuple[_Identity, ...]:
         """Device and inode of the file and its log."""
         return tuple(self._watched.values())
 
-    def left_log_at(self, real_path: Path) -> bool:
+    def has_log_beside(self, real_path: Path) -> bool:
         """Whether its log is beside another file, which took the name of the one it has open.
 
         SQLite would apply the log to that.
@@ -194,9 +196,9 @@ class Connection(sqlite3.Connection):
     def integers(self, statement: str, *parameters: SqlValue) -> IntArray:
         """The values of a result, row by row, int64[any], without a list of all its rows."""
         with self.errors():
-            found = integers(self.execute(statement, parameters))
+            values = integers(self.execute(statement, parameters))
         self.check_unchanged()
-        return found
+        return values
 
     def run_many(self, statement: str, rows: Iterable[Sequence[SqlValue | bytearray]]) -> None:
         """Run a statement that writes, for each row of values."""
@@ -245,7 +247,7 @@ def _connections() -> list[Connection]:
     """Those that are open. Other threads may open and close some meanwhile."""
     # One call, unlike iterating: another thread's opening would make that fail.
     references = _open.valuerefs()
-    return [found for reference in references if (found := reference()) is not None]
+    return [connection for reference in references if (connection := reference()) is not None]
 
 
 def is_open(path: str) -> bool:
@@ -254,15 +256,15 @@ def is_open(path: str) -> bool:
     Then nothing else may open it: closing it would release SQLite's locks, which belong to the
     process.
     """
-    return (found := _identity(path)) is not None and any(
-        found in connection.open_files() for connection in _connections()
+    return (identity := _identity(path)) is not None and any(
+        identity in connection.open_files() for connection in _connections()
     )
 
 
 def is_open_log(path: str) -> bool:
     """Whether this process has the file open as the log of a database, or as that log's index."""
-    return (found := _identity(path)) is not None and any(
-        found in connection.open_files() and found != connection.identity
+    return (identity := _identity(path)) is not None and any(
+        identity in connection.open_files() and identity != connection.identity
         for connection in _connections()
     )
 
@@ -283,9 +285,9 @@ def check_may_open(path: Path, real_path: Path) -> None:
             still has those locks, and take none.
         StoreError: it is open, and it or its log was replaced.
     """
-    found = _identity(real_path)
+    identity = _identity(real_path)
     for connection in _abandoned:
-        if found is None or connection.identity != found:
+        if identity is None or connection.identity != identity:
             continue
         if not connection.closed:
             connection.check_owner()  # it says that it is another process's
@@ -294,8 +296,8 @@ def check_may_open(path: Path, real_path: Path) -> None:
             "open: start another process"
         )
     for connection in _connections():
-        is_same = connection.identity == found
-        if found is None or not (is_same or connection.left_log_at(real_path)):
+        is_same = connection.identity == identity
+        if identity is None or not (is_same or connection.has_log_beside(real_path)):
             continue
         try:
             connection.check_file()

@@ -36,7 +36,7 @@ class IndexTable:
         name: of the table.
         document: which of the columns has the ids of documents.
         read: reads the rows of some slots, or all.
-        insert: inserts a row, and `insert_many` as many as ROWS_AT_ONCE.
+        insert: inserts a row, and `insert_many` BLOCK_ROWS of them.
         delete: deletes a row, and `clear` all of them; their pages are free for new rows.
     """
 
@@ -133,20 +133,20 @@ def sorted_bands(
         temporary_file_errors(),
         tempfile.SpooledTemporaryFile(limits.reindex_bytes, prefix="lshdb-") as file,
     ):
-        for doc_ids, some in signatures:
-            codes, own = band_codes(doc_ids, some, settings)
+        for doc_ids, lanes in signatures:
+            codes, row_ids = band_codes(doc_ids, lanes, settings)
             order = codes.argsort(kind="stable")
             blocks.append(rows + codes[order].searchsorted(edges))
             rows += len(codes)
-            file.write(np.stack((codes[order], own[order]), axis=1).tobytes())
+            file.write(np.stack((codes[order], row_ids[order]), axis=1).tobytes())
         sizes = sum(map(sizes_of, blocks), np.zeros(len(edges) - 1, dtype=np.int64))
         for part in chunks_of(sizes, limits.reindex_rows):
-            found = [NO_NUMBERS]
+            chunks_read = [NO_NUMBERS]
             for begins in blocks:
                 first, end = begins[[part.start, part.stop]].tolist()
                 file.seek(16 * first)
-                found.append(np.frombuffer(file.read(16 * (end - first)), dtype=np.int64))
-            table = np.concatenate(found).reshape(-1, 2)
+                chunks_read.append(np.frombuffer(file.read(16 * (end - first)), dtype=np.int64))
+            table = np.concatenate(chunks_read).reshape(-1, 2)
             # Blocks come in the order of ids, which a stable sort keeps in each bucket; and it is
             # fast on what is sorted in parts.
             codes, doc_ids = table[table[:, 0].argsort(kind="stable")].T
@@ -165,8 +165,8 @@ class Index:
 
         A document is in the slot of its id modulo SLOTS.
         """
-        some = None if slots is None else dumps(list(slots))
-        for rows in self._connection.parts(table.read, some, size=_ROWS):
+        slot_list = None if slots is None else dumps(list(slots))
+        for rows in self._connection.parts(table.read, slot_list, size=_ROWS):
             yield integers(rows).reshape(-1, 3).T
 
     def terms(self) -> Iterator[IndexRows]:
@@ -185,11 +185,11 @@ class Index:
     def insert(self, table: IndexTable, rows: IndexRows) -> None:
         """Insert rows, which are fastest in the order of the table."""
         for part in chunks(rows.shape[1], _ROWS):
-            some = np.ascontiguousarray(rows[:, part].T)
-            whole = len(some) - len(some) % sql.ROWS_AT_ONCE
-            blocks = some[:whole].reshape(-1, sql.ROWS_AT_ONCE * 3)
+            values = np.ascontiguousarray(rows[:, part].T)
+            block_rows = len(values) - len(values) % sql.BLOCK_ROWS
+            blocks = values[:block_rows].reshape(-1, sql.BLOCK_ROWS * 3)
             self._connection.run_many(table.insert_many, (block.tolist() for block in blocks))
-            self._connection.run_many(table.insert, some[whole:].tolist())
+            self._connection.run_many(table.insert, values[block_rows:].tolist())
 
     def delete(self, table: IndexTable, rows: Iterable[tuple[int, ...]]) -> None:
         """Delete rows; those that are not there are no error."""
@@ -220,9 +220,9 @@ class Index:
         order = codes.argsort()  # pages are then visited in order, each once
         self.insert(BANDS, rows_of(codes[order], doc_ids[order]))
 
-    def set_rare_words(self, wanted: bool) -> None:
+    def set_rare_words(self, reworded: bool) -> None:
         """Make the table of rare words, or drop it."""
-        if wanted:
+        if reworded:
             self._connection.rows(sql.MAKE_RARE_WORDS)
             self._connection.rows(sql.RARE_WORDS_MEMORY)
         else:

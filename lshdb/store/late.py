@@ -74,13 +74,13 @@ def _complete(store: Store, progress: Progress) -> None:
         total = store.unindexed() * store.settings.construction.bands
 
         def signatures() -> Iterator[Signatures]:
-            for some in store.unindexed_signatures():
+            for block in store.unindexed_signatures():
                 progress(0, total, "rows of the index")
-                yield some
+                yield block
 
         rows = sorted_bands(signatures(), store.settings, store.limits)
         rows = chain([next(rows)], rows)  # reads all signatures now
-    done = 0
+    written = 0
     for end, codes, doc_ids in rows:
         with store.writing():
             if (store.indexed_to, store.indexed_bucket) != state:
@@ -89,8 +89,8 @@ def _complete(store: Store, progress: Progress) -> None:
             store.index.insert(BANDS, rows_of(codes[missing], doc_ids[missing]))
             state = state[0], max(state[1], end - 1)
             store.set_indexed(*state)
-        done += len(codes)
-        progress(done, total, "rows of the index")
+        written += len(codes)
+        progress(written, total, "rows of the index")
     with store.writing():
         if (store.indexed_to, store.indexed_bucket) == state:
             store.set_indexed(None, None)

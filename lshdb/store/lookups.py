@@ -1,7 +1,7 @@
 """Reading documents, signatures and bands.
 
 A join is read as a stream, for minutes if there are many pairs. It has its own reader
-(`StoreReader.beside`), so that the caller may write meanwhile.
+(`StoreReader.snapshot`), so that the caller may write meanwhile.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ MANY = (1 << 15) - 1
 """More documents of a fingerprint are not counted, see SHARED_FINGERPRINTS."""
 _NAMES_BANDS = re.compile(r"\b(bands|buckets|bucket_members|candidate_pairs)\b", re.IGNORECASE)
 """In a user's SQL: the table of band rows, and the views of it."""
-_ROWS_AT_ONCE = 50_000
+_JOIN_ROWS = 50_000
 """Band rows of a join in memory as Python's objects: some 10 MB."""
 
 
@@ -134,13 +134,13 @@ class DocumentColumns:
     def take(self, indices: Sequence[int]) -> DocumentColumns:
         """Some of the documents."""
 
-        def some(column: Sequence[_T]) -> list[_T]:
+        def selected(column: Sequence[_T]) -> list[_T]:
             return [column[index] for index in indices]
 
-        texts = some(self.metadata), some(self.contents)
-        lanes, states = self.signatures[indices], some(self.states)
-        counts, digests = self.shingles[indices], some(self.digests)
-        return DocumentColumns(some(self.keys), counts, digests, *texts, lanes, states)
+        texts = selected(self.metadata), selected(self.contents)
+        lanes, states = self.signatures[indices], selected(self.states)
+        counts, digests = self.shingles[indices], selected(self.digests)
+        return DocumentColumns(selected(self.keys), counts, digests, *texts, lanes, states)
 
 
 class StoreReader:
@@ -150,7 +150,7 @@ class StoreReader:
         settings: in the open transaction, or the last one: another process may reindex.
         indexed_to, indexed_bucket: as in the settings, see schema.sql; None if all band rows are
             written.
-        asked: how often buckets were looked up.
+        bucket_lookups: how often buckets were looked up.
     """
 
     settings: Settings
@@ -164,7 +164,7 @@ class StoreReader:
         self._rows = connection.rows
         self._integers = connection.integers
         self._settings_row: Any = ()
-        self.asked = 0
+        self.bucket_lookups = 0
         with self._connection.errors():
             self._read_settings()
         connection.check_unchanged()
@@ -184,7 +184,7 @@ class StoreReader:
             self._settings_row = row
 
     @contextmanager
-    def beside(
+    def snapshot(
         self, where: str | None = None, parameters: Parameters = ()
     ) -> Iterator[tuple[StoreReader, readonly_sql.Keep | None]]:
         """A reader of the same file on its own connection: all that it reads is of one moment.
@@ -222,18 +222,18 @@ class StoreReader:
         Returns:
             int64[r], the places of the buckets, and int64[r], doc_ids; ordered by both.
         """
-        self.asked += 1
+        self.bucket_lookups += 1
         limit = -1 if max_rows is None else max_rows
-        places, doc_ids = self._of_values(sql.MEMBERS, buckets, first, limit)
+        indices, doc_ids = self._rows_of_values(sql.MEMBERS, buckets, first, limit)
         if self.indexed_to is not None and len(buckets):
-            others, other_ids = self._unindexed_members(buckets)
-            places, doc_ids = np.append(places, others), np.append(doc_ids, other_ids)
-            order = np.lexsort((doc_ids, places))
-            places, doc_ids = places[order], doc_ids[order]
+            other_indices, other_ids = self._unindexed_members(buckets)
+            indices, doc_ids = np.append(indices, other_indices), np.append(doc_ids, other_ids)
+            order = np.lexsort((doc_ids, indices))
+            indices, doc_ids = indices[order], doc_ids[order]
             if first is not None:
-                ranks = np.arange(len(places)) - places.searchsorted(places)
-                places, doc_ids = places[ranks < first], doc_ids[ranks < first]
-        return places[:max_rows], doc_ids[:max_rows]
+                ranks = np.arange(len(indices)) - indices.searchsorted(indices)
+                indices, doc_ids = indices[ranks < first], doc_ids[ranks < first]
+        return indices[:max_rows], doc_ids[:max_rows]
 
     def documents_of_fingerprints(
         self, values: IntArray, max_rows: int
@@ -243,19 +243,19 @@ class StoreReader:
         Returns:
             int64[r], the places of the fingerprints, and int64[r], doc_ids; ordered by both.
         """
-        return self._of_values(sql.FIRST_OF_FINGERPRINTS, values, max_rows)
+        return self._rows_of_values(sql.FIRST_OF_FINGERPRINTS, values, max_rows)
 
-    def _of_values(
+    def _rows_of_values(
         self, statement: str, values: Sequence[str] | IntArray, *parameters: SqlValue
     ) -> tuple[IntArray, IntArray]:
         """What is found for n values, some thousands at a time: their places and integers."""
-        parts = [np.empty((0, 2), dtype=np.int64)]
+        tables = [np.empty((0, 2), dtype=np.int64)]
         for part in chunks(len(values), self.limits.documents_read):
-            some = dumps(np.asarray(values[part]).tolist())
-            found = self._integers(statement, some, *parameters).reshape(-1, 2)
-            found[:, 0] += part.start
-            parts.append(found)
-        table = np.concatenate(parts)
+            json_values = dumps(np.asarray(values[part]).tolist())
+            pairs = self._integers(statement, json_values, *parameters).reshape(-1, 2)
+            pairs[:, 0] += part.start
+            tables.append(pairs)
+        table = np.concatenate(tables)
         return table[:, 0], table[:, 1]
 
     def _records(self, kind: type[_T], statement: str, *parameters: SqlValue) -> list[_T]:
@@ -269,7 +269,7 @@ class StoreReader:
         except UnicodeEncodeError:  # a lone surrogate, which no stored key has
             return None
         kinds = (int, str, int, str | None, str | None, bytes | None)
-        for doc_id, own, shingles, metadata, content, signature in (
+        for doc_id, stored_key, shingles, metadata, content, signature in (
             typed(row, *kinds) for row in rows
         ):
             if content is None and self.settings.content:
@@ -281,7 +281,7 @@ class StoreReader:
             lanes = None
             if signature is not None:
                 lanes = self._signature_matrix([(doc_id, signature)])[1][0]
-            return DocumentRow(doc_id, own, shingles, metadata, content, lanes)
+            return DocumentRow(doc_id, stored_key, shingles, metadata, content, lanes)
         return None
 
     def contents(self, doc_ids: IntArray) -> Iterator[str]:
@@ -337,13 +337,13 @@ class StoreReader:
 
     def _rows_of(self, statement: str, doc_ids: IntArray) -> Iterator[tuple[SqlValue, ...]]:
         """One row for each of these documents, in this order, read lazily."""
-        found = 0
+        rows_read = 0
         for part in chunks(len(doc_ids), self.limits.documents_read):
-            wanted = dumps(doc_ids[part].tolist())
-            for row in self._connection.each(statement, wanted):
-                found += 1
+            json_ids = dumps(doc_ids[part].tolist())
+            for row in self._connection.each(statement, json_ids):
+                rows_read += 1
                 yield row
-        if found != len(doc_ids):
+        if rows_read != len(doc_ids):
             raise DamagedFile(
                 f"{self.path}: buckets hold documents that do not exist; {sqlite_errors.RESTORE}"
             )
@@ -372,7 +372,7 @@ class StoreReader:
         bands = self.settings.construction.bands
         for band in range(bands):
             progress(band, bands, "bands of the index read")
-            for rows in self._connection.parts(sql.SHARED_BUCKETS, band, size=_ROWS_AT_ONCE):
+            for rows in self._connection.parts(sql.SHARED_BUCKETS, band, size=_JOIN_ROWS):
                 table = integers(rows).reshape(-1, 2)
                 yield table[:, 0], table[:, 1]
 
@@ -390,11 +390,11 @@ class StoreReader:
         All signatures of the documents are read: of a million in a second.
         """
         written = index.BEFORE_ALL if self.indexed_bucket is None else self.indexed_bucket
-        found = [np.empty((2, 0), dtype=np.int64)]
+        tables = [np.empty((2, 0), dtype=np.int64)]
         for doc_ids, signatures in self.unindexed_signatures():
             rows = np.stack(index.band_codes(doc_ids, signatures, self.settings))
-            found.append(rows[:, np.isin(rows[0], buckets) & (rows[0] > written)])
-        codes, members = np.concatenate(found, axis=1)
+            tables.append(rows[:, np.isin(rows[0], buckets) & (rows[0] > written)])
+        codes, members = np.concatenate(tables, axis=1)
         order = buckets.argsort()
         return order[buckets[order].searchsorted(codes)], members
 
@@ -413,8 +413,8 @@ class StoreReader:
         The first documents of a frequent term are counted, and taken for a sample of all.
         """
         last = self._number(sql.LAST_DOC_ID)
-        _, found = self._of_values(sql.TERM_COUNTS, terms, _COUNTED)
-        counts, seen = found & (_COUNTS - 1), found // _COUNTS
+        _, packed = self._rows_of_values(sql.TERM_COUNTS, terms, _COUNTED)
+        counts, seen = packed & (_COUNTS - 1), packed // _COUNTS
         estimates: npt.NDArray[np.float64] = counts * last / np.maximum(seen, 1)
         return np.where(counts < _COUNTED, counts.astype(np.float64), estimates)
 
@@ -423,8 +423,8 @@ class StoreReader:
 
         Only those after the one with the id `after`.
         """
-        found = self._integers(sql.DOCUMENTS_OF_TERMS, dumps(list(terms)), after)
-        return np.divmod(found, 1 << 40)
+        packed = self._integers(sql.DOCUMENTS_OF_TERMS, dumps(list(terms)), after)
+        return np.divmod(packed, 1 << 40)
 
     def mean_shingles(self) -> tuple[int, int]:
         """How many documents there are, about, and how many shingles one has, by a sample."""
@@ -450,17 +450,17 @@ class StoreReader:
 
         They are read lazily: about as many bytes, or as many documents, at once.
         """
-        others = 4 * self.settings.permutations + _OBJECTS
+        other_bytes = 4 * self.settings.permutations + _OBJECTS
 
         def size_of(row: tuple[Any, ...]) -> int:
             try:
-                return others + sum(map(len, filter(None, (row[0], row[3], row[4]))))
+                return other_bytes + sum(map(len, filter(None, (row[0], row[3], row[4]))))
             except TypeError:
-                return others  # a number, which is refused with the other columns
+                return other_bytes  # a number, which is refused with the other columns
 
-        for some in bounded(self._connection.each(sql.WHOLE_DOCUMENTS), size_of, max_bytes):
-            for part in chunks(len(some), max_rows):
-                yield self._columns(some[part])
+        for rows in bounded(self._connection.each(sql.WHOLE_DOCUMENTS), size_of, max_bytes):
+            for part in chunks(len(rows), max_rows):
+                yield self._columns(rows[part])
 
     def _columns(self, rows: list[tuple[Any, ...]]) -> DocumentColumns:
         """The rows of WHOLE_DOCUMENTS, at least one, checked."""
@@ -577,16 +577,18 @@ class StoreReader:
         neighbours in the index, and by a short scan of the index for its last part.
         """
         wanted = key.encode(errors="ignore").decode().removeprefix("./")
-        found = {*self._keys(sql.KEYS_BEFORE, wanted, _NEIGHBOURS)}
-        found.update(self.keys_from(wanted, _NEIGHBOURS))
+        keys = {*self._keys(sql.KEYS_BEFORE, wanted, _NEIGHBOURS)}
+        keys.update(self.keys_from(wanted, _NEIGHBOURS))
         if name := wanted.rpartition("/")[2]:
-            found.update(self.keys_containing(name, _SEARCHED, _MAX_CONTAINING))
-        short = sorted((one for one in found if len(one) <= _LONGEST), key=len)
-        asked = wanted.lower()
-        holding = [one for one in short if len(asked) > 1 and asked in one.lower()]
+            keys.update(self.keys_containing(name, _SEARCHED, _MAX_CONTAINING))
+        short = sorted((candidate for candidate in keys if len(candidate) <= _LONGEST), key=len)
+        lowered = wanted.lower()
+        containing = [
+            candidate for candidate in short if len(lowered) > 1 and lowered in candidate.lower()
+        ]
         return KeyNotFound(
             f"no document has the key {key!r}",
-            holding[:3] or difflib.get_close_matches(wanted, short, 3, 0.5),
+            containing[:3] or difflib.get_close_matches(wanted, short, 3, 0.5),
         )
 
     def decisions(self) -> list[DecisionRow]:
@@ -622,16 +624,16 @@ class StoreReader:
         Returns:
             Keys and contents, and the doc_id after which to go on; None at the end.
         """
-        wanted = [word.casefold() for word in words]
-        found: list[tuple[str, str]] = []
+        folded_words = [word.casefold() for word in words]
+        matches: list[tuple[str, str]] = []
         end = time.monotonic() + seconds
         for row in self._connection.each(sql.DOCUMENTS_AFTER, after):
             doc_id, key, content = typed(row, int, str, str)
-            if all(map(content.casefold().__contains__, wanted)):
-                found.append((key, content))
-            if len(found) == max_rows or time.monotonic() > end:
-                return found, doc_id
-        return found, None
+            if all(map(content.casefold().__contains__, folded_words)):
+                matches.append((key, content))
+            if len(matches) == max_rows or time.monotonic() > end:
+                return matches, doc_id
+        return matches, None
 
     def bytes(self) -> int:
         """The size of the file with its write-ahead log, in bytes."""
@@ -645,11 +647,11 @@ class StoreReader:
         """
         if self.bytes() > largest or not self._number(sql.HAS_DBSTAT):
             return None
-        found: dict[str, int] = {}
+        sizes: dict[str, int] = {}
         for row in self._rows(sql.TABLE_BYTES):
             table, count = typed(row, str, int)
-            found[table] = found.get(table, 0) + count
-        return found
+            sizes[table] = sizes.get(table, 0) + count
+        return sizes
 
     def free_bytes(self) -> int:
         """How many bytes of the file are free for later writes."""
@@ -685,11 +687,11 @@ class StoreReader:
             )
         return counts
 
-    def _packed(self, values: Iterable[SqlValue], width: int, what: str) -> bytearray:
+    def _packed(self, values: Iterable[SqlValue], width: int, name: str) -> bytearray:
         """BLOBs of documents, which must all have this width, one after another."""
         blobs = [checked(value, bytes) for value in values]
-        if any(len(one) != width for one in blobs):
+        if any(len(blob) != width for blob in blobs):
             raise DamagedFile(
-                f"{self.path}: a {what} does not have {width} bytes; {sqlite_errors.RESTORE}"
+                f"{self.path}: a {name} does not have {width} bytes; {sqlite_errors.RESTORE}"
             )
         return bytearray().join(blobs)

@@ -101,14 +101,14 @@ def temporary_directory(beside: Path | None) -> Iterator[Path]:
     Args:
         beside: the directory to make it in; None for the system's.
     """
-    place = beside or system_directory()
-    for left in place.glob(f"{_PREFIX}*"):
+    parent = beside or system_directory()
+    for leftover in parent.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
-            if left.is_dir() and not _in_use(left):  # another user's cannot even be opened
-                shutil.rmtree(left, ignore_errors=True)
+            if leftover.is_dir() and not _in_use(leftover):  # another user's cannot even be opened
+                shutil.rmtree(leftover, ignore_errors=True)
     handle = None
     while True:
-        path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
+        path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
         with contextlib.suppress(OSError):
             handle = os.open(path, os.O_RDONLY)
             _lock(handle)
@@ -162,7 +162,7 @@ def is_second_name(path: str, other: str) -> bool:
     """Whether two paths are two hard links of one regular file: without one, the other is left."""
     try:
         status, other_status = os.lstat(path), os.lstat(other)
-        parent, other_parent = (os.stat(os.path.dirname(one) or ".") for one in (path, other))
+        parent, other_parent = (os.stat(os.path.dirname(link) or ".") for link in (path, other))
     except OSError:
         return False
     if not stat.S_ISREG(status.st_mode) or not os.path.samestat(status, other_status):
@@ -170,7 +170,7 @@ def is_second_name(path: str, other: str) -> bool:
     if status.st_ino == 0 or status.st_nlink < 2:  # inode 0, as of some network file systems
         return False
     # One name in one directory, reached by two paths, is one name.
-    name, other_name = (os.path.basename(one).casefold() for one in (path, other))
+    name, other_name = (os.path.basename(link).casefold() for link in (path, other))
     return name != other_name or not os.path.samestat(parent, other_parent)
 
 

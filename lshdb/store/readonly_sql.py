@@ -96,9 +96,9 @@ def _authorize(
     return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
 
-def _authorize_in_time(limits: page_sql.PageLimits, *asked: Any) -> int:
+def _authorize_in_time(limits: page_sql.PageLimits, *arguments: Any) -> int:
     """The same, and nothing any more once the time is over."""
-    return sqlite3.SQLITE_DENY if limits.is_over else _authorize(False, *asked)
+    return sqlite3.SQLITE_DENY if limits.is_over else _authorize(False, *arguments)
 
 
 def restrict(
@@ -252,7 +252,7 @@ _ALONE = """
     THEN 1 END FROM documents"""
 Keep = Callable[[IntArray], Mask]
 """Which of some documents int64[n] are wanted, bool[n]."""
-_AT_ONCE = 10_000
+_CONDITION_BLOCK = 10_000
 _DOCUMENT = "doc_id, key, shingles, digest, metadata and content"
 
 
@@ -276,19 +276,19 @@ def condition(connection: guard.Connection, expression: str, parameters: Paramet
     candidates = "[]"
     connection.create_function("lshdb_candidates", 0, lambda: candidates)
 
-    def found(statement: str) -> list[tuple[SqlValue, ...]]:
+    def run(statement: str) -> list[tuple[SqlValue, ...]]:
         with user_errors(connection, "where", f"; the columns are {_DOCUMENT}"):
             return connection.execute(statement, parameters).fetchall()
 
     def matching(doc_ids: IntArray) -> Mask:
         nonlocal candidates
         true = [NO_NUMBERS]
-        for part in chunks(len(doc_ids), _AT_ONCE):
+        for part in chunks(len(doc_ids), _CONDITION_BLOCK):
             candidates = dumps(doc_ids[part].tolist())
-            true.append(integers(found(statement)))
+            true.append(integers(run(statement)))
         matches: Mask = np.isin(doc_ids, np.concatenate(true))
         return matches
 
-    found(statement)
-    found(_ALONE.format(expression=expression))
+    run(statement)
+    run(_ALONE.format(expression=expression))
     return matching

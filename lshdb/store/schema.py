@@ -107,16 +107,20 @@ def size_fault(connection: Connection) -> str | None:
 
 def is_whole(connection: sqlite3.Connection) -> bool:
     """Whether a file has all of lshdb's tables, indexes and views, whatever else it has."""
-    own = json.dumps(definitions())
-    return all(same for _, _, same in connection.execute(sql.OWN_SCHEMA, (own,)).fetchall())
+    expected = json.dumps(definitions())
+    return all(
+        same for _, _, same in connection.execute(sql.EXPECTED_SCHEMA, (expected,)).fetchall()
+    )
 
 
 def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
     """How a file's tables, indexes and views differ from lshdb's, and what else would run."""
-    own = definitions(connection.execute(sql.HAS_RARE_WORDS).fetchone() is not None)
+    expected = definitions(connection.execute(sql.HAS_RARE_WORDS).fetchone() is not None)
     whole = True
-    for place, is_view, same in connection.execute(sql.OWN_SCHEMA, (json.dumps(own),)).fetchall():
-        kind, name, statement = own[place]
+    for index, is_view, same in connection.execute(
+        sql.EXPECTED_SCHEMA, (json.dumps(expected),)
+    ).fetchall():
+        kind, name, statement = expected[index]
         if same:
             continue
         whole = False
@@ -130,10 +134,10 @@ def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
             makes = f"DROP VIEW {name}", statement  # a name of schema.sql
             yield Fault(f"{kind} {name} differs", makes if kind == "view" and is_view else ())
     (count,) = connection.execute(sql.COUNT_DEFINITIONS).fetchone()
-    if whole and count == len(own):
+    if whole and count == len(expected):
         return  # there is nothing else that could run
-    rare = sql.WRITES_RARE_WORDS if RARE_WORDS in {name for _, name, _ in own} else ()
-    for danger in dangers(connection, own, (*sql.WRITES, *rare), whole):
+    rare = sql.WRITES_RARE_WORDS if RARE_WORDS in {name for _, name, _ in expected} else ()
+    for danger in dangers(connection, expected, (*sql.WRITES, *rare), whole):
         yield Fault(danger, unsafe=True)
 
 
@@ -155,7 +159,7 @@ def definitions(reworded: bool = False) -> list[tuple[str, str, str]]:
 
 def dangers(
     connection: sqlite3.Connection,
-    own: Sequence[tuple[str, str, str]],
+    definitions_written: Sequence[tuple[str, str, str]],
     statements: Iterable[str],
     whole: bool = True,
 ) -> Iterator[str]:
@@ -163,13 +167,17 @@ def dangers(
 
     Args:
         connection: to the file.
-        own: the definitions that these write to, as of `definitions`.
+        definitions_written: the definitions that these write to, as of `definitions`.
         statements: all that write to them.
         whole: all of lshdb's tables are there, so that each statement must be possible.
     """
-    for table, name in connection.execute(sql.INDEXES_WITH_CODE, (json.dumps(own),)).fetchall():
+    for table, name in connection.execute(
+        sql.INDEXES_WITH_CODE, (json.dumps(definitions_written),)
+    ).fetchall():
         yield f"{name!r} is an index on more than columns of {table}"
-    for (name,) in connection.execute(sql.REFERENCES_WITH_CODE, (json.dumps(own),)).fetchall():
+    for (name,) in connection.execute(
+        sql.REFERENCES_WITH_CODE, (json.dumps(definitions_written),)
+    ).fetchall():
         yield f"{name!r} has a foreign key of a generated column"
     acts: list[tuple[str | None, str | None]] = []
 
@@ -178,7 +186,7 @@ def dangers(
             acts.append((table, trigger))
         return sqlite3.SQLITE_OK
 
-    found: dict[str, None] = {}
+    dangers_seen: dict[str, None] = {}
     connection.set_authorizer(note)
     try:
         for statement in statements:
@@ -191,14 +199,14 @@ def dangers(
                 if code not in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH):
                     raise
                 if whole or code == sqlite3.SQLITE_AUTH:
-                    found[f"what would run when lshdb writes is wrong ({error})"] = None
+                    dangers_seen[f"what would run when lshdb writes is wrong ({error})"] = None
             for table, trigger in acts:
                 if trigger is not None:
-                    found[f"{trigger!r} is a trigger on {acts[0][0]}"] = None
+                    dangers_seen[f"{trigger!r} is a trigger on {acts[0][0]}"] = None
                 elif table != acts[0][0]:
-                    found[f"{table!r} has a foreign key that acts on changes of lshdb's tables"] = (
-                        None
-                    )
+                    dangers_seen[
+                        f"{table!r} has a foreign key that acts on changes of lshdb's tables"
+                    ] = None
     finally:
         connection.set_authorizer(None)
-    yield from found
+    yield from dangers_seen

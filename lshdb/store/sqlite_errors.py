@@ -94,11 +94,11 @@ def _not_opened(primary: int, path: Path, real_path: Path) -> StoreError:
     if not may_open_files():
         return StoreError(f"{path} cannot be opened: {_NO_DESCRIPTORS}")
     # Where the file may not be written, its log may not, either: then that is the reason.
-    wanted = os.R_OK | (os.W_OK if os.access(real_path, os.W_OK) else 0)
+    access = os.R_OK | (os.W_OK if os.access(real_path, os.W_OK) else 0)
     logs = [Path(f"{real_path}{end}") for end in ("-wal", "-shm")]
-    there = [log for log in logs if log.exists()]
-    if os.path.isfile(real_path) and not all(os.access(log, wanted) for log in there):
-        names = " and ".join(str(path.with_name(log.name)) for log in there)
+    existing_logs = [log for log in logs if log.exists()]
+    if os.path.isfile(real_path) and not all(os.access(log, access) for log in existing_logs):
+        names = " and ".join(str(path.with_name(log.name)) for log in existing_logs)
         return ReadOnly(
             f"{path} cannot be opened: no permission to write {names} beside it, which another "
             "process left: have their owner open the database once, or give you permission; do not "
@@ -132,8 +132,8 @@ def why_not_opened(path: Path, real_path: Path, missing: str) -> str:
     try:
         os.stat(real_path)
     except FileNotFoundError:
-        there = os.path.isdir(real_path.parent)
-        return missing if there else f"there is no directory {path.parent}"
+        has_directory = os.path.isdir(real_path.parent)
+        return missing if has_directory else f"there is no directory {path.parent}"
     except OSError as error:
         return (error.strerror or str(error)).lower()
     return "permission denied"

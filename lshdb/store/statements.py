@@ -75,14 +75,14 @@ DELETE_SIGNATURE = "DELETE FROM signatures WHERE doc_id = ?"
 # OR FAIL, as an error ends the transaction anyway: with the usual OR ABORT SQLite keeps a copy of
 # every page that a statement of many rows touches, to undo only that statement.
 INSERT_BAND = "INSERT OR FAIL INTO bands (band_no, bucket_key, doc_id) VALUES (?, ?, ?)"
-ROWS_AT_ONCE = 200
-INSERT_BANDS = INSERT_BAND + ", (?, ?, ?)" * (ROWS_AT_ONCE - 1)
+BLOCK_ROWS = 200
+INSERT_BANDS = INSERT_BAND + ", (?, ?, ?)" * (BLOCK_ROWS - 1)
 """Many rows, three times as fast as one by one."""
 # Without WHERE: SQLite frees whole pages, without reading their rows.
 DELETE_BANDS = "DELETE FROM bands"
 DELETE_BAND = "DELETE FROM bands WHERE band_no = ? AND bucket_key = ? AND doc_id = ?"
 INSERT_FINGERPRINT = "INSERT OR FAIL INTO fingerprints VALUES (?, ?, ?)"
-INSERT_FINGERPRINTS = INSERT_FINGERPRINT + ", (?, ?, ?)" * (ROWS_AT_ONCE - 1)
+INSERT_FINGERPRINTS = INSERT_FINGERPRINT + ", (?, ?, ?)" * (BLOCK_ROWS - 1)
 DELETE_FINGERPRINT = """
     DELETE FROM fingerprints WHERE fingerprint = ? AND doc_id = ? AND position = ?"""
 DELETE_FINGERPRINTS = "DELETE FROM fingerprints"
@@ -291,7 +291,7 @@ COUNT_PAIRS = "SELECT count(*) FROM main.similar_pairs"
 SCHEMA = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid"
 # For the rows of SCHEMA in a new file, as JSON: whether each is the same here; NULL if it is not
 # there. As SQLite compares names, and byte for byte.
-OWN_SCHEMA = """
+EXPECTED_SCHEMA = """
     SELECT own.key, s.type = 'view',
         s.type = json_extract(own.value, '$[0]') AND s.sql = json_extract(own.value, '$[2]')
     FROM json_each(?) AS own

@@ -74,7 +74,7 @@ class Store(lookups.StoreReader):
         path: Path,
         mode: Mode,
         timeout: float,
-        wanted: Callable[[], Settings] | None = None,
+        new_settings: Callable[[], Settings] | None = None,
         *,
         beside: Store | None = None,
         sealed: bool = False,
@@ -90,10 +90,10 @@ class Store(lookups.StoreReader):
         other = None if beside is None else beside._connection
         connection = connect(path, mode, timeout, beside=other, sealed=sealed, limits=limits)
         try:
-            if mode == "create" and wanted is not None:
+            if mode == "create" and new_settings is not None:
                 with connection.errors():
                     if is_new(connection):
-                        settings = wanted()
+                        settings = new_settings()
                         with Transaction(connection, "write"):
                             if is_new(connection):
                                 create_tables(connection)
@@ -205,8 +205,8 @@ class Store(lookups.StoreReader):
     def known(self, keys: Sequence[str]) -> dict[str, KnownDocument]:
         """Those of the keys that the database has."""
         # A lone surrogate, which only Python's json writes, is in no document's key.
-        found = self._records(KnownDocument, sql.KNOWN_DOCUMENTS, json.dumps(keys))
-        return {one.key: one for one in found}
+        documents = self._records(KnownDocument, sql.KNOWN_DOCUMENTS, json.dumps(keys))
+        return {document.key: document for document in documents}
 
     def beginnings(self, keys: Sequence[str], characters: int) -> dict[str, str]:
         """The titles of documents, a field of their metadata, or else their first characters.
@@ -241,7 +241,8 @@ class Store(lookups.StoreReader):
     def set_files(self, files: Iterable[tuple[str, FileState]]) -> None:
         """Note the files that stored documents were read from, by their keys."""
         self._connection.run_many(
-            sql.SET_FILE, ((key, one.size, one.mtime_ns, one.extracted) for key, one in files)
+            sql.SET_FILE,
+            ((key, state.size, state.mtime_ns, state.extracted) for key, state in files),
         )
 
     def forget_files(self, doc_ids: Iterable[int]) -> None:
@@ -277,16 +278,18 @@ class Store(lookups.StoreReader):
             UnsafeFile: code in the file would run when this one is written.
         """
         for name, definition in sql.SIMILAR_PAIRS.items():
-            found = self._rows(sql.DEFINITION_OF, name)
-            if found and found != [(definition,)]:
+            stored_definitions = self._rows(sql.DEFINITION_OF, name)
+            if stored_definitions and stored_definitions != [(definition,)]:
                 raise StoreError(
                     f"{self.path}: {name} is not the table that lshdb makes: rename or drop it"
                 )
-            if not found:
+            if not stored_definitions:
                 self._rows(definition)
-        own = [("table", name, definition) for name, definition in sql.SIMILAR_PAIRS.items()]
+        definitions = [
+            ("table", name, definition) for name, definition in sql.SIMILAR_PAIRS.items()
+        ]
         writes = (sql.INSERT_PAIR, sql.STAMP_PAIRS, *sql.DELETE_PAIRS.values())
-        for danger in schema.dangers(self._connection, own, writes):
+        for danger in schema.dangers(self._connection, definitions, writes):
             raise UnsafeFile(f"{self.path}: {danger}: drop it, or do not trust the file")
         for name in sql.SIMILAR_PAIRS:
             self._rows(sql.DELETE_PAIRS[name])
