@@ -1,4 +1,4 @@
-"""What a database is made with."""
+"""The settings of a database."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,7 +17,7 @@ MAX_RUN = 1000
 """Units of the runs that an index of passages may be made for: shorter ones are everywhere."""
 
 _NAMED = 5
-"""Base texts that are named."""
+"""Maximum number of base texts that are named."""
 _SHARE = Option("a share of pairs", above=0, max=1)
 _SETTINGS: dict[str, tuple[object, Option]] = {
     "threshold": (float, _SHARE),
@@ -31,7 +31,7 @@ _SETTINGS: dict[str, tuple[object, Option]] = {
 
 @dataclass(frozen=True)
 class Settings:
-    """What a database is made with; threshold, recall and construction change by reindexing only.
+    """The settings of a database; threshold, recall and construction change by reindexing only.
 
     Attributes:
         threshold: the minimum Jaccard similarity of similar documents, in (0, 1].
@@ -104,7 +104,7 @@ def settings_record(settings: Settings) -> dict[str, str | float | bool | list[s
 
 
 def settings_in_words(settings: Settings) -> dict[str, str]:
-    """What the settings mean, for people: a sentence for each thing that they decide."""
+    """The settings explained to people, one phrase for each."""
     shingling, shape = settings.shingling, settings.construction
     plural = "" if shingling.size == 1 else "s"
     compared = {
