@@ -1,4 +1,4 @@
-"""Copying the file while it is in use: one moment of it, whole under its new name or not at all."""
+"""Copying the file while it is in use: a complete snapshot under the new name, or no file."""
 
 import os
 import shutil
@@ -14,9 +14,9 @@ from lshdb.store import statements as sql
 from lshdb.store.store import Store
 
 _BLOCK_PAGES = 512
-"""Between two reports of progress: 8 MB."""
+"""Pages that are copied between two reports of progress: 8 MB."""
 SIDE_FILES = ("-wal", "-shm", "-journal")
-"""Files that SQLite keeps beside one that is in use, or was when its process died."""
+"""Suffixes of files that SQLite keeps beside a database in use; a killed process leaves them."""
 
 
 def back_up(store: Store, target: Path, options: BackupOptions) -> None:
@@ -27,8 +27,8 @@ def back_up(store: Store, target: Path, options: BackupOptions) -> None:
 
     Raises:
         UsageError: the target is the database itself.
-        StoreError: the target exists and `replace` is false, or it is in use, or it is not a
-            file, or reading or writing failed; the target is as before.
+        StoreError: the target exists and `replace` is false, is in use or is not a file, or
+            reading or writing failed; the target is unchanged.
     """
     # A link stays, and the file that it leads to is replaced.
     real = Path(os.path.realpath(target))
@@ -38,7 +38,7 @@ def back_up(store: Store, target: Path, options: BackupOptions) -> None:
         closing(store.another_connection()) as connection,
     ):
         with connection.errors():
-            # The copy is of this moment. Otherwise it would begin again whenever others write.
+            # The copy is a snapshot. Otherwise it would begin again whenever others write.
             connection.execute("BEGIN")
             connection.execute(sql.COUNT_SCHEMA)
         partial = partial_files.PartialFile(real, private=True)

@@ -2,8 +2,8 @@
 
 SQLite itself does not notice that its file, or the log beside it, was deleted or replaced: it goes
 on writing to a file without a name. (On Windows an open file cannot be deleted or replaced.) Nor
-does it notice a fork: its locks belong to the process that opened the file, and a child only seems
-to hold them.
+does it notice a fork: its locks belong to the process that opened the file, and a child process
+does not hold them, although SQLite there assumes so.
 """
 
 import os
@@ -38,13 +38,13 @@ class Connection(sqlite3.Connection):
             keeps the log beside it.
         has_other_log: whether the file has other names, and is read without a log.
         timeout: seconds to wait for other writers.
-        limits: sizes and other numbers.
+        limits: maximum sizes and numbers.
         log_limit: bytes of log up to which emptying it is not tried again.
         read_only: whether it was opened only to read.
         rebuilding: whether the index is being rebuilt in the open transaction.
         closed: whether it is closed, or being closed.
         identity: device and inode of the open file.
-        turn: among the writers of this process; None if it does not write.
+        turn: its turn among the writers of this process; None if it does not write.
     """
 
     def __init__(
@@ -86,9 +86,9 @@ class Connection(sqlite3.Connection):
         return tuple(self._watched.values())
 
     def has_log_beside(self, real_path: Path) -> bool:
-        """Whether its log is beside another file, which took the name of the one it has open.
+        """Whether its log is beside another file, which took the name of the open file.
 
-        SQLite would apply the log to that.
+        SQLite would apply the log to that other file.
         """
         log = self._watched.get("-wal")
         return (
@@ -114,7 +114,7 @@ class Connection(sqlite3.Connection):
             )
 
     def check_file(self) -> None:
-        """StoreError if a name now belongs to another file than the open one, or to none."""
+        """StoreError if a name now belongs to no file, or to another file than the open one."""
         for end, identity in self._watched.items():
             if _identity(f"{self.real_path}{end}") != identity:
                 lost = "; what was added last may be lost" if end else ""
@@ -244,7 +244,7 @@ _abandoned: list[Connection] = []
 
 
 def _connections() -> list[Connection]:
-    """Those that are open. Other threads may open and close some meanwhile."""
+    """The open connections. Other threads may open and close some meanwhile."""
     # One call, unlike iterating: another thread's opening would make that fail.
     references = _open.valuerefs()
     return [connection for reference in references if (connection := reference()) is not None]
@@ -327,7 +327,7 @@ def _version(path: Path) -> tuple[int, int]:
 
 
 def _abandon(connection: Connection) -> None:
-    """Never close it, not even at the interpreter's end: SQLite itself keeps a reference to it.
+    """Never close the connection, not even at the interpreter's end: SQLite holds a reference.
 
     A function of the connection has the reference, which the garbage collector does not see.
     """

@@ -25,7 +25,7 @@ BEFORE_ALL = -(1 << 48)
 """settings.indexed_bucket before the first bucket."""
 SLOTS = sql.SLOTS
 _ROWS = 100_000
-"""Rows that are Python's objects at once."""
+"""Maximum number of rows that are Python objects at one time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class IndexTable:
     """A table of the index and its statements; each row has three integers.
 
     Attributes:
-        name: of the table.
-        document: which of the columns has the ids of documents.
-        read: reads the rows of some slots, or all.
+        name: name of the table.
+        document: the index of the column of doc_ids.
+        read: reads the rows of some slots, or all rows.
         insert: inserts a row, and `insert_many` BLOCK_ROWS of them.
         delete: deletes a row, and `clear` all of them; their pages are free for new rows.
     """
@@ -69,11 +69,11 @@ FINGERPRINTS = IndexTable(
 )
 
 RARE_WORDS = IndexTable("rare_words", 1, sql.RARE_WORDS, "", "", "", sql.CLEAR_RARE_WORDS)
-"""Its rows are those of `term_rows`; they are written by `insert_terms`."""
+"""The index of rare words: `term_rows` makes rows for comparisons, `insert_terms` writes them."""
 
 
 Signatures = tuple[IntArray, Lanes]
-"""Of some documents: their ids int64[n], and uint32[n, k]."""
+"""Signatures of n documents: the ids int64[n], and the lanes uint32[n, k]."""
 
 
 def codes_of_keys(doc_ids: IntArray, keys: banding.BucketKeys) -> tuple[IntArray, IntArray]:
@@ -90,13 +90,13 @@ def codes_of_keys(doc_ids: IntArray, keys: banding.BucketKeys) -> tuple[IntArray
 def band_codes(
     doc_ids: IntArray, signatures: Lanes, settings: Settings
 ) -> tuple[IntArray, IntArray]:
-    """The same for documents with signatures uint32[n, k]."""
+    """The band rows of documents with signatures uint32[n, k], as `codes_of_keys` returns them."""
     keys = banding.bucket_keys(signatures, settings.construction, settings.seed)
     return codes_of_keys(doc_ids, keys)
 
 
 def rows_of(codes: IntArray, doc_ids: IntArray) -> IndexRows:
-    """The rows of bands of documents int64[n] with the buckets of these codes int64[n]."""
+    """Rows of the table of bands, from codes of buckets int64[n] and doc_ids int64[n]."""
     bands = (codes + (1 << 47)) >> 48
     return np.stack((bands, codes - (bands << 48), doc_ids))
 
@@ -114,16 +114,17 @@ def sorted_bands(
 ) -> Iterator[tuple[int, IntArray, IntArray]]:
     """The band rows of documents in the table's order, some at a time (`limits.reindex_rows`).
 
-    All signatures are read before the first rows come. Those of each block are sorted and kept, in
-    a temporary file beyond `limits.reindex_bytes`; then the blocks' parts are sorted together.
+    All signatures are read before the first rows are yielded. The rows of each block are sorted
+    and kept, in a temporary file beyond `limits.reindex_bytes`; then the parts of all blocks are
+    sorted together.
 
     Args:
-        signatures: blocks of them, in the order of their ids: int64[n], uint32[n, k].
-        settings: by which they are cut into bands.
+        signatures: blocks of signatures, in the order of their ids: int64[n], uint32[n, k].
+        settings: the settings that bands are made by.
         limits: how much is in memory.
 
     Yields:
-        A code that is above all that came, and the codes and doc_ids of rows: int64[r] both.
+        A code above all codes so far, and the codes and doc_ids of rows: int64[r] both.
     """
     # Bucket keys have 48 bits and a sign; a band has 64 parts.
     edges = np.arange(64 * settings.construction.bands + 1) - 32 << 42
@@ -147,8 +148,8 @@ def sorted_bands(
                 file.seek(16 * first)
                 chunks_read.append(np.frombuffer(file.read(16 * (end - first)), dtype=np.int64))
             table = np.concatenate(chunks_read).reshape(-1, 2)
-            # Blocks come in the order of ids, which a stable sort keeps in each bucket; and it is
-            # fast on what is sorted in parts.
+            # Blocks come in the order of ids, which a stable sort keeps in each bucket; it is also
+            # fast, as the parts are sorted already.
             codes, doc_ids = table[table[:, 0].argsort(kind="stable")].T
             yield int(edges[part.stop]), codes, doc_ids
 
@@ -192,7 +193,7 @@ class Index:
             self._connection.run_many(table.insert, values[block_rows:].tolist())
 
     def delete(self, table: IndexTable, rows: Iterable[tuple[int, ...]]) -> None:
-        """Delete rows; those that are not there are no error."""
+        """Delete rows; a missing row is no error."""
         self._connection.run_many(table.delete, rows)
 
     def insert_signatures(self, doc_ids: IntArray, signatures: Lanes) -> None:
@@ -233,7 +234,7 @@ class Index:
         self._connection.run_many(sql.INSERT_TERMS, zip(doc_ids.tolist(), terms, strict=True))
 
     def delete_terms(self, doc_ids: IntArray, terms: Iterable[str]) -> None:
-        """Delete documents int64[n] from it; the terms must be those with which they came."""
+        """Delete documents int64[n] from the table of rare words; `terms` as they were inserted."""
         self._connection.run_many(sql.DELETE_TERMS, zip(doc_ids.tolist(), terms, strict=True))
 
     def unindex(self, doc_ids: IntArray, signatures: Lanes, settings: Settings) -> None:

@@ -40,21 +40,21 @@ from lshdb.store.rows import (
 
 _T = TypeVar("_T")
 _NEIGHBOURS = 5
-"""Keys before and after an unknown one that may be meant."""
+"""Number of neighbouring keys, on each side, to suggest for an unknown key."""
 _SEARCHED = 100_000
-"""Keys among which such ones are looked for: in some 25 ms, and nobody notices the wait."""
+"""Maximum number of keys that are searched for a suggestion, in some 25 ms."""
 _MAX_CONTAINING = 1_000
-"""Maximum number of such keys: ranking them takes some milliseconds."""
+"""Maximum number of keys to rank as suggestions, which takes some milliseconds."""
 _LONGEST = 200
 """Characters of each similar key in the error for an unknown one."""
 _COUNTS = 512
 """The base of the counts in TERM_COUNTS."""
 _COUNTED = 64
-"""Documents of a term that are counted: a weight is then exact to a tenth or so."""
+"""Documents of a term that are counted: a weight is then exact to about a tenth."""
 _SAMPLED = 1_000
-"""Documents whose sizes are read, of all."""
+"""Number of documents whose sizes are read as a sample."""
 MANY = (1 << 15) - 1
-"""More documents of a fingerprint are not counted, see SHARED_FINGERPRINTS."""
+"""Maximum count of a fingerprint's documents, see SHARED_FINGERPRINTS."""
 _NAMES_BANDS = re.compile(r"\b(bands|buckets|bucket_members|candidate_pairs)\b", re.IGNORECASE)
 """In a user's SQL: the table of band rows, and the views of it."""
 _JOIN_ROWS = 50_000
@@ -111,16 +111,16 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class DocumentColumns:
-    """n documents with all that is stored of them.
+    """n documents with all their stored values.
 
     Attributes:
-        keys: of the documents, in the order of addition.
+        keys: the documents' keys, in the order of addition.
         shingles: int64[n], how many shingles each has, repetitions counted.
-        digests: of the contents, 16 bytes each.
-        metadata: of each, as stored.
-        contents: of each; None where contents are not kept.
-        signatures: uint32[n, k]; of a document without shingles any lanes.
-        states: of the files that the documents were read from; None for others.
+        digests: the digests of the contents, 16 bytes each.
+        metadata: the metadata of each, as stored.
+        contents: the content of each; None where contents are not kept.
+        signatures: uint32[n, k]; arbitrary lanes for a document without shingles.
+        states: the state of the file that each document was read from; None for others.
     """
 
     keys: Sequence[str]
@@ -147,7 +147,8 @@ class StoreReader:
     """Reads an open database file; values are typed, and errors are lshdb's.
 
     Attributes:
-        settings: in the open transaction, or the last one: another process may reindex.
+        settings: the settings in the open transaction, or in the last one: another process may
+            reindex.
         indexed_to, indexed_bucket: as in the settings, see schema.sql; None if all band rows are
             written.
         bucket_lookups: how often buckets were looked up.
@@ -187,17 +188,17 @@ class StoreReader:
     def snapshot(
         self, where: str | None = None, parameters: Parameters = ()
     ) -> Iterator[tuple[StoreReader, readonly_sql.Keep | None]]:
-        """A reader of the same file on its own connection: all that it reads is of one moment.
+        """A reader of a snapshot of the file, on a connection of its own.
 
-        The caller may write meanwhile. With a user's condition, also what finds the documents that
-        match. The reader's settings are those of the index that it reads: another process may have
-        reindexed the file.
+        The caller may write meanwhile. For a user's condition, the second value is a function that
+        finds the matching documents. The reader's settings are those of the index that it reads:
+        another process may have reindexed the file.
         """
         if where is None:
             self._connection.check_open()  # any thread may read all, on a connection of its own
         else:
             self._connection.check_owner()
-        connection = readonly_sql.sealed_connection(self._connection, one_moment=True)
+        connection = readonly_sql.sealed_connection(self._connection, snapshot=True)
         connection.text_factory = str  # text that is not UTF-8 is damage
         try:
             keep = None
@@ -220,7 +221,7 @@ class StoreReader:
             max_rows: how many rows are read; None for all.
 
         Returns:
-            int64[r], the places of the buckets, and int64[r], doc_ids; ordered by both.
+            int64[r], the indices of the buckets, and int64[r], doc_ids; ordered by both.
         """
         self.bucket_lookups += 1
         limit = -1 if max_rows is None else max_rows
@@ -241,14 +242,14 @@ class StoreReader:
         """The first documents that have some fingerprints int64[n], at most `max_rows` of each.
 
         Returns:
-            int64[r], the places of the fingerprints, and int64[r], doc_ids; ordered by both.
+            int64[r], the indices of the fingerprints, and int64[r], doc_ids; ordered by both.
         """
         return self._rows_of_values(sql.FIRST_OF_FINGERPRINTS, values, max_rows)
 
     def _rows_of_values(
         self, statement: str, values: Sequence[str] | IntArray, *parameters: SqlValue
     ) -> tuple[IntArray, IntArray]:
-        """What is found for n values, some thousands at a time: their places and integers."""
+        """Run a statement for n values, some thousands at a time: indices of values, integers."""
         tables = [np.empty((0, 2), dtype=np.int64)]
         for part in chunks(len(values), self.limits.documents_read):
             json_values = dumps(np.asarray(values[part]).tolist())
@@ -308,7 +309,7 @@ class StoreReader:
         return self._records(StoredFile, sql.FILES_BELOW, directory, end)
 
     def files_of(self, doc_ids: Sequence[int]) -> list[StoredFile]:
-        """Those of these documents that exist."""
+        """The existing ones of these documents, with the files that they were read from."""
         return self._records(StoredFile, sql.FILES_OF, dumps(list(doc_ids)))
 
     def lengths(self, doc_ids: IntArray) -> IntArray:
@@ -377,7 +378,7 @@ class StoreReader:
                 yield table[:, 0], table[:, 1]
 
     def _shared_with_unindexed(self) -> Iterator[tuple[IntArray, IntArray]]:
-        """The same from all signatures, while band rows are not in the table yet."""
+        """The rows of `shared_buckets` from all signatures, while band rows are missing."""
         signatures = self.all_signatures()
         for _, codes, doc_ids in index.sorted_bands(signatures, self.settings, self.limits):
             _, inverse, sizes = np.unique(codes, return_inverse=True, return_counts=True)
@@ -387,7 +388,7 @@ class StoreReader:
     def _unindexed_members(self, buckets: IntArray) -> tuple[IntArray, IntArray]:
         """The rows of `members` that are not in the table yet, in any order.
 
-        All signatures of the documents are read: of a million in a second.
+        All signatures of these documents are read, a million per second.
         """
         written = index.BEFORE_ALL if self.indexed_bucket is None else self.indexed_bucket
         tables = [np.empty((2, 0), dtype=np.int64)]
@@ -402,15 +403,15 @@ class StoreReader:
         """The fingerprints that several documents have, in order, and how many have each.
 
         Returns:
-            int64[any] both; MANY stands for more documents.
+            int64[any] both; the count MANY means MANY or more.
         """
         values = self._integers(sql.SHARED_FINGERPRINTS)
         return values >> 15, values & MANY
 
     def term_counts(self, terms: Sequence[str]) -> npt.NDArray[np.float64]:
-        """How many documents have each of n terms, float64[n]; of frequent ones an estimate.
+        """How many documents have each of n terms, float64[n]; an estimate for frequent terms.
 
-        The first documents of a frequent term are counted, and taken for a sample of all.
+        The estimate takes the first documents of a frequent term as a sample of all.
         """
         last = self._number(sql.LAST_DOC_ID)
         _, packed = self._rows_of_values(sql.TERM_COUNTS, terms, _COUNTED)
@@ -419,15 +420,15 @@ class StoreReader:
         return np.where(counts < _COUNTED, counts.astype(np.float64), estimates)
 
     def documents_of_terms(self, terms: Sequence[str], after: int) -> tuple[IntArray, IntArray]:
-        """The documents that have some terms: places of the terms and doc_ids, int64[r] both.
+        """The documents that have some terms: indices of the terms and doc_ids, int64[r] both.
 
-        Only those after the one with the id `after`.
+        Only documents with an id above `after`.
         """
         packed = self._integers(sql.DOCUMENTS_OF_TERMS, dumps(list(terms)), after)
         return np.divmod(packed, 1 << 40)
 
     def mean_shingles(self) -> tuple[int, int]:
-        """How many documents there are, about, and how many shingles one has, by a sample."""
+        """About how many documents there are, and the mean shingles of a document, by a sample."""
         last = self._number(sql.LAST_DOC_ID)
         # A damaged file may have a number that no float is exact for.
         sample = np.unique(np.linspace(1, min(last, 1 << 40), _SAMPLED).astype(np.int64))
@@ -439,16 +440,16 @@ class StoreReader:
     ) -> Iterator[index.Signatures]:
         """All signatures by doc_id, some thousands or `max_rows` a time: int64[n], uint32[n, k].
 
-        Only those of the documents after the one with the id `after`.
+        Only documents with an id above `after`.
         """
         size = max_rows or self.limits.documents_read
         for rows in self._connection.parts(sql.ALL_SIGNATURES, after, size=size):
             yield self._signature_matrix(rows)
 
     def whole_documents(self, max_bytes: int, max_rows: int) -> Iterator[DocumentColumns]:
-        """All documents with all that is stored of them, some at a time, in order of addition.
+        """All documents with all their stored values, in the order of addition.
 
-        They are read lazily: about as many bytes, or as many documents, at once.
+        They are read lazily, about `max_bytes` or `max_rows` documents at a time.
         """
         other_bytes = 4 * self.settings.permutations + _OBJECTS
 
@@ -495,7 +496,7 @@ class StoreReader:
         return self._number(sql.COUNT_DECISIONS)
 
     def indexed(self) -> IntArray:
-        """The documents after `indexed_to` whose band rows are written, or that are gone."""
+        """The documents after `indexed_to` whose band rows are written, or that were removed."""
         return self._integers(sql.INDEXED)
 
     def unindexed(self) -> int:
@@ -571,10 +572,10 @@ class StoreReader:
         return [checked(key, str) for (key,) in self._rows(statement, *parameters)]
 
     def not_found(self, key: str) -> KeyNotFound:
-        """The error for a missing key; it names up to three keys that may be meant.
+        """The error for a missing key; it suggests up to three stored keys.
 
-        They contain the key, or share half of its characters. They are searched among its
-        neighbours in the index, and by a short scan of the index for its last part.
+        These contain the missing key, or share half of its characters. Candidates are its
+        neighbours in the index, and keys that contain its last part, by a short scan of the index.
         """
         wanted = key.encode(errors="ignore").decode().removeprefix("./")
         keys = {*self._keys(sql.KEYS_BEFORE, wanted, _NEIGHBOURS)}
@@ -605,11 +606,11 @@ class StoreReader:
         return self._integers(sql.DECIDED).reshape(-1, 3)
 
     def different_from(self, keys: Sequence[str]) -> list[tuple[str, bytes, str, bytes, int]]:
-        """The documents that those of some keys were marked different from.
+        """The pairs that were marked different, of which the first document has one of some keys.
 
         Returns:
-            For each pair the key and digest of the one and of the other, and the doc_id of the
-            other, 0 if it is not stored with this digest.
+            For each pair the key and digest of the first document, those of the second, and the
+            doc_id of the second, 0 if it is not stored with this digest.
         """
         rows = self._rows(sql.DIFFERENT_FROM, dumps(list(keys)))
         return [cast(Any, typed(row, str, bytes, str, bytes, int)) for row in rows]
@@ -619,7 +620,7 @@ class StoreReader:
     ) -> tuple[list[tuple[str, str]], int | None]:
         """Documents whose contents have all of some words, whatever their case, in order.
 
-        A scan after the doc_id `after`, until `max_rows` are found or the time is over.
+        Scans documents after the doc_id `after`, until `max_rows` are found or the time is over.
 
         Returns:
             Keys and contents, and the doc_id after which to go on; None at the end.
@@ -642,7 +643,7 @@ class StoreReader:
     def table_bytes(self, largest: int) -> dict[str, int] | None:
         """The bytes of each table, with those of its indexes.
 
-        All of the file is read. None for a file of more than `largest` bytes, and where SQLite was
+        Reads the whole file. None for a file of more than `largest` bytes, and where SQLite was
         built without the table dbstat.
         """
         if self.bytes() > largest or not self._number(sql.HAS_DBSTAT):

@@ -4,11 +4,11 @@ SQLite lets a file carry code: triggers, views, CHECK constraints, generated col
 expressions, virtual tables. lshdb opens only files whose definitions with lshdb's names are those
 of schema.sql, byte for byte, and in which writing lshdb's tables does nothing else: SQLite itself
 says which triggers and foreign keys would act, while it prepares lshdb's statements, and which
-indexes have expressions or conditions. What else sqlite_schema says may be forged, and decides
-nothing. Other tables, views and indexes belong to the user; no statement of lshdb's touches them.
-The connection has its own limits besides this check.
+indexes have expressions or conditions. Everything else in sqlite_schema may be forged, so lshdb
+does not rely on it. Other tables, views and indexes belong to the user; no statement of lshdb's
+touches them. The connection has its own limits besides this check.
 
-`check` reports the same faults, and its repair makes what is missing.
+`check` reports the same faults, and its repair creates missing tables, indexes and views.
 """
 
 import json
@@ -37,10 +37,10 @@ class Fault(NamedTuple):
     """A difference of a file's schema from the expected one.
 
     Attributes:
-        what: `table bands is missing`.
-        makes: the statements that repair it; without any no repair is possible.
-        tolerable: whether the file can be used without.
-        unsafe: whether it is code that would be run.
+        what: the fault in words, `table bands is missing`.
+        makes: the statements that repair it; empty if no repair is possible.
+        tolerable: whether the file can be used without repair.
+        unsafe: whether the fault is code that would be run.
     """
 
     what: str
@@ -85,10 +85,10 @@ def check_contents(connection: Connection) -> None:
 
 
 def size_fault(connection: Connection) -> str | None:
-    """How the size of the file differs from that of its pages; None if it does not.
+    """How the size of the file differs from that of its pages, in words; None if they are equal.
 
-    SQLite reads the rest of a page that is cut as zeros, and ignores what follows the last page.
-    While there is a log, it may have pages that the file lacks, and nothing can be said.
+    SQLite reads the missing bytes of a page as zeros, and ignores bytes after the last page.
+    While there is a log, it may have pages that the file lacks, so nothing is reported.
     """
     before = None
     while True:
@@ -114,7 +114,7 @@ def is_whole(connection: sqlite3.Connection) -> bool:
 
 
 def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
-    """How a file's tables, indexes and views differ from lshdb's, and what else would run."""
+    """How a file's tables, indexes and views differ from lshdb's, and which code would run."""
     expected = definitions(connection.execute(sql.HAS_RARE_WORDS).fetchone() is not None)
     whole = True
     for index, is_view, same in connection.execute(
@@ -145,7 +145,7 @@ def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
 def definitions(reworded: bool = False) -> list[tuple[str, str, str]]:
     """Type, name and text of the tables, views and indexes of a new file, in their order.
 
-    `reworded`: those of the index of rare words, too.
+    `reworded` includes the tables of the index of rare words.
     """
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         # The package may be a zip, as Spark ships it: with ./ at its start, which Path would drop.
@@ -163,13 +163,13 @@ def dangers(
     statements: Iterable[str],
     whole: bool = True,
 ) -> Iterator[str]:
-    """What would run besides lshdb's statements when these write; each in words.
+    """The code of the file that would run when lshdb's statements write, each piece in words.
 
     Args:
-        connection: to the file.
-        definitions_written: the definitions that these write to, as of `definitions`.
-        statements: all that write to them.
-        whole: all of lshdb's tables are there, so that each statement must be possible.
+        connection: a connection to the file.
+        definitions_written: the definitions that the statements write to, as of `definitions`.
+        statements: all statements that write to them.
+        whole: whether all of lshdb's tables exist, so that each statement must be possible.
     """
     for table, name in connection.execute(
         sql.INDEXES_WITH_CODE, (json.dumps(definitions_written),)

@@ -320,7 +320,7 @@ OTHER_TABLES_WITH_CODE = """
     WHERE s.type = 'table' AND s.name NOT IN (SELECT value FROM json_each(?1))
         AND (i.partial OR EXISTS (SELECT 1 FROM pragma_index_xinfo(i.name) WHERE cid = -2))"""
 SLOTS = 1 << 16
-"""Into how many groups `check` puts documents, by the lowest bits of their ids."""
+"""Number of groups of documents in `check`, by the lowest bits of their ids."""
 # Of documents in some slots, given as a JSON array, or of all for NULL.
 ALL_AS_STORED = f"""
     SELECT d.doc_id, d.key, d.shingles, d.digest, s.signature, d.content IS NOT NULL,
@@ -435,10 +435,10 @@ WRITES = (
     INSERT_DECISION,
     DELETE_DECISION,
 )
-"""All that change lshdb's tables, except those of many rows or of all rows."""
+"""The statements that change lshdb's tables, except those for many rows or all rows."""
 WRITES_RARE_WORDS = tuple(
     f"{verb} rare_words_{name}{rest}"
     for name in ("config", "data", "idx")
     for verb, rest in (("REPLACE INTO", " SELECT * FROM rare_words_" + name), ("DELETE FROM", ""))
 )
-"""What SQLite writes for the full-text table; prepared only, to see what else would run."""
+"""SQLite's own writes for the full-text table; they are only prepared, to see what would run."""

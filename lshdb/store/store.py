@@ -23,7 +23,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 MAX_NUMBER = 1 << 40
-"""No file ever has this many documents or decisions."""
+"""The largest number of a document or decision; no file ever needs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,12 @@ class Opened(Protocol):
 
 
 class Store(lookups.StoreReader):
-    """One open database file. Its settings are checked, its values typed, its errors lshdb's.
+    """An open database file. Settings are checked, values are typed, and errors are lshdb's.
 
     Attributes:
         index: the rows of the index.
-        keys_repeat: whether several documents may have one key, in a private file: each is new.
+        keys_repeat: whether several documents may have the same key, in a private file: each is
+            then new.
     """
 
     keys_repeat = False
@@ -138,7 +139,7 @@ class Store(lookups.StoreReader):
         self._connection.check_open()
 
     def reading(self) -> Transaction:
-        """A transaction in which everything read is of one moment."""
+        """A transaction that reads a snapshot of the file."""
         return self._transaction("read")
 
     def alone(self) -> Alone:
@@ -203,7 +204,7 @@ class Store(lookups.StoreReader):
         return last
 
     def known(self, keys: Sequence[str]) -> dict[str, KnownDocument]:
-        """Those of the keys that the database has."""
+        """The stored documents among these keys."""
         # A lone surrogate, which only Python's json writes, is in no document's key.
         documents = self._records(KnownDocument, sql.KNOWN_DOCUMENTS, json.dumps(keys))
         return {document.key: document for document in documents}
@@ -211,7 +212,8 @@ class Store(lookups.StoreReader):
     def beginnings(self, keys: Sequence[str], characters: int) -> dict[str, str]:
         """The titles of documents, a field of their metadata, or else their first characters.
 
-        Of sets, of their JSON. Documents without either are left out.
+        For a set, the first characters of its JSON. Documents without title and content are left
+        out.
         """
         rows = self._rows(sql.BEGINNINGS, json.dumps(keys), characters)
         texts = (typed(row, str, str | None, str | None) for row in rows)
@@ -271,11 +273,11 @@ class Store(lookups.StoreReader):
         self._run_many(sql.DELETE_DECISION, [(decision,)])
 
     def replace_pairs(self, pairs: Iterable[Sequence[SqlValue]], threshold: float) -> int:
-        """Write the table `similar_pairs`, and when that was; the number of pairs.
+        """Write the table `similar_pairs` and the time of writing; return the number of pairs.
 
         Raises:
-            StoreError: there is another table of this name.
-            UnsafeFile: code in the file would run when this one is written.
+            StoreError: the file has another table of this name.
+            UnsafeFile: code in the file would run when the table is written.
         """
         for name, definition in sql.SIMILAR_PAIRS.items():
             stored_definitions = self._rows(sql.DEFINITION_OF, name)
