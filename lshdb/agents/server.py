@@ -128,7 +128,7 @@ def _failed(text: str) -> types.CallToolResult:
 
 
 def _read(database: Database, answers: Answers, uri: str) -> types.ReadResourceResult:
-    """What a resource holds."""
+    """The content of a resource."""
     kind, text = "text/plain", None
     try:
         if uri.startswith(ANSWER):
