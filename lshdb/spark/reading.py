@@ -13,16 +13,16 @@ from lshdb.sources.paths import format_of
 from lshdb.spark import clustering
 
 _BROKEN = "lshdb broken line"
-"""A column that no user's rows have."""
+"""A name that differs from all columns of users."""
 _BROKEN_ALONE = "UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN"
-"""Spark's error where rows have no other column, but perhaps those in the names of directories."""
+"""Spark's error if the rows have no other column, except columns from names of directories."""
 _LINE_SHOWN = 60
 """Characters of a broken line that are shown."""
 _NANOSECONDS = "TIMESTAMP(NANOS"
 _NULLS = ("(NULL)", "(UNKNOWN)")
-"""How the types of Parquet end that have no value but null."""
+"""Endings of Parquet's types whose only value is null."""
 _HIDDEN = ("_", ".")
-"""How the names of files and directories begin that Spark does not read."""
+"""Beginnings of the names of files and directories that Spark does not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,11 @@ class Input:
     """Rows of files.
 
     Attributes:
-        rows: a row each.
+        rows: the rows.
         format: Spark's name of their format: `json` or `parquet`.
         broken: where string, reason string, for each line that is not a JSON object; None if all
-            lines are.
-        notes: what else the user should know, a line each.
+            lines are objects.
+        notes: notes for the user, one line each.
     """
 
     rows: DataFrame
@@ -48,13 +48,13 @@ def read(spark: SparkSession, path: str, format: str, columns: Sequence[str]) ->
 
     Args:
         spark: a session.
-        path: on any file system of Spark.
+        path: a path on any file system of Spark.
         format: `json`, `parquet`, or `auto`: by the names of the files.
-        columns: of an input without rows, which does not say what columns it has.
+        columns: the columns for an input without rows, which has none of its own.
 
     Raises:
-        InputError: no line is a JSON object; or it has timestamps within other values that Spark
-            does not have.
+        InputError: no line is a JSON object; or the input has timestamps in nanoseconds within
+            other values.
         PySparkException: there is no such path, or it cannot be read.
     """
     files = [*_files(spark, path)]

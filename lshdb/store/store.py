@@ -82,7 +82,7 @@ class Store(lookups.StoreReader):
         keys_repeat: bool = False,
         limits: Limits = DEFAULTS,
     ) -> Store:
-        """Open the file; mode `create` makes it with the settings `wanted()` where there is none.
+        """Open the file; mode `create` makes a missing file, with the settings `new_settings()`.
 
         If two processes make the same file at the same moment, one opens the file that the other
         made. For a store `beside` it, and `sealed` in mode `read`, see `connect`. In a private file
