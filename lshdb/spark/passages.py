@@ -78,8 +78,8 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
         df: one row per document.
 
     Returns:
-        One row per passage, with the columns of `lshdb passages --all --passages -o FILE`, except the
-        weighted ones; a is before b in the order of their UTF-8 bytes.
+        One row per passage, with the columns of `lshdb passages --all --passages -o FILE`, except
+        the weighted ones; a is before b in the order of their UTF-8 bytes.
 
     Raises:
         UsageError: settings without passages, numbers out of range.

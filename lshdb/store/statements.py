@@ -334,7 +334,8 @@ BAND_ROWS = f"""
 FINGERPRINT_ROWS = f"""
     SELECT fingerprint, doc_id, position FROM fingerprints
     WHERE ?1 IS NULL OR doc_id & {SLOTS - 1} IN (SELECT value FROM json_each(?1))"""
-# Each decision, and whether it is invalid: rows disagree, or the verdict needs more or fewer of them.
+# Each decision, and whether it is invalid: its rows disagree, or are too many or too few for its
+# verdict.
 JUDGED_DECISIONS = """
     SELECT decision, group_concat(key || coalesce(note, '') || who || decided, ''),
         decision NOT BETWEEN 1 AND 1 << 40 OR min(verdict) NOT IN ('keep', 'drop', 'different')
