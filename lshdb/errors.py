@@ -55,7 +55,7 @@ class KeyNotFound(LshdbError, KeyError):
     """No document has this key.
 
     Attributes:
-        nearest: up to three keys of the database that may be meant, the nearest first.
+        nearest: up to three keys of the database to suggest, the nearest first.
     """
 
     def __init__(self, text: str, nearest: Sequence[str] = ()) -> None:
@@ -109,10 +109,10 @@ class QueryError(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What a limit left out of a result; its `str` is a sentence that says so.
+    """The part of a result that a limit left out; its `str` is a sentence about it.
 
     Attributes:
-        what: the operation whose limit it was, such as `query` or `clusters`.
+        what: the operation that has the limit, such as `query` or `clusters`.
         count: how many buckets, documents or characters were left out or read in part.
         text: the sentence.
     """
@@ -165,7 +165,7 @@ def warn(warning: Warning) -> None:
 
 @contextmanager
 def limits_to(take: Callable[[Cut], object]) -> Iterator[None]:
-    """Pass what limits cut in this thread to a function, instead of warning.
+    """Pass the cuts of limits in this thread to a function, instead of warning.
 
     warnings.catch_warnings would take the warnings of all threads.
     """
@@ -178,7 +178,7 @@ def limits_to(take: Callable[[Cut], object]) -> Iterator[None]:
 
 @contextmanager
 def limits_noted() -> Iterator[list[Cut]]:
-    """Collect what limits cut in this thread, each once, instead of warning."""
+    """Collect the cuts of limits in this thread, each once, instead of warning."""
     noted: list[Cut] = []
 
     def note(cut: Cut) -> None:

@@ -16,9 +16,9 @@ def share(value: float) -> str:
 
 
 def number(value: float | None, drawn: bool = False) -> str | None:
-    """A number of a column: a share as above where it is drawn, and to six digits for scripts.
+    """A number of a column: a share as by `share` if it is drawn, with six digits for scripts.
 
-    What is larger is a mean of counts, and has one digit.
+    A larger number is a mean of counts, and has one digit.
 
     >>> number(2 / 3), number(2 / 3, drawn=True), number(9.0)
     ('0.666667', '0.6667', '9.0')
@@ -31,7 +31,7 @@ def number(value: float | None, drawn: bool = False) -> str | None:
 
 
 def worded(cell: object) -> str:
-    """A value that is no share as text: nothing for None, yes or no for what is true or not.
+    """A value that is no share, as text: nothing for None, yes or no for a boolean.
 
     >>> worded(None), worded(True), worded(12)
     ('', 'yes', '12')
@@ -51,7 +51,7 @@ def percent(value: float) -> str:
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """A count and what it counts.
+    """A count with its noun.
 
     >>> counted(1, "pair"), counted(1_000, "pair"), counted(2, "match", "matches")
     ('1 pair', '1,000 pairs', '2 matches')
@@ -79,7 +79,7 @@ def shortened(text: str, maximum: int) -> str:
 
 
 def listed(values: Sequence[object], shown: int) -> str:
-    """The first of some things, and how many more there are.
+    """The first values of a sequence, and the number of the others.
 
     >>> listed(["a", "b", "c"], 3), listed(["a", "b", "c"], 2)
     ('a, b, c', 'a, b and 1 more')

@@ -1,7 +1,7 @@
-"""JSON by orjson, and what it lacks: exact integers beyond 64 bits, lone surrogates, decimals.
+"""JSON by orjson, with its gaps filled: exact integers beyond 64 bits, lone surrogates, decimals.
 
-orjson rounds such integers in reading and refuses them in writing; Python's json reads them, which
-takes a second parse of a line that has one.
+orjson rounds such integers when it reads, and refuses to write them. A line that has one is parsed
+a second time, by Python's json.
 """
 
 import json
@@ -21,11 +21,11 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _ESCAPES = re.compile(
     rb"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|.)"
 )
-"""An escape in JSON, and as its group that of a lone surrogate."""
+"""An escape in JSON; the group matches the escape of a lone surrogate."""
 
 
 def loads(data: bytes) -> Any:
-    """The value of JSON in UTF-8; of fields with one name the last counts.
+    """The value of JSON in UTF-8; if a name is repeated, its last field counts.
 
     Raises:
         ValueError: not JSON, which has no lone surrogates, NaN or infinity.
@@ -33,7 +33,7 @@ def loads(data: bytes) -> Any:
     """
     value = orjson.loads(data)
     if isinstance(value, dict) and _EXACT.issuperset(map(type, value.values())):
-        return value  # as most records: no more to look at
+        return value  # most records: nothing else to check
     if data.count(b"[") + data.count(b"{") > MAX_DEPTH:
         check_depth(value)
     return json.loads(data) if _has_large_float(value) else value
@@ -56,7 +56,7 @@ def dumps(value: object) -> str:
 
 
 def encode(value: object) -> bytes:
-    """The same in UTF-8."""
+    """A value as JSON in UTF-8; see `dumps`."""
     try:
         data = orjson.dumps(value, _default, orjson.OPT_PASSTHROUGH_DATETIME)
     except TypeError:
@@ -69,7 +69,7 @@ def encode(value: object) -> bytes:
 
 
 def repaired(text: str) -> bytes:
-    """JSON in UTF-8 with U+FFFD for lone surrogates, escaped or not; the rest keeps its place."""
+    """JSON in UTF-8 with U+FFFD for lone surrogates, escaped or not; all else is unchanged."""
     data = without_surrogates(text).encode()
     if b"\\u" not in data:
         return data
@@ -88,7 +88,7 @@ def without_surrogates(text: str) -> str:
 
 
 def _has_large_float(value: object) -> bool:
-    """Whether it has a number that may have been an integer beyond 64 bits."""
+    """Whether a value has a float that may have been an integer beyond 64 bits."""
     if isinstance(value, dict):
         value = value.values()
     elif not isinstance(value, list):

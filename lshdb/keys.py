@@ -6,16 +6,16 @@ A key is a text. An id may be of any type that has one text for each value:
 |---|---|
 | string | the same |
 | integer | its digits |
-| float | that of the integer that it is; others fail, and those that their type may have rounded |
+| float | the key of the equal integer; a float that is not whole, or may be rounded, fails |
 | boolean | `true` or `false`, as in JSON |
 | bytes | hexadecimal digits |
 | date | `2024-01-31` |
 | timestamp | as `key_of_instant` writes it; with a time zone, in UTC: `2024-01-31 12:00:00+00:00` |
-| None, NaN, NaT, NA | none: it is missing |
+| None, NaN, NaT, NA | no key: the id is missing |
 | decimal, UUID, others | as `str` writes it |
 
-Lists, sets, objects, and what has no text of its own fail. Two values of different types may give
-one key: `Ids` finds those of an input. Arrow's columns: lshdb.sources.arrow_keys.
+Lists, sets, objects and values without a text form fail. Two values of different types may give
+one key: `Ids` finds such values in an input. For columns of Arrow see lshdb.sources.arrow_keys.
 """
 
 from array import array
@@ -34,7 +34,7 @@ _MISSING = frozenset(("NoneType", "NAType", "NaTType"))
 """Types of values that are missing: None, and those of pandas."""
 _PLURALS = ("bytes",)
 _LIKE_VOWELS = (*"AEIOaeio", "nd", "NA")
-"""How names begin that are read with a vowel first: `UUID` and `uint8` are not."""
+"""Beginnings of names that take the article `an`: `UUID` and `uint8` do not."""
 _MERGED = 1 << 16
 """Hashes that are kept in a set, before they are sorted into an array."""
 _KINDS: tuple[tuple[tuple[type, ...], str], ...] = (
@@ -47,7 +47,7 @@ _KINDS: tuple[tuple[tuple[type, ...], str], ...] = (
     ((Real, Decimal), "a number"),
     ((bytes, bytearray, memoryview), "bytes"),
 )
-"""What ids of some types are called: the first that fits."""
+"""Names for ids in messages, by their types; the first matching entry counts."""
 _DAYS = frozenset("YMWD")
 """Units of NumPy's dates."""
 _MICROSECOND = 1_000
@@ -58,7 +58,7 @@ def key_of_id(value: object) -> str | None:
     r"""The key that a value gives by the rule above; None if the value is missing.
 
     Raises:
-        InputError: it gives none; the message is the end of a sentence, such as `is empty`.
+        InputError: it gives no key; the message is the end of a sentence, such as `is empty`.
 
     >>> [key_of_id(value) for value in ("a", 1, 1.0, True, b"\x01", float("nan"))]
     ['a', '1', '1', 'true', '01', None]
@@ -91,7 +91,7 @@ def key_fault(key: str) -> str | None:
 def key_argument(name: str, value: object) -> str:
     """The key that an argument of this name gives; UsageError if it gives none.
 
-    A string is that of a stored document, or of none: nothing is wrong with it here.
+    Any string is accepted: a document with this key may exist or not.
     """
     if type(value) is str:
         return value
@@ -121,7 +121,7 @@ def shown(value: object) -> str:
 
 
 def kind_of_id(value: object) -> str:
-    """What an id is called in messages; all numbers are one kind, as all strings are."""
+    """The name for an id in messages; all numbers are one kind, and so are all strings."""
     if isinstance(value, np.datetime64) and np.datetime_data(value.dtype)[0] in _DAYS:
         return "a date"
     for types, name in _KINDS:
@@ -131,7 +131,7 @@ def kind_of_id(value: object) -> str:
 
 
 def with_article(name: str) -> str:
-    """The name of a type with its article: of `bytes` and other plurals none.
+    """The name of a type with its article; plurals such as `bytes` have none.
 
     >>> [with_article(name) for name in ("date", "int64", "bytes", "UUID")]
     ['a date', 'an int64', 'bytes', 'a UUID']
@@ -249,7 +249,7 @@ def key_of_duration(nanoseconds: int) -> str:
 
 
 class _Hashes:
-    """Hashes of keys, in 8 bytes each but for some new ones."""
+    """Hashes of keys, 8 bytes each except for recent ones."""
 
     def __init__(self, hashes: "array[int]") -> None:
         self._sorted = np.sort(np.frombuffer(hashes, dtype=np.int64))
@@ -262,7 +262,7 @@ class _Hashes:
         return index < len(self._sorted) and int(self._sorted[index]) == number
 
     def add(self, number: int) -> None:
-        """Take in another one."""
+        """Add the hash of a key."""
         self._recent.add(number)
         if len(self._recent) >= max(_MERGED, len(self._sorted) // 4):
             recent = np.fromiter(self._recent, np.int64, len(self._recent))
@@ -308,11 +308,11 @@ class Ids:
 
 
 _DIGEST_SHOWN = 8
-"""Bytes of a digest that tell documents of one key apart."""
+"""Bytes of a digest that distinguish documents of one key."""
 
 
 def distinct_key(key: str, digest: bytes) -> str:
-    """The key of another document than the first one of a key: the digest of its content follows.
+    """The key of a further document with the same key: the digest of its content is appended.
 
     >>> distinct_key("a", bytes(16))
     'a#0000000000000000'

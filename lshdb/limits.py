@@ -7,12 +7,12 @@ from lshdb.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """With how many later documents of a bucket a document is compared.
+    """The number of later documents of a bucket with which a document is compared.
 
     Attributes:
-        whole: in buckets of up to this many documents, with all.
-        first: in larger ones, this many first documents are compared with all later ones.
-        others: each other document with this many.
+        whole: maximum size of a bucket in which each document is compared with all others.
+        first: in a larger bucket, this many first documents are compared with all later ones.
+        others: in a larger bucket, each other document is compared with this many later ones.
     """
 
     whole: int
@@ -24,8 +24,9 @@ class Limit:
 class Limits:
     """How much is read, held, compared and written at once, and where long work ends.
 
-    The numbers suit files of any size; change one with a reason only. Those of memory and time
-    change no result. With others a search compares less or more, see lshdb.search.limits.
+    The numbers suit files of any size; change one with a reason only. Numbers about memory and
+    time change no result. With other numbers a search compares less or more, see
+    lshdb.search.limits.
 
     Raises:
         UsageError: a number below 1, or negative seconds.
@@ -38,7 +39,7 @@ class Limits:
     log_bytes: int = 256 << 20
     """Bytes of log after which a writer waits for its readers, to empty it."""
     log_seconds: float = 1.0
-    """Seconds of that wait."""
+    """Maximum seconds that the writer waits for this."""
     documents_read: int = 10_000
     """Documents or buckets per statement, whose JSON then has some 100 KB; and signatures in memory
     when all are read, 5 MB of 128 lanes."""
@@ -55,8 +56,8 @@ class Limits:
     block_bytes: int = 1 << 20
     """Bytes of a file read at once; their whole lines make a block."""
     largest_document: int = 100_000_000
-    """Maximum bytes of UTF-8 of a document. What is read may have less if it is not ASCII, or in
-    some formats, so that nothing takes more memory than four times this."""
+    """Maximum bytes of UTF-8 of a document. Input that is not ASCII, and some formats, have lower
+    limits, so that nothing takes more memory than four times this."""
 
     largest_archive: int = 1 << 29
     """Bytes unpacked of an archive: a ZIP file of a megabyte may be a thousand when unpacked."""
@@ -83,7 +84,7 @@ class Limits:
     them. More of them put more rows into a page at once: 40 in a file of a million documents of
     1 KB."""
     workers_from: int = 3
-    """With this part processes are started: a smaller job ends sooner than they start."""
+    """Parts of a job from which it starts processes: a smaller job ends before they start."""
 
     # deduplicating
 
@@ -91,8 +92,8 @@ class Limits:
     """Documents that `dedup` compares at once: shingling one alone takes much longer (20 us each of
     1,000 documents of 3 KB, 150 us alone)."""
     dedup_listed: int = 128
-    """Kept documents of a bucket that it compares: with 16 bands at most 2,048 comparisons per
-    document, which take as long as reading and shingling a dozen documents."""
+    """Kept documents of a bucket that `dedup` compares: with 16 bands at most 2,048 comparisons
+    per document, which take as long as reading and shingling a dozen documents."""
     dedup_pairs: int = 250_000
     """Pairs compared at once: with more, it takes fewer documents."""
 
@@ -131,8 +132,8 @@ class Limits:
     rare_holders: int = 32
     """Documents that share a shingle used for pairing: at most 496 pairs per shingle."""
     rare_rows: int = 16_000_000
-    """Such shingles of documents in memory, 12 bytes each; with more, all pairs of large buckets
-    are compared."""
+    """Shingles for pairing in memory, 12 bytes each; with more, all pairs of large buckets are
+    compared."""
 
     # passages
 
@@ -154,7 +155,7 @@ class Limits:
     measure_lanes: int = 1 << 34
     """Lanes that measuring an index compares by default, some seconds."""
     measure_candidates: int = 2_000_000
-    """Candidates that it verifies by default, about; some seconds."""
+    """About how many candidates it verifies by default, in some seconds."""
     measure_held: int = 10_000_000
     """Candidates of queries in memory, 8 bytes each; more only if one query has more."""
     measure_cells: int = 1 << 20

@@ -17,9 +17,9 @@ from lshdb.templates import SHOWN, Table, facts, html_tables
 _PASSAGE = 200
 """Characters of a passage that a notebook shows, half of them from its end."""
 _ELEMENTS = 20
-"""Elements of a set that it shows."""
+"""Elements of a set that a notebook shows."""
 _LARGE_TABLE = 1 << 16
-"""Bytes from which a table is named."""
+"""Minimum bytes of a table that is listed by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Document:
 
     Attributes:
         key: the user's name for it: a string, or for a new document another id (see lshdb.keys).
-        content: what it holds.
+        content: its text, or the elements of its set.
         metadata: its other fields by name, kept as JSON (see lshdb.sources.metadata.to_json for
             the values).
     """
@@ -51,7 +51,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """A document as the database has it.
+    """A document as the database stores it.
 
     Attributes:
         doc_id: its number, in the order of first addition.
@@ -89,7 +89,7 @@ class Match:
             are not identical. False where only signatures are known.
         weighted: similarity of the fingerprints of both, weighted by their rarity, in [0, 1] (see
             lshdb.search.rarity); None without an index of passages.
-        weighted_share: the same over the smaller of the two.
+        weighted_share: the weighted overlap as a share of the smaller document.
         metadata: the fields that the query asked for, by name, None where it has none.
     """
 
@@ -106,19 +106,19 @@ class Match:
 
 
 Outcome = Literal["added", "updated", "unchanged", "similar"]
-"""What became of a document; `similar`: it was left out."""
+"""The outcome of adding a document; `similar`: it was left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """What became of a document that was asked about and added in one step; see lshdb.Service.
+    """The result of comparing and adding a document in one step; see lshdb.Service.
 
     Attributes:
         key: its key.
-        outcome: `added`, `updated` or `unchanged` under its key, or left out because there is a
-            `similar` one.
+        outcome: `added`, `updated` or `unchanged` under its key, or left out because a stored
+            document is `similar`.
         matches: the documents that were similar to it when it came, best first, without an
-            earlier version of its own.
+            earlier version of the document itself.
     """
 
     key: str
@@ -128,11 +128,11 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A place where two texts differ: the words of the one, and those of the other.
+    """A difference between two texts: the words of each.
 
     Attributes:
-        given: of the text that is asked about; empty if it has nothing there.
-        stored: of the stored one; empty if that has nothing there.
+        given: the words of the new text; empty if it lacks them.
+        stored: the words of the stored text; empty if it lacks them.
     """
 
     given: str
@@ -141,15 +141,15 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Similar:
-    """A stored document that is similar to one that is to be added.
+    """A stored document that is similar to a new one.
 
     Attributes:
         key: its key.
         similarity: Jaccard similarity, in [0, 1].
         exact: whether it is exact, not estimated.
         identical: whether it has the same content, byte by byte.
-        content: what it holds; None where content is not kept.
-        changes: where the two differ, in their order; for sets the elements that only one has.
+        content: its text or the elements of its set; None where content is not kept.
+        changes: the differences of the two, in order; for sets the elements that only one has.
             Empty if they differ in case, blanks or punctuation around words only, or not at all,
             and where content is not kept.
     """
@@ -167,7 +167,7 @@ AdmissionOutcome = Literal["added", "replaced", "unchanged", "similar"]
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What became of a document that is added unless a similar one is stored.
+    """The result of adding a document unless a similar one is stored.
 
     Attributes:
         key: its key.
@@ -176,9 +176,9 @@ class Admission:
             left out, as others are similar.
         similar: the documents that were similar to it when it came, best first, without the
             replaced one.
-        more: whether there are more than these.
-        replaced: the document whose place it took, as it was; None if there is none.
-        threshold: how similar they are at least.
+        more: whether there are more similar documents than `similar` lists.
+        replaced: the document that it replaced, as it was; None if it replaced none.
+        threshold: the minimum similarity of these documents.
         recall: the share of documents at this similarity that the comparison finds.
         compared_all: whether it was compared with all documents, not only with those that the
             index finds: for a threshold below the one that the index is made for, or where a bucket
@@ -206,13 +206,13 @@ class ServiceStats:
         running: calls that a thread works on.
         answered: calls that got their result or their error; cancelled ones do not count.
         failed: of these, how many got an error.
-        median_seconds: between a call and its answer, half of the last 1,000 took longer; 0.0
-            before the first answer.
-        slowest_seconds: the longest of these.
+        median_seconds: the median time between a call and its answer, of the last 1,000 answers;
+            0.0 before the first answer.
+        slowest_seconds: the longest of these times.
         unindexed: documents that waited for rows of the index when the service looked last:
-            queries are slower until it has written them.
-        index_error: why it could not write them at its last attempt, which it repeats; None if
-            nothing failed.
+            queries are slower until it has written these rows.
+        index_error: why its last attempt to write these rows failed, which it repeats; None if it
+            did not fail.
     """
 
     queued: int
@@ -238,9 +238,9 @@ class Passage:
     """A run of shingles that two texts share, as offsets in code points into each.
 
     Attributes:
-        a_start, a_end: where it is in the first text: text[a_start:a_end].
-        b_start, b_end: where it is in the second one.
-        shingles: how many consecutive shingles it is.
+        a_start, a_end: its bounds in the first text: text[a_start:a_end].
+        b_start, b_end: its bounds in the second text.
+        shingles: the number of consecutive shingles.
         a_line, b_line: the lines in which it begins, from 1.
     """
 
@@ -264,16 +264,17 @@ class CopiedPassage:
         line, end_line: its first and last line there.
         stored_start, stored_end: where it is in the stored document.
         stored_line, stored_end_line: its lines there.
-        words: how many words both share (for `char` shingles characters, runs of blanks as one).
-        similarity: their share of the words of the longer side; 1 if there are no gaps.
+        words: how many words both share (characters for `char` shingles, a run of blanks as one).
+        similarity: the share of these in the words of the longer side; 1 without gaps.
         text: the passage as it is in the text.
         kind: `copied`, or `reworded`: then `words` is how many the passage has in the text.
-        score: of a reworded passage, and of one that is copied within it: the weighted similarity
-            of the two windows that are most alike (see lshdb.search.reworded); also its
-            `similarity`.
-        file, stored_file: of folders, the keys of the files that it is in, where all of these
-            places are; else None.
-        page, stored_page: where it begins in both, in texts of PDF; None in others and in folders.
+        score: for a reworded passage, and for one that is copied within it, the weighted
+            similarity of the two windows that are most alike (see lshdb.search.reworded); it is
+            also their `similarity`.
+        file, stored_file: when folders are compared, the keys of the files that contain the
+            passage, to which all offsets and lines refer; else None.
+        page, stored_page: the pages on which it begins, in texts of PDF files; else None, and in
+            folders.
     """
 
     start: int
@@ -301,10 +302,10 @@ class Source:
 
     Attributes:
         key: its key.
-        coverage: the share of the text's words that are in its passages.
-        stored_coverage: the share of its own words that are.
-        words: how many words of the text are in its passages.
-        passages: in the order of the text.
+        coverage: the share of the text's words that are in the shared passages.
+        stored_coverage: the share of the stored document's words that are in them.
+        words: how many words of the text are in the shared passages.
+        passages: the shared passages, in the order of the text.
         weighted, weighted_share: as for Match.
     """
 
@@ -319,7 +320,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class CommonPassage:
-    """A run of words of a text that is in too many documents to show anything.
+    """A run of words of a text that is in too many documents to be evidence of copying.
 
     Attributes:
         start, end: where it is, in code points.
@@ -338,7 +339,9 @@ class CommonPassage:
 
 @dataclass(frozen=True)
 class Passages:
-    """What a text shares with stored documents; see Database.passages. Iterates over the sources.
+    """The passages that a text shares with stored documents; iterates over the sources.
+
+    See Database.passages.
 
     Attributes:
         words: how many words the text has; 0 if it is shorter than the shortest run.
@@ -371,8 +374,8 @@ class PassagePair:
     Attributes:
         a, b: their keys, in the order of first addition.
         words: how many words of A are in shared passages.
-        a_coverage, b_coverage: the share of the words of each that are.
-        passages: as `CopiedPassage`, with A as the text and B as the stored document.
+        a_coverage, b_coverage: the share of the words of each document that are in them.
+        passages: the shared passages, with A as the text and B as the stored document.
         weighted, weighted_share: as for Match.
     """
 
@@ -400,14 +403,14 @@ class Comparison:
     Attributes:
         a, b: their keys.
         a_shingles, b_shingles: how many distinct shingles each has.
-        shared: how many of them both have.
-        union: how many at least one of them has.
+        shared: how many distinct shingles both have.
+        union: how many distinct shingles at least one of them has.
         similarity: shared / union, the exact Jaccard similarity; 0 for two empty documents.
         identical: whether both have the same content, as for Match.
         a_in_b: shared / a_shingles, the share of A that B holds; 0 for an empty document.
         b_in_a: shared / b_shingles, likewise.
         estimate: the share of the signatures' lanes that agree, 0 with an empty document.
-        standard_error: of the estimate, sqrt(J (1 - J) / lanes), with the exact J if it is known.
+        standard_error: the estimate's, sqrt(J (1 - J) / lanes), with the exact J if it is known.
         agreeing_lanes: how many lanes agree.
         lanes: how many lanes a signature has.
         shared_buckets: the buckets that both are in.
@@ -419,7 +422,8 @@ class Comparison:
         passages: what two texts share, in the order of A; None for sets.
         shared_elements: what two sets share, integers first; None for texts.
         a_content, b_content: the documents.
-        base: the names of the base texts, which are left out of all this but both documents.
+        base: the names of the base texts, whose shingles are left out of all values but the
+            contents.
     """
 
     a: str
@@ -465,7 +469,7 @@ class Comparison:
         return html_tables(values, *self._shared_tables())
 
     def _shared_tables(self) -> Iterator[Table]:
-        """What both have for a notebook: passages of texts, or elements of sets and the others."""
+        """Tables for a notebook: shared passages of texts, or shared and other elements of sets."""
         a, b = self.a_content, self.b_content
         if isinstance(a, str):
             passages = self.passages or ()
@@ -494,8 +498,8 @@ class Pair:
     """Two similar documents.
 
     Attributes:
-        a: the key of the one added first.
-        b: the key of the other.
+        a: the key of the document that was added first.
+        b: the key of the other document.
         similarity: Jaccard similarity, exact or estimated, in [0, 1].
         exact: whether `similarity` is exact.
         estimate: the share of the signatures' lanes that agree.
@@ -518,7 +522,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Similar documents, and the one of them to keep.
+    """Similar documents, and which of them to keep.
 
     Attributes:
         cluster: its number, counted from 1.
@@ -556,20 +560,21 @@ DecisionState = Literal["holds", "overruled", "changed", "missing"]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What somebody decided about a document, or about similar documents.
+    """A person's decision about a document, or about similar documents.
 
     Attributes:
-        decision: its number, from 1, in the order in which they were made.
-        verdict: `keep` or `drop` of one document; `different` of two or more, none of which is a
-            duplicate of another.
-        keys: of the documents, in the order of their bytes.
-        digests: of their contents at that time, in hexadecimal.
-        note: the reason, if one was given.
+        decision: its number, from 1, in the order in which decisions were made.
+        verdict: `keep` or `drop` for one document; `different` for two or more, none of which is
+            a duplicate of another.
+        keys: the documents' keys, in the order of their bytes.
+        digests: the digests of their contents at that time, in hexadecimal.
+        note: the reason; None without one.
         who: who decided.
         decided: when, in UTC, such as 2026-01-31T23:59:59.123456Z.
         state: whether it holds now. `overruled`: a later decision differs; `changed`: a document
-            has other content than then, so that it is undecided again; `missing`: a document no
-            longer exists. (Of more than two different documents, it holds for unchanged ones.)
+            has changed since, so that it is undecided again; `missing`: a document no longer
+            exists. (A decision about more than two different documents holds for those that have
+            not changed.)
     """
 
     decision: int
@@ -591,13 +596,13 @@ class AddReport:
         failed: lines and files that could not be read.
         empty: written documents without a shingle, which are similar to nothing.
         replaced: documents read from files with bytes that are not Unicode.
-        skipped: those left out because they are similar to a document that is kept.
+        skipped: documents left out because they are similar to a document that is kept.
         kept: documents of other databases that were left out because this one keeps another
             content or metadata under their keys.
-        decisions: those of reviewers in other databases, which are never taken over.
-        conflicts: the first 10,000 keys under which another database has another content or
-            metadata: of the documents that were kept, or replaced.
-        failures: where the first 10,000 of those that failed are, and why; not in the reports that
+        decisions: decisions of reviewers in other databases, which are never copied.
+        conflicts: the first 10,000 keys of kept or replaced documents of which another database
+            has another content or metadata.
+        failures: where the first 10,000 failures are, and why; empty in the reports that
             `on_batch` gets.
         damaged, guessed: files read without a page or part that is damaged, and in an encoding that
             is guessed; only in the report of `add_files`.
@@ -647,17 +652,17 @@ class SyncReport:
     """The results of `sync`.
 
     Attributes:
-        added, updated, moved, removed, unchanged: one count for each document; one whose key was
-            written in another way before also counts as moved.
+        added, updated, moved, removed, unchanged: one count for each document; a document whose
+            key was spelled in another way before also counts as moved.
         failed: files and directories that could not be read; their documents stay as they are.
         empty: written documents without a shingle, which are similar to nothing.
         replaced: files with bytes that are not Unicode.
         left: documents with keys below the directories that did not come from files, as far as
             the database knows: they stay.
         changes: in a dry run, each change, in the order of the keys.
-        refused: in a dry run, why `sync` itself would fail with InputError: most documents below
-            a directory would go. None if it would not.
-        failures: where the first 10,000 of those that failed are, and why.
+        refused: in a dry run, why `sync` itself would fail with InputError: it would remove most
+            documents below a directory. None if it would not fail.
+        failures: where the first 10,000 failures are, and why.
         damaged, guessed: files read without a page or part that is damaged, and in an encoding that
             is guessed.
     """
@@ -692,10 +697,10 @@ class Info:
     """A database's settings and size.
 
     Attributes:
-        settings: what it was made with.
-        documents: how many it holds.
+        settings: the database's settings.
+        documents: how many documents it holds.
         empty: how many of them have no shingle.
-        unindexed: how many are not in all of their buckets yet, while a large addition goes on or
+        unindexed: how many are not in all of their buckets yet, as a large addition is running or
             was killed; queries find them by their signatures.
         bytes: the size of the file with its write-ahead log.
     """
@@ -707,7 +712,7 @@ class Info:
     bytes: int
 
     def in_words(self, tables: Mapping[str, int] | None = None) -> dict[str, dict[str, str]]:
-        """The same for people: groups of facts, each with its name.
+        """Settings and size for people: groups of facts, each with its name.
 
         Args:
             tables: the bytes of each table of the file, if they are known.
@@ -740,19 +745,19 @@ class DroppedRow:
     Attributes:
         key: its key; `row:NUMBER` or FILE:NUMBER, from 1, for a row without one.
         file: the file that it is from; None for rows of a table and documents of a program.
-        line: its number there or in the table, from 1, for CSV that of its first line; None for a
-            text file and a document of a program.
-        kept: the key of the kept one.
-        kept_file, kept_line: likewise, of a row of the same run or of a reference that is not a
-            database; None for a document that was stored before.
-        similarity: of the two, exact or estimated, in [0, 1]; by the rule `copied`, the share of
-            the words of the dropped one in passages of the kept one.
+        line: its line in the file, or its row in the table, from 1; for CSV its first line; None
+            for a text file and a document of a program.
+        kept: the key of the kept row or document.
+        kept_file, kept_line: file and line of the kept row, if it is of the same run or of a
+            reference that is not a database; None for a document that was stored before.
+        similarity: the similarity of the two, exact or estimated, in [0, 1]; by the rule
+            `copied`, the share of the dropped document's words in passages of the kept one.
         exact: whether `similarity` is exact.
         identical: whether both have the same content, as for Match.
-        reference: what is compared with (`against`) that has the kept one, by its name; None if a
-            run kept it.
-        metadata, kept_metadata: the fields of each that were asked for, as for Match.
-        passage: the longest run that it copies from the kept one, by the rule `copied`.
+        reference: the name of the reference (`against`) that has the kept document; None if it was
+            kept by this run.
+        metadata, kept_metadata: the requested fields of each, as for Match.
+        passage: by the rule `copied`, the longest passage that it copies from the kept document.
     """
 
     key: str
@@ -777,9 +782,9 @@ class DecidedRow:
     Attributes:
         key: the key of its document.
         file: the file that it is from; for a text its key.
-        line: its number there, from 1; for CSV the number of its first line.
-        data: a line of JSON, unchanged, with its newline if it has one; a row of another format
-            as such a line; nothing for a text.
+        line: the number of its line, from 1; for CSV the number of its first line.
+        data: a line of JSON, unchanged, with its newline if it has one; a row of another format,
+            written as a line of JSON; empty for a text.
         dropped: why it is not kept; None if it is.
     """
 
@@ -792,11 +797,11 @@ class DecidedRow:
 
 @dataclass(frozen=True)
 class Reindexed:
-    """What `Database.reindex` did.
+    """The result of `Database.reindex`.
 
     Attributes:
         before: the settings that the index had.
-        after: its settings now; the same if there was nothing to do.
+        after: the settings that it has now; equal to `before` if nothing changed.
         documents: how many have band rows.
         rows: how many band rows were written; 0 if the old ones can stay.
         free: bytes of the file that are free for later documents.

@@ -12,7 +12,7 @@ from lshdb.formatting import size
 Progress = Callable[[int, int | None, str], object]
 """Called with the amount done, the total (None if unknown), and the unit, such as `documents`."""
 BYTES = "bytes"
-"""The unit of input. Where its total is known a bar goes by it, and other units stand beside."""
+"""The unit of input. If its total is known the bar shows it, and other units are shown as text."""
 
 
 def silent(_done: int, _total: int | None, _unit: str, /) -> None:

@@ -1,12 +1,12 @@
-"""One object for all threads of a program, and for asyncio, that asks a file and adds to it.
+"""One object for all threads of a program, and for asyncio, that queries a file and adds to it.
 
-A Database belongs to a thread, and each write waits for the disk. Here a thread writes, and takes
-all that has gathered while it waited as one transaction; some threads read. Callers wait for their
-answers. `scripts/bench service` shows what that saves.
+A Database belongs to one thread, and each write waits for the disk. Here one thread writes: all
+calls that came while it waited become one transaction. Some other threads read. Callers wait for
+their answers. `scripts/bench service` measures the gain.
 
-Another thread writes the band rows that a large addition, or one that was killed, has left to be
-written (lshdb.store.late): until somebody does, each query computes them from the signatures, in
-150 ms instead of 1 ms where 50,000 documents wait.
+Another thread writes band rows that a large or killed addition has not written yet
+(lshdb.store.late): until they are written, each query computes them from the signatures, in 150 ms
+instead of 1 ms where 50,000 documents wait.
 """
 
 import asyncio
@@ -55,9 +55,9 @@ _T = TypeVar("_T")
 _GATHERED = 128
 """Maximum number of calls that one transaction takes: those that wait behind it wait for it."""
 _TIMED = 1_000
-"""The last answers, whose times `stats` reports."""
+"""Number of the last answers whose times `stats` reports."""
 _LOOK_SECONDS = 1.0
-"""Between two looks for band rows to be written, which take 50 us each."""
+"""Seconds between two looks for band rows to write, which take 50 us each."""
 _RETRY_SECONDS = 60.0
 """Maximum seconds until writing them is tried again after an error."""
 _LATE_ROWS = 50_000
@@ -68,7 +68,7 @@ _LATE_TIMEOUT = 5.0
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """What a thread is asked to do, where its result goes, and when it was asked."""
+    """A task for a thread, the future of its result, and the time of the call."""
 
     result: "Future[Any]"
     task: Arrival | Callable[[Database], Any]
@@ -83,9 +83,9 @@ class Service:
     """A database for all threads of a program, and for asyncio.
 
     Use it as a context manager, or call `close`. Methods raise what those of lshdb.Database raise;
-    each has a twin for asyncio, whose name ends in `_async`. What an `add` or `write` has returned
-    from is on the disk, and every later call sees it. Forked processes open a service themselves,
-    and may not do so while the parent has it open: open it after the fork.
+    each has a twin for asyncio, whose name ends in `_async`. When `add` or `write` returns, its
+    changes are on the disk, and every later call sees them. A forked process opens a service of
+    its own, and only if the parent had none open when it forked.
 
     Rows of the index that a large addition left to be written, here or in another process, are
     written by the service itself, within seconds.
@@ -151,7 +151,7 @@ class Service:
         self.close()
 
     def close(self) -> None:
-        """Finish what was asked for, and close the file; safe to call twice, and after a fork."""
+        """Finish all calls, and close the file; safe to call twice, and after a fork."""
         if self._threads.in_same_process:
             with self._closing:
                 self._end()
@@ -235,9 +235,9 @@ class Service:
         return await self.read_async(lambda database: database.query(options))
 
     def read(self, use: Callable[[Database], _T]) -> _T:
-        """What a function returns of the database, which it only reads.
+        """Call a function with the database, which it may only read, and return its result.
 
-        The function runs in another thread. An iterator that it makes is read within it.
+        The function runs in another thread. It must read iterators of the database to their end.
 
         >>> import lshdb
         >>> with lshdb.Service("news.db") as service:
@@ -254,9 +254,9 @@ class Service:
         return result
 
     def write(self, use: Callable[[Database], _T]) -> _T:
-        """What a function returns that also writes, such as `lambda db: db.add_files(["news/"])`.
+        """Call a function that may write, such as `lambda db: db.add_files(["news/"])`.
 
-        Additions wait until it has returned.
+        Returns its result; additions wait until it has returned.
         """
         result: _T = self._ask_writer(use).result()
         return result
@@ -292,7 +292,7 @@ class _Closing(Exception):
 
 
 _Opened = tuple[tuple[Settings, Limits], str, Sequence[Cut]]
-"""The settings and limits of a file, and what warnings about it would say."""
+"""The settings and limits of a file, the text of a warning, and the cuts of limits."""
 
 
 class _Threads:
@@ -390,7 +390,7 @@ class _Threads:
             self._seconds.clear()
 
     def ask(self, calls: _Calls, task: Arrival | Callable[[Database], Any]) -> "Future[Any]":
-        """Have a thread do something; its result."""
+        """Queue a task for the threads that take these calls; return the future of its result."""
         self.check_process()
         if threading.current_thread() in (thread for thread, _ in self._threads):
             # It would wait for itself.
@@ -422,7 +422,7 @@ class _Threads:
                         thread.join()
 
     def stats(self) -> ServiceStats:
-        """How busy they are."""
+        """How busy the threads are; see Service.stats."""
         with self._lock:
             return ServiceStats(
                 queued=self._calls_queued - self._cancelled - self._running - self._answered,
@@ -453,7 +453,7 @@ class _Threads:
     def _answer(
         self, options: OpenOptions, calls: _Calls, max_calls: int, ready: "Future[_Opened]"
     ) -> None:
-        """Do what is asked for until None is, up to `max_calls` calls at once."""
+        """Answer calls until None comes, up to `max_calls` of them at once."""
         database, result = self._open(options)
         with database:
             ready.set_result(result)
@@ -487,12 +487,12 @@ class _Threads:
             self._running += len(calls)
 
     def _do(self, calls: Sequence[_Call], do: Callable[[list[Any]], Sequence[object]]) -> None:
-        """Do what some calls ask for, and give each its result or its error."""
+        """Run the tasks of some calls, and give each call its result or its error."""
         try:
             results = do([call.task for call in calls])
         except BaseException as error:
             if len(calls) > 1 and not isinstance(error, Busy):
-                # Nothing of them was written. Alone, only the one at fault fails.
+                # None of them was written. Separately, only the call at fault fails.
                 for call in calls:
                     self._do([call], do)
                 return
@@ -582,7 +582,7 @@ def _unindexed(store: Store) -> int:
 
 
 def _gather(calls: _Calls, max_calls: int, gathered: list[_Call]) -> bool:
-    """Take the next call, and those that have gathered behind it; False at the end."""
+    """Wait for the next call, and add it and the calls after it to `gathered`; False at the end."""
     call = calls.get()
     while call is not None:
         gathered.append(call)

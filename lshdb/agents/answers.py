@@ -17,9 +17,9 @@ _MAX_TEXT = 2_000
 _MAX_ITEMS = 100
 """Items of a list in an answer."""
 _MAX_ANSWER = 50_000
-"""Characters of an answer, about: it ends with the item that goes beyond."""
+"""About the maximum characters of an answer: it ends with the item that exceeds them."""
 _KEPT = 4
-"""Shortened answers that are kept whole, the last ones."""
+"""Number of the last shortened answers that are kept whole."""
 
 
 @dataclass(eq=False)
@@ -30,7 +30,7 @@ class Answers:
     _count: int = 0
 
     def shown(self, line: str, result: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The text and the structure of a result, in short: a line, and what the structure says."""
+        """The shortened text and structure of a result; the text is a line, then the structure."""
         answer = _Answer()
         structure = answer.of(result)
         line = clean(line)

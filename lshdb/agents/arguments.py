@@ -1,8 +1,8 @@
 """From what a client sends to the arguments of a tool, which are a group of options.
 
-Models and clients send null for what they leave out, numbers as keys, whole numbers as floats and
-numbers as strings. What has one meaning is taken; all else is refused by a line that says what to
-send.
+Models and clients send null for omitted arguments, numbers as keys, whole numbers as floats and
+numbers as strings. A value with one possible meaning is accepted; any other value is refused by a
+line that says what to send.
 """
 
 from collections.abc import Mapping
@@ -47,10 +47,10 @@ def schema_of_tool(group: type[Options]) -> dict[str, Any]:
 def arguments_of(
     tool: str, group: type[_Group], values: Mapping[str, Any]
 ) -> tuple[_Group, list[str]]:
-    """The arguments of a tool, and notes about what was changed in them.
+    """The arguments of a tool, and notes about changes to them.
 
     Raises:
-        UsageError: one is unknown, missing, or of another type or range.
+        UsageError: an argument is unknown, missing, or of another type or range.
     """
     known = {option.name: option for option in fields(group)}
     for name in values:
@@ -84,7 +84,7 @@ def _help(option: Field[Any]) -> str:
 
 
 def _sent_type(option: Field[Any]) -> Any:
-    """The type of what a client sends for an option."""
+    """The type of the value that a client sends for an option."""
     convert = option_of(option).convert
     if convert is key_arguments:
         return list[_KEY] | str | int
@@ -92,7 +92,7 @@ def _sent_type(option: Field[Any]) -> Any:
 
 
 def _converted(option: Field[Any], value: Any) -> Any:
-    """A value in the type of its option, if it has one meaning in it."""
+    """A value in the type of its option, if it has one possible meaning in that type."""
     kind = without_none(get_args(option.type)[0])
     if kind in (int, float) and isinstance(value, bool):
         raise UsageError(f"{option.name} {str(value).lower()} is not a number")

@@ -10,7 +10,7 @@ import mcp_types as types
 from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
 
-from lshdb.agents import messages
+from lshdb.agents import protocol
 from lshdb.agents.answers import URI as ANSWER
 from lshdb.agents.answers import Answers, reason
 from lshdb.agents.arguments import arguments_of, schema_of_tool
@@ -84,7 +84,7 @@ def serve(database: Database, version: str, read_only: bool) -> None:
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
     )
-    messages.speak(server)
+    protocol.speak(server)
 
 
 def _described(tool: Tool) -> types.Tool:
@@ -128,7 +128,7 @@ def _failed(text: str) -> types.CallToolResult:
 
 
 def _read(database: Database, answers: Answers, uri: str) -> types.ReadResourceResult:
-    """What a resource holds."""
+    """The content of a resource."""
     kind, text = "text/plain", None
     try:
         if uri.startswith(ANSWER):

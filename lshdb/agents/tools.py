@@ -367,7 +367,7 @@ def _text(content: object) -> str:
 
 
 def _excerpt(document: StoredDocument, words: Iterable[str] = ()) -> Mapping[str, str]:
-    """How a document begins and ends, or what is around some words, and where all of it is."""
+    """The ends of a document, or the text around some words, and the address of the document."""
     text = _text(document.content)
     if len(text) > _LONGEST and words:
         match = re.search("|".join(map(re.escape, words)), text, re.IGNORECASE)
@@ -378,7 +378,7 @@ def _excerpt(document: StoredDocument, words: Iterable[str] = ()) -> Mapping[str
 
 
 def _changes(text: str | None, stored: StoredDocument) -> list[dict[str, str]]:
-    """The words that differ in a text that is asked about and a stored one."""
+    """The words that differ between the caller's text and a stored one."""
     changes: list[Change] = []
     if text is not None and isinstance(stored.content, str):
         changes = changed_words(text, stored.content)
@@ -386,12 +386,12 @@ def _changes(text: str | None, stored: StoredDocument) -> list[dict[str, str]]:
 
 
 def _compared(threshold: float, compares_all: bool, recall: float) -> dict[str, Any]:
-    """How similar documents were looked for."""
+    """How similar documents were searched for."""
     return {"threshold": threshold, "compared_all": compares_all, "recall": round(recall, 6)}
 
 
 def _admitted(admission: Admission) -> str:
-    """A line that says what became of a text."""
+    """A line about the outcome of adding a text."""
     near = "; ".join(map(_near, admission.similar))
     if admission.outcome == "similar":
         return (

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from lshdb.sketching.settings import Settings
     from lshdb.spark.counts import Counted, Counts
-    from lshdb.spark.reading import Input as Rows
+    from lshdb.spark.reading import SparkRows
 
 Input = Annotated[
     str,
@@ -135,7 +135,7 @@ class Spark(Options):
                     raise UsageError(f"{path} already exists: name a new directory")
             yield spark
 
-    def read(self, spark: SparkSession, path: str, columns: Mapping[str, Any]) -> Rows:
+    def read(self, spark: SparkSession, path: str, columns: Mapping[str, Any]) -> SparkRows:
         """INPUT, whose format OUTPUT has too; what is special about it is printed."""
         source = _read(spark, path, self.format, columns)
         for note in source.notes:
@@ -277,7 +277,7 @@ def spark_passages(
         return failed > 0
 
 
-def _read(spark: SparkSession, path: str, format: str, columns: Mapping[str, Any]) -> Rows:
+def _read(spark: SparkSession, path: str, format: str, columns: Mapping[str, Any]) -> SparkRows:
     from lshdb.spark.reading import read
 
     names = [columns.get("key") or "id", columns.get("text") or columns.get("set") or "text"]

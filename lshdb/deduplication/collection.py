@@ -70,7 +70,7 @@ class Collection:
         if self.is_private:
             yield self.store
             return
-        with self.store.beside() as (reader, _):
+        with self.store.snapshot() as (reader, _):
             yield reader
 
     def numbered_documents(self) -> Iterator[list[tuple[int, str]]]:

@@ -58,13 +58,13 @@ def added(
     documents = 0
     store = job.store
     late.complete(store, progress)  # what a killed process left
-    asked = store.asked
+    asked = store.bucket_lookups
     is_reserved = False
     with ExitStack() as stack, signed(job, items) as stream:
         for batch in stream:
             with store.writing():
                 # A stream that asks the file it goes to needs its buckets.
-                is_large = documents >= store.limits.late_from and asked == store.asked
+                is_large = documents >= store.limits.late_from and asked == store.bucket_lookups
                 if job.late and is_large and not is_reserved:
                     is_reserved = stack.enter_context(late.reserved(store))
                 writer = writing.Writer(store, late=job.late and is_large)
@@ -299,7 +299,7 @@ def _known(store: Store, keys: Sequence[str], *, missing_ok: bool) -> dict[str, 
 def _matching(store: Store, options: RemoveOptions) -> dict[str, int]:
     """The documents that match the condition, in the order of addition, and their ids."""
     found: dict[str, int] = {}
-    with store.beside(options.where or "", options.parameters) as (reader, keep):
+    with store.snapshot(options.where or "", options.parameters) as (reader, keep):
         assert keep is not None
         for some, keys in reader.all_keys():
             fits = keep(some)

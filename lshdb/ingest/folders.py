@@ -102,7 +102,7 @@ def folders(store: Store, options: Any, *, anonymous: bool = False) -> Iterator[
     if not settings.content or settings.shingling.of_sets or settings.shingling.foreign:
         raise UsageError("folders are made of texts, and this database keeps none")
     where = getattr(options, "where", None)
-    with store.beside(where, getattr(options, "parameters", ())) as (reader, keep):
+    with store.snapshot(where, getattr(options, "parameters", ())) as (reader, keep):
         ids: dict[str, int] = {}
         for doc_ids, keys in reader.all_keys():
             chosen = [True] * len(keys) if keep is None else keep(doc_ids)

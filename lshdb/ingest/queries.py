@@ -36,7 +36,7 @@ def answer_many(
     shingling = stores[0].settings.shingling
     cleaned(() if shingling.of_sets else "", shingling)  # refuses signatures made elsewhere
     if query.where is not None:
-        with stores[0].beside(query.where, query.parameters):
+        with stores[0].snapshot(query.where, query.parameters):
             pass  # errors in it are raised before anything is read
     return _answered(stores, items, query, on_failure)
 
@@ -62,7 +62,7 @@ def _answered(
             with ExitStack() as stack:
                 given: list[Iterator[tuple[list[Match], list[Cut]]]] = []
                 for store in stores if parts else ():
-                    state = store.beside(query.where, query.parameters)
+                    state = store.snapshot(query.where, query.parameters)
                     reader, keep = stack.enter_context(state)
                     documents = writing.joined(parts, _asked(reader.settings))
                     given.append(answers(reader, query, writing.asked(documents), keep))

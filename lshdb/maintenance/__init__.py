@@ -1,9 +1,9 @@
-"""Looking after the file: check, repair, reindex.
+"""Maintenance of the file: check, repair, reindex.
 
-In: a file, damaged or not. Out: its problems, and what was repaired; another index.
+In: a file, damaged or not. Out: its problems and repairs, or a rebuilt index.
 
-    check      `lshdb check`: examines, and if asked repairs in steps and examines again: derives
-               values and rows of the index again
+    check      `lshdb check`: examines the file; with `repair` it derives values and rows of the
+               index again, in steps, and examines the file after each
     examining  looks for problems in one pass
     findings   the kinds of problems and repairs, and the report
     restoring  puts a backup in the place of a database

@@ -1,8 +1,8 @@
 """Checking a file, and repairing what can be derived (lshdb.maintenance.findings lists it all).
 
-A check reads one moment of the file and blocks no writer. A repair is one transaction of some
-steps, after each of which the file is examined again; each step needs what those before it
-repaired: tables, then documents, then the index. Where few documents have wrong rows, only these
+A check reads a snapshot of the file and blocks no writer. A repair is one transaction of several
+steps; after each step the file is examined again. The steps repair tables, then documents, then
+the index, and each needs the repairs before it. Where few documents have wrong rows, only these
 rows are written; otherwise the table is rebuilt.
 """
 
@@ -31,8 +31,8 @@ from lshdb.store.index import BANDS, RARE_WORDS, Index, IndexRows
 from lshdb.store.store import Store
 
 _FEW = 256
-"""Slots with wrong rows, up to which only these rows are written: 40,000 documents of 10 million,
-some 100 MB for their rows."""
+"""Maximum number of slots with wrong rows for which only these rows are written: 40,000 documents
+of 10 million, whose rows take some 100 MB."""
 
 
 @takes_only(CheckOptions)
@@ -117,7 +117,7 @@ def _repair_documents(
 ) -> Counter[str]:
     """Derive counts of shingles and signatures from contents that have the documents' digests.
 
-    Where a content and its digest differ, one of the two was changed, and both stay.
+    Where a content and its digest differ, one of the two was changed, and neither is repaired.
     """
     index = Index(file)
     index.delete_signatures(examination.orphans)

@@ -1,8 +1,8 @@
 """Looking for problems in a file.
 
-Nothing is assumed: a text may not be UTF-8, and has then lone surrogates; tables may be missing.
-The file is read once, in order and in constant memory: documents with their signatures, then the
-tables that follow from these, each compared by checksums.
+Nothing is assumed: tables may be missing, and a text that is not UTF-8 is read with lone
+surrogates. The file is read once, in order and in constant memory: documents with their
+signatures, then the tables that are derived from them, each compared by checksums.
 """
 
 from collections import Counter, defaultdict
@@ -66,14 +66,14 @@ class ExaminedDocument(NamedTuple):
 
 @dataclass(eq=False)
 class TableComparison:
-    """Compares the rows of a table with those that it should have, without holding either.
+    """Compares the rows of a table with the rows that it should have, in constant memory.
 
     The rows of the documents of each slot are a set. Different sets have equal sums of hashes with
     probability 2^-64, and the hashes are secret, so that nobody can make a file that deceives it.
 
     Attributes:
         expected: the number of rows that the table should have.
-        found: the number that it has.
+        stored: the number of rows that the table has.
         sums: for each slot, 0 if the rows are as expected.
     """
 
@@ -85,7 +85,7 @@ class TableComparison:
         self._hash = span_hash(secret_seed(), "rows").integers
 
     def add(self, rows: IndexRows, *, expected: bool) -> None:
-        """Add rows that the table should have, or has."""
+        """Add rows that the table should have (`expected`), or rows that it has."""
         hashes = np.zeros(rows.shape[1], dtype=np.int64)
         for column in rows:
             hashes = self._hash(hashes ^ column).view(np.int64)
@@ -112,7 +112,8 @@ class Examination:
         orphans: the doc_ids of signatures without a document.
         derivable: slots of documents with values that may be derived again.
         tables: the comparison of each table of the index.
-        differing: the tables with wrong rows, and the slots of these; none unless all were read.
+        differing: the tables with wrong rows, and the slots of these rows; empty unless all
+            documents were read.
     """
 
     connection: Connection
@@ -141,7 +142,7 @@ class Examination:
         self._apply("decisions", self._decisions())
 
     def problems(self) -> tuple[Problem, ...]:
-        """All, in the order of PROBLEMS."""
+        """All problems, in the order of PROBLEMS."""
         return tuple(
             Problem(kind, self._problem_counts[kind], tuple(dict.fromkeys(self._examples[kind])))
             for kind in PROBLEMS
@@ -169,7 +170,7 @@ class Examination:
         self._add("not-checked", what)
         return False
 
-    # The rules yield the kind of each problem and words that name its place.
+    # The rules yield the kind of each problem and words that say where it is.
 
     def _structure(self) -> Iterator[tuple[str, str]]:
         self.progress(0, None, "pages")
@@ -195,15 +196,15 @@ class Examination:
         )
 
     def _reading_runs_code(self) -> bool:
-        """Whether expressions of somebody else's would run where lshdb's tables are read."""
+        """Whether reading lshdb's tables would run expressions that lshdb did not define."""
         tables = [name for kind, name, _ in schema.definitions() if kind == "table"]
         generated = {name.lower() for (name,) in self._rows(sql.GENERATED_COLUMNS)}
         return not generated.isdisjoint(tables) or bool(self._rows(sql.NO_TABLES, dumps(tables)))
 
     def _check_own_tables(self, tables: list[str]) -> list[tuple[Any, ...]]:
-        """What a check of all pages finds, and of lshdb's own tables with their indexes.
+        """The problems of all pages, and of lshdb's own tables with their indexes.
 
-        Tables with generated columns are left out, and then pages of no table.
+        Tables with generated columns are left out; if there are any, so are pages without a table.
         """
         generated = {name.lower() for (name,) in self._rows(sql.GENERATED_COLUMNS)}
         checked = sql.CHECK_TABLES_WITHOUT_CODE if generated else sql.CHECK_PAGES
@@ -283,13 +284,13 @@ class Examination:
 
 @dataclass(eq=False)
 class CheckedBatch:
-    """Some documents, and what follows from them.
+    """Some documents, and the values and rows that are derived from them.
 
     Attributes:
-        connection: to the file.
-        settings: those of the file.
-        documents: as stored.
-        contents: by place, those that were read and are readable.
+        connection: a connection to the file.
+        settings: the settings of the file.
+        documents: the documents as stored.
+        contents: the readable contents, by the index of their document.
     """
 
     connection: Connection
@@ -324,12 +325,12 @@ class CheckedBatch:
         return faults
 
     def derivable(self) -> list[int]:
-        """The places of documents with values to be derived from their contents."""
+        """The indices of documents with values that can be derived from their contents."""
         faults = self.faults(deep=True)
         return [number for number in self.contents if _is_derivable(faults[number])]
 
     def signatures(self) -> index.Signatures:
-        """Those that have the right size."""
+        """The signatures that have the right size, and the ids of their documents."""
         size = 4 * self.settings.permutations
         blobs = {
             document.doc_id: blob
@@ -341,7 +342,7 @@ class CheckedBatch:
         return arrays.int_array(blobs), matrix.astype(np.uint32, copy=False)
 
     def texts(self) -> tuple[arrays.IntArray, list[str]]:
-        """The ids of documents that have a shingle, as far as is known, and their texts."""
+        """The ids and texts of documents that have a shingle by their count or a signature."""
         filled = {
             self.documents[number].doc_id: content
             for number, content in self.contents.items()
@@ -350,7 +351,7 @@ class CheckedBatch:
         return arrays.int_array(filled), cast(list[str], [*filled.values()])
 
     def rows(self, table: IndexTable) -> IndexRows:
-        """The rows of a table that follow from these documents, and should be there by now."""
+        """The rows that a table should have for these documents by now."""
         settings = self.settings
         if table is BANDS:
             return _written_band_rows(
@@ -404,7 +405,7 @@ def batches(
 ) -> Iterator[CheckedBatch]:
     """All documents by their ids, or those in some slots (see Index), some thousands at a time.
 
-    Those that were read may be changed meanwhile.
+    The caller may change the documents of earlier batches.
     """
     slot_list = None if slots is None else dumps(list(slots))
     rows = connection.each(sql.ALL_AS_STORED, contents and settings.content, slot_list)
@@ -416,7 +417,7 @@ def batches(
 def _written_band_rows(
     connection: Connection, codes: arrays.IntArray, doc_ids: arrays.IntArray
 ) -> IndexRows:
-    """Those of band rows that should be in the table already."""
+    """The rows of these bands that should be in the table already."""
     ((*_, indexed_to, bucket),) = connection.rows(sql.SELECT_SETTINGS)
     if indexed_to is not None:
         late = (doc_ids > indexed_to) & ~np.isin(doc_ids, connection.integers(sql.INDEXED))
@@ -447,7 +448,7 @@ def _is_key(key: str) -> bool:
 
 
 def _is_valid(read: Callable[[str], object], stored: Any) -> bool:
-    """Whether a value can be read so; a text that is not UTF-8 has lone surrogates."""
+    """Whether a value can be read; a text that is not UTF-8 has lone surrogates and cannot."""
     try:
         read(stored)
     except (DamagedFile, UnicodeEncodeError):

@@ -48,9 +48,9 @@ class Problem:
 
     Attributes:
         kind: see PROBLEMS.
-        count: how many rows or other things have it.
+        count: the number of rows, documents or other parts with the problem.
         examples: some of them: the keys of documents, unescaped (so escape them on output), or
-            other words that name the place.
+            other words that say where they are.
     """
 
     kind: str
@@ -60,7 +60,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """The repairs of one kind (see REPAIRS), and the number of rows or things."""
+    """The repairs of one kind (see REPAIRS), and the number of repaired rows or other parts."""
 
     kind: str
     count: int
@@ -74,9 +74,9 @@ class CheckReport:
         documents: how many documents were examined.
         bands: how many band rows.
         deep: whether contents were shingled and signed again.
-        problems: all that were found; () for a whole file.
-        repairs: what was repaired.
-        remaining: the problems that are left; without repair, all.
+        problems: all problems; () for a whole file.
+        repairs: the repairs that were made.
+        remaining: the problems that are left after repair; all of them without repair.
     """
 
     documents: int
@@ -88,5 +88,5 @@ class CheckReport:
 
     @property
     def ok(self) -> bool:
-        """Whether there are no problems, or none are left."""
+        """Whether no problems remain."""
         return not self.remaining

@@ -3,9 +3,9 @@
 Signatures are read once, and their band rows sorted (lshdb.store.index). Then the table of bands is
 emptied, and filled in the order of its key: SQLite appends, instead of visiting a page per row, and
 uses the pages of the old rows (`scripts/bench reindex`). SQLite's own sorter, over a temporary
-table, takes 2.8 times the CPU time for a million documents; rows inserted in two parts, each sorted
-alone, a tenth to a third more for two million. Readers see nothing of it before the end: the pages
-go to the write-ahead log, and the table itself stays as it is.
+table, takes 2.8 times the CPU time for a million documents. Two parts that are sorted separately
+take a tenth to a third more for two million. Readers see the new rows only at the end: until then
+the pages are in the write-ahead log, and the table itself is unchanged.
 """
 
 from collections.abc import Iterable, Iterator
@@ -50,7 +50,7 @@ def reindex(store: Store, request: ReindexOptions) -> Reindexed:
             store.set_index(after)
         # The band rows of a cascade are those of its lowest level.
         shape, old = after.construction, before.construction
-        # A document without shingles has no rows: other base texts change which do.
+        # A document without shingles has no rows, and other base texts change which ones have none.
         signs = after.shingling != before.shingling
         if signs:
             _sign_again(store, after, progress)
@@ -78,7 +78,7 @@ def reindex(store: Store, request: ReindexOptions) -> Reindexed:
 
 
 def _sign_again(store: Store, settings: Settings, progress: Progress) -> None:
-    """Replace all signatures by those of other base texts."""
+    """Sign all documents again, under other base texts."""
     documents = 0
     signing_settings = replace(settings, passages=0, reworded=False)
     for doc_ids, texts in _texts(store, min_shingles=0):

@@ -1,4 +1,4 @@
-"""Putting a backup in the place of a database: whole, or nothing at all."""
+"""Putting a backup in the place of a database, completely or not at all."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +14,11 @@ from lshdb.store import replacing
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What `lshdb.restore_backup` did.
+    """The result of `lshdb.restore_backup`.
 
     Attributes:
         documents: how many documents the database has now.
-        replaced: the file that has what the database had before; None if there was nothing.
+        replaced: the file with the old database; None if there was none.
     """
 
     documents: int
@@ -31,8 +31,8 @@ def restore_backup(options: RestoreOptions) -> Restored:
 
     The backup is copied beside the database, and the copy is checked, as by `check`. Then the copy
     takes the database's name, in one step: whenever the process is killed, the database is the old
-    one or the new one. What it was before stays beside it, as NAME.replaced, until you delete it.
-    Changes that a killed process left in the database's log belong to that.
+    one or the new one. The old one stays beside it, as NAME.replaced, until you delete it,
+    together with changes that a killed process left in its log.
 
     Raises:
         UsageError: the backup is the database itself.

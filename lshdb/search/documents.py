@@ -64,7 +64,7 @@ def keys(store: Store, options: KeysOptions) -> list[str]:
     if options.where is None:
         with store.reading():
             return [key for _, some in store.all_keys() for key in some][:top]
-    with store.beside(options.where, options.parameters) as (reader, keep):
+    with store.snapshot(options.where, options.parameters) as (reader, keep):
         assert keep is not None
         return [
             key

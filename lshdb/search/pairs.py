@@ -234,7 +234,7 @@ def _field(name: str) -> Callable[[PairRow], Any]:
 def _blocks(
     store: Store, request: JoinOptions, progress: Progress, drawn: Drawn
 ) -> Iterator[list[PairRow]]:
-    with store.beside(request.where, request.parameters) as (reader, condition):
+    with store.snapshot(request.where, request.parameters) as (reader, condition):
         if isinstance(request, PairsOptions):
             rarity.check_weighted(request, reader.settings)
             request.check_range(request.threshold or reader.settings.threshold)
@@ -257,7 +257,7 @@ def _blocks(
 
 def pairs_within(store: Store, keys: Sequence[str], request: PairsOptions) -> list[Pair]:
     """The similar pairs of candidates among some documents, each of which is read once."""
-    with store.beside() as (reader, _):
+    with store.snapshot() as (reader, _):
         rows = filter(None, map(reader.document, keys))
         signed = sorted(row.doc_id for row in rows if row.signature is not None)
         doc_ids = int_array(signed)
@@ -315,7 +315,7 @@ def all_clusters(
     Their numbers are those among all clusters, whichever are chosen. If one member is enough, the
     documents that are similar to no other follow, in the order of addition, with the next numbers.
     """
-    with store.beside(request.where, request.parameters) as (reader, condition):
+    with store.snapshot(request.where, request.parameters) as (reader, condition):
         own = None if request.key is None else query.row_of_key(reader, request.key).doc_id
         join = _Join(reader, request, condition, progress=progress)
         find = _stars if request.star else _components

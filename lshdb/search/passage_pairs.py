@@ -62,7 +62,7 @@ def passage_pairs(
         common: gets the longest common runs, before the first pair.
         run: finds windows and compares, in this process or others.
     """
-    with store.beside() as (reader, _):
+    with store.snapshot() as (reader, _):
         if query.reworded:
             with shown(query.progress, "comparing") as progress:
                 yield from reworded_pairs(reader, query, progress)

@@ -140,7 +140,7 @@ def search(store: Store, query: RankingOptions, signature: Lanes | None = None) 
     if query.where is None:
         with store.alone(), store.reading():
             return _answer(store, query, None, signature)
-    with store.beside(query.where, query.parameters) as (reader, keep):
+    with store.snapshot(query.where, query.parameters) as (reader, keep):
         return _answer(reader, query, keep, signature)
 
 

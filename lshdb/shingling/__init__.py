@@ -4,21 +4,21 @@ In: a document's content, and the settings' shingling. Out: 64-bit shingle hashe
 of a document.
 
     arrays     where the items of an array begin; cutting it into parts
-    boilerplate, programs   what programs and texts have in common by necessity, and does not count
+    boilerplate  imports, licences and other parts of texts and programs that do not count
     boundaries words as people see them, and where a text may be cut between them
     content    the stored form: clean text, or a set as JSON; its digest
     families   the comments and strings of programs, by the family of their language
     folding    normalises text: NFKC, then case folding, frozen at Unicode 14.0; words in it
     hashing    constants from a seed; hashes of byte spans, whole arrays at a time
-    passages   runs of shingles that two texts share
-    positions  texts cut into words, characters or tokens, with their places; readable shingles
+    positions  texts cut into words, characters or tokens, with their offsets; readable shingles
     programs   the tokens of programs, with boilerplate or without
     rare_words the words of texts that may be rare, and the windows that have them
+    shared_runs runs of shingles that two texts share
     shingles   documents to shingle hashes, in blocks; distinct shingles
     shingling  the types of contents, and of the setting
-    tokens     programs as tokens that say nothing of names
+    tokens     programs as tokens without names
     winnowing  the fingerprints of texts: texts that share a run of words share one
 
-Doors: arrays, boilerplate, boundaries, content, families, hashing, passages, positions, programs,
-rare_words, shingles, shingling, tokens, winnowing.
+Doors: arrays, boilerplate, boundaries, content, families, hashing, positions, programs, rare_words,
+shared_runs, shingles, shingling, tokens, winnowing.
 """

@@ -1,4 +1,4 @@
-"""Arrays that hold the values of many items one after another: where items begin, and parts."""
+"""Arrays that hold the values of many items one after another: offsets of items, and chunks."""
 
 from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import TypeVar
@@ -7,13 +7,13 @@ import numpy as np
 import numpy.typing as npt
 
 IntArray = npt.NDArray[np.int64]
-"""Numbers of documents, counts, or places."""
+"""Numbers of documents, counts, or indices."""
 Mask = npt.NDArray[np.bool_]
-"""Which of some items are meant."""
+"""True for each selected item."""
 Lanes = npt.NDArray[np.uint32]
 """The lanes of one signature [k] or of several [n, k]."""
 NO_NUMBERS: IntArray = np.empty(0, dtype=np.int64)
-"""None, such as to begin a list of arrays that are joined later."""
+"""An empty array, for example to begin a list of arrays that are joined later."""
 _T = TypeVar("_T")
 
 
@@ -43,14 +43,14 @@ def sizes_of(offsets: IntArray) -> IntArray:
 
 
 def expand_ranges(starts: IntArray, sizes: IntArray) -> IntArray:
-    """The places of stretches that begin at starts int64[n], one stretch after another."""
+    """All indices of n ranges that begin at starts int64[n], one range after another."""
     indices = np.repeat(starts - np.cumsum(sizes) + sizes, sizes)
     indices += np.arange(len(indices))
     return indices
 
 
 def chunks_of(sizes: IntArray, maximum: int) -> Iterator[slice]:
-    """Cut items of sizes int64[n] into parts up to a limit, or one item alone."""
+    """Cut items of sizes int64[n] into chunks of at most `maximum`; a larger item is alone."""
     ends = sizes.cumsum()
     first = 0
     while first < len(ends):

@@ -1,13 +1,13 @@
-"""What programs and texts have in common by necessity: it is no copy that anybody could avoid.
+"""Boilerplate: the parts of programs and texts that are alike by necessity, and are no copies.
 
-Imports and includes, lines that name a package or namespace, licences, files that a program made,
-runs of literals, and what the author excludes between `lshdb: ignore-start` and `lshdb: ignore-end`
-in comments. There is no grammar here, as for tokens: the rules know the usual statements of many
-languages by their first words, on programs whose comments and strings are blanked
-(lshdb.shingling.tokens). So a word such as `import` in a comment or in a string is nothing.
+These are imports and includes, lines that name a package or namespace, licences, generated files,
+runs of literals, and parts that the author puts between `lshdb: ignore-start` and
+`lshdb: ignore-end` in comments. There is no grammar here, as for tokens: the rules recognise the
+usual statements of many languages by their first words, in programs whose comments and strings are
+blanked (lshdb.shingling.tokens). So `import` in a comment or in a string does not match.
 
-Each pattern takes time that grows with the text only: what may repeat is possessive, and stops at
-what would begin another match, or after a bounded number of characters.
+Each pattern takes time linear in the text: repeated parts are possessive, and stop at the
+beginning of another match, or after a bounded number of characters.
 `tests/shingling/test_boilerplate.py` has programs of each language, and hostile texts.
 """
 
@@ -70,7 +70,7 @@ _IMPORTS = (
     r"(?:\([^()]*+\)|[^\n;\\(]*+(?:\\\r?\n[^\n;\\(]*+)*+)",
     r"export[ \t]*+(?:type[ \t]++)?"
     rf"(?:\*[^\n;{{(\1]*+|{_IN_BRACES}[ \t]*+from[ \t]*+){_STRING}{_TO_END}",
-    # JavaScript, Lua, Ruby, PHP, Dart, R: what is required by its name.
+    # JavaScript, Lua, Ruby, PHP, Dart, R: modules that are required by name.
     rf"(?:const|let|var|local)[ \t]++{_REQUIRED}(?:[ \t]*+,\s*+{_REQUIRED})*+[ \t]*+;?{_LINE_ENDS}",
     rf"(?:require|include|load|autoload|part)\w*+[ \t]*+\(?[\w. \t:,]*+{_STRING}{_TO_END}",
     r"(?:part[ \t]++of|library)[ \t]++[\w.]++;",
@@ -83,7 +83,7 @@ _IMPORTS = (
     # C# and C++.
     r"(?:global[ \t]++)?using[ \t]++(?:(?:static|namespace|typename)[ \t]++)?[\w.:]++"
     r"(?:[ \t]*+=[^\n;()]*+)?[ \t]*+;",
-    # What says to which package or namespace the file belongs.
+    # The package or namespace that the file belongs to.
     rf"package[ \t]++(?:object[ \t]++)?[\w.:\\]++[ \t]*+[;{{]?{_LINE_ENDS}",
     r"(?:inline[ \t]++|export[ \t]++)?namespace(?:[ \t]++[\w.:\\]++)?[ \t]*+(?:\r?\n[ \t]*+)?[;{]",
 )
@@ -91,10 +91,10 @@ _IMPORTS = (
 # Tables
 
 _MIN_LITERALS = 10
-"""Fewer literals in a row are the arguments of a call."""
+"""Minimum literals of a run: a shorter one may be the arguments of a call."""
 _LITERAL = r"(?:[\1\d][\2\w.]*+|(?:true|false|null|nil|None|NULL|True|False|undefined)\b)"
 _KEYED = rf"(?:[A-Za-z_.$][\w.$]*+[ \t]*+(?:=>?|:)[\s({{\[+\-]{{0,100}}+)?{_LITERAL}"
-"""A literal, perhaps with the name that it, or the list that it is in, gets."""
+"""A literal, perhaps with its name or the name of the list that contains it."""
 _BETWEEN = r"[\s,:;(){}\[\]+\-=>]{0,400}+"
 _MORE = rf"(?:{_BETWEEN}{_KEYED}){{{_MIN_LITERALS - 1},}}+"
 _FIRST_ROW = rf"(?:[({{\[+\-][({{\[+\- \t]{{0,8}}+)?{_KEYED}{_MORE}"
@@ -105,8 +105,8 @@ _STATEMENTS = re.compile(
 """Both together: the lines of a program are visited once."""
 _LONGEST_LINE = 300
 _LONG_LINE = re.compile(rf"\n[^\n]{{{_LONGEST_LINE},}}+")
-"""Such a line may have a table that does not begin with it. A file that consists of such lines for
-more than its half was made by a program: nobody writes them."""
+"""A long line may contain a table that begins later in the line. A file in which more than half of
+the text is in long lines was generated: nobody writes such a file."""
 _TABLE_IN_LINE = re.compile(rf"[\1\d](?<![\w.]\d)[\2\w.]*+{_MORE}")
 
 # Generated files
@@ -180,25 +180,25 @@ _PATTERNS = (
 _NUMBERS = (_HEAD, _LONGEST_TERMS, _PARAGRAPHS, _BEFORE)
 _ALL = repr(([pattern.pattern for pattern in _PATTERNS], _NUMBERS))
 RULES = f"{crc32(_ALL.encode()):08x}"
-"""Names these rules: an index by other rules has other signatures."""
+"""Identifies these rules: an index that was made by other rules has other signatures."""
 
 
 def is_generated(text: str) -> bool:
-    """Whether a text says that a program made it; most say nothing like that, which is quick."""
+    """Whether a text says that a program generated it; for most texts this takes little time."""
     head = text[:_HEAD]
     is_near = "enerated" in head or "GENERATED" in head or "A Bison parser" in head
     return is_near and _GENERATED.search(head) is not None
 
 
 def in_program(text: str, blanked: str) -> list[Stretch]:
-    """What does not count of a program.
+    """The boilerplate of a program.
 
     Args:
         text: the program.
-        blanked: the same without comments and strings, see lshdb.shingling.families.blanked.
+        blanked: the program without comments and strings, see lshdb.shingling.families.blanked.
 
     Returns:
-        Parts of both, in order, of which none overlap; the first reason of REASONS that fits.
+        Stretches of both, in order and without overlaps, each with its reason.
     """
     if is_generated(text):
         return [Stretch(0, len(text), "generated")]
@@ -222,7 +222,7 @@ def in_program(text: str, blanked: str) -> list[Stretch]:
 
 
 def in_text(text: str) -> list[Stretch]:
-    """What does not count of a text for people; as for a program."""
+    """The boilerplate of a text for people, as `in_program` returns it."""
     if is_generated(text):
         return [Stretch(0, len(text), "generated")]
     if _WHOLE_LICENCE.match(text):
@@ -263,7 +263,7 @@ def unmatched(text: str, blanked: str) -> list[Marker]:
 
 
 def without(text: str, stretches: Sequence[Stretch]) -> str:
-    """A text, or a blanked program, with blanks for what does not count."""
+    """A text, or a blanked program, with blanks in place of the stretches."""
     if not stretches:
         return text
     parts, copied_to = [], 0
@@ -274,7 +274,7 @@ def without(text: str, stretches: Sequence[Stretch]) -> str:
 
 
 def _regions(text: str, blanked: str) -> tuple[list[Stretch], list[tuple[int, str]]]:
-    """The regions between markers, and the markers without counterpart: their places and kinds."""
+    """The regions between markers, and the indices and kinds of markers without a counterpart."""
     regions: list[Stretch] = []
     unmatched_markers: list[tuple[int, str]] = []
     start: int | None = None
@@ -296,7 +296,7 @@ def _regions(text: str, blanked: str) -> tuple[list[Stretch], list[tuple[int, st
 
 
 def _markers(text: str, blanked: str) -> Iterator[tuple[int, str]]:
-    """The markers in comments: where a comment was blanked, or behind the sign of one."""
+    """The index and kind of each marker in a blanked comment, or after the sign of a comment."""
     if "lshdb:" not in text:
         return
     for match in _MARKER.finditer(text):
@@ -309,7 +309,7 @@ def _markers(text: str, blanked: str) -> Iterator[tuple[int, str]]:
 
 
 def _without_overlaps(stretches: list[Stretch]) -> list[Stretch]:
-    """The same parts in order; of what two have, the one that begins first has it."""
+    """The same stretches in order; where two overlap, the earlier one keeps the common part."""
     separate: list[Stretch] = []
     covered_to = 0
     for start, stop, reason in sorted(stretches):

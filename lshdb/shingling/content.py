@@ -16,13 +16,13 @@ row."""
 
 DIGEST_BYTES = 16
 MAX_COPIES = 1_000
-"""Of an element of a bag."""
+"""Maximum count of an element of a bag."""
 
 
 def cleaned(
     content: Content, shingling: Shingling, largest: int = LARGEST
 ) -> str | tuple[Element, ...]:
-    """The document as it is stored and shingled: equal for equal documents only.
+    """The document as it is stored and shingled; only equal documents give equal results.
 
     A text has no lone surrogates; a set has each element once, in a fixed order.
 
@@ -46,7 +46,7 @@ def cleaned(
 def normalized(
     content: Content, largest: int = LARGEST, of_sets: OfSets = False
 ) -> str | tuple[Element, ...]:
-    """The same for a document that is known to be of the right kind."""
+    """Clean a document that is known to be of the right kind, a text or a set; see `cleaned`."""
     if isinstance(content, str):
         text = without_surrogates(content)
         _check_size(text, largest)
@@ -85,7 +85,7 @@ def digest(encoded: bytes | memoryview) -> bytes:
 
 
 def from_stored(stored: str, shingling: Shingling) -> str | tuple[Element, ...]:
-    """The document of its stored form."""
+    """Decode the stored form of a document; the inverse of `encoded`."""
     if not shingling.of_sets:
         return stored
     try:
@@ -104,7 +104,7 @@ def _is_set(value: object) -> bool:
 
 
 def _check_set(content: object) -> None:
-    """ContentError for what cannot be a set."""
+    """Raise ContentError for a value that cannot be a set."""
     # An iterator would be empty on a second reading, and the elements of bytes are integers.
     if not isinstance(content, Collection) or isinstance(content, bytes | bytearray):
         raise ContentError(f"{with_article(type(content).__name__)} is neither text nor set")

@@ -40,7 +40,7 @@ COMBINES = 32
 SYLLABIC = 64
 """Class bit: a letter of a script that has no blanks between words, and is cut into syllables."""
 _LATER = 128
-"""What normalising makes of the character has one that is dropped, or replaced."""
+"""Class bit: normalising the character gives a character that is dropped or replaced."""
 
 _CODE_POINTS = 0x110000
 UTF32 = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
@@ -48,7 +48,7 @@ UTF32 = "utf-32-le" if sys.byteorder == "little" else "utf-32-be"
 _NEWER_UNICODE = unicodedata.unidata_version != "14.0.0"
 _MAX_REPLACED = 64
 _TAGS = re.compile("(\U0001f3f4[\U000e0020-\U000e007f]+)|[\U000e0020-\U000e007f]+")
-"""Tag characters, and those of a flag."""
+"""Tag characters; the group matches a flag with its tags."""
 _PERSIAN = {"\u064a": "\u06cc", "\u0643": "\u06a9"}
 """Yeh and kaf."""
 
@@ -106,11 +106,11 @@ def word_bounds(
 
 
 def _syllable_begins(codes: npt.NDArray[np.uint32], classes: npt.NDArray[np.uint8]) -> IntArray:
-    """Where syllables begin, and where a word begins or ends beside one: int64[any].
+    """Where syllables begin, and where a word next to a syllable begins or ends: int64[any].
 
     A syllable begins at a vowel that is written before its consonant, and at a letter with a vowel
-    sign; not behind such a vowel or a sign that stacks, and not at a letter without vowel, which
-    ends the syllable before it. So a text with a letter more is cut at the same places around it.
+    sign; not after such a vowel or a stacking sign, and not at a letter without a vowel, which
+    ends the syllable before it. So an additional letter changes only the cuts next to it.
     These are not always what a reader calls syllables, but about two letters with their marks:
     unrelated texts share runs of 8 and 13 of them as rarely as of Chinese characters
     (`scripts/measure experiments.scripts`).
@@ -119,7 +119,7 @@ def _syllable_begins(codes: npt.NDArray[np.uint32], classes: npt.NDArray[np.uint
     # The sound marks of kana are words, as kana are.
     mark = (classes & (COMBINES | IDEOGRAPH)) == COMBINES
     letters = np.flatnonzero(letter)
-    # Of each letter what is before it, and behind it.
+    # The code points before and after each letter.
     around = np.append(codes, [0, 0, 0])
     before, behind = around[letters - 1], around[letters + 1]
     dotted = behind == ord(_DOT_BELOW)
@@ -129,7 +129,7 @@ def _syllable_begins(codes: npt.NDArray[np.uint32], classes: npt.NDArray[np.uint
     has_vowel &= ~is_any(codes[letters], FOLLOWING)
     free = ~is_any(before, LEADING) & ~is_any(before, STACKING)
     begins = is_any(codes[letters], LEADING) | (has_vowel & free)
-    # The character before that is no mark says whether a syllable goes on.
+    # The last character that is no mark decides whether a syllable goes on.
     solid = np.maximum.accumulate(np.where(mark, 0, np.arange(len(codes), dtype=np.int32)))
     after_letter = np.append(False, letter[solid[:-1]])
     plain = ((classes & WORD) != 0) & ~letter & ~mark
@@ -139,7 +139,7 @@ def _syllable_begins(codes: npt.NDArray[np.uint32], classes: npt.NDArray[np.uint
 
 
 def is_any(codes: npt.NDArray[np.uint32], characters: str) -> Mask:
-    """Which code points are among a few characters, or from one to another around a hyphen."""
+    """True for each code point among the characters, where `a-z` is a range, bool[n]."""
     matches = np.zeros(len(codes), dtype=np.bool_)
     for first, last in re.findall("(.)(?:-(.))?", characters):
         matches |= (codes >= ord(first)) & (codes <= ord(last or first))
@@ -174,8 +174,8 @@ def fold(text: str, newer: bool = _NEWER_UNICODE) -> str:
 def never_combines(character: str) -> bool:
     """Whether a text may be cut before the character, and both parts folded separately.
 
-    This is careful: it is false for all marks, whether they compose or not, and for what folding
-    drops, which may stand between a letter and its mark.
+    It is false for all marks, whether they compose or not, and for characters that folding drops,
+    as these may be between a letter and its mark.
     """
     return not character_classes()[ord(character)] & (COMBINES | DROPPED)
 
@@ -192,7 +192,7 @@ def _without_silent(
 
 
 def _replaced(folded: str) -> str:
-    """A folded text without what normalising has brought, and with the letters of Persian."""
+    """Drop the silent signs that normalising added, and use the Persian letters."""
     characters = code_points(folded)
     folded = _without_silent(folded, characters, character_classes().take(characters))
     for arabic, persian in _PERSIAN.items():

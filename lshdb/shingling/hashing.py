@@ -51,7 +51,7 @@ Offsets = npt.NDArray[np.int64]
 _AnyHashes = TypeVar("_AnyHashes", Hashes, Offsets)
 
 LARGEST_SEED = (1 << 63) - 1
-"""Of a database; larger ones are those of a process, for verification."""
+"""The largest seed of a database; a process verifies with a secret seed above it."""
 LONGEST_CHAINED = 256
 """Spans of more bytes than this are hashed one by one."""
 PADDING = 8
@@ -84,8 +84,8 @@ def constants(seed: int, label: str, count: int) -> Hashes:
 def secret_seed() -> int:
     """The seed under which this process compares documents, above all seeds of files.
 
-    Only equality counts of hashes under it: neither results nor their order follow from the seed.
-    Processes that compare each other's hashes need the seed of one of them.
+    Hashes under it are only compared for equality, so neither results nor their order depend on
+    the seed. Processes that compare each other's hashes must share the seed of one of them.
     """
     return LARGEST_SEED + 1 + (int.from_bytes(os.urandom(8)) >> 1)
 
@@ -169,14 +169,14 @@ class SpanHash:
         return int.from_bytes(hashlib.blake2b(span, digest_size=8, key=key).digest(), "little")
 
     def windows(self, buffer: bytes, starts: Offsets, counts: Offsets, width: int) -> Hashes:
-        """Hashes of the spans of `width` bytes that begin at every byte of some stretches.
+        """Hashes of the spans of `width` bytes that begin at every byte of n ranges.
 
-        The same values as `spans`, without gathering.
+        The values are those of `spans`, without gathering.
 
         Args:
             buffer: the bytes, with at least PADDING more after the last span.
-            starts: int64[n], where each stretch of first bytes begins, in order.
-            counts: int64[n], how many spans begin in each.
+            starts: int64[n], where each range of first bytes begins, in order.
+            counts: int64[n], how many spans begin in each range.
             width: length of a span in bytes, at most LONGEST_CHAINED.
 
         Returns:
@@ -207,7 +207,7 @@ def span_hash(seed: int, label: str) -> SpanHash:
 
 
 def selection(starts: Offsets, counts: Offsets, total: int) -> npt.NDArray[np.bool_]:
-    """True at counts[i] places from starts[i] on, bool[total]; the stretches are in order."""
+    """True for counts[i] indices from starts[i] on, bool[total]; the ranges are in order."""
     lengths = np.zeros(2 * len(starts) + 1, dtype=np.int64)
     lengths[1::2] = counts
     lengths[2::2] = np.append(starts[1:], total) - starts - counts
@@ -218,7 +218,7 @@ def selection(starts: Offsets, counts: Offsets, total: int) -> npt.NDArray[np.bo
 
 
 def _words_from_each_byte(buffer: bytes | bytearray | memoryview) -> Hashes:
-    """The 8 bytes at every position of a buffer as a little-endian uint64, a view."""
+    """The 8 bytes from every byte of a buffer on as a little-endian uint64, a view."""
     count = len(buffer) - PADDING + 1
     return np.ndarray((max(count, 0),), dtype="<u8", buffer=buffer, strides=(1,))
 

@@ -1,4 +1,4 @@
-"""Texts cut into words, characters or tokens, with their places, and shingles as readable text.
+"""Texts cut into words, characters or tokens, with their offsets, and shingles as readable text.
 
 Folding (lshdb.shingling.folding) changes lengths. It works on stretches of a text one by one: a
 character that never combines with the one before it, and after it the marks and Hangul vowels that
@@ -20,7 +20,7 @@ from lshdb.shingling.hashing import PADDING, Offsets
 from lshdb.shingling.shingling import Content, Element, Shingling
 
 _SEPARATOR = "\0"
-"""It never combines, does not fold and is no part of a word."""
+"""A character that never combines, does not fold and is no part of a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,11 @@ class Units:
     """The units of n texts, words, characters or tokens, those of a text one after the other.
 
     Attributes:
-        folded: their UTF-8: words with a zero behind each, or characters as in shingles.
-            Some units are equal to others exactly if these bytes are. PADDING follows.
-        begins, ends: int64[u], where each is in `folded`.
-        starts, stops: int64[u], where each is in its own text, in code points; neither decreases
-            in a text. A blank covers the whole run of white space that it replaces.
+        folded: their UTF-8: words with a zero after each, or characters as in shingles.
+            Two units are equal exactly if these bytes are. PADDING follows.
+        begins, ends: int64[u], the bounds of each unit in `folded`, in bytes.
+        starts, stops: int64[u], the bounds of each unit in its own text, in code points; neither
+            decreases in a text. A blank covers the whole run of white space that it replaces.
         counts: int64[n], how many units each text has.
     """
 
@@ -45,9 +45,9 @@ class Units:
 
 
 def cut(texts: list[str], kind: str) -> Units:
-    """Cut some texts into words, the characters of `char` shingles, or the tokens of programs.
+    """Cut texts into words, the characters of `char` shingles, or the tokens of programs.
 
-    ASCII texts and others are best cut apart: ASCII needs no Unicode tables.
+    Cut ASCII texts and others in separate calls: ASCII needs no Unicode tables.
     """
     if kind == "code":
         return units_of(texts, Shingling("code"))
@@ -55,7 +55,7 @@ def cut(texts: list[str], kind: str) -> Units:
 
 
 def units_of(texts: Sequence[str], shingling: Shingling) -> Units:
-    """Cut some texts into the units that count by the setting of a database; see `cut`."""
+    """Cut texts into the units that count under a database's shingling; see `cut`."""
     if not shingling.of_programs:
         return cut([*shingling.read(texts)], shingling.kind)
     cut_tokens = programs.cut_programs(texts, shingling)
@@ -70,8 +70,8 @@ class Counted(NamedTuple):
     """How much of a text counts.
 
     Attributes:
-        units: how many of its units count.
-        left_out: how many do not, by the reason.
+        units: the number of units that count.
+        left_out: the number of units that do not count, by reason.
         unmatched: markers of regions without a counterpart.
     """
 
@@ -81,7 +81,7 @@ class Counted(NamedTuple):
 
 
 def counted(text: str, shingling: Shingling) -> Counted:
-    """How many units of a text count by the setting of a database, and how many do not."""
+    """How many units of a text count under a database's shingling, and how many do not."""
     if shingling.boilerplate:
         return Counted(len(units_of([text], shingling).starts), {}, [])
     if shingling.of_programs:
@@ -109,7 +109,7 @@ def count(text: str, kind: str) -> int:
 def _cut_words(texts: list[str]) -> Units:
     words = shingles.cut_words(texts)
     sizes = words.ends - words.begins
-    # Each word with a byte behind it, which becomes a zero.
+    # Each word with the byte after it, which becomes a zero.
     octets = np.frombuffer(words.buffer, dtype=np.uint8)
     letters = np.append(
         octets[arrays.expand_ranges(words.begins, sizes + 1)], np.zeros(PADDING, np.uint8)
@@ -128,7 +128,7 @@ def _cut_words(texts: list[str]) -> Units:
 
 
 def _cut_characters(texts: list[str]) -> Units:
-    """Each white-space run is one blank, and there is none at the ends of a text."""
+    """Cut texts into characters: a run of white space is one blank, or nothing at either end."""
     columns = []
     for text in texts:
         codes = folding.code_points(folding.fold(text))
@@ -169,9 +169,9 @@ def line_numbers(
 
     Args:
         texts: n texts.
-        documents: int64[m], the place of the text of each stretch.
-        starts: int64[m], the first character of each.
-        ends: int64[m], the last + 1.
+        documents: int64[m], the index of the text of each stretch.
+        starts: int64[m], the first character of each stretch.
+        ends: int64[m], the last character of each stretch + 1.
         end: the character that ends a line.
 
     Returns:
@@ -183,13 +183,13 @@ def line_numbers(
     lengths = arrays.lengths_of(texts)
     begins = arrays.offsets_of(lengths + 1)
     before, begins = np.searchsorted(feeds, begins)[documents], begins[documents]
-    # Text i begins one character behind begins[i], where the line feed before it is.
+    # Text i begins one character after begins[i], which is the line feed before it.
     first = np.searchsorted(feeds, begins + starts, side="right") - before
     return first, np.searchsorted(feeds, begins + ends - 1, side="right") - before
 
 
 def _origins(text: str) -> tuple[Offsets, Offsets]:
-    """Where each of m code points of the folded text comes from: first and last + 1, int64[m]."""
+    """The characters that each of m folded code points comes from: first, last + 1; int64[m]."""
     if text.isascii():
         return np.arange(len(text)), np.arange(1, len(text) + 1)
     characters = folding.code_points(text)
@@ -225,7 +225,7 @@ def _origins(text: str) -> tuple[Offsets, Offsets]:
 
 @lru_cache(maxsize=1 << 14)
 def _folding(code_point: int) -> tuple[int, bool]:
-    """How many code points one folds to, and whether it never combines."""
+    """How many code points a code point folds to, and whether it never combines."""
     character = chr(code_point)
     return len(folding.fold(character)), folding.never_combines(character)
 

@@ -1,11 +1,11 @@
-"""Words that may be rare: what a reworded copy of a text still shares with it.
+"""Words that may be rare: a reworded copy of a text still shares them with it.
 
 A term is a folded word of four or more bytes of UTF-8; shorter words are in nearly every text.
-Where words follow each other without a blank, as ideographs and syllables do, each is a term
-together with the next. A window is WINDOW words, and one begins every STEP words; the last ones of
-a text may be shorter.
+Where words follow each other without a blank, as ideographs and syllables do, each word and the
+next one form a term. A window is WINDOW words, and a window begins every STEP words; the last
+windows of a text may be shorter.
 
-Which terms a text has is part of the file format: the table rare_words is made of them.
+The terms of a text are part of the file format: the table rare_words is made of them.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Terms:
     """The terms of a text of u words.
 
     Attributes:
-        units: int64[t], the word at which each begins, from 0; ascending.
+        units: int64[t], the word at which each term begins, from 0; ascending.
         hashes: uint64[t], under the secret seed of the process.
-        folded: UTF-8 that has each term.
-        begins, ends: int64[t], where.
-        starts, stops: int64[u], where each word is in the text, in code points.
+        folded: UTF-8 that contains each term.
+        begins, ends: int64[t], the bounds of each term in `folded`, in bytes.
+        starts, stops: int64[u], the bounds of each word in the text, in code points.
     """
 
     units: IntArray
@@ -56,17 +56,17 @@ class Terms:
         return 1 + max(0, -(-(len(self.starts) - WINDOW) // STEP))
 
     def names(self, indices: IntArray) -> list[str]:
-        """Some terms, as `indexed` gives them."""
+        """The terms with these indices, as `indexed` writes them."""
         bounds = zip(self.begins[indices].tolist(), self.ends[indices].tolist(), strict=True)
         return [self.folded[begin:end].decode() for begin, end in bounds]
 
 
 def in_windows(units: IntArray, windows: IntArray) -> tuple[IntArray, IntArray]:
-    """Each of some terms in every window that has it.
+    """Each of n terms in every window that contains it.
 
     Args:
-        units: int64[n], the word of its text at which each begins.
-        windows: int64[n], how many windows its text has.
+        units: int64[n], the word of its text at which each term begins.
+        windows: int64[n], the number of windows of the term's text.
 
     Returns:
         The index of the term, and the number of the window in its text: int64[m] both.
@@ -105,7 +105,7 @@ def terms_of(texts: Sequence[str]) -> list[Terms]:
 
 
 def indexed(texts: Sequence[str]) -> list[str]:
-    """The terms of each of n texts, in order and repeated, with a blank behind each."""
+    """The terms of each of n texts, in order and with repetitions, each followed by a blank."""
     joined_terms: dict[int, str] = {}
     for group in shingles.groups(texts, _WORDS):
         text = texts[group[0]]
@@ -120,7 +120,7 @@ def indexed(texts: Sequence[str]) -> list[str]:
 
 
 def _indexed(texts: list[str]) -> list[str]:
-    """The same for a group of texts."""
+    """The terms of each text of a group that is cut at once, joined as by `indexed`."""
     words = shingles.cut_words(texts)
     term_words, ends = _cut(words)
     begins = words.begins[term_words]

@@ -3,14 +3,14 @@
 `char:k` takes every run of k code points of the folded text, in which each white-space run is one
 blank and neither end is blank. `word:w` takes every run of w words. `code:k` takes every run of k
 tokens of a program, each a character (lshdb.shingling.tokens). `set` takes the elements as they
-are. A document shorter than one shingle has one shingle, itself; an empty one has none. Shingles
-that a base text has, too, are left out. Hashes are repeated as often as their shingles; this does
-not change sketches or similarities.
+are. A document shorter than one shingle has one shingle, itself; an empty document has none.
+Shingles that also occur in a base text are left out. Hashes are repeated as often as their
+shingles; this does not change sketches or similarities.
 
 The hash of a `char` or `code` shingle and of a word is the span hash (lshdb.shingling.hashing) of
-its UTF-8 bytes; that of a `word` shingle is the sum of its words' hashes, each times a constant
-for its place. A text without words, such as one of emoji, has its folded text without blanks at its
-ends as its one word, so that equal ones are similar.
+its UTF-8 bytes; the hash of a `word` shingle is the sum of its words' hashes, each times a constant
+for its index. A text without words, such as one of emoji, counts as one word, its folded text
+without blanks at its ends, so that equal texts are similar.
 
 Work is done in blocks: one holds many small documents, or a piece of a large one. Larger blocks
 need fewer calls for the same text; but their arrays, several times as large, should fit in the
@@ -62,7 +62,7 @@ BLOCK = {"char": 1 << 18, "word": 1 << 19, "code": 1 << 19, "set": 1 << 15}
 def groups(
     contents: Sequence[Content], shingling: Shingling, block: int = 0
 ) -> Iterator[list[int]]:
-    """Cut a batch into groups of documents of one block each; a large document is alone in one.
+    """Cut a batch into groups of documents of one block each; a large document has its own group.
 
     ASCII texts and others go to different groups: ASCII needs no Unicode tables.
     """
@@ -113,9 +113,9 @@ def _byte_table(kind: str) -> bytes:
 _CHAR_TABLE = _byte_table("char")
 _WORD_TABLE = _byte_table("word")
 
-# A text may be cut before these characters: what they become begins with a character that combines
-# with none before it, and (for words) each begins a word or separates two. There are some of every
-# script that is written without blanks, so that its texts take the memory of a block, too.
+# A text may be cut before these characters: they fold to a character that combines with none before
+# it, and (for words) each begins a word or separates two words. Every script that is written
+# without blanks has some of them, so that its texts also need the memory of one block only.
 _WORDS_ALONE = "\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0002a6df"
 _BETWEEN_WORDS = (
     "\x09-\x0d\x20\u2010-\u2016\u2018-\u2027\u3000-\u3003\uff01-\uff0f\U0001f300-\U0001f64f"
@@ -176,7 +176,7 @@ def distinct_shingles(
 
 
 def select_documents(shingles: Shingles, indices: IntArray) -> Shingles:
-    """The shingles of the documents at some places int64[n], in this order."""
+    """The shingles of the documents with these indices int64[n], in this order."""
     sizes = sizes_of(shingles.offsets)[indices]
     hashes = shingles.hashes[expand_ranges(shingles.offsets[indices], sizes)]
     return Shingles(hashes, offsets_of(sizes))
@@ -184,7 +184,7 @@ def select_documents(shingles: Shingles, indices: IntArray) -> Shingles:
 
 @lru_cache(maxsize=8)
 def base_hashes(shingling: Shingling, seed: int) -> Hashes:
-    """The shingle hashes of the base texts, sorted: they do not count."""
+    """The shingle hashes of the base texts, which do not count, sorted."""
     texts = [text for _, text in shingling.base]
     if not texts:  # also of signatures that were made elsewhere
         return np.empty(0, dtype=np.uint64)
@@ -192,7 +192,7 @@ def base_hashes(shingling: Shingling, seed: int) -> Hashes:
 
 
 def _not_in_base(hashes: Hashes, shingling: Shingling, seed: int) -> Mask:
-    """Which hashes are of no base text, bool[n]."""
+    """True for each hash that no base text has, bool[n]."""
     base = base_hashes(shingling, seed)
     if not len(base):
         return np.ones(len(hashes), dtype=np.bool_)
@@ -279,7 +279,10 @@ def _shingles_of_parts(
     windows: Callable[[_Units, Offsets], Shingles],
     size: int,
 ) -> Iterator[Hashes]:
-    """The shingles of `size` units of a text that comes in parts, by what makes them of some."""
+    """The shingles of `size` units of a text that comes in parts.
+
+    `join` joins the end of a part and the next part; `windows` makes the shingles of some units.
+    """
     tail, is_short = None, True
     for part in parts:
         tail = part if tail is None else join(tail, part)
@@ -360,14 +363,14 @@ def _single_blanks(folded: str) -> str:
 
 
 def _collapsed_pieces(text: str, block: int) -> Iterator[str]:
-    """The same without blanks at the ends of the text, in pieces."""
+    """The folded text with single blanks, and none at its ends, in pieces."""
     begun, gap = False, ""
     for piece in cut_before(text, _CHAR_CUT, block):
         folded = _collapsed(piece)
         if begun and folded.startswith(" "):
             gap = " "
         if body := folded.strip(" "):
-            # NFKC makes up to 18 characters of one.
+            # NFKC expands a character to up to 18.
             whole = gap + body
             yield from (whole[start : start + block] for start in range(0, len(whole), block))
             begun, gap = True, " " * folded.endswith(" ")
@@ -381,11 +384,11 @@ class Words(NamedTuple):
 
     Attributes:
         buffer: the folded texts in UTF-8, with other bytes between them, and PADDING.
-        begins, ends: int64[u], where each word is in it.
-        first, last: int64[u], the same in code points of the folded texts, with one code point
-            before each text and behind the last one.
+        begins, ends: int64[u], the bounds of each word in `buffer`.
+        first, last: int64[u], the same bounds in code points of the folded texts, with one code
+            point before each text and after the last one.
         counts: int64[n], how many words each text has.
-        wordless: int64[any], which of the words is a whole text that has none.
+        wordless: int64[any], the indices of words that are a whole text without words.
     """
 
     buffer: bytes
@@ -402,7 +405,7 @@ def cut_words(texts: list[str], pieces: bool = False) -> Words:
 
     Args:
         texts: n texts.
-        pieces: whether they are parts of a text, so that one without words has none.
+        pieces: whether they are pieces of one text; then a piece without words has no word.
     """
     # With a separator before, between and after, every word begins and ends inside.
     joined = "".join((" ", " ".join(texts), " "))
@@ -423,11 +426,11 @@ def cut_words(texts: list[str], pieces: bool = False) -> Words:
 
 
 def _with_wordless(words: Words, texts: list[str]) -> Words:
-    """The same with one word for each text that has none, unless it is blank.
+    """Add one word for each text without words that is not blank.
 
     Args:
-        words: of n texts.
-        texts: n texts, folded if one is not ASCII.
+        words: the words of the texts.
+        texts: n texts, folded unless all are ASCII.
     """
     offsets = offsets_of(lengths_of(texts) + 1)
     text_bytes = words.buffer[:-PADDING]
@@ -469,7 +472,7 @@ def _word_hashes(texts: list[str], seed: int, pieces: bool = False) -> tuple[Has
 
 
 def word_sums(words: Hashes, size: int, seed: int) -> Hashes:
-    """The shingle of `size` words from each on, uint64[n]; at the end with zeros for words."""
+    """The shingle of `size` words from each of n words on, uint64[n]; missing words are zeros."""
     factors = constants(seed, "word places", size)
     sums: Hashes = words * factors[0]
     for index in range(1, min(size, len(words))):
@@ -494,7 +497,7 @@ def _word_windows(words: Hashes, lengths: Offsets, size: int, seed: int) -> Shin
 
 
 def word_pieces(text: str, block: int = BLOCK["word"]) -> Iterator[str]:
-    """A large text in pieces that are cut into words alone."""
+    """A large text in pieces, each of which can be cut into words separately."""
     return cut_before(text, _WORD_CUT, block)
 
 
@@ -539,9 +542,9 @@ def element_hashes(elements: Sequence[Element], label: str, seed: int) -> Hashes
 def distinct_in_each(shingles: Shingles) -> Shingles:
     """The distinct hashes of each of n documents, sorted.
 
-    Sorting in place, document by document, takes 0.3 us a document and what its hashes take; one
-    sort of all (by document and hash) is no faster for documents of 5 shingles, and takes four
-    times as long for those of 30 and more.
+    Sorting in place, document by document, costs 0.3 us per document besides the sorting itself.
+    One sort of all hashes (by document and hash) is no faster for documents of 5 shingles, and
+    takes four times as long for documents of 30 and more.
     """
     if len(shingles) == 1:  # a query: the arrays below would take longer than the sorting
         ordered = distinct(shingles.hashes)
@@ -562,7 +565,7 @@ def _distinct_of_pieces(stream: Iterable[Hashes]) -> Hashes:
     waiting: list[Hashes] = []
     for hashes in stream:
         waiting.append(hashes)
-        # Let the batch grow with what is known, or a long document is sorted over and over.
+        # The batch grows with the known hashes, or a long document would be sorted over and over.
         if sum(map(len, waiting)) >= max(_MERGE, len(known)):
             known = distinct(np.concatenate([known, *waiting]))
             waiting = []

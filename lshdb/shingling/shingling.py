@@ -1,4 +1,4 @@
-"""What a document holds, and how documents become sets of shingles: the types of both."""
+"""Types: the content of a document, the shingling of a database, and the hashes of shingles."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -40,10 +40,10 @@ class Shingling:
 
     `bag` is a set whose elements are numbered copies. `word:3-numbers` is `word:3` with one sign
     for all digits: texts that differ in digits only are equal. `word:3-boilerplate` and
-    `code:6-boilerplate`, for `lshdb gate`, are without what does not count by lshdb's rules of the
-    day, so a file with them is only good for the version of lshdb that made it. Or `foreign:NAME`:
-    signatures come from another program, and the name is the user's for it. Shingles of the texts
-    in `base`, each with a name, do not count; `str` does not show them.
+    `code:6-boilerplate`, for `lshdb gate`, leave boilerplate out by the rules of this version of
+    lshdb, so other versions cannot use such a file. With `foreign:NAME` signatures come from
+    another program, to which the user gives this name. Shingles of the texts in `base`, each with
+    a name, do not count; `str` does not show them.
 
     >>> Shingling.parse("char:5")
     Shingling(kind='char', size=5)
@@ -103,9 +103,9 @@ class Shingling:
         return replace(self, base=(*self.base, *(("", text) for text in texts)))
 
     def read(self, texts: Sequence[str]) -> Sequence[str]:
-        """Texts as they are cut into shingles; their characters keep their places.
+        """The texts as they are cut into shingles, each character at the same offset as before.
 
-        Of programs, boilerplate is left out later, when comments and strings are known.
+        The boilerplate of programs is left out later, when comments and strings are known.
         """
         if not (self.boilerplate or self.of_programs):
             return [boilerplate.without(text, boilerplate.in_text(text)) for text in texts]

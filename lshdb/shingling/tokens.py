@@ -1,16 +1,17 @@
-"""Programs as tokens that say nothing of names, whatever their language.
+"""Programs as tokens without names, whatever their language.
 
 A word (also a keyword) is `W`, a number `N`, a string or character literal `S`, and each sign of
-punctuation is itself; comments and white space, so Python's indentation too, are nothing. All
+punctuation is itself; comments and white space, also Python's indentation, give no token. All
 characters beyond ASCII are parts of words. String literals in a row are one `S`, which includes a
 prefix of one or two letters (`f"..."`).
 
-There is no grammar: comments and strings are those of the family of its language, which is guessed
-from the text alone (lshdb.shingling.families). Of several files in one text (see FILES there) each
-has its own. An unterminated string ends with its line, an unterminated comment with the file.
+There is no grammar: the family of languages, which is guessed from the text alone, says how
+comments and strings look (lshdb.shingling.families). Each file of a text that joins several files
+(see FILES there) has its own family. An unterminated string ends with its line, an unterminated
+comment with the file.
 
-Of 1,500 Python files one core cuts 30 MB in a second, of functions of 500 characters 7, as guessing
-a family takes 50 us a text and more.
+One core cuts 30 MB a second of 1,500 Python files, and 7 MB a second of functions of 500
+characters, as guessing a family takes at least 50 us per text.
 """
 
 import re
@@ -31,7 +32,7 @@ _BEYOND_ASCII = 128
 
 
 def _token_table() -> bytes:
-    """The token of which each character is a part, 0 for blanks."""
+    """The token that each character belongs to, 0 for blanks."""
     table = np.full(256, _WORD, dtype=np.uint8)
     for code in range(_BEYOND_ASCII):
         character = chr(code)
@@ -50,8 +51,8 @@ class Tokens(NamedTuple):
     """The tokens of n texts, those of a text one after the other.
 
     Attributes:
-        text: a character for each.
-        starts, stops: int64[t], where each is in its own text, in code points.
+        text: one character per token.
+        starts, stops: int64[t], the bounds of each token in its own text, in code points.
         counts: int64[n], how many tokens each text has.
     """
 
@@ -100,7 +101,7 @@ _REST = "_"
 
 
 def masked(text: str) -> str:
-    """The text with each token's character, and `_` for its other characters, at their places."""
+    """The text with a token's character at its first character and `_` at its other characters."""
     cut = cut_tokens([blanked(text)])
     mask = np.full(len(text), ord(" "), dtype=np.uint8)
     mask[expand_ranges(cut.starts, cut.stops - cut.starts)] = ord(_REST)

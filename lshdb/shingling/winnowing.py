@@ -1,9 +1,9 @@
 """Winnowing: a few hashes of each text, so that texts that share a run of words share one of them.
 
-Of each window of w shingles of k units, the one with the smallest hash is kept. A run of
-t = w + k - 1 units that two texts share is one window in both, with the same smallest hash: it is
-found in both, at any place (Schleimer, Wilkerson, Aiken: Winnowing, SIGMOD 2003). A text of random
-words has about 2 / (w + 1) fingerprints per word.
+Of each window of w shingles of k units, the shingle with the smallest hash is kept. A run of
+t = w + k - 1 units that two texts share is a window of both, with the same smallest hash, wherever
+it is in them (Schleimer, Wilkerson, Aiken: Winnowing, SIGMOD 2003). A text of random words has
+about 2 / (w + 1) fingerprints per word.
 
 A unit is a word, for `char` shingles a character of the folded text, for `code` a token.
 
@@ -25,18 +25,18 @@ from lshdb.shingling.shingling import Content, Shingling
 from lshdb.shingling.tokens import Tokens
 
 _DROPPED = np.uint64(16)
-"""Bits of a hash that a fingerprint leaves out. SQLite stores 48 bits in 6 bytes; 32 bits would
-take 4, and give 100,000 pairs of documents that share one by chance among 30 million of them, and
-30 million pairs among 500 million."""
+"""Bits of a hash that a fingerprint leaves out. SQLite stores 48 bits in 6 bytes. With 32 bits, in
+4 bytes, 100,000 pairs of documents would share one of 30 million fingerprints by chance, and
+30 million pairs one of 500 million."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fingerprints:
-    """The fingerprints of n documents, each once in a document, in the order of their values.
+    """The fingerprints of n documents, each value once per document, in the order of the values.
 
     Attributes:
         values: int64[f], 0 to 2^48 - 1.
-        documents: int64[f], the place of the document among the n.
+        documents: int64[f], the index of the document among the n.
         positions: int64[f], the unit at which the shingle begins, from 0.
     """
 
@@ -48,7 +48,7 @@ class Fingerprints:
         return len(self.values)
 
     def take(self, indices: IntArray, documents: int) -> Fingerprints:
-        """Those of the documents at some places int64[m] of n, numbered in that order."""
+        """The fingerprints of m of the n documents, numbered by their order in indices int64[m]."""
         new_indices = np.full(documents, -1)
         new_indices[indices] = np.arange(len(indices))
         documents_left = new_indices[self.documents]
@@ -73,9 +73,9 @@ def joined(parts: Sequence[IntArray]) -> IntArray:
 def fingerprint_size(run: int) -> int:
     """Units of the shingles of fingerprints, for runs of at least `run` units.
 
-    Longer shingles are shared by fewer documents without a common run, but a window then has fewer,
-    so more are kept: with five eighths of a run of 8 one per 2.5 units, with three quarters one
-    per 2.
+    Fewer documents without a common run share longer shingles. But then a window has fewer
+    shingles, so more of them are kept: for runs of 8 units, one per 2.5 units with shingles of
+    five eighths of the run, and one per 2 units with three quarters.
     """
     return -(-5 * run // 8)
 
@@ -145,17 +145,17 @@ def of_groups(group_fingerprints: Sequence[_Group]) -> Fingerprints:
 
 
 def base_fingerprints(shingling: Shingling, run: int, seed: int) -> IntArray:
-    """What may be a fingerprint of the base texts, int64[any], sorted."""
+    """All values that may be fingerprints of the base texts, int64[any], sorted."""
     short = replace(shingling, size=fingerprint_size(run))
     return (base_hashes(short, seed) >> _DROPPED).view(np.int64)
 
 
 def in_order(values: Offsets, documents: Offsets, positions: Offsets) -> Fingerprints:
-    """Fingerprints by value, the first of those that a document repeats.
+    """Fingerprints by value, without the repetitions of a value in a document.
 
     Args:
         values: int64[any].
-        documents: int64[any]; those of a document are adjacent.
+        documents: int64[any]; equal numbers are adjacent.
         positions: int64[any], in order in each document.
     """
     order = np.argsort(values, kind="stable")
@@ -168,7 +168,7 @@ def in_order(values: Offsets, documents: Offsets, positions: Offsets) -> Fingerp
 def windows(units: Units, kind: str, size: int, seed: int) -> Hashes:
     """The hashes of the runs of `size` units that begin at each of n units, uint64[n].
 
-    What begins at the last units of a text, and is no run of them, has any value.
+    At the last size - 1 units of a text, where no run begins, the values are arbitrary.
     """
     hasher = span_hash(seed, "word" if kind == "word" else "char")
     begins, ends = units.begins, units.ends
@@ -181,7 +181,7 @@ def windows(units: Units, kind: str, size: int, seed: int) -> Hashes:
 def run_fingerprints(units: Units, kind: str, run: int, seed: int) -> IntArray:
     """The fingerprints of the runs of `run` units that begin at each of n units, int64[n].
 
-    As for `windows`, those of the last units have any value.
+    At the last run - 1 units of a text, where no run begins, the values are arbitrary.
     """
     size = fingerprint_size(run)
     window = run - size + 1
@@ -206,9 +206,9 @@ def _window_minima(hashes: Hashes, window: int) -> Hashes:
 
 
 def _winnowed(hashes: Hashes, offsets: Offsets, window: int) -> tuple[Hashes, Offsets]:
-    """The smallest hashes of the windows of n documents, and their places.
+    """The smallest hashes of the windows of n documents, and their indices.
 
-    Windows in a row usually have the same one, which is taken once.
+    Adjacent windows usually have the same smallest hash, which is returned once.
     """
     minimum = _window_minima(hashes, window)
     begins, counts = offsets[:-1], np.diff(offsets) - window + 1
@@ -221,14 +221,14 @@ def _winnowed(hashes: Hashes, offsets: Offsets, window: int) -> tuple[Hashes, Of
     values = minimum[chosen]
     positions = chosen.copy()
     for step in range(window - 1, 0, -1):
-        # The first place of the window that has the value.
+        # The first index of the window that has the value.
         np.copyto(positions, chosen + step, where=hashes[chosen + step] == values)
     np.copyto(positions, chosen, where=hashes[chosen] == values)
     return values, positions
 
 
 def _piece_fingerprints(stream: Iterable[Hashes], window: int) -> Iterator[tuple[Hashes, Offsets]]:
-    """The same for one document whose shingles come in pieces, piece by piece."""
+    """Winnow a document whose shingles come in pieces, piece by piece; see `_winnowed`."""
     tail = np.empty(0, dtype=np.uint64)
     hashes_before = 0
     for piece in stream:

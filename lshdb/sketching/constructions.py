@@ -1,4 +1,4 @@
-"""The shape of an index, and which pairs are its candidates: from their bands, by probability.
+"""The shape of an index: which pairs are candidates, from their bands or by probability.
 
 `evaluate` and `candidates_among` evaluate its levels on the bands that collided. They are
 monotone: another colliding band never removes a candidate. The probabilities are the
@@ -33,13 +33,14 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Construction:
-    """The shape of the index: b bands of r rows, and what must collide to make a candidate.
+    """The shape of the index: b bands of r rows, and which bands make a candidate by colliding.
 
     `and r, or b` is the plain index: one band that collides is enough. A cascade has higher
-    levels, innermost first: of `and 4, or 4, and 4, or 4` the 64 bands of 4 rows make 16 groups of
-    which one band must collide, and these make 4 groups of which all must be true; one is enough.
-    Lanes go to levels in their order. Neighbours of one kind are one level, `and 2, and 2` is
-    `and 4`, and levels of 1 are none.
+    levels, innermost first: `and 4, or 4, and 4, or 4` has 64 bands of 4 rows in 16 groups. A
+    group is true if one of its 4 bands collides; 4 groups together are true if all of them are,
+    and a pair is a candidate if one such foursome is true. Lanes go to levels in their order.
+    Neighbouring levels of one kind are merged, so `and 2, and 2` is `and 4`; a level of 1 changes
+    nothing.
 
     Attributes:
         rows: r, the first AND level; 1 if the cascade starts with OR.
@@ -64,7 +65,7 @@ class Construction:
         """Read levels, innermost first: `and 6, or 16`, `or 4, and 4, or 2`.
 
         Raises:
-            SettingsError: it is something else, has a level below 1 or more than 4096 lanes.
+            SettingsError: the text is something else, has a level below 1 or more than 4096 lanes.
         """
         if not isinstance(text, str) or len(text) > _LONGEST:
             raise SettingsError(f"construction {text!r:.100} is not a text of a few levels")
@@ -92,7 +93,7 @@ class Construction:
 
     @property
     def lanes(self) -> int:
-        """How many lanes of a signature it uses."""
+        """How many lanes of a signature the index uses."""
         return self.rows * self.bands
 
     @property
@@ -102,7 +103,7 @@ class Construction:
 
     @property
     def min_bands(self) -> int:
-        """How many bands at least collide if two documents are candidates."""
+        """Minimum number of bands that collide if two documents are candidates."""
         return math.prod(level.size for level in self.higher if level.kind == "and")
 
     def __str__(self) -> str:
@@ -192,7 +193,7 @@ def candidate_probabilities(similarity: float, construction: Construction) -> tu
 
 
 def _any(probability: float, count: int) -> float:
-    """1 - (1 - p)^n: the probability that any of n happens, with full precision for small p."""
+    """1 - (1 - p)^n: the probability that any of n events happens, precise also for small p."""
     if probability >= 1:
         return 1.0
     return -math.expm1(count * math.log1p(-probability)) or 0.0

@@ -1,4 +1,4 @@
-"""What a database is made with."""
+"""The settings of a database."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -19,7 +19,7 @@ MAX_RUN = 1000
 _USUAL_RECALL = 0.99
 """The share of pairs at the threshold from which nothing is said of those that are missed."""
 _NAMED = 5
-"""Base texts that are named."""
+"""Maximum number of base texts that are named."""
 _SHARE = Option("a share of pairs", above=0, max=1)
 _SETTINGS: dict[str, tuple[object, Option]] = {
     "threshold": (float, _SHARE),
@@ -33,7 +33,7 @@ _SETTINGS: dict[str, tuple[object, Option]] = {
 
 @dataclass(frozen=True)
 class Settings:
-    """What a database is made with; threshold, recall and construction change by reindexing only.
+    """The settings of a database; threshold, recall and construction change by reindexing only.
 
     Attributes:
         threshold: the minimum Jaccard similarity of similar documents, in (0, 1].
@@ -106,7 +106,7 @@ def settings_record(settings: Settings) -> dict[str, str | float | bool | list[s
 
 
 def settings_in_words(settings: Settings) -> dict[str, str]:
-    """What the settings mean, for people: a sentence for each thing that they decide."""
+    """The settings explained to people, one phrase for each."""
     shingling, shape = settings.shingling, settings.construction
     if shingling.kind == "foreign":
         compared = f"signatures made elsewhere, {shingling.name}"

@@ -15,7 +15,7 @@ from lshdb.sketching.settings import Settings, SketchName
 
 @dataclass(frozen=True, slots=True)
 class Sketching:
-    """How signatures are made: two can be compared only if all of it is equal.
+    """How signatures are made: two signatures can be compared only if all these values are equal.
 
     lshdb knows nothing about lanes of another program: `foreign` takes a name instead, by which the
     user says what made them and how.
@@ -62,7 +62,7 @@ class Sketching:
 
 
 def check_comparable(name: str, made_with: Sketching, other: Sketching) -> None:
-    """SettingsMismatch if a file has signatures that are made differently from others."""
+    """Raise SettingsMismatch if the signatures of a file are made differently from others."""
     for field in Sketching.__slots__:
         value, other_value = getattr(made_with, field), getattr(other, field)
         if value != other_value:
@@ -80,12 +80,12 @@ class SignatureSet:
     """The signatures of n documents; see Database.signatures.
 
     Attributes:
-        keys: of the documents, in the order of addition.
+        keys: the documents' keys, in the order of addition.
         signatures: uint32[n, permutations].
-        made_with: how they were made.
+        made_with: how the signatures were made.
         shingles: int64[n], how many shingles each document has, repetitions counted; None if
             another program made the signatures.
-        digests: of the documents' contents, 16 bytes each.
+        digests: the digests of the documents' contents, 16 bytes each.
     """
 
     keys: list[str]

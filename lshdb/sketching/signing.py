@@ -34,11 +34,11 @@ class Signed:
         signatures: uint32[n, permutations].
         shingles: int64[n], how many shingles each has, repetitions counted; 0 means empty.
         bucket_keys: int64[n, bands].
-        construction: of the bucket keys.
-        run: the shortest run that the fingerprints find, 0 for none.
-        fingerprints: of all documents.
-        terms: of each document, for the index of rare words; None if that is not wanted.
-        base: which base texts do not count, as `base_of` gives it.
+        construction: the shape that the bucket keys were made for.
+        run: the shortest run that the fingerprints find, 0 without fingerprints.
+        fingerprints: the fingerprints of all documents.
+        terms: the terms of each document, for the index of rare words; None without that index.
+        base: the base texts that do not count, as `base_of` names them.
     """
 
     signatures: Lanes
@@ -51,7 +51,7 @@ class Signed:
     base: bytes = b""
 
     def fits(self, settings: Settings) -> bool:
-        """Whether this is all that an index of these settings takes."""
+        """Whether this has exactly the parts that an index of these settings needs."""
         return (
             self.run == settings.passages
             and (self.terms is not None) == settings.reworded
@@ -59,7 +59,7 @@ class Signed:
         )
 
     def take(self, indices: IntArray) -> Signed:
-        """The documents at some places int64[m], each once."""
+        """The documents with these indices int64[m], each once."""
         return replace(
             self,
             signatures=self.signatures[indices],
@@ -78,7 +78,7 @@ class Signed:
 
     @classmethod
     def joined(cls, parts: Sequence[Signed]) -> Signed:
-        """The documents of some batches, at least one, of the same settings."""
+        """The documents of several batches with the same settings; at least one batch."""
         first = parts[0]
         ends = accumulate(len(part.shingles) for part in parts)
         numbered = [

@@ -1,8 +1,8 @@
-"""Candidate pairs: documents that share a bucket, with a limit on what one bucket gives.
+"""Candidate pairs: documents that share a bucket, with a limit on the pairs of one bucket.
 
 All of it is SQL after one shuffle of band rows: a window counts the documents of each bucket, and
-another pairs each with those before it. A self-join would sort all rows twice, including buckets of
-one document, which are most.
+another window pairs each document with earlier ones. A self-join would sort all rows twice,
+including the buckets of one document, which are most buckets.
 """
 
 import numpy as np
@@ -33,10 +33,10 @@ def candidate_pairs(
 
     Args:
         bands: band rows, as from `bands`.
-        settings: those of the bands.
-        limit: in a bucket of more documents, each is paired only with the first; None for all
+        settings: the settings of the bands.
+        limit: in a bucket of more documents, each is paired only with the first one; None for all
             pairs of every bucket.
-        counts: what the limit cuts is added to these.
+        counts: counts of the pairs that the limit leaves out are added to these.
 
     Returns:
         a string, b string: keys, a before b in the order of their UTF-8 bytes.
@@ -77,7 +77,7 @@ def _listed(bands: DataFrame, limit: int | None) -> DataFrame:
     bucket = Window.partitionBy("band_no", "bucket_key")
     members = F.count("*").over(bucket).alias("members")
     new_key = F.when(~F.startswith("key", F.lit(REFERENCE)), F.col("key"))
-    # Most buckets have one document: few are left for what follows.
+    # Most buckets have one document: few rows are left for the next steps.
     shared = bands.select("band_no", "bucket_key", "key", members).where("members > 1")
     shared = shared.withColumns(
         {
@@ -99,7 +99,7 @@ def _listed(bands: DataFrame, limit: int | None) -> DataFrame:
 
 
 def _true(band_nos: pa.ListArray, construction: Construction) -> Mask:
-    """Which pairs are candidates of a cascade, bool[n], by the bands in which each collides."""
+    """True for each pair that is a candidate of a cascade, bool[n], by the bands that collide."""
     sizes = pc.list_value_length(band_nos).to_numpy()
     collided = np.zeros((len(band_nos), construction.bands), dtype=np.bool_)
     collided[np.repeat(np.arange(len(band_nos)), sizes), band_nos.flatten().to_numpy()] = True

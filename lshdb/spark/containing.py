@@ -1,9 +1,10 @@
-"""Documents that another one contains, on Spark: those that lshdb.ingest.containing finds.
+"""Documents that another one contains, on Spark, as lshdb.deduplication.containing finds them.
 
-A document contains another only if it has the code of that, its rarest shingle in a batch. A bitmap
-of all codes leaves one or two shingles of each document to be joined with them; of equal sets the
-first is enough. Pairs are compared in the order in which documents would be kept for another, some
-of each at first: what a million pages contain is compared with a few of these.
+The code of a document is its rarest shingle in a batch; a larger document contains it only if it
+has this shingle. A bitmap of all codes leaves one or two shingles of each document to be joined
+with them; of equal sets, the first represents all. Candidates of a document are compared in the
+order in which they would be kept, at first a few of them: so a document that a million pages
+contain is compared with only a few of these.
 """
 
 import numpy as np
@@ -30,7 +31,7 @@ from lshdb.spark.sketching import Columns, of_documents
 _BLOCK = 15
 """Spark makes bitmaps of 2^15 bits."""
 _SPARE = 7
-"""Bits more than the number of codes needs: at most one in 128 other shingles is taken for one."""
+"""Bits beyond the number of codes: at most one in 128 other shingles passes as a code."""
 _LARGEST = 29
 """The bitmap has 64 MB at most, which each task gets: above 4 million documents more pass."""
 _TRIED = 8
@@ -38,11 +39,11 @@ _TRIED = 8
 
 
 def cards(documents: DataFrame, settings: Settings, counts: Counts | None = None) -> DataFrame:
-    """What is known of each checked document with a shingle.
+    """The size, code and digests of each checked document with a shingle.
 
     Returns:
-        key string; shingles long, how many distinct ones; code long, the hash of a rare one;
-        shingles_digest binary, of all; digest binary, of the stored form.
+        key string; shingles long, the number of distinct shingles; code long, the hash of a rare
+        shingle; shingles_digest binary, of all shingles; digest binary, of the stored form.
     """
     # All tasks hash under the secret seed of this process.
     shingling, seed = settings.shingling, secret_seed()
@@ -72,13 +73,13 @@ def cards(documents: DataFrame, settings: Settings, counts: Counts | None = None
 def contained(cards: DataFrame, documents: DataFrame, options: SparkPairsOptions) -> DataFrame:
     """The documents that others contain, by jobs: b, each once, and the kept a that contains it.
 
-    It is the first one of the reference, or else the largest, of equal ones the first. The driver
-    gets the bitmap, and no documents.
+    The kept document is the first one of the reference, or else the largest; the first of equal
+    ones. The driver gets the bitmap, and no documents.
 
     Args:
-        cards: of all documents.
+        cards: the cards of all documents.
         documents: key and content of each; keys of the reference have its prefix.
-        options: of which only the settings count.
+        options: only the settings count.
 
     Returns:
         The columns of `similar` but the estimate.
@@ -96,7 +97,7 @@ def contained(cards: DataFrame, documents: DataFrame, options: SparkPairsOptions
     larger = firsts.selectExpr("key AS a", "shingles AS larger", "known AS a_known")
     smaller = firsts.where("NOT all_known").selectExpr("key AS b", "shingles", "code", "known")
     pairs = _with_codes(documents, settings, _bitmap(smaller)).join(larger, "a")
-    # What the reference has, too, is dropped for that, or for an earlier document of it.
+    # A document that the reference also has is dropped for that, or for an earlier one of it.
     pairs = pairs.join(smaller, "code").where("larger > shingles AND (NOT known OR a < b)")
     order = "OVER (PARTITION BY b ORDER BY IF(a_known, NULL, -larger), a)"
     pairs = checkpointed(pairs.selectExpr("a", "b", "larger", f"row_number() {order} AS place"))
@@ -147,7 +148,7 @@ def _with_codes(
 
 
 def _best(candidates: DataFrame, documents: DataFrame, settings: Settings) -> DataFrame:
-    """The first candidate, by its place, that contains b: b string, a string, larger long."""
+    """The first candidate, by its rank, that contains b: b string, a string, larger long."""
 
     def compare(rows: pa.RecordBatch, contents: list[Content], indices: IntArray) -> pa.RecordBatch:
         shared, sizes = verifying.shared(contents, indices, settings)

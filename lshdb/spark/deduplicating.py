@@ -1,9 +1,9 @@
-"""Dropping near duplicates, as `lshdb dedup` does: what is similar to a kept one before it.
+"""Dropping documents that are similar to an earlier kept document, as `lshdb dedup` does.
 
-Whether a document is kept depends on those before it, these on others, and so on: a chain. But what
-no other comes before is kept, and all that is similar to it is dropped. That leaves little of
-most clusters, and of copies nothing, however many there are. What is left of each cluster then is
-decided by one task, in order. By the rule contained there are no chains: see containing.
+Whether a document is kept depends on earlier ones, these depend on others, and so on: a chain. But
+a document without an earlier similar one is kept, and all documents similar to it are dropped. That
+decides most documents of a cluster, and all copies, however many there are. One task per cluster
+decides the remaining documents, in order. The rule contained has no chains: see containing.
 """
 
 from collections import defaultdict
@@ -35,12 +35,12 @@ from lshdb.spark.documents import (
 from lshdb.spark.verifying import similar
 
 _GONE = "lshdb dropped key"
-"""A name that no user's column has."""
+"""A name that differs from all columns of users."""
 _KEY_MARK = "G"
 """Ends the prefix that sorts a document's own key last: no digit, also no hexadecimal one."""
 _DIGITS = "0123456789ABCDEF"
 _NUMBER_DIGITS = 4
-"""Digits of the number of a reference, before its keys."""
+"""Digits of the number of a reference, in the prefix of its keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,12 @@ class Deduplicated:
 
     Attributes:
         kept: the kept rows, unchanged, in no order.
-        dropped: the others, with the columns that all lists of dropped rows have (see
-            lshdb.DroppedRow): the most similar kept one may be of the reference; files and lines
-            are null. By the rule copied also those of the longest passage.
+        dropped: the dropped rows, with the columns of all lists of dropped rows (see
+            lshdb.DroppedRow): the most similar kept document may be of the reference; files and
+            lines are null. By the rule copied also the columns of the longest passage.
         failures: where string, reason string, for each row without a usable key or document,
             which is neither kept nor dropped.
-        counts: of rows and pairs that were not compared.
+        counts: counts of rows and pairs that were not compared.
     """
 
     kept: DataFrame
@@ -65,17 +65,17 @@ class Deduplicated:
 
 @takes(SparkDedupOptions)
 def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
-    """Drop the documents that are similar to a kept one before them, or that a rule lets go.
+    """Drop the documents that are similar to an earlier kept one, or that another rule drops.
 
-    As `lshdb.dedup` of the rows in the order of their keys, or of their length: so no two of those
-    kept are similar, and each of the others is similar to a kept one, as far as candidates are
-    found (see `candidate_pairs`; by the rule contained all are). Rows without a usable key or
-    document are left out and listed, as there.
+    This is `lshdb.dedup` of the rows in the order of their keys, or of their length: no two kept
+    documents are similar, and each dropped one is similar to a kept one, as far as candidates are
+    found (see `candidate_pairs`; by the rule contained all are found). Rows without a usable key
+    or document are left out and listed, as there.
 
     Decides at once, by jobs; the results are lazy.
 
     Args:
-        df: a row a document; read several times.
+        df: one row per document; read several times.
 
     Raises:
         UsageError: a missing column, or numbers out of range; before any job.
@@ -173,12 +173,12 @@ def _unusable_rows(counts: Counts) -> int:
 def _with_order_keys(
     documents: DataFrame, options: SparkDedupOptions, number: Column | None
 ) -> DataFrame:
-    """The documents with other keys, that sort in the order of decisions and end with the own.
+    """The documents with new keys, which sort in the order of decisions and end with the old key.
 
     Args:
         documents: key and content.
-        options: say in which order.
-        number: strings that sort as keys that are numbers; None for other keys.
+        options: the order.
+        number: for keys that are numbers, strings that sort as these numbers; else None.
     """
     before = F.lit("") if number is None else number
     if options.keep == "last":
@@ -194,12 +194,12 @@ def _with_order_keys(
 
 
 def _with_keys(documents: DataFrame, before: Column) -> DataFrame:
-    """The documents with keys of which something comes first."""
+    """The documents, with a prefix and a mark before their keys."""
     return documents.select(F.concat(before, F.lit(_KEY_MARK), "key").alias("key"), "content")
 
 
 def _dropped_keys(similar: DataFrame) -> DataFrame:
-    """Of pairs, as `similar` has them, whose `a` is decided first, the keys that are dropped."""
+    """The keys that are dropped, from similar pairs of which `a` is decided first."""
     later = similar.select(F.col("b").alias("a"))
     firsts = similar.select("a").join(later, "a", "left_anti")
     gone = similar.join(firsts, "a", "left_semi").select(F.col("b").alias("key")).distinct()
@@ -216,7 +216,7 @@ def _dropped_keys(similar: DataFrame) -> DataFrame:
 
 
 def _reasons(pairs: DataFrame, references: Sequence[str]) -> DataFrame:
-    """What is dropped for which, of pairs whose `a` is kept; with the names of references."""
+    """The dropped documents and the reasons, from pairs whose `a` is kept; names references."""
     others = [name for name in pairs.columns if name not in "ab"]
     is_new = ~F.startswith("a", F.lit(candidates.REFERENCE))
     order = F.struct(is_new, -F.col("similarity"), ~F.col("identical"), "a")
@@ -236,7 +236,7 @@ def _reasons(pairs: DataFrame, references: Sequence[str]) -> DataFrame:
 
 
 def _without_keys(pairs: DataFrame, side: str, gone: DataFrame) -> DataFrame:
-    """The pairs without those of dropped documents on a side."""
+    """The pairs whose key on one side is not among the dropped keys."""
     return pairs.join(gone.select(F.col("key").alias(side)), side, "left_anti")
 
 

@@ -40,7 +40,7 @@ _ELEMENTS = (StringType, *_INTEGERS)
 _EXACT: dict[type[DataType], int] = {DoubleType: 53, FloatType: 24}
 """Bits of the largest whole numbers that a type surely has not rounded."""
 _AS_STRINGS = (*_INTEGERS, BooleanType, DateType)
-"""Types whose values Spark writes as `lshdb.keys` has them."""
+"""Types whose values Spark writes as `lshdb.keys` does."""
 _NUMBER = 40
 """Characters of a number in keys that sort, with those of a decimal."""
 _CONTENT_SHOWN = 60
@@ -53,7 +53,7 @@ _TYPES = {str: StringType, int: LongType, float: DoubleType, bool: BooleanType}
 def make_settings(options: SettingsOptions) -> Settings:
     """Settings as `lshdb.open` makes them for a new file, with the same defaults.
 
-    Those of a file that exists are `lshdb.open(path, mode="read").settings`.
+    The settings of an existing file are `lshdb.open(path, mode="read").settings`.
 
     Raises:
         SettingsError: impossible settings.
@@ -91,7 +91,7 @@ def documents(df: DataFrame, options: SparkOptions) -> DataFrame:
 
 
 def keys_of(df: DataFrame, name: str) -> Column:
-    """The column of keys that ids give by the rule of `lshdb.keys`; null where one gives none.
+    """The keys of a column of ids by the rule of `lshdb.keys`; null where an id gives no key.
 
     Raises:
         UsageError: a missing column, or one of a type without keys.
@@ -119,7 +119,7 @@ def keys_of(df: DataFrame, name: str) -> Column:
 
 
 def number_order(df: DataFrame, name: str, key: Column) -> Column | None:
-    """Strings that sort as the numbers that keys are, of digits and points; None for other keys."""
+    """Strings of digits and points that sort as keys that are numbers; None for other keys."""
     (kind, *_) = _column(df, name)[1]
     if not isinstance(kind, (*_INTEGERS, DecimalType, *_EXACT)):
         return None
@@ -133,7 +133,7 @@ def number_order(df: DataFrame, name: str, key: Column) -> Column | None:
 def _timestamps(column: Column, *, has_zone: bool) -> Column:
     """The keys of timestamps; those of a type with a time zone are in UTC."""
     if has_zone:
-        # No way through the session's time zone, in which an hour may exist twice.
+        # Not by way of the session's time zone, in which an hour may exist twice.
         epoch = F.expr("TIMESTAMP_NTZ'1970-01-01 00:00:00'")
         column = F.timestamp_add("MICROSECOND", F.unix_micros(column), epoch)
     fraction = F.date_format(column, ".SSSSSS")
@@ -158,11 +158,11 @@ def failures(documents: DataFrame, shingling: Shingling) -> DataFrame:
     """The rows without a usable key or document.
 
     Args:
-        documents: key and content, as `documents` gives them.
-        shingling: of the documents.
+        documents: key and content, as `documents` returns them.
+        shingling: the shingling of the documents.
 
     Returns:
-        key string, null for a row without one; where string, the key, or else the start of the
+        key string, null for a row without a key; where string, the key, or else the start of the
         document; reason string.
     """
 
@@ -207,12 +207,12 @@ def contents_of(column: pa.Array, shingling: Shingling) -> list[Content | None]:
 
 
 def schema_of(columns: Mapping[str, type]) -> StructType:
-    """Columns of results as Spark has them."""
+    """The Spark schema of columns of results."""
     return StructType([StructField(name, _TYPES[kind]()) for name, kind in columns.items()])
 
 
 def _column(df: DataFrame, name: str) -> tuple[Column, list[DataType]]:
-    """A column, or a field in one, or several joined as a text; and the types of each.
+    """A column, a field of a column, or several of them joined as a text; and the type of each.
 
     See lshdb.sources.records.field_paths.
     """

@@ -42,16 +42,16 @@ class Shard:
 def write_databases(df: DataFrame, options: SparkWriteOptions) -> list[Shard]:
     """Write documents to lshdb files, shard-00000-of-00008.db and so on, one task each; runs jobs.
 
-    A document's file follows from its key. Each file is made on the executor's own disk, and gets
-    its name in the directory when it is complete. `lshdb query -d 'DIRECTORY/*.db'` asks all.
+    A document's file depends on its key. Each file is made on the executor's own disk, and gets
+    its name in the directory when it is complete. `lshdb query -d 'DIRECTORY/*.db'` queries all.
 
     Args:
-        df: a row a document.
+        df: one row per document.
 
     Raises:
         UsageError: a missing column, fewer than one shard, a directory that holds databases or
             is not a plain path.
-        FileExistsError: it is a file.
+        FileExistsError: the directory is a file.
         InputError: several documents have the same key.
     """
     settings, counts, shards = options.settings, options.counts, options.shards

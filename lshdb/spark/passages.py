@@ -1,9 +1,10 @@
 """Copied passages on Spark: fingerprints, and all pairs of documents that share a passage.
 
-The fingerprints of a document are the same as in a file. Documents that share one are paired by a
-window, as for buckets; a fingerprint that too many have gives no pairs, so that a header costs no
-more than other text. The first documents of each such fingerprint are read, to see which runs
-around it are common. Then the contents of pairs are compared, by the same functions as in a file.
+The fingerprints of a document are the same as in a file. Documents that share a fingerprint are
+paired by a window, as for buckets; a fingerprint of too many documents gives no pairs, so that a
+header costs no more than other text. The first documents of each such fingerprint are read, to find
+the common runs around it. Then the contents of pairs are compared, by the same functions as in a
+file.
 """
 
 from collections.abc import Sequence
@@ -40,7 +41,7 @@ def fingerprints(df: DataFrame, options: SparkOptions) -> DataFrame:
     """The fingerprints of texts, as in a file of these settings, which have passages.
 
     Args:
-        df: a row a document.
+        df: one row per document.
 
     Returns:
         key string, fingerprint long, position long: the unit at which it begins.
@@ -74,11 +75,11 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
     Checks the keys and finds the common runs at once, by jobs; the passages are lazy.
 
     Args:
-        df: a row a document.
+        df: one row per document.
 
     Returns:
-        A row a passage, with the columns of `lshdb passages --all --passages -o FILE`, except the
-        weighted ones; a is before b in the order of their UTF-8 bytes.
+        One row per passage, with the columns of `lshdb passages --all --passages -o FILE`, except
+        the weighted ones; a is before b in the order of their UTF-8 bytes.
 
     Raises:
         UsageError: settings without passages, numbers out of range.
@@ -129,8 +130,8 @@ def copied(fingerprints: DataFrame, documents: DataFrame, options: SparkPairsOpt
     Candidates are found as by bands: a fingerprint is a bucket.
 
     Returns:
-        The columns of `similar` but the estimate, and those of `COPIED`; similarity is the share
-        of b's words that are in such runs.
+        The columns of `similar` except the estimate, and the columns of `COPIED`; similarity is
+        the share of b's words that are in copied runs.
     """
     settings, limit, counts = options.settings, options.limit, options.counts
     buckets = fingerprints.selectExpr("key", "0 AS band_no", "fingerprint AS bucket_key").distinct()
@@ -195,7 +196,7 @@ def whole_texts(
     words: int,
     options: SparkPairsOptions,
 ) -> DataFrame:
-    """The documents that have all of a short text of a reference, as `copied` gives pairs."""
+    """The documents that contain a whole short text of a reference, in the columns of `copied`."""
     texts = [row for reference in references for row in reference]
     if options.counts is not None:
         options.counts.add("short_references", len(texts))
@@ -226,9 +227,9 @@ def whole_texts(
 def _window_counting(
     docs: DataFrame, shared: DataFrame, settings: Settings, common: int
 ) -> passage_windows.Counting:
-    """Which windows of texts count: not around fingerprints in too many documents, if common.
+    """Which windows of texts count: not the common ones around fingerprints of many documents.
 
-    They are found at once, and sent to all tasks.
+    The common windows are found at once, and sent to all tasks.
     """
 
     def around(_: pa.Array, contents: list[shingling_.Content]) -> sketching.Columns:

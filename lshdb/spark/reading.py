@@ -13,28 +13,28 @@ from lshdb.sources.paths import format_of
 from lshdb.spark import clustering
 
 _BROKEN = "lshdb broken line"
-"""A column that no user's rows have."""
+"""A name that differs from all columns of users."""
 _BROKEN_ALONE = "UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN"
-"""Spark's error where rows have no other column, but perhaps those in the names of directories."""
+"""Spark's error if the rows have no other column, except columns from names of directories."""
 _LINE_SHOWN = 60
 """Characters of a broken line that are shown."""
 _NANOSECONDS = "TIMESTAMP(NANOS"
 _NULLS = ("(NULL)", "(UNKNOWN)")
-"""How the types of Parquet end that have no value but null."""
+"""Endings of Parquet's types whose only value is null."""
 _HIDDEN = ("_", ".")
-"""How the names of files and directories begin that Spark does not read."""
+"""Beginnings of the names of files and directories that Spark does not read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class SparkRows:
     """Rows of files.
 
     Attributes:
-        rows: a row each.
+        rows: the rows.
         format: Spark's name of their format: `json` or `parquet`.
         broken: where string, reason string, for each line that is not a JSON object; None if all
-            lines are.
-        notes: what else the user should know, a line each.
+            lines are objects.
+        notes: notes for the user, one line each.
     """
 
     rows: DataFrame
@@ -43,18 +43,18 @@ class Input:
     notes: Sequence[str] = ()
 
 
-def read(spark: SparkSession, path: str, format: str, columns: Sequence[str]) -> Input:
+def read(spark: SparkSession, path: str, format: str, columns: Sequence[str]) -> SparkRows:
     """The rows of a file, a directory and those below it, or a pattern.
 
     Args:
         spark: a session.
-        path: on any file system of Spark.
+        path: a path on any file system of Spark.
         format: `json`, `parquet`, or `auto`: by the names of the files.
-        columns: of an input without rows, which does not say what columns it has.
+        columns: the columns for an input without rows, which has none of its own.
 
     Raises:
-        InputError: no line is a JSON object; or it has timestamps within other values that Spark
-            does not have.
+        InputError: no line is a JSON object; or the input has timestamps in nanoseconds within
+            other values.
         PySparkException: there is no such path, or it cannot be read.
     """
     files = [*_files(spark, path)]
@@ -63,12 +63,14 @@ def read(spark: SparkSession, path: str, format: str, columns: Sequence[str]) ->
         formats = {format_of(name) for name in (*files, path.rstrip("/"))}
         format = "json" if formats & {"json", "jsonl"} else "parquet"
     if not files and _exists(spark, path):
-        return Input(_no_rows(spark, columns), format, notes=[f"{path}: it has no files of rows"])
+        return SparkRows(
+            _no_rows(spark, columns), format, notes=[f"{path}: it has no files of rows"]
+        )
     if format == "json":
         rows = spark.read.option("columnNameOfCorruptRecord", _BROKEN).json(path)
         if not rows.columns:
-            return Input(_no_rows(spark, columns), format, notes=[f"{path}: it has no rows"])
-        return _without_broken(rows, path) if _BROKEN in rows.columns else Input(rows, format)
+            return SparkRows(_no_rows(spark, columns), format, notes=[f"{path}: it has no rows"])
+        return _without_broken(rows, path) if _BROKEN in rows.columns else SparkRows(rows, format)
     return _of_parquet(spark, path, files)
 
 
@@ -77,7 +79,7 @@ def _no_rows(spark: SparkSession, columns: Sequence[str]) -> DataFrame:
     return spark.createDataFrame([], schema)
 
 
-def _without_broken(rows: DataFrame, path: str) -> Input:
+def _without_broken(rows: DataFrame, path: str) -> SparkRows:
     """The rows of JSON lines, and the lines that are not objects."""
     line = F.col(f"`{_BROKEN}`")
     others = [F.col(_quoted(name)) for name in rows.columns if name != _BROKEN]
@@ -93,10 +95,10 @@ def _without_broken(rows: DataFrame, path: str) -> Input:
         if error.getCondition() != _BROKEN_ALONE:
             raise
         raise InputError(f"{path}: no line is a JSON object") from error
-    return Input(rows.where(line.isNull()).drop(line), "json", broken)
+    return SparkRows(rows.where(line.isNull()).drop(line), "json", broken)
 
 
-def _of_parquet(spark: SparkSession, path: str, files: Sequence[str]) -> Input:
+def _of_parquet(spark: SparkSession, path: str, files: Sequence[str]) -> SparkRows:
     """Parquet, also with types of pandas that Spark does not have: of times, and of nulls."""
     types = dict(_parquet_types(spark, files[0])) if files else {}
     in_nanoseconds = [name for name, kind in types.items() if _NANOSECONDS in kind]
@@ -123,7 +125,7 @@ def _of_parquet(spark: SparkSession, path: str, files: Sequence[str]) -> Input:
             dict(_parquet_types(spark, file)).get(name, "").endswith(_NULLS) for file in files
         ):
             changed[name] = F.lit(None).cast("string")
-    return Input(rows.withColumns(changed), "parquet", notes=notes)
+    return SparkRows(rows.withColumns(changed), "parquet", notes=notes)
 
 
 def _quoted(name: str) -> str:

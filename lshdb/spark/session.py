@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from lshdb.errors import InputError, LshdbError
 
 _DEFAULTS = {
-    # What fails is one line of lshdb's own; Spark would print Java's stacks before it.
+    # lshdb prints one line for an error; Spark would print Java's stacks before it.
     "spark.log.level": "FATAL",
     # Of documents that Spark hands to Python in one batch.
     "spark.sql.execution.arrow.maxBytesPerBatch": "64m",
@@ -25,9 +25,9 @@ _DEFAULTS = {
 
 @contextmanager
 def session(master: str | None, settings: Mapping[str, str]) -> Iterator[SparkSession]:
-    """A Spark session as configured; a given master overrides that of the configuration.
+    """A Spark session as configured; `master` overrides the configuration's.
 
-    A session that already runs in this process gets the settings that can still change, and stays
+    A session that already runs in this process gets the settings that can still change, and keeps
     running. Errors of tasks and of Spark become one line.
 
     Raises:

@@ -27,7 +27,7 @@ def signatures(df: DataFrame, options: SparkOptions) -> DataFrame:
     """The signatures of documents, as in a file of these settings.
 
     Args:
-        df: a row a document.
+        df: one row per document.
 
     Returns:
         key string; shingles long, how many, repetitions counted; signature binary,
@@ -77,7 +77,7 @@ def of_documents(
     schema: str | StructType,
     counts: Counts | None = None,
 ) -> DataFrame:
-    """What a function makes of the keys and contents of usable documents, some at a time."""
+    """The results of a function for the keys and contents of usable documents, batch by batch."""
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
@@ -89,7 +89,7 @@ def of_documents(
 def usable(
     batch: pa.RecordBatch, settings: Settings, counts: Counts | None = None
 ) -> tuple[pa.Array, list[Content]]:
-    """The keys and contents of a batch (key, content), without rows that lack one; counted."""
+    """The keys and contents of a batch; rows that lack a usable one are counted and left out."""
     keyed = batch.filter(pc.is_valid(batch.column("key")))
     contents = contents_of(keyed.column("content"), settings.shingling)
     usable_contents = [content for content in contents if content is not None]

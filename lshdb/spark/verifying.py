@@ -38,7 +38,7 @@ def pairs(df: DataFrame, options: SparkPairsOptions) -> DataFrame:
     similarities are estimates.
 
     Args:
-        df: a row a document.
+        df: one row per document.
 
     Returns:
         a string, b string, similarity double, exact boolean, estimate double, identical boolean;
@@ -82,14 +82,14 @@ def similar(signatures: DataFrame, documents: DataFrame, options: SparkPairsOpti
 def compared(
     pairs: DataFrame, documents: DataFrame, settings: Settings, compare: Compare, schema: StructType
 ) -> DataFrame:
-    """What a function finds in pairs of documents, some at a time, whose texts fit in memory.
+    """The results of a function for pairs of documents, for as many at a time as fit in memory.
 
     Args:
         pairs: keys a and b.
-        documents: key and content of each.
-        settings: what documents are.
+        documents: key and content of each document.
+        settings: the settings of the documents.
         compare: the function.
-        schema: of its results.
+        schema: the schema of its results.
     """
     shingling = settings.shingling
     # A candidate was signed and is a document, unless another row has the same key.

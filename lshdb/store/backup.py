@@ -1,4 +1,4 @@
-"""Copying the file while it is in use: one moment of it, whole under its new name or not at all."""
+"""Copying the file while it is in use: a complete snapshot under the new name, or no file."""
 
 import os
 import shutil
@@ -13,10 +13,10 @@ from lshdb.store import partial_files, sqlite_errors
 from lshdb.store import statements as sql
 from lshdb.store.store import Store
 
-_PAGES_AT_ONCE = 512
-"""Between two reports of progress: 8 MB."""
-BESIDE = ("-wal", "-shm", "-journal")
-"""Files that SQLite keeps beside one that is in use, or was when its process died."""
+_BLOCK_PAGES = 512
+"""Pages that are copied between two reports of progress: 8 MB."""
+SIDE_FILES = ("-wal", "-shm", "-journal")
+"""Suffixes of files that SQLite keeps beside a database in use; a killed process leaves them."""
 
 
 def back_up(store: Store, target: Path, options: BackupOptions) -> None:
@@ -27,8 +27,8 @@ def back_up(store: Store, target: Path, options: BackupOptions) -> None:
 
     Raises:
         UsageError: the target is the database itself.
-        StoreError: the target exists and `replace` is false, or it is in use, or it is not a
-            file, or reading or writing failed; the target is as before.
+        StoreError: the target exists and `replace` is false, is in use or is not a file, or
+            reading or writing failed; the target is unchanged.
     """
     # A link stays, and the file that it leads to is replaced.
     real = Path(os.path.realpath(target))
@@ -38,7 +38,7 @@ def back_up(store: Store, target: Path, options: BackupOptions) -> None:
         closing(store.another_connection()) as connection,
     ):
         with connection.errors():
-            # The copy is of this moment. Otherwise it would begin again whenever others write.
+            # The copy is a snapshot. Otherwise it would begin again whenever others write.
             connection.execute("BEGIN")
             connection.execute(sql.COUNT_SCHEMA)
         partial = partial_files.PartialFile(real, private=True)
@@ -60,7 +60,7 @@ def back_up(store: Store, target: Path, options: BackupOptions) -> None:
 
 
 def _check_target(path: Path, target: Path, named: Path, replace: bool) -> None:
-    if os.fspath(target) in [f"{path}{end}" for end in BESIDE]:
+    if os.fspath(target) in [f"{path}{end}" for end in SIDE_FILES]:
         raise UsageError(f"{named} is part of the database: name another file")
     if os.path.exists(target):
         if path.exists() and target.samefile(path):
@@ -70,7 +70,7 @@ def _check_target(path: Path, target: Path, named: Path, replace: bool) -> None:
         if not replace:
             raise StoreError(f"{named} already exists; replace=True (--force) replaces it")
     # SQLite would use the old file's log with the new file.
-    for end in BESIDE:
+    for end in SIDE_FILES:
         if os.path.exists(f"{target}{end}"):
             raise StoreError(f"{named} is in use ({target.name}{end} exists): name another file")
 
@@ -81,6 +81,6 @@ def copy(connection: sqlite3.Connection, partial: str, progress: Progress) -> No
         new.execute("PRAGMA journal_mode = OFF")
         connection.backup(
             new,
-            pages=_PAGES_AT_ONCE,
+            pages=_BLOCK_PAGES,
             progress=lambda _, left, total: progress(total - left, total, "pages"),
         )

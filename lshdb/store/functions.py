@@ -51,11 +51,11 @@ def register_functions(connection: sqlite3.Connection) -> None:
     lanes = settings.permutations
 
     def lsh_similarity(*signatures: object) -> float | None:
-        blobs = [one for one in signatures if isinstance(one, bytes) and len(one) == lanes * 4]
+        blobs = [blob for blob in signatures if isinstance(blob, bytes) and len(blob) == lanes * 4]
         if len(blobs) != 2:
             return None
-        one, other = (np.frombuffer(blob, dtype="<u4") for blob in blobs)
-        return int(np.count_nonzero(one == other)) / lanes
+        first, second = (np.frombuffer(blob, dtype="<u4") for blob in blobs)
+        return int(np.count_nonzero(first == second)) / lanes
 
     lsh_shingles = partial(_shingles, settings.shingling)
     with sqlite_errors.translated_errors(path):

@@ -1,7 +1,7 @@
-"""Elements of sets in a temporary file, until all elements of each set are there.
+"""Elements of sets in a temporary file, until all elements of each set have been read.
 
-In a file, not in memory: the rows of a set may be anywhere in a table of any length. SQLite sorts
-them in files of its own.
+They are in a file, not in memory, as the rows of a set may be anywhere in a table of any length.
+SQLite sorts them in temporary files of its own.
 """
 
 import sqlite3
@@ -42,7 +42,7 @@ class GroupedElements:
         """The sets in the order of their first rows, read lazily.
 
         Yields:
-            The key of a set, up to two kinds of its ids, and its elements, repeated as they are.
+            The key of a set, up to two kinds of its ids, and its elements, with repetitions.
         """
         with sqlite_errors.translated_errors(self.path):
             for key, kind, other, elements in self._connection.execute(sql.GROUPING_SETS):

@@ -2,8 +2,8 @@
 
 SQLite itself does not notice that its file, or the log beside it, was deleted or replaced: it goes
 on writing to a file without a name. (On Windows an open file cannot be deleted or replaced.) Nor
-does it notice a fork: its locks belong to the process that opened the file, and a child only seems
-to hold them.
+does it notice a fork: its locks belong to the process that opened the file, and a child process
+does not hold them, although SQLite there assumes so.
 """
 
 import os
@@ -38,13 +38,13 @@ class Connection(sqlite3.Connection):
             keeps the log beside it.
         has_other_log: whether the file has other names, and is read without a log.
         timeout: seconds to wait for other writers.
-        limits: sizes and other numbers.
+        limits: maximum sizes and numbers.
         log_limit: bytes of log up to which emptying it is not tried again.
         read_only: whether it was opened only to read.
         rebuilding: whether the index is being rebuilt in the open transaction.
         closed: whether it is closed, or being closed.
         identity: device and inode of the open file.
-        turn: among the writers of this process; None if it does not write.
+        turn: its turn among the writers of this process; None if it does not write.
     """
 
     def __init__(
@@ -76,17 +76,19 @@ class Connection(sqlite3.Connection):
         # In another journal mode there is no log: SQLite then takes plain locks.
         ends = ("",) if immutable else ("", "-wal", "-shm")
         self._watched = {
-            end: found for end in ends if (found := _identity(f"{self.real_path}{end}")) is not None
+            end: identity
+            for end in ends
+            if (identity := _identity(f"{self.real_path}{end}")) is not None
         }
 
     def open_files(self) -> tuple[_Identity, ...]:
         """Device and inode of the file and its log."""
         return tuple(self._watched.values())
 
-    def left_log_at(self, real_path: Path) -> bool:
-        """Whether its log is beside another file, which took the name of the one it has open.
+    def has_log_beside(self, real_path: Path) -> bool:
+        """Whether its log is beside another file, which took the name of the open file.
 
-        SQLite would apply the log to that.
+        SQLite would apply the log to that other file.
         """
         log = self._watched.get("-wal")
         return (
@@ -112,7 +114,7 @@ class Connection(sqlite3.Connection):
             )
 
     def check_file(self) -> None:
-        """StoreError if a name now belongs to another file than the open one, or to none."""
+        """StoreError if a name now belongs to no file, or to another file than the open one."""
         for end, identity in self._watched.items():
             if _identity(f"{self.real_path}{end}") != identity:
                 lost = "; what was added last may be lost" if end else ""
@@ -194,9 +196,9 @@ class Connection(sqlite3.Connection):
     def integers(self, statement: str, *parameters: SqlValue) -> IntArray:
         """The values of a result, row by row, int64[any], without a list of all its rows."""
         with self.errors():
-            found = integers(self.execute(statement, parameters))
+            values = integers(self.execute(statement, parameters))
         self.check_unchanged()
-        return found
+        return values
 
     def run_many(self, statement: str, rows: Iterable[Sequence[SqlValue | bytearray]]) -> None:
         """Run a statement that writes, for each row of values."""
@@ -242,10 +244,10 @@ _abandoned: list[Connection] = []
 
 
 def _connections() -> list[Connection]:
-    """Those that are open. Other threads may open and close some meanwhile."""
+    """The open connections. Other threads may open and close some meanwhile."""
     # One call, unlike iterating: another thread's opening would make that fail.
     references = _open.valuerefs()
-    return [found for reference in references if (found := reference()) is not None]
+    return [connection for reference in references if (connection := reference()) is not None]
 
 
 def is_open(path: str) -> bool:
@@ -254,15 +256,15 @@ def is_open(path: str) -> bool:
     Then nothing else may open it: closing it would release SQLite's locks, which belong to the
     process.
     """
-    return (found := _identity(path)) is not None and any(
-        found in connection.open_files() for connection in _connections()
+    return (identity := _identity(path)) is not None and any(
+        identity in connection.open_files() for connection in _connections()
     )
 
 
 def is_open_log(path: str) -> bool:
     """Whether this process has the file open as the log of a database, or as that log's index."""
-    return (found := _identity(path)) is not None and any(
-        found in connection.open_files() and found != connection.identity
+    return (identity := _identity(path)) is not None and any(
+        identity in connection.open_files() and identity != connection.identity
         for connection in _connections()
     )
 
@@ -283,9 +285,9 @@ def check_may_open(path: Path, real_path: Path) -> None:
             still has those locks, and take none.
         StoreError: it is open, and it or its log was replaced.
     """
-    found = _identity(real_path)
+    identity = _identity(real_path)
     for connection in _abandoned:
-        if found is None or connection.identity != found:
+        if identity is None or connection.identity != identity:
             continue
         if not connection.closed:
             connection.check_owner()  # it says that it is another process's
@@ -294,8 +296,8 @@ def check_may_open(path: Path, real_path: Path) -> None:
             "open: start another process"
         )
     for connection in _connections():
-        is_same = connection.identity == found
-        if found is None or not (is_same or connection.left_log_at(real_path)):
+        is_same = connection.identity == identity
+        if identity is None or not (is_same or connection.has_log_beside(real_path)):
             continue
         try:
             connection.check_file()
@@ -325,7 +327,7 @@ def _version(path: Path) -> tuple[int, int]:
 
 
 def _abandon(connection: Connection) -> None:
-    """Never close it, not even at the interpreter's end: SQLite itself keeps a reference to it.
+    """Never close the connection, not even at the interpreter's end: SQLite holds a reference.
 
     A function of the connection has the reference, which the garbage collector does not see.
     """

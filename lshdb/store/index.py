@@ -25,7 +25,7 @@ BEFORE_ALL = -(1 << 48)
 """settings.indexed_bucket before the first bucket."""
 SLOTS = sql.SLOTS
 _ROWS = 100_000
-"""Rows that are Python's objects at once."""
+"""Maximum number of rows that are Python objects at one time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,10 @@ class IndexTable:
     """A table of the index and its statements; each row has three integers.
 
     Attributes:
-        name: of the table.
-        document: which of the columns has the ids of documents.
-        read: reads the rows of some slots, or all.
-        insert: inserts a row, and `insert_many` as many as ROWS_AT_ONCE.
+        name: name of the table.
+        document: the index of the column of doc_ids.
+        read: reads the rows of some slots, or all rows.
+        insert: inserts a row, and `insert_many` BLOCK_ROWS of them.
         delete: deletes a row, and `clear` all of them; their pages are free for new rows.
     """
 
@@ -69,11 +69,11 @@ FINGERPRINTS = IndexTable(
 )
 
 RARE_WORDS = IndexTable("rare_words", 1, sql.RARE_WORDS, "", "", "", sql.CLEAR_RARE_WORDS)
-"""Its rows are those of `term_rows`; they are written by `insert_terms`."""
+"""The index of rare words: `term_rows` makes rows for comparisons, `insert_terms` writes them."""
 
 
 Signatures = tuple[IntArray, Lanes]
-"""Of some documents: their ids int64[n], and uint32[n, k]."""
+"""Signatures of n documents: the ids int64[n], and the lanes uint32[n, k]."""
 
 
 def codes_of_keys(doc_ids: IntArray, keys: banding.BucketKeys) -> tuple[IntArray, IntArray]:
@@ -90,13 +90,13 @@ def codes_of_keys(doc_ids: IntArray, keys: banding.BucketKeys) -> tuple[IntArray
 def band_codes(
     doc_ids: IntArray, signatures: Lanes, settings: Settings
 ) -> tuple[IntArray, IntArray]:
-    """The same for documents with signatures uint32[n, k]."""
+    """The band rows of documents with signatures uint32[n, k], as `codes_of_keys` returns them."""
     keys = banding.bucket_keys(signatures, settings.construction, settings.seed)
     return codes_of_keys(doc_ids, keys)
 
 
 def rows_of(codes: IntArray, doc_ids: IntArray) -> IndexRows:
-    """The rows of bands of documents int64[n] with the buckets of these codes int64[n]."""
+    """Rows of the table of bands, from codes of buckets int64[n] and doc_ids int64[n]."""
     bands = (codes + (1 << 47)) >> 48
     return np.stack((bands, codes - (bands << 48), doc_ids))
 
@@ -114,16 +114,17 @@ def sorted_bands(
 ) -> Iterator[tuple[int, IntArray, IntArray]]:
     """The band rows of documents in the table's order, some at a time (`limits.reindex_rows`).
 
-    All signatures are read before the first rows come. Those of each block are sorted and kept, in
-    a temporary file beyond `limits.reindex_bytes`; then the blocks' parts are sorted together.
+    All signatures are read before the first rows are yielded. The rows of each block are sorted
+    and kept, in a temporary file beyond `limits.reindex_bytes`; then the parts of all blocks are
+    sorted together.
 
     Args:
-        signatures: blocks of them, in the order of their ids: int64[n], uint32[n, k].
-        settings: by which they are cut into bands.
+        signatures: blocks of signatures, in the order of their ids: int64[n], uint32[n, k].
+        settings: the settings that bands are made by.
         limits: how much is in memory.
 
     Yields:
-        A code that is above all that came, and the codes and doc_ids of rows: int64[r] both.
+        A code above all codes so far, and the codes and doc_ids of rows: int64[r] both.
     """
     # Bucket keys have 48 bits and a sign; a band has 64 parts.
     edges = np.arange(64 * settings.construction.bands + 1) - 32 << 42
@@ -133,22 +134,22 @@ def sorted_bands(
         temporary_file_errors(),
         tempfile.SpooledTemporaryFile(limits.reindex_bytes, prefix="lshdb-") as file,
     ):
-        for doc_ids, some in signatures:
-            codes, own = band_codes(doc_ids, some, settings)
+        for doc_ids, lanes in signatures:
+            codes, row_ids = band_codes(doc_ids, lanes, settings)
             order = codes.argsort(kind="stable")
             blocks.append(rows + codes[order].searchsorted(edges))
             rows += len(codes)
-            file.write(np.stack((codes[order], own[order]), axis=1).tobytes())
+            file.write(np.stack((codes[order], row_ids[order]), axis=1).tobytes())
         sizes = sum(map(sizes_of, blocks), np.zeros(len(edges) - 1, dtype=np.int64))
         for part in chunks_of(sizes, limits.reindex_rows):
-            found = [NO_NUMBERS]
+            chunks_read = [NO_NUMBERS]
             for begins in blocks:
                 first, end = begins[[part.start, part.stop]].tolist()
                 file.seek(16 * first)
-                found.append(np.frombuffer(file.read(16 * (end - first)), dtype=np.int64))
-            table = np.concatenate(found).reshape(-1, 2)
-            # Blocks come in the order of ids, which a stable sort keeps in each bucket; and it is
-            # fast on what is sorted in parts.
+                chunks_read.append(np.frombuffer(file.read(16 * (end - first)), dtype=np.int64))
+            table = np.concatenate(chunks_read).reshape(-1, 2)
+            # Blocks come in the order of ids, which a stable sort keeps in each bucket; it is also
+            # fast, as the parts are sorted already.
             codes, doc_ids = table[table[:, 0].argsort(kind="stable")].T
             yield int(edges[part.stop]), codes, doc_ids
 
@@ -165,8 +166,8 @@ class Index:
 
         A document is in the slot of its id modulo SLOTS.
         """
-        some = None if slots is None else dumps(list(slots))
-        for rows in self._connection.parts(table.read, some, size=_ROWS):
+        slot_list = None if slots is None else dumps(list(slots))
+        for rows in self._connection.parts(table.read, slot_list, size=_ROWS):
             yield integers(rows).reshape(-1, 3).T
 
     def terms(self) -> Iterator[IndexRows]:
@@ -185,14 +186,14 @@ class Index:
     def insert(self, table: IndexTable, rows: IndexRows) -> None:
         """Insert rows, which are fastest in the order of the table."""
         for part in chunks(rows.shape[1], _ROWS):
-            some = np.ascontiguousarray(rows[:, part].T)
-            whole = len(some) - len(some) % sql.ROWS_AT_ONCE
-            blocks = some[:whole].reshape(-1, sql.ROWS_AT_ONCE * 3)
+            values = np.ascontiguousarray(rows[:, part].T)
+            block_rows = len(values) - len(values) % sql.BLOCK_ROWS
+            blocks = values[:block_rows].reshape(-1, sql.BLOCK_ROWS * 3)
             self._connection.run_many(table.insert_many, (block.tolist() for block in blocks))
-            self._connection.run_many(table.insert, some[whole:].tolist())
+            self._connection.run_many(table.insert, values[block_rows:].tolist())
 
     def delete(self, table: IndexTable, rows: Iterable[tuple[int, ...]]) -> None:
-        """Delete rows; those that are not there are no error."""
+        """Delete rows; a missing row is no error."""
         self._connection.run_many(table.delete, rows)
 
     def insert_signatures(self, doc_ids: IntArray, signatures: Lanes) -> None:
@@ -220,9 +221,9 @@ class Index:
         order = codes.argsort()  # pages are then visited in order, each once
         self.insert(BANDS, rows_of(codes[order], doc_ids[order]))
 
-    def set_rare_words(self, wanted: bool) -> None:
+    def set_rare_words(self, reworded: bool) -> None:
         """Make the table of rare words, or drop it."""
-        if wanted:
+        if reworded:
             self._connection.rows(sql.MAKE_RARE_WORDS)
             self._connection.rows(sql.RARE_WORDS_MEMORY)
         else:
@@ -233,7 +234,7 @@ class Index:
         self._connection.run_many(sql.INSERT_TERMS, zip(doc_ids.tolist(), terms, strict=True))
 
     def delete_terms(self, doc_ids: IntArray, terms: Iterable[str]) -> None:
-        """Delete documents int64[n] from it; the terms must be those with which they came."""
+        """Delete documents int64[n] from the table of rare words; `terms` as they were inserted."""
         self._connection.run_many(sql.DELETE_TERMS, zip(doc_ids.tolist(), terms, strict=True))
 
     def unindex(self, doc_ids: IntArray, signatures: Lanes, settings: Settings) -> None:

@@ -1,11 +1,11 @@
-"""Band rows written later: those of a large addition, sorted, when all its documents are stored.
+"""Band rows that are written late: sorted, when all documents of a large addition are stored.
 
 A batch's band rows are spread over the whole table, so each batch touches all of its pages, and a
 file larger than memory is read and written again and again. Rows that come in the table's order
 visit each page once: 3 million documents within 700 MB of memory take half the time.
 
-Meanwhile readers compute the rows that are missing from the signatures (lookups). What is written
-is in the settings (see schema.sql), so that after a kill the next writer goes on where it was.
+Meanwhile readers compute the missing rows from the signatures (lookups). The settings record which
+rows are written (see schema.sql), so that after a kill the next writer continues from there.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from lshdb.store.store import Store
 
 @contextmanager
 def reserved(store: Store) -> Iterator[bool]:
-    """Whether nobody else is within such a block for the file, until it ends.
+    """Reserve the late band rows of a file for this block; False if somebody else has them.
 
-    A large addition is within one: nobody else begins with its rows, as those of its later
-    documents could then not be written late, too. When its process ends, by whatever, so does it.
+    A large addition holds the reservation: if somebody else began to write its rows, the rows of
+    its later documents could not be written late. The reservation also ends with its process.
 
     Raises:
         StoreError: the file's log cannot be opened.
@@ -41,14 +41,14 @@ def reserved(store: Store) -> Iterator[bool]:
 
 
 def complete(store: Store, progress: Progress = silent) -> None:
-    """Write the missing band rows, unless another does, or still adds; nothing if there are none.
+    """Write the missing band rows, if there are any, unless another process has reserved them.
 
-    In transactions of about a second, so that other writers get their turn. A document that these
-    change or remove meanwhile is in the table `indexed`.
+    They are written in transactions of about a second, so that other writers get their turn. A
+    document that other writers change or remove meanwhile is in the table `indexed`.
 
     Raises:
-        StoreError: they could not be written; the documents are stored, and the next writer goes
-            on with their rows.
+        StoreError: the rows could not be written; the documents are stored, and the next writer
+            continues with their rows.
     """
     if store.indexed_to is None:
         return
@@ -74,13 +74,13 @@ def _complete(store: Store, progress: Progress) -> None:
         total = store.unindexed() * store.settings.construction.bands
 
         def signatures() -> Iterator[Signatures]:
-            for some in store.unindexed_signatures():
+            for block in store.unindexed_signatures():
                 progress(0, total, "rows of the index")
-                yield some
+                yield block
 
         rows = sorted_bands(signatures(), store.settings, store.limits)
         rows = chain([next(rows)], rows)  # reads all signatures now
-    done = 0
+    written = 0
     for end, codes, doc_ids in rows:
         with store.writing():
             if (store.indexed_to, store.indexed_bucket) != state:
@@ -89,8 +89,8 @@ def _complete(store: Store, progress: Progress) -> None:
             store.index.insert(BANDS, rows_of(codes[missing], doc_ids[missing]))
             state = state[0], max(state[1], end - 1)
             store.set_indexed(*state)
-        done += len(codes)
-        progress(done, total, "rows of the index")
+        written += len(codes)
+        progress(written, total, "rows of the index")
     with store.writing():
         if (store.indexed_to, store.indexed_bucket) == state:
             store.set_indexed(None, None)

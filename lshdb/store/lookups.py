@@ -1,7 +1,7 @@
 """Reading documents, signatures and bands.
 
 A join is read as a stream, for minutes if there are many pairs. It has its own reader
-(`StoreReader.beside`), so that the caller may write meanwhile.
+(`StoreReader.snapshot`), so that the caller may write meanwhile.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from lshdb.store.rows import (
 
 _T = TypeVar("_T")
 _NEIGHBOURS = 5
-"""Keys before and after an unknown one that may be meant."""
+"""Number of neighbouring keys, on each side, to suggest for an unknown key."""
 _SEARCHED = 100_000
-"""Keys among which such ones are looked for: in some 25 ms, and nobody notices the wait."""
+"""Maximum number of keys that are searched for a suggestion, in some 25 ms."""
 _MAX_CONTAINING = 1_000
-"""Maximum number of such keys: ranking them takes some milliseconds."""
+"""Maximum number of keys to rank as suggestions, which takes some milliseconds."""
 _LONGER = 8
 """Times the length of an unknown key that a key with it may have: two letters are in many."""
 _LONGEST = 200
@@ -52,14 +52,14 @@ _LONGEST = 200
 _COUNTS = 512
 """The base of the counts in TERM_COUNTS."""
 _COUNTED = 64
-"""Documents of a term that are counted: a weight is then exact to a tenth or so."""
+"""Documents of a term that are counted: a weight is then exact to about a tenth."""
 _SAMPLED = 1_000
-"""Documents whose sizes are read, of all."""
+"""Number of documents whose sizes are read as a sample."""
 MANY = (1 << 15) - 1
-"""More documents of a fingerprint are not counted, see SHARED_FINGERPRINTS."""
+"""Maximum count of a fingerprint's documents, see SHARED_FINGERPRINTS."""
 _NAMES_BANDS = re.compile(r"\b(bands|buckets|bucket_members|candidate_pairs)\b", re.IGNORECASE)
 """In a user's SQL: the table of band rows, and the views of it."""
-_ROWS_AT_ONCE = 50_000
+_JOIN_ROWS = 50_000
 """Band rows of a join in memory as Python's objects: some 10 MB."""
 
 
@@ -113,16 +113,16 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class DocumentColumns:
-    """n documents with all that is stored of them.
+    """n documents with all their stored values.
 
     Attributes:
-        keys: of the documents, in the order of addition.
+        keys: the documents' keys, in the order of addition.
         shingles: int64[n], how many shingles each has, repetitions counted.
-        digests: of the contents, 16 bytes each.
-        metadata: of each, as stored.
-        contents: of each; None where contents are not kept.
-        signatures: uint32[n, k]; of a document without shingles any lanes.
-        states: of the files that the documents were read from; None for others.
+        digests: the digests of the contents, 16 bytes each.
+        metadata: the metadata of each, as stored.
+        contents: the content of each; None where contents are not kept.
+        signatures: uint32[n, k]; arbitrary lanes for a document without shingles.
+        states: the state of the file that each document was read from; None for others.
     """
 
     keys: Sequence[str]
@@ -136,23 +136,24 @@ class DocumentColumns:
     def take(self, indices: Sequence[int]) -> DocumentColumns:
         """Some of the documents."""
 
-        def some(column: Sequence[_T]) -> list[_T]:
+        def selected(column: Sequence[_T]) -> list[_T]:
             return [column[index] for index in indices]
 
-        texts = some(self.metadata), some(self.contents)
-        lanes, states = self.signatures[indices], some(self.states)
-        counts, digests = self.shingles[indices], some(self.digests)
-        return DocumentColumns(some(self.keys), counts, digests, *texts, lanes, states)
+        texts = selected(self.metadata), selected(self.contents)
+        lanes, states = self.signatures[indices], selected(self.states)
+        counts, digests = self.shingles[indices], selected(self.digests)
+        return DocumentColumns(selected(self.keys), counts, digests, *texts, lanes, states)
 
 
 class StoreReader:
     """Reads an open database file; values are typed, and errors are lshdb's.
 
     Attributes:
-        settings: in the open transaction, or the last one: another process may reindex.
+        settings: the settings in the open transaction, or in the last one: another process may
+            reindex.
         indexed_to, indexed_bucket: as in the settings, see schema.sql; None if all band rows are
             written.
-        asked: how often buckets were looked up.
+        bucket_lookups: how often buckets were looked up.
     """
 
     settings: Settings
@@ -166,7 +167,7 @@ class StoreReader:
         self._rows = connection.rows
         self._integers = connection.integers
         self._settings_row: Any = ()
-        self.asked = 0
+        self.bucket_lookups = 0
         with self._connection.errors():
             self._read_settings()
         connection.check_unchanged()
@@ -186,20 +187,20 @@ class StoreReader:
             self._settings_row = row
 
     @contextmanager
-    def beside(
+    def snapshot(
         self, where: str | None = None, parameters: Parameters = ()
     ) -> Iterator[tuple[StoreReader, readonly_sql.Keep | None]]:
-        """A reader of the same file on its own connection: all that it reads is of one moment.
+        """A reader of a snapshot of the file, on a connection of its own.
 
-        The caller may write meanwhile. With a user's condition, also what finds the documents that
-        match. The reader's settings are those of the index that it reads: another process may have
-        reindexed the file.
+        The caller may write meanwhile. For a user's condition, the second value is a function that
+        finds the matching documents. The reader's settings are those of the index that it reads:
+        another process may have reindexed the file.
         """
         if where is None:
             self._connection.check_open()  # any thread may read all, on a connection of its own
         else:
             self._connection.check_owner()
-        connection = readonly_sql.sealed_connection(self._connection, one_moment=True)
+        connection = readonly_sql.sealed_connection(self._connection, snapshot=True)
         connection.text_factory = str  # text that is not UTF-8 is damage
         try:
             keep = None
@@ -222,20 +223,20 @@ class StoreReader:
             max_rows: how many rows are read; None for all.
 
         Returns:
-            int64[r], the places of the buckets, and int64[r], doc_ids; ordered by both.
+            int64[r], the indices of the buckets, and int64[r], doc_ids; ordered by both.
         """
-        self.asked += 1
+        self.bucket_lookups += 1
         limit = -1 if max_rows is None else max_rows
-        places, doc_ids = self._of_values(sql.MEMBERS, buckets, first, limit)
+        indices, doc_ids = self._rows_of_values(sql.MEMBERS, buckets, first, limit)
         if self.indexed_to is not None and len(buckets):
-            others, other_ids = self._unindexed_members(buckets)
-            places, doc_ids = np.append(places, others), np.append(doc_ids, other_ids)
-            order = np.lexsort((doc_ids, places))
-            places, doc_ids = places[order], doc_ids[order]
+            other_indices, other_ids = self._unindexed_members(buckets)
+            indices, doc_ids = np.append(indices, other_indices), np.append(doc_ids, other_ids)
+            order = np.lexsort((doc_ids, indices))
+            indices, doc_ids = indices[order], doc_ids[order]
             if first is not None:
-                ranks = np.arange(len(places)) - places.searchsorted(places)
-                places, doc_ids = places[ranks < first], doc_ids[ranks < first]
-        return places[:max_rows], doc_ids[:max_rows]
+                ranks = np.arange(len(indices)) - indices.searchsorted(indices)
+                indices, doc_ids = indices[ranks < first], doc_ids[ranks < first]
+        return indices[:max_rows], doc_ids[:max_rows]
 
     def documents_of_fingerprints(
         self, values: IntArray, max_rows: int
@@ -243,21 +244,21 @@ class StoreReader:
         """The first documents that have some fingerprints int64[n], at most `max_rows` of each.
 
         Returns:
-            int64[r], the places of the fingerprints, and int64[r], doc_ids; ordered by both.
+            int64[r], the indices of the fingerprints, and int64[r], doc_ids; ordered by both.
         """
-        return self._of_values(sql.FIRST_OF_FINGERPRINTS, values, max_rows)
+        return self._rows_of_values(sql.FIRST_OF_FINGERPRINTS, values, max_rows)
 
-    def _of_values(
+    def _rows_of_values(
         self, statement: str, values: Sequence[str] | IntArray, *parameters: SqlValue
     ) -> tuple[IntArray, IntArray]:
-        """What is found for n values, some thousands at a time: their places and integers."""
-        parts = [np.empty((0, 2), dtype=np.int64)]
+        """Run a statement for n values, some thousands at a time: indices of values, integers."""
+        tables = [np.empty((0, 2), dtype=np.int64)]
         for part in chunks(len(values), self.limits.documents_read):
-            some = dumps(np.asarray(values[part]).tolist())
-            found = self._integers(statement, some, *parameters).reshape(-1, 2)
-            found[:, 0] += part.start
-            parts.append(found)
-        table = np.concatenate(parts)
+            json_values = dumps(np.asarray(values[part]).tolist())
+            pairs = self._integers(statement, json_values, *parameters).reshape(-1, 2)
+            pairs[:, 0] += part.start
+            tables.append(pairs)
+        table = np.concatenate(tables)
         return table[:, 0], table[:, 1]
 
     def _records(self, kind: type[_T], statement: str, *parameters: SqlValue) -> list[_T]:
@@ -271,7 +272,7 @@ class StoreReader:
         except UnicodeEncodeError:  # a lone surrogate, which no stored key has
             return None
         kinds = (int, str, int, str | None, str | None, bytes | None)
-        for doc_id, own, shingles, metadata, content, signature in (
+        for doc_id, stored_key, shingles, metadata, content, signature in (
             typed(row, *kinds) for row in rows
         ):
             if content is None and self.settings.content:
@@ -283,7 +284,7 @@ class StoreReader:
             lanes = None
             if signature is not None:
                 lanes = self._signature_matrix([(doc_id, signature)])[1][0]
-            return DocumentRow(doc_id, own, shingles, metadata, content, lanes)
+            return DocumentRow(doc_id, stored_key, shingles, metadata, content, lanes)
         return None
 
     def contents(self, doc_ids: IntArray) -> Iterator[str]:
@@ -310,7 +311,7 @@ class StoreReader:
         return self._records(StoredFile, sql.FILES_BELOW, directory, end)
 
     def files_of(self, doc_ids: Sequence[int]) -> list[StoredFile]:
-        """Those of these documents that exist."""
+        """The existing ones of these documents, with the files that they were read from."""
         return self._records(StoredFile, sql.FILES_OF, dumps(list(doc_ids)))
 
     def lengths(self, doc_ids: IntArray) -> IntArray:
@@ -339,13 +340,13 @@ class StoreReader:
 
     def _rows_of(self, statement: str, doc_ids: IntArray) -> Iterator[tuple[SqlValue, ...]]:
         """One row for each of these documents, in this order, read lazily."""
-        found = 0
+        rows_read = 0
         for part in chunks(len(doc_ids), self.limits.documents_read):
-            wanted = dumps(doc_ids[part].tolist())
-            for row in self._connection.each(statement, wanted):
-                found += 1
+            json_ids = dumps(doc_ids[part].tolist())
+            for row in self._connection.each(statement, json_ids):
+                rows_read += 1
                 yield row
-        if found != len(doc_ids):
+        if rows_read != len(doc_ids):
             raise DamagedFile(
                 f"{self.path}: buckets hold documents that do not exist; {sqlite_errors.RESTORE}"
             )
@@ -374,12 +375,12 @@ class StoreReader:
         bands = self.settings.construction.bands
         for band in range(bands):
             progress(band, bands, "bands of the index read")
-            for rows in self._connection.parts(sql.SHARED_BUCKETS, band, size=_ROWS_AT_ONCE):
+            for rows in self._connection.parts(sql.SHARED_BUCKETS, band, size=_JOIN_ROWS):
                 table = integers(rows).reshape(-1, 2)
                 yield table[:, 0], table[:, 1]
 
     def _shared_with_unindexed(self) -> Iterator[tuple[IntArray, IntArray]]:
-        """The same from all signatures, while band rows are not in the table yet."""
+        """The rows of `shared_buckets` from all signatures, while band rows are missing."""
         signatures = self.all_signatures()
         for _, codes, doc_ids in index.sorted_bands(signatures, self.settings, self.limits):
             _, inverse, sizes = np.unique(codes, return_inverse=True, return_counts=True)
@@ -389,14 +390,14 @@ class StoreReader:
     def _unindexed_members(self, buckets: IntArray) -> tuple[IntArray, IntArray]:
         """The rows of `members` that are not in the table yet, in any order.
 
-        All signatures of the documents are read: of a million in a second.
+        All signatures of these documents are read, a million per second.
         """
         written = index.BEFORE_ALL if self.indexed_bucket is None else self.indexed_bucket
-        found = [np.empty((2, 0), dtype=np.int64)]
+        tables = [np.empty((2, 0), dtype=np.int64)]
         for doc_ids, signatures in self.unindexed_signatures():
             rows = np.stack(index.band_codes(doc_ids, signatures, self.settings))
-            found.append(rows[:, np.isin(rows[0], buckets) & (rows[0] > written)])
-        codes, members = np.concatenate(found, axis=1)
+            tables.append(rows[:, np.isin(rows[0], buckets) & (rows[0] > written)])
+        codes, members = np.concatenate(tables, axis=1)
         order = buckets.argsort()
         return order[buckets[order].searchsorted(codes)], members
 
@@ -404,32 +405,32 @@ class StoreReader:
         """The fingerprints that several documents have, in order, and how many have each.
 
         Returns:
-            int64[any] both; MANY stands for more documents.
+            int64[any] both; the count MANY means MANY or more.
         """
         values = self._integers(sql.SHARED_FINGERPRINTS)
         return values >> 15, values & MANY
 
     def term_counts(self, terms: Sequence[str]) -> npt.NDArray[np.float64]:
-        """How many documents have each of n terms, float64[n]; of frequent ones an estimate.
+        """How many documents have each of n terms, float64[n]; an estimate for frequent terms.
 
-        The first documents of a frequent term are counted, and taken for a sample of all.
+        The estimate takes the first documents of a frequent term as a sample of all.
         """
         last = self._number(sql.LAST_DOC_ID)
-        _, found = self._of_values(sql.TERM_COUNTS, terms, _COUNTED)
-        counts, seen = found & (_COUNTS - 1), found // _COUNTS
+        _, packed = self._rows_of_values(sql.TERM_COUNTS, terms, _COUNTED)
+        counts, seen = packed & (_COUNTS - 1), packed // _COUNTS
         estimates: npt.NDArray[np.float64] = counts * last / np.maximum(seen, 1)
         return np.where(counts < _COUNTED, counts.astype(np.float64), estimates)
 
     def documents_of_terms(self, terms: Sequence[str], after: int) -> tuple[IntArray, IntArray]:
-        """The documents that have some terms: places of the terms and doc_ids, int64[r] both.
+        """The documents that have some terms: indices of the terms and doc_ids, int64[r] both.
 
-        Only those after the one with the id `after`.
+        Only documents with an id above `after`.
         """
-        found = self._integers(sql.DOCUMENTS_OF_TERMS, dumps(list(terms)), after)
-        return np.divmod(found, 1 << 40)
+        packed = self._integers(sql.DOCUMENTS_OF_TERMS, dumps(list(terms)), after)
+        return np.divmod(packed, 1 << 40)
 
     def mean_shingles(self) -> tuple[int, int]:
-        """How many documents there are, about, and how many shingles one has, by a sample."""
+        """About how many documents there are, and the mean shingles of a document, by a sample."""
         last = self._number(sql.LAST_DOC_ID)
         # A damaged file may have a number that no float is exact for.
         sample = np.unique(np.linspace(1, min(last, 1 << 40), _SAMPLED).astype(np.int64))
@@ -441,28 +442,28 @@ class StoreReader:
     ) -> Iterator[index.Signatures]:
         """All signatures by doc_id, some thousands or `max_rows` a time: int64[n], uint32[n, k].
 
-        Only those of the documents after the one with the id `after`.
+        Only documents with an id above `after`.
         """
         size = max_rows or self.limits.documents_read
         for rows in self._connection.parts(sql.ALL_SIGNATURES, after, size=size):
             yield self._signature_matrix(rows)
 
     def whole_documents(self, max_bytes: int, max_rows: int) -> Iterator[DocumentColumns]:
-        """All documents with all that is stored of them, some at a time, in order of addition.
+        """All documents with all their stored values, in the order of addition.
 
-        They are read lazily: about as many bytes, or as many documents, at once.
+        They are read lazily, about `max_bytes` or `max_rows` documents at a time.
         """
-        others = 4 * self.settings.permutations + _OBJECTS
+        other_bytes = 4 * self.settings.permutations + _OBJECTS
 
         def size_of(row: tuple[Any, ...]) -> int:
             try:
-                return others + sum(map(len, filter(None, (row[0], row[3], row[4]))))
+                return other_bytes + sum(map(len, filter(None, (row[0], row[3], row[4]))))
             except TypeError:
-                return others  # a number, which is refused with the other columns
+                return other_bytes  # a number, which is refused with the other columns
 
-        for some in bounded(self._connection.each(sql.WHOLE_DOCUMENTS), size_of, max_bytes):
-            for part in chunks(len(some), max_rows):
-                yield self._columns(some[part])
+        for rows in bounded(self._connection.each(sql.WHOLE_DOCUMENTS), size_of, max_bytes):
+            for part in chunks(len(rows), max_rows):
+                yield self._columns(rows[part])
 
     def _columns(self, rows: list[tuple[Any, ...]]) -> DocumentColumns:
         """The rows of WHOLE_DOCUMENTS, at least one, checked."""
@@ -497,7 +498,7 @@ class StoreReader:
         return self._number(sql.COUNT_DECISIONS)
 
     def indexed(self) -> IntArray:
-        """The documents after `indexed_to` whose band rows are written, or that are gone."""
+        """The documents after `indexed_to` whose band rows are written, or that were removed."""
         return self._integers(sql.INDEXED)
 
     def unindexed(self) -> int:
@@ -573,25 +574,29 @@ class StoreReader:
         return [checked(key, str) for (key,) in self._rows(statement, *parameters)]
 
     def not_found(self, key: str) -> KeyNotFound:
-        """The error for a missing key; it names up to three keys that may be meant.
+        """The error for a missing key; it suggests up to three stored keys.
 
         They contain the key, or their last part is near its last part: keys in one folder share
         most characters. They are searched among its neighbours in the index, and by a short scan of
         the index for its last part.
         """
         wanted = key.encode(errors="ignore").decode().removeprefix("./")
-        found = {*self._keys(sql.KEYS_BEFORE, wanted, _NEIGHBOURS)}
-        found.update(self.keys_from(wanted, _NEIGHBOURS))
+        keys = {*self._keys(sql.KEYS_BEFORE, wanted, _NEIGHBOURS)}
+        keys.update(self.keys_from(wanted, _NEIGHBOURS))
         if name := wanted.rpartition("/")[2]:
-            found.update(self.keys_containing(name, _SEARCHED, _MAX_CONTAINING))
-        short = sorted((one for one in found if len(one) <= _LONGEST), key=len)
-        asked = wanted.lower()
+            keys.update(self.keys_containing(name, _SEARCHED, _MAX_CONTAINING))
+        short = sorted((stored for stored in keys if len(stored) <= _LONGEST), key=len)
+        lower = wanted.lower()
         holding = [
-            one
-            for one in short
-            if len(asked) > 1 and asked in one.lower() and len(one) <= _LONGER * len(asked)
+            stored
+            for stored in short
+            if len(lower) > 1 and lower in stored.lower() and len(stored) <= _LONGER * len(lower)
         ]
-        near = [one for one in short if difflib.get_close_matches(name, [one.rpartition("/")[2]])]
+        near = [
+            stored
+            for stored in short
+            if difflib.get_close_matches(name, [stored.rpartition("/")[2]])
+        ]
         return KeyNotFound(
             f"no document has the key {key!r}",
             holding[:3] or difflib.get_close_matches(wanted, near, 3, 0.5),
@@ -611,11 +616,11 @@ class StoreReader:
         return self._integers(sql.DECIDED).reshape(-1, 3)
 
     def different_from(self, keys: Sequence[str]) -> list[tuple[str, bytes, str, bytes, int]]:
-        """The documents that those of some keys were marked different from.
+        """The pairs that were marked different, of which the first document has one of some keys.
 
         Returns:
-            For each pair the key and digest of the one and of the other, and the doc_id of the
-            other, 0 if it is not stored with this digest.
+            For each pair the key and digest of the first document, those of the second, and the
+            doc_id of the second, 0 if it is not stored with this digest.
         """
         rows = self._rows(sql.DIFFERENT_FROM, dumps(list(keys)))
         return [cast(Any, typed(row, str, bytes, str, bytes, int)) for row in rows]
@@ -625,21 +630,21 @@ class StoreReader:
     ) -> tuple[list[tuple[str, str]], int | None]:
         """Documents whose contents have all of some words, whatever their case, in order.
 
-        A scan after the doc_id `after`, until `max_rows` are found or the time is over.
+        Scans documents after the doc_id `after`, until `max_rows` are found or the time is over.
 
         Returns:
             Keys and contents, and the doc_id after which to go on; None at the end.
         """
-        wanted = [word.casefold() for word in words]
-        found: list[tuple[str, str]] = []
+        folded_words = [word.casefold() for word in words]
+        matches: list[tuple[str, str]] = []
         end = time.monotonic() + seconds
         for row in self._connection.each(sql.DOCUMENTS_AFTER, after):
             doc_id, key, content = typed(row, int, str, str)
-            if all(map(content.casefold().__contains__, wanted)):
-                found.append((key, content))
-            if len(found) == max_rows or time.monotonic() > end:
-                return found, doc_id
-        return found, None
+            if all(map(content.casefold().__contains__, folded_words)):
+                matches.append((key, content))
+            if len(matches) == max_rows or time.monotonic() > end:
+                return matches, doc_id
+        return matches, None
 
     def bytes(self) -> int:
         """The size of the file with its write-ahead log, in bytes."""
@@ -648,16 +653,16 @@ class StoreReader:
     def table_bytes(self, largest: int) -> dict[str, int] | None:
         """The bytes of each table, with those of its indexes.
 
-        All of the file is read. None for a file of more than `largest` bytes, and where SQLite was
+        Reads the whole file. None for a file of more than `largest` bytes, and where SQLite was
         built without the table dbstat.
         """
         if self.bytes() > largest or not self._number(sql.HAS_DBSTAT):
             return None
-        found: dict[str, int] = {}
+        sizes: dict[str, int] = {}
         for row in self._rows(sql.TABLE_BYTES):
             table, count = typed(row, str, int)
-            found[table] = found.get(table, 0) + count
-        return found
+            sizes[table] = sizes.get(table, 0) + count
+        return sizes
 
     def free_bytes(self) -> int:
         """How many bytes of the file are free for later writes."""
@@ -693,11 +698,11 @@ class StoreReader:
             )
         return counts
 
-    def _packed(self, values: Iterable[SqlValue], width: int, what: str) -> bytearray:
+    def _packed(self, values: Iterable[SqlValue], width: int, name: str) -> bytearray:
         """BLOBs of documents, which must all have this width, one after another."""
         blobs = [checked(value, bytes) for value in values]
-        if any(len(one) != width for one in blobs):
+        if any(len(blob) != width for blob in blobs):
             raise DamagedFile(
-                f"{self.path}: a {what} does not have {width} bytes; {sqlite_errors.RESTORE}"
+                f"{self.path}: a {name} does not have {width} bytes; {sqlite_errors.RESTORE}"
             )
         return bytearray().join(blobs)

@@ -1,7 +1,7 @@
 """Files that take their names when they are complete, and partial files of killed commands.
 
 A run locks the files that it will delete or rename, and the system releases the lock when the run
-ends in any way. So an unlocked one is left over, even if another process has its number.
+ends in any way. So an unlocked file is left over, even if another process has its number.
 """
 
 import contextlib
@@ -36,10 +36,10 @@ class PartialFile:
     It is locked until it is closed: others see that it is in use.
 
     Attributes:
-        private: only its owner may read it yet.
+        private: whether only its owner may read it until it takes its name.
         target: the final name. A link stays, and leads to the new file.
         path: the name until then.
-        file: for writing.
+        file: the open file, for writing.
     """
 
     _target: str | Path
@@ -58,11 +58,11 @@ class PartialFile:
         """Give the completed file its final name.
 
         Args:
-            replace: whether to replace another of that name, with the same permissions.
-            sync: whether it survives a power cut from then on.
+            replace: whether to replace another file of that name, with the same permissions.
+            sync: whether the file survives a power cut from then on.
 
         Raises:
-            FileExistsError: there is another, and `replace` is false.
+            FileExistsError: there is another file of that name, and `replace` is false.
         """
         self.file.close()
         if replace and os.path.exists(self.target):
@@ -101,14 +101,14 @@ def temporary_directory(beside: Path | None) -> Iterator[Path]:
     Args:
         beside: the directory to make it in; None for the system's.
     """
-    place = beside or system_directory()
-    for left in place.glob(f"{_PREFIX}*"):
+    parent = beside or system_directory()
+    for leftover in parent.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
-            if left.is_dir() and not _in_use(left):  # another user's cannot even be opened
-                shutil.rmtree(left, ignore_errors=True)
+            if leftover.is_dir() and not _in_use(leftover):  # another user's cannot even be opened
+                shutil.rmtree(leftover, ignore_errors=True)
     handle = None
     while True:
-        path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=place))
+        path = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
         with contextlib.suppress(OSError):
             handle = os.open(path, os.O_RDONLY)
             _lock(handle)
@@ -140,10 +140,11 @@ def left_over(target: str) -> list[str]:
 
 
 def rename_new(path: str, target: str) -> None:
-    """Give a file another name, or FileExistsError; another that comes in this moment stays, too.
+    """Give a file a new name; FileExistsError if the name exists, also if it just came to exist.
 
-    What has the name already is replaced or removed in no case. Only if it is proved to be a second
-    name of this file, as after an interruption, the first name is removed. A symbolic link is none.
+    An existing file is never replaced or removed. Only if the new name is proved to be a second
+    name of this file, as after an interruption, the first name is removed. A symbolic link is no
+    second name.
     """
     try:
         os.link(path, target)
@@ -159,10 +160,10 @@ def rename_new(path: str, target: str) -> None:
 
 
 def is_second_name(path: str, other: str) -> bool:
-    """Whether two paths are two hard links of one regular file: without one, the other is left."""
+    """Whether two paths are two hard links of one regular file, so that one can be removed."""
     try:
         status, other_status = os.lstat(path), os.lstat(other)
-        parent, other_parent = (os.stat(os.path.dirname(one) or ".") for one in (path, other))
+        parent, other_parent = (os.stat(os.path.dirname(link) or ".") for link in (path, other))
     except OSError:
         return False
     if not stat.S_ISREG(status.st_mode) or not os.path.samestat(status, other_status):
@@ -170,7 +171,7 @@ def is_second_name(path: str, other: str) -> bool:
     if status.st_ino == 0 or status.st_nlink < 2:  # inode 0, as of some network file systems
         return False
     # One name in one directory, reached by two paths, is one name.
-    name, other_name = (os.path.basename(one).casefold() for one in (path, other))
+    name, other_name = (os.path.basename(link).casefold() for link in (path, other))
     return name != other_name or not os.path.samestat(parent, other_parent)
 
 
@@ -187,7 +188,7 @@ def _sync(path: str) -> None:
 
 
 def _lock(descriptor: int) -> bool:
-    """Show that an open file is in use, until it is closed or the process ends, if nobody does."""
+    """Lock an open file until it is closed or the process ends; False if somebody else has."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (AttributeError, OSError):
@@ -197,10 +198,10 @@ def _lock(descriptor: int) -> bool:
 
 @contextlib.contextmanager
 def alone(path: str | Path) -> Iterator[bool]:
-    """Whether nobody else is within such a block for the same file, until it ends.
+    """Lock a file for this block; False if somebody else has it locked.
 
     Always true where there are no such locks, as on Windows, or no such file. A process that is
-    forked meanwhile is not within the block: the lock ends with this one.
+    forked meanwhile does not hold the lock, which ends with this process.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY)
@@ -219,7 +220,7 @@ def alone(path: str | Path) -> Iterator[bool]:
 
 
 _held: set[int] = set()
-"""The descriptors of those blocks."""
+"""The descriptors of the files that `alone` has locked."""
 
 
 def _unlock(descriptor: int) -> None:
@@ -229,9 +230,9 @@ def _unlock(descriptor: int) -> None:
 
 
 def _close_in_child() -> None:
-    """A lock belongs to the open file, and a forked process has that file open, too.
+    """In a forked process: close its copies of the locked files, without unlocking them.
 
-    It only closes its copies: to unlock one would end the lock of its parent.
+    A lock belongs to the open file, which both processes have: unlocking would end the parent's.
     """
     for descriptor in _held:
         with contextlib.suppress(OSError):
@@ -254,7 +255,7 @@ def _in_use(path: Path) -> bool:
 
 @contextlib.contextmanager
 def file_errors(what: str, advice: str = "") -> Iterator[None]:
-    """Say what an error of the system is about, and what to do."""
+    """Raise StoreError for an error of the system, with what it is about and what to do."""
     try:
         yield
     except OSError as error:
@@ -263,6 +264,6 @@ def file_errors(what: str, advice: str = "") -> Iterator[None]:
 
 
 def temporary_file_errors() -> contextlib.AbstractContextManager[None]:
-    """The same about a temporary file."""
+    """`file_errors` about a temporary file."""
     what = f"a temporary file in {system_directory()}"
     return file_errors(what, "; TMPDIR names another directory")

@@ -1,8 +1,8 @@
 """A user's own SQL, on a separate connection that can only read: a statement, or a condition.
 
 A condition is one expression about a document, evaluated for some of them. SQLite itself decides
-whether a text is one expression: it must take it in two statements, between parentheses and between
-the words of a CASE. What ends the one early is a syntax error in the other.
+whether a text is one expression: it must accept the text in two statements, between parentheses and
+between the words of a CASE. A text that ends one of them early is a syntax error in the other.
 """
 
 import sqlite3
@@ -96,9 +96,9 @@ def _authorize(
     return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
 
-def _authorize_in_time(limits: page_sql.PageLimits, *asked: Any) -> int:
-    """The same, and nothing any more once the time is over."""
-    return sqlite3.SQLITE_DENY if limits.is_over else _authorize(False, *asked)
+def _authorize_in_time(limits: page_sql.PageLimits, *arguments: Any) -> int:
+    """Authorize as `_authorize` until the time is over, and nothing afterwards."""
+    return sqlite3.SQLITE_DENY if limits.is_over else _authorize(False, *arguments)
 
 
 def restrict(
@@ -115,10 +115,10 @@ def restrict(
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, largest)
 
 
-def sealed_connection(other: guard.Connection, *, one_moment: bool = False) -> guard.Connection:
+def sealed_connection(other: guard.Connection, *, snapshot: bool = False) -> guard.Connection:
     """A connection for a user's SQL, which can only read, to the file of another connection.
 
-    With `one_moment` it is in a transaction, and sees one state of the file until it is closed.
+    With `snapshot` it is in a transaction, and sees one state of the file until it is closed.
     """
     other.check_file()
     connection = connect(
@@ -126,7 +126,7 @@ def sealed_connection(other: guard.Connection, *, one_moment: bool = False) -> g
     )
     try:
         with connection.errors():
-            if one_moment:
+            if snapshot:
                 connection.execute("BEGIN")  # no SQL may, once it is sealed
             functions.register_functions(connection)
             # In hexadecimal a value has twice its bytes.
@@ -156,7 +156,7 @@ _REASONS = {
     f"{page_sql.TOO_LARGE}",
     sqlite3.SQLITE_INTERRUPT: f": {page_sql.TOO_LONG}",
 }
-"""SQLite's errors that are the user's, and what there is to add to their messages."""
+"""SQLite's errors that the user's SQL causes, and additions to their messages."""
 
 
 @contextmanager
@@ -251,24 +251,25 @@ _ALONE = """
 {expression}
     THEN 1 END FROM documents"""
 Keep = Callable[[IntArray], Mask]
-"""Which of some documents int64[n] are wanted, bool[n]."""
-_AT_ONCE = 10_000
+"""Takes doc_ids int64[n]; returns True for each document to keep, bool[n]."""
+_CONDITION_BLOCK = 10_000
 _DOCUMENT = "doc_id, key, shingles, digest, metadata and content"
 
 
 def condition(connection: guard.Connection, expression: str, parameters: Parameters) -> Keep:
-    """What finds the documents that match an expression.
+    """A function that finds the documents that match an expression.
 
     Args:
-        connection: a sealed one.
+        connection: a sealed connection.
         expression: SQL about a document.
         parameters: the values for its parameters.
 
     Returns:
-        Which of some documents int64[n] match, bool[n]; QueryError if it fails.
+        A function of doc_ids int64[n] that returns True for each match, bool[n]; it raises
+        QueryError if the expression fails.
 
     Raises:
-        QueryError: it is not one expression, or would do more than read.
+        QueryError: the text is not one expression, or would do more than read.
     """
     if not expression.strip():
         raise QueryError("where: an expression is needed, such as key = 'a'")
@@ -276,19 +277,19 @@ def condition(connection: guard.Connection, expression: str, parameters: Paramet
     candidates = "[]"
     connection.create_function("lshdb_candidates", 0, lambda: candidates)
 
-    def found(statement: str) -> list[tuple[SqlValue, ...]]:
+    def run(statement: str) -> list[tuple[SqlValue, ...]]:
         with user_errors(connection, "where", f"; the columns are {_DOCUMENT}"):
             return connection.execute(statement, parameters).fetchall()
 
     def matching(doc_ids: IntArray) -> Mask:
         nonlocal candidates
         true = [NO_NUMBERS]
-        for part in chunks(len(doc_ids), _AT_ONCE):
+        for part in chunks(len(doc_ids), _CONDITION_BLOCK):
             candidates = dumps(doc_ids[part].tolist())
-            true.append(integers(found(statement)))
+            true.append(integers(run(statement)))
         matches: Mask = np.isin(doc_ids, np.concatenate(true))
         return matches
 
-    found(statement)
-    found(_ALONE.format(expression=expression))
+    run(statement)
+    run(_ALONE.format(expression=expression))
     return matching

@@ -178,10 +178,10 @@ def _set_aside(real_path: Path) -> Path | None:
     There is a log only of a damaged file, or of one that is gone: that of another was copied into
     it. Until the new file takes the name, the old one still has it.
     """
-    files = [Path(f"{real_path}{end}") for end in ("", *backup.BESIDE)]
-    there = [file for file in files if file.exists() and file.stat().st_size]
+    files = [Path(f"{real_path}{end}") for end in ("", *backup.SIDE_FILES)]
+    existing_files = [file for file in files if file.exists() and file.stat().st_size]
     aside = _new_name(real_path)
-    for file in there:
+    for file in existing_files:
         new = f"{aside}{file.name.removeprefix(real_path.name)}"
         if file.name.endswith("-shm"):
             continue
@@ -195,13 +195,13 @@ def _set_aside(real_path: Path) -> Path | None:
             os.rename(file, new)
     Path(f"{real_path}-shm").unlink(missing_ok=True)  # it is made again from the log
     Path(f"{real_path}-wal").unlink(missing_ok=True)  # an empty one
-    return aside if there else None
+    return aside if existing_files else None
 
 
 def _new_name(real_path: Path) -> Path:
     """NAME.replaced, or NAME.replaced.2 and so on: one that is free, or has the file already."""
     number, name = 1, Path(f"{real_path}{_ASIDE}")
-    while any(os.path.lexists(f"{name}{end}") for end in ("", *backup.BESIDE)):
+    while any(os.path.lexists(f"{name}{end}") for end in ("", *backup.SIDE_FILES)):
         if _is_linked(real_path, name):
             break  # by a run that was killed
         number += 1

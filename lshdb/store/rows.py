@@ -97,15 +97,23 @@ def settings_of(row: Sequence[Any], path: Path, base: Iterable[Sequence[Any]]) -
     """
     try:
         values: list[Any] = [v.decode() if isinstance(v, bytes) else v for v in row]
-        threshold, recall, shingle, lanes, construction, sketch, seed, content, *rest = values
-        passages, reworded, _, later, _, _ = rest
+        threshold, recall, shingle, lanes, construction, sketch, seed, content, *others = values
+        passages, reworded, _, later, _, _ = others
         if later:
             raise OtherFormat(f"{path} uses what this lshdb does not know: upgrade lshdb")
         texts = tuple(map(_base_text, base))
-        how = replace(shingling.Shingling.parse(shingle), base=texts), lanes
-        shape, given = Construction.parse(construction), bool(content)
+        shingling_and_lanes = replace(shingling.Shingling.parse(shingle), base=texts), lanes
+        shape, keeps_content = Construction.parse(construction), bool(content)
         return Settings(
-            threshold, recall, *how, shape, sketch, seed, given, passages, bool(reworded)
+            threshold,
+            recall,
+            *shingling_and_lanes,
+            shape,
+            sketch,
+            seed,
+            keeps_content,
+            passages,
+            bool(reworded),
         )
     except (AttributeError, TypeError, ValueError) as error:
         raise DamagedFile(f"{path} has invalid settings: {error}") from error

@@ -4,11 +4,11 @@ SQLite lets a file carry code: triggers, views, CHECK constraints, generated col
 expressions, virtual tables. lshdb opens only files whose definitions with lshdb's names are those
 of schema.sql, byte for byte, and in which writing lshdb's tables does nothing else: SQLite itself
 says which triggers and foreign keys would act, while it prepares lshdb's statements, and which
-indexes have expressions or conditions. What else sqlite_schema says may be forged, and decides
-nothing. Other tables, views and indexes belong to the user; no statement of lshdb's touches them.
-The connection has its own limits besides this check.
+indexes have expressions or conditions. Everything else in sqlite_schema may be forged, so lshdb
+does not rely on it. Other tables, views and indexes belong to the user; no statement of lshdb's
+touches them. The connection has its own limits besides this check.
 
-`check` reports the same faults, and its repair makes what is missing.
+`check` reports the same faults, and its repair creates missing tables, indexes and views.
 """
 
 import json
@@ -37,10 +37,10 @@ class Fault(NamedTuple):
     """A difference of a file's schema from the expected one.
 
     Attributes:
-        what: `table bands is missing`.
-        makes: the statements that repair it; without any no repair is possible.
-        tolerable: whether the file can be used without.
-        unsafe: whether it is code that would be run.
+        what: the fault in words, `table bands is missing`.
+        makes: the statements that repair it; empty if no repair is possible.
+        tolerable: whether the file can be used without repair.
+        unsafe: whether the fault is code that would be run.
     """
 
     what: str
@@ -85,10 +85,10 @@ def check_contents(connection: Connection) -> None:
 
 
 def size_fault(connection: Connection) -> str | None:
-    """How the size of the file differs from that of its pages; None if it does not.
+    """How the size of the file differs from that of its pages, in words; None if they are equal.
 
-    SQLite reads the rest of a page that is cut as zeros, and ignores what follows the last page.
-    While there is a log, it may have pages that the file lacks, and nothing can be said.
+    SQLite reads the missing bytes of a page as zeros, and ignores bytes after the last page.
+    While there is a log, it may have pages that the file lacks, so nothing is reported.
     """
     before = None
     while True:
@@ -107,16 +107,20 @@ def size_fault(connection: Connection) -> str | None:
 
 def is_whole(connection: sqlite3.Connection) -> bool:
     """Whether a file has all of lshdb's tables, indexes and views, whatever else it has."""
-    own = json.dumps(definitions())
-    return all(same for _, _, same in connection.execute(sql.OWN_SCHEMA, (own,)).fetchall())
+    expected = json.dumps(definitions())
+    return all(
+        same for _, _, same in connection.execute(sql.EXPECTED_SCHEMA, (expected,)).fetchall()
+    )
 
 
 def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
-    """How a file's tables, indexes and views differ from lshdb's, and what else would run."""
-    own = definitions(connection.execute(sql.HAS_RARE_WORDS).fetchone() is not None)
+    """How a file's tables, indexes and views differ from lshdb's, and which code would run."""
+    expected = definitions(connection.execute(sql.HAS_RARE_WORDS).fetchone() is not None)
     whole = True
-    for place, is_view, same in connection.execute(sql.OWN_SCHEMA, (json.dumps(own),)).fetchall():
-        kind, name, statement = own[place]
+    for index, is_view, same in connection.execute(
+        sql.EXPECTED_SCHEMA, (json.dumps(expected),)
+    ).fetchall():
+        kind, name, statement = expected[index]
         if same:
             continue
         whole = False
@@ -130,10 +134,10 @@ def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
             makes = f"DROP VIEW {name}", statement  # a name of schema.sql
             yield Fault(f"{kind} {name} differs", makes if kind == "view" and is_view else ())
     (count,) = connection.execute(sql.COUNT_DEFINITIONS).fetchone()
-    if whole and count == len(own):
+    if whole and count == len(expected):
         return  # there is nothing else that could run
-    rare = sql.WRITES_RARE_WORDS if RARE_WORDS in {name for _, name, _ in own} else ()
-    for danger in dangers(connection, own, (*sql.WRITES, *rare), whole):
+    rare = sql.WRITES_RARE_WORDS if RARE_WORDS in {name for _, name, _ in expected} else ()
+    for danger in dangers(connection, expected, (*sql.WRITES, *rare), whole):
         yield Fault(danger, unsafe=True)
 
 
@@ -141,7 +145,7 @@ def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
 def definitions(reworded: bool = False) -> list[tuple[str, str, str]]:
     """Type, name and text of the tables, views and indexes of a new file, in their order.
 
-    `reworded`: those of the index of rare words, too.
+    `reworded` includes the tables of the index of rare words.
     """
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         # The package may be a zip, as Spark ships it: with ./ at its start, which Path would drop.
@@ -155,21 +159,25 @@ def definitions(reworded: bool = False) -> list[tuple[str, str, str]]:
 
 def dangers(
     connection: sqlite3.Connection,
-    own: Sequence[tuple[str, str, str]],
+    definitions_written: Sequence[tuple[str, str, str]],
     statements: Iterable[str],
     whole: bool = True,
 ) -> Iterator[str]:
-    """What would run besides lshdb's statements when these write; each in words.
+    """The code of the file that would run when lshdb's statements write, each piece in words.
 
     Args:
-        connection: to the file.
-        own: the definitions that these write to, as of `definitions`.
-        statements: all that write to them.
-        whole: all of lshdb's tables are there, so that each statement must be possible.
+        connection: a connection to the file.
+        definitions_written: the definitions that the statements write to, as of `definitions`.
+        statements: all statements that write to them.
+        whole: whether all of lshdb's tables exist, so that each statement must be possible.
     """
-    for table, name in connection.execute(sql.INDEXES_WITH_CODE, (json.dumps(own),)).fetchall():
+    for table, name in connection.execute(
+        sql.INDEXES_WITH_CODE, (json.dumps(definitions_written),)
+    ).fetchall():
         yield f"{name!r} is an index on more than columns of {table}"
-    for (name,) in connection.execute(sql.REFERENCES_WITH_CODE, (json.dumps(own),)).fetchall():
+    for (name,) in connection.execute(
+        sql.REFERENCES_WITH_CODE, (json.dumps(definitions_written),)
+    ).fetchall():
         yield f"{name!r} has a foreign key of a generated column"
     acts: list[tuple[str | None, str | None]] = []
 
@@ -178,7 +186,7 @@ def dangers(
             acts.append((table, trigger))
         return sqlite3.SQLITE_OK
 
-    found: dict[str, None] = {}
+    dangers_seen: dict[str, None] = {}
     connection.set_authorizer(note)
     try:
         for statement in statements:
@@ -191,14 +199,14 @@ def dangers(
                 if code not in (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH):
                     raise
                 if whole or code == sqlite3.SQLITE_AUTH:
-                    found[f"what would run when lshdb writes is wrong ({error})"] = None
+                    dangers_seen[f"what would run when lshdb writes is wrong ({error})"] = None
             for table, trigger in acts:
                 if trigger is not None:
-                    found[f"{trigger!r} is a trigger on {acts[0][0]}"] = None
+                    dangers_seen[f"{trigger!r} is a trigger on {acts[0][0]}"] = None
                 elif table != acts[0][0]:
-                    found[f"{table!r} has a foreign key that acts on changes of lshdb's tables"] = (
-                        None
-                    )
+                    dangers_seen[
+                        f"{table!r} has a foreign key that acts on changes of lshdb's tables"
+                    ] = None
     finally:
         connection.set_authorizer(None)
-    yield from found
+    yield from dangers_seen

@@ -1,6 +1,6 @@
-"""Documents that wait for their turn in a temporary file, and the decisions about them.
+"""Documents in a temporary file until they are decided on, and the decisions about them.
 
-In a file, not in memory: there may be any number of them.
+They are in a file, not in memory, as there may be any number of them.
 """
 
 import sqlite3
@@ -19,7 +19,7 @@ from lshdb.store import statements as sql
 
 Decision = tuple[int, str, DroppedRow | None, int]
 """The index of a document among some rows, its key, why it is dropped (None if it is kept), and the
-number of its cluster (0 if nobody wants it)."""
+number of its cluster (0 if clusters are not recorded)."""
 
 
 class SpooledDocument(NamedTuple):
@@ -38,9 +38,9 @@ class Spool:
     """Numbered documents in a new, private file, which need not survive a crash.
 
     Attributes:
-        path: the file's.
-        limits: on what is read at once.
-        count: the numbers are below it: rows without a document have one, too.
+        path: path of the file.
+        limits: maximum amounts that are read at once.
+        count: all numbers are below it; rows without a document have numbers, too.
     """
 
     path: Path
@@ -63,13 +63,13 @@ class Spool:
         self._write(sql.SPOOL_ADD, documents)
 
     def order(self, *, descending: bool) -> None:
-        """Order the documents by their ranks, equals by their numbers."""
+        """Order the documents by their ranks, and those of equal rank by their numbers."""
         with self._errors():
             self._connection.execute(sql.SPOOL_DOWN if descending else sql.SPOOL_UP)
         self._ordered = sql.SPOOL_DESCENDING if descending else sql.SPOOL_ASCENDING
 
     def in_order(self) -> Generator[SpooledDocument]:
-        """The documents in the order that was made."""
+        """The documents in the order that `order` has set."""
         with self._errors():
             yield from map(SpooledDocument._make, self._connection.execute(self._ordered))
 
@@ -86,7 +86,7 @@ class Spool:
             yield from map(SpooledDocument._make, rows)
 
     def drop(self, decided: Iterable[tuple[int, DroppedRow]]) -> None:
-        """Record why documents are dropped, by number; of several reasons the first counts."""
+        """Record why documents are dropped, by number; the first reason of a document counts."""
         self._write(sql.SPOOL_DROP, ((number, dumps(astuple(row))) for number, row in decided))
 
     def cluster(self, clusters: Iterable[tuple[int, int]]) -> None:

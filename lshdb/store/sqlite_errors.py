@@ -1,4 +1,4 @@
-"""SQLite's errors as lshdb's own, chosen by SQLite's error code."""
+"""Translating SQLite's errors to lshdb's own, by SQLite's error code."""
 
 import errno
 import os
@@ -68,7 +68,7 @@ def _translate(error: sqlite3.Error, path: Path, real_path: Path, reading: bool)
         # The sqlite3 module's own error about how it is called.
         return UsageError(f"{path}: {error}")
     primary = code & 0xFF
-    # SQLITE_PROTOCOL: for ten seconds others always began to read first.
+    # SQLITE_PROTOCOL: for ten seconds, other readers always came first.
     if primary in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL):
         return Busy(f"{path} is locked by another process; try again when it has finished")
     if primary == sqlite3.SQLITE_NOTADB:
@@ -93,12 +93,12 @@ def _not_opened(primary: int, path: Path, real_path: Path) -> StoreError:
     """An error for a file that could not be opened, or not be written."""
     if not may_open_files():
         return StoreError(f"{path} cannot be opened: {_NO_DESCRIPTORS}")
-    # Where the file may not be written, its log may not, either: then that is the reason.
-    wanted = os.R_OK | (os.W_OK if os.access(real_path, os.W_OK) else 0)
+    # Where the file may not be written, neither may its log: then the file is the reason.
+    access = os.R_OK | (os.W_OK if os.access(real_path, os.W_OK) else 0)
     logs = [Path(f"{real_path}{end}") for end in ("-wal", "-shm")]
-    there = [log for log in logs if log.exists()]
-    if os.path.isfile(real_path) and not all(os.access(log, wanted) for log in there):
-        names = " and ".join(str(path.with_name(log.name)) for log in there)
+    existing_logs = [log for log in logs if log.exists()]
+    if os.path.isfile(real_path) and not all(os.access(log, access) for log in existing_logs):
+        names = " and ".join(str(path.with_name(log.name)) for log in existing_logs)
         return ReadOnly(
             f"{path} cannot be opened: no permission to write {names} beside it, which another "
             "process left: have their owner open the database once, or give you permission; do not "
@@ -122,7 +122,7 @@ def _disk_is_full(real_path: Path) -> bool:
 
 
 def why_not_opened(path: Path, real_path: Path, missing: str) -> str:
-    """The reason why a file could not be opened; `missing` if only the file is not there."""
+    """The reason why a file could not be opened; `missing` if only the file does not exist."""
     if not may_open_files():
         return _NO_DESCRIPTORS
     if os.path.isdir(real_path):
@@ -132,8 +132,8 @@ def why_not_opened(path: Path, real_path: Path, missing: str) -> str:
     try:
         os.stat(real_path)
     except FileNotFoundError:
-        there = os.path.isdir(real_path.parent)
-        return missing if there else f"there is no directory {path.parent}"
+        has_directory = os.path.isdir(real_path.parent)
+        return missing if has_directory else f"there is no directory {path.parent}"
     except OSError as error:
         return (error.strerror or str(error)).lower()
     return "permission denied"

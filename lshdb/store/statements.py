@@ -75,14 +75,14 @@ DELETE_SIGNATURE = "DELETE FROM signatures WHERE doc_id = ?"
 # OR FAIL, as an error ends the transaction anyway: with the usual OR ABORT SQLite keeps a copy of
 # every page that a statement of many rows touches, to undo only that statement.
 INSERT_BAND = "INSERT OR FAIL INTO bands (band_no, bucket_key, doc_id) VALUES (?, ?, ?)"
-ROWS_AT_ONCE = 200
-INSERT_BANDS = INSERT_BAND + ", (?, ?, ?)" * (ROWS_AT_ONCE - 1)
+BLOCK_ROWS = 200
+INSERT_BANDS = INSERT_BAND + ", (?, ?, ?)" * (BLOCK_ROWS - 1)
 """Many rows, three times as fast as one by one."""
 # Without WHERE: SQLite frees whole pages, without reading their rows.
 DELETE_BANDS = "DELETE FROM bands"
 DELETE_BAND = "DELETE FROM bands WHERE band_no = ? AND bucket_key = ? AND doc_id = ?"
 INSERT_FINGERPRINT = "INSERT OR FAIL INTO fingerprints VALUES (?, ?, ?)"
-INSERT_FINGERPRINTS = INSERT_FINGERPRINT + ", (?, ?, ?)" * (ROWS_AT_ONCE - 1)
+INSERT_FINGERPRINTS = INSERT_FINGERPRINT + ", (?, ?, ?)" * (BLOCK_ROWS - 1)
 DELETE_FINGERPRINT = """
     DELETE FROM fingerprints WHERE fingerprint = ? AND doc_id = ? AND position = ?"""
 DELETE_FINGERPRINTS = "DELETE FROM fingerprints"
@@ -291,7 +291,7 @@ COUNT_PAIRS = "SELECT count(*) FROM main.similar_pairs"
 SCHEMA = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid"
 # For the rows of SCHEMA in a new file, as JSON: whether each is the same here; NULL if it is not
 # there. As SQLite compares names, and byte for byte.
-OWN_SCHEMA = """
+EXPECTED_SCHEMA = """
     SELECT own.key, s.type = 'view',
         s.type = json_extract(own.value, '$[0]') AND s.sql = json_extract(own.value, '$[2]')
     FROM json_each(?) AS own
@@ -320,7 +320,7 @@ OTHER_TABLES_WITH_CODE = """
     WHERE s.type = 'table' AND s.name NOT IN (SELECT value FROM json_each(?1))
         AND (i.partial OR EXISTS (SELECT 1 FROM pragma_index_xinfo(i.name) WHERE cid = -2))"""
 SLOTS = 1 << 16
-"""Into how many groups `check` puts documents, by the lowest bits of their ids."""
+"""Number of groups of documents in `check`, by the lowest bits of their ids."""
 # Of documents in some slots, given as a JSON array, or of all for NULL.
 ALL_AS_STORED = f"""
     SELECT d.doc_id, d.key, d.shingles, d.digest, s.signature, d.content IS NOT NULL,
@@ -334,7 +334,8 @@ BAND_ROWS = f"""
 FINGERPRINT_ROWS = f"""
     SELECT fingerprint, doc_id, position FROM fingerprints
     WHERE ?1 IS NULL OR doc_id & {SLOTS - 1} IN (SELECT value FROM json_each(?1))"""
-# Whether the rows of a decision are none: about one document or several, as its verdict says.
+# Each decision, and whether it is invalid: its rows disagree, or are too many or too few for its
+# verdict.
 JUDGED_DECISIONS = """
     SELECT decision, group_concat(key || coalesce(note, '') || who || decided, ''),
         decision NOT BETWEEN 1 AND 1 << 40 OR min(verdict) NOT IN ('keep', 'drop', 'different')
@@ -435,10 +436,10 @@ WRITES = (
     INSERT_DECISION,
     DELETE_DECISION,
 )
-"""All that change lshdb's tables, except those of many rows or of all rows."""
+"""The statements that change lshdb's tables, except those for many rows or all rows."""
 WRITES_RARE_WORDS = tuple(
     f"{verb} rare_words_{name}{rest}"
     for name in ("config", "data", "idx")
     for verb, rest in (("REPLACE INTO", " SELECT * FROM rare_words_" + name), ("DELETE FROM", ""))
 )
-"""What SQLite writes for the full-text table; prepared only, to see what else would run."""
+"""SQLite's own writes for the full-text table; they are only prepared, to see what would run."""

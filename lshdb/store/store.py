@@ -23,7 +23,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 MAX_NUMBER = 1 << 40
-"""No file ever has this many documents or decisions."""
+"""The largest number of a document or decision; no file ever needs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,12 @@ that doubles its time.
 
 
 class Store(lookups.StoreReader):
-    """One open database file. Its settings are checked, its values typed, its errors lshdb's.
+    """An open database file. Settings are checked, values are typed, and errors are lshdb's.
 
     Attributes:
         index: the rows of the index.
-        keys_repeat: whether several documents may have one key, in a private file: each is new.
+        keys_repeat: whether several documents may have the same key, in a private file: each is
+            then new.
     """
 
     keys_repeat = False
@@ -65,14 +66,14 @@ class Store(lookups.StoreReader):
         path: Path,
         mode: Mode,
         timeout: float,
-        wanted: Callable[[], Settings] | None = None,
+        new_settings: Callable[[], Settings] | None = None,
         *,
         beside: Store | None = None,
         sealed: bool = False,
         keys_repeat: bool = False,
         limits: Limits = DEFAULTS,
     ) -> Store:
-        """Open the file; mode `create` makes it with the settings `wanted()` where there is none.
+        """Open the file; mode `create` makes a missing file, with the settings `new_settings()`.
 
         If two processes make the same file at the same moment, one opens the file that the other
         made. For a store `beside` it, and `sealed` in mode `read`, see `connect`. In a private file
@@ -81,10 +82,10 @@ class Store(lookups.StoreReader):
         other = None if beside is None else beside._connection
         connection = connect(path, mode, timeout, beside=other, sealed=sealed, limits=limits)
         try:
-            if mode == "create" and wanted is not None:
+            if mode == "create" and new_settings is not None:
                 with connection.errors():
                     if is_new(connection):
-                        settings = wanted()
+                        settings = new_settings()
                         with Transaction(connection, "write"):
                             if is_new(connection):
                                 create_tables(connection)
@@ -129,7 +130,7 @@ class Store(lookups.StoreReader):
         self._connection.check_open()
 
     def reading(self) -> Transaction:
-        """A transaction in which everything read is of one moment."""
+        """A transaction that reads a snapshot of the file."""
         return self._transaction("read")
 
     def alone(self) -> Alone:
@@ -194,15 +195,16 @@ class Store(lookups.StoreReader):
         return last
 
     def known(self, keys: Sequence[str]) -> dict[str, KnownDocument]:
-        """Those of the keys that the database has."""
+        """The stored documents among these keys."""
         # A lone surrogate, which only Python's json writes, is in no document's key.
-        found = self._records(KnownDocument, sql.KNOWN_DOCUMENTS, json.dumps(keys))
-        return {one.key: one for one in found}
+        documents = self._records(KnownDocument, sql.KNOWN_DOCUMENTS, json.dumps(keys))
+        return {document.key: document for document in documents}
 
     def beginnings(self, keys: Sequence[str], characters: int) -> dict[str, str]:
         """The titles of documents, a field of their metadata, or else their first characters.
 
-        Of sets, of their JSON. Documents without either are left out.
+        For a set, the first characters of its JSON. Documents without title and content are left
+        out.
         """
         rows = self._rows(sql.BEGINNINGS, json.dumps(keys), characters)
         texts = (typed(row, str, str | None, str | None) for row in rows)
@@ -232,7 +234,8 @@ class Store(lookups.StoreReader):
     def set_files(self, files: Iterable[tuple[str, FileState]]) -> None:
         """Note the files that stored documents were read from, by their keys."""
         self._connection.run_many(
-            sql.SET_FILE, ((key, one.size, one.mtime_ns, one.extracted) for key, one in files)
+            sql.SET_FILE,
+            ((key, state.size, state.mtime_ns, state.extracted) for key, state in files),
         )
 
     def forget_files(self, doc_ids: Iterable[int]) -> None:
@@ -261,23 +264,25 @@ class Store(lookups.StoreReader):
         self._run_many(sql.DELETE_DECISION, [(decision,)])
 
     def replace_pairs(self, pairs: Iterable[Sequence[SqlValue]], threshold: float) -> int:
-        """Write the table `similar_pairs`, and when that was; the number of pairs.
+        """Write the table `similar_pairs` and the time of writing; return the number of pairs.
 
         Raises:
-            StoreError: there is another table of this name.
-            UnsafeFile: code in the file would run when this one is written.
+            StoreError: the file has another table of this name.
+            UnsafeFile: code in the file would run when the table is written.
         """
         for name, definition in sql.SIMILAR_PAIRS.items():
-            found = self._rows(sql.DEFINITION_OF, name)
-            if found and found != [(definition,)]:
+            stored_definitions = self._rows(sql.DEFINITION_OF, name)
+            if stored_definitions and stored_definitions != [(definition,)]:
                 raise StoreError(
                     f"{self.path}: {name} is not the table that lshdb makes: rename or drop it"
                 )
-            if not found:
+            if not stored_definitions:
                 self._rows(definition)
-        own = [("table", name, definition) for name, definition in sql.SIMILAR_PAIRS.items()]
+        definitions = [
+            ("table", name, definition) for name, definition in sql.SIMILAR_PAIRS.items()
+        ]
         writes = (sql.INSERT_PAIR, sql.STAMP_PAIRS, *sql.DELETE_PAIRS.values())
-        for danger in schema.dangers(self._connection, own, writes):
+        for danger in schema.dangers(self._connection, definitions, writes):
             raise UnsafeFile(f"{self.path}: {danger}: drop it, or do not trust the file")
         for name in sql.SIMILAR_PAIRS:
             self._rows(sql.DELETE_PAIRS[name])

@@ -33,8 +33,8 @@ class Tuned:
     Attributes:
         construction: the shape of the index.
         recall: the share of pairs at the threshold that are candidates.
-        curve: the same at the similarities 0.1 to 0.9.
-        bytes: of the signature and the band rows of a document in the file.
+        curve: the share of pairs that are candidates at the similarities 0.1 to 0.9.
+        bytes: bytes of a document's signature and band rows in the file.
         candidates: expected candidates of a query; None without a database.
         work: rows that a query is expected to read: a bucket per band, their rows, candidates;
             None without a database.
@@ -81,10 +81,10 @@ def tune(options: TuneOptions) -> Constructions:
     """The constructions worth having, best first.
 
     They are bands of rows, and cascades of three and four levels, within the number of lanes, that
-    reach the recall at the threshold; no other one has both fewer false candidates and fewer
-    bands. For a database (`Database.tune`) the best is the one whose queries read the fewest rows.
-    Here it is the one that `lshdb.open` chooses, and the others follow by the mean of their curves
-    below the threshold.
+    reach the recall at the threshold; no other construction has both fewer false candidates and
+    fewer bands. For a database (`Database.tune`) the best construction is the one whose queries
+    read the fewest rows. Here it is the one that `lshdb.open` chooses, and the others follow by
+    the mean of their curves below the threshold.
 
     Raises:
         UsageError: numbers out of range, or a construction of more lanes than `permutations`.
@@ -117,10 +117,10 @@ def ranked(
     """The constructions worth having; see `tune`.
 
     Args:
-        options: what the user gives.
-        threshold, recall, lanes: what else is meant.
-        distribution: of the similarities of a collection.
-        documents: its size.
+        options: the user's request.
+        threshold, recall, lanes: the values for what the request leaves open.
+        distribution: the similarities of a collection.
+        documents: the size of the collection.
     """
     threshold, recall = options.threshold or threshold, options.recall or recall
     named = None if options.construction is None else Construction.parse(options.construction)

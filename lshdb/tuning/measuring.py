@@ -38,7 +38,7 @@ COLUMNS: Columns = {
     "found": int,
     "exact": bool,
 }
-"""Of what was measured, as a table: what, in which range of similarity."""
+"""The columns of the table of measurements."""
 PARTS = 4
 """Number of equal ranges from the threshold to 1 with a recall each."""
 _MIN_QUERIES = 100
@@ -46,7 +46,7 @@ _MAX_QUERIES = 1_000
 _PILOT = 20
 """Queries used to estimate the number of candidates."""
 _PER_QUERY = 10_000
-"""What each query counts beside its candidates: 1,000 queries at once leave room for a table."""
+"""Candidates that a query counts for besides its own: 1,000 queries leave room for a table."""
 _SIGMAS = 1.959964
 """Standard deviations that hold 95% of a normal distribution."""
 
@@ -85,8 +85,8 @@ class Measured:
         documents: how many have shingles.
         sample: how many of these were queries.
         exact: whether similarities are exact; else they are estimates.
-        recall: of all similar pairs with a document of the sample.
-        parts: the same for four ranges of similarity, from the threshold on.
+        recall: the recall of all similar pairs with a document of the sample.
+        parts: the recall in four ranges of similarity, from the threshold on.
         candidates: mean number per query, without itself.
         candidates_formula: the prediction that `tune` makes.
         precision: the share of candidates that are similar, before they are verified; None
@@ -107,7 +107,7 @@ class Measured:
     precision_formula: float | None
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """What was measured beside the formulas, with the columns of `COLUMNS`."""
+        """Each measurement next to its prediction, with the columns of `COLUMNS`."""
         for recall in (self.recall, *self.parts):
             interval = recall.recall, recall.formula, recall.low, recall.high
             yield (
@@ -271,7 +271,7 @@ class _PairCounts:
         self._expected += np.bincount(range_no, weights=p[once], minlength=PARTS)
 
     def result(self, distribution: analysis.Distribution, documents: int) -> Measured:
-        """The result of all counts."""
+        """The measurements, from all counts."""
         settings = self.store.settings
         sample, construction = len(self.queries), settings.construction
         expected = analysis.candidates_per_query(distribution, max(0, documents - 1), construction)

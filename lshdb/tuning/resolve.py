@@ -51,12 +51,12 @@ def _given_settings(request: ShapeOptions) -> dict[str, Any]:
 
 
 def _settings_of(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Those values that are fields of `Settings`."""
+    """The values that are fields of `Settings`."""
     return {field.name: values[field.name] for field in fields(Settings) if field.name in values}
 
 
 def given_construction(request: ShapeOptions) -> Construction | None:
-    """The shape asked for, None if lshdb chooses it; SettingsError if impossible."""
+    """The requested shape, None if lshdb chooses it; SettingsError if it is impossible."""
     if request.construction is not None:
         construction = Construction.parse(request.construction)
         if request.bands not in (None, construction.bands) or request.rows not in (
@@ -75,25 +75,25 @@ def given_construction(request: ShapeOptions) -> Construction | None:
 def check_against(
     request: SettingsOptions, actual: Settings, path: Path, *, whole: bool = False
 ) -> str:
-    """Compare the settings given with those of a file that exists.
+    """Compare the requested settings with those of an existing file.
 
     Args:
-        request: the settings given.
-        actual: the file's.
+        request: the requested settings.
+        actual: the file's settings.
         path: the file.
-        whole: whether those of the index must be the same, too.
+        whole: whether the settings of the index must be the same, too.
 
     Returns:
         A sentence that says which settings of the index (threshold, recall, bands, rows,
-        construction) differ, and that the file's are used: they may have been changed by reindex
-        since. It is empty if none does.
+        construction) differ, and that the file's are used, as reindex may have changed them. It is
+        empty if all are equal.
 
     Raises:
-        SettingsMismatch: other settings differ, or `whole` and any.
+        SettingsMismatch: other settings differ, or with `whole` any settings.
     """
     stored = settings_record(actual)
     shingle, threshold = PURPOSES.get(request.purpose or "", (None, None))
-    # From a purpose, only what is not given explicitly.
+    # A purpose decides only the settings that are not given explicitly.
     values = {"shingle": shingle, "threshold": threshold} | _given_settings(request)
     values["shingle"] = _shingle(
         request, values["shingle"] or (request.ignoring and stored["shingle"])
@@ -131,7 +131,7 @@ def check_against(
 
 
 def _shingle(request: ShingleOptions, chosen: object) -> object:
-    """The shingle with what is ignored in it."""
+    """The shingle, with its ending for ignored numbers."""
     ending = "-numbers" if chosen and request.ignoring and "-" not in str(chosen) else ""
     return f"{chosen}{ending}" if ending else chosen
 
@@ -150,7 +150,7 @@ def _with_base(shingling: Shingling, base: Mapping[str, str] | None) -> Shinglin
 
 
 def as_in(request: SettingsOptions, other: Settings) -> SettingsOptions:
-    """The request, with the settings of another file for what it leaves open."""
+    """The request, completed with the settings of another file."""
     names = ["permutations", "sketch", "seed"]
     if not (request.bands or request.rows or request.construction):
         names += ["threshold", "recall"]
@@ -169,10 +169,10 @@ def last_level(
     """The most selective construction that reaches the recall; None if none does.
 
     Args:
-        kind: of its last level: the smallest OR is the most selective, or the largest AND.
+        kind: kind of the last level: the smallest OR is the most selective, or the largest AND.
         of_size: makes the construction for a size of this level.
-        threshold, recall: at which similarity, which probability.
-        maximum: of the sizes.
+        threshold, recall: the similarity, and the minimum probability there.
+        maximum: the largest size.
     """
     sizes = range(1, maximum + 1) if kind == "or" else range(maximum, 0, -1)
     index = bisect_left(
@@ -273,7 +273,7 @@ def reindexed(request: ReindexOptions, settings: Settings) -> Settings:
 
 
 def _shaped(request: ShapeOptions, settings: Settings) -> Settings:
-    """The settings with their construction, given or chosen."""
+    """The settings with the requested construction, or with the best one for them."""
     threshold, recall = settings.threshold, settings.recall
     construction = given_construction(request)
     if construction is None:

@@ -11,11 +11,11 @@ from lshdb.store.store import Store
 from lshdb.tuning.analysis import Distribution, curve
 
 _DOCUMENTS = 5_000
-"""Documents to compare with others: millions of pairs in all."""
+"""Documents of the sample: with the queries they make millions of pairs."""
 _QUERIES = 400
-"""Documents that are compared with these, and whose buckets are read."""
+"""Documents that are compared with the sample, and whose buckets are read."""
 _MAX_DRAWN = 10_000_000
-"""Ids that are drawn at once: 80 MB."""
+"""Maximum number of ids that are drawn in one call: 80 MB."""
 _SPARE = 10
 """Extra documents for which ids are drawn, so that there are rarely too few."""
 
@@ -23,10 +23,11 @@ _SPARE = 10
 def distribution_of(store: Store, seed: int) -> tuple[int, Distribution]:
     """How many documents have shingles, and how similar these are.
 
-    Random documents show most of the pairs, which are hardly similar. In a million documents each
-    may have two very similar ones, and a sample of 5,000 has none of these: above the similarity
-    at which the index finds half of the pairs, the distribution is that of documents that share a
-    bucket, each counted 1/p(s) times, as it shares one with probability p(s).
+    A random sample represents the pairs that are hardly similar, which are most. But if each of a
+    million documents has two very similar ones, a sample of 5,000 contains none of these pairs.
+    So above the similarity at which the index finds half of the pairs, the distribution is taken
+    from documents that share a bucket. Each counts 1/p(s) times, as a pair of similarity s shares
+    a bucket with probability p(s).
     Similarities are estimates. The same file and seed give the same result.
 
     Warns:
@@ -54,7 +55,7 @@ def distribution_of(store: Store, seed: int) -> tuple[int, Distribution]:
 
 
 def _neighbours(store: Store, doc_ids: IntArray, signatures: Lanes) -> npt.NDArray[np.float64]:
-    """How many others of each similarity share a bucket with a document, float64[k+1]."""
+    """How many documents share a bucket with one, on average, by similarity, float64[k+1]."""
     lanes, maximum = signatures.shape[1], store.limits.sample_rows
     neighbours = np.zeros(lanes + 1)
     cut = 0
@@ -76,7 +77,7 @@ def sample_documents(
 ) -> tuple[IntArray, Lanes]:
     """A random sample of the documents that have shingles: ids int64[n], uint32[n, k].
 
-    The ids ascend. There are `count`, or all if there are fewer.
+    The ids ascend. There are `count` of them, or fewer in a smaller database.
     """
     last = store.last_doc_id()
     # Drawn ids may be of documents that were removed or have no shingle: draw for twice as many
@@ -84,7 +85,7 @@ def sample_documents(
     drawn = 2 * (count + _SPARE) * last // max(1, documents)
     if min(drawn, last) <= _MAX_DRAWN:
         drawn_ids = 1 + rng.choice(last, min(drawn, last), replace=False)
-    else:  # few of very many numbers are in use
+    else:  # most ids up to the last one are unused
         stored = store.doc_ids()
         drawn_ids = rng.choice(stored, min(2 * (count + _SPARE), len(stored)), replace=False)
     doc_ids, signatures = store.signatures(np.sort(drawn_ids))

@@ -692,7 +692,7 @@ def test_inputs_without_rows_in_partitions_and_of_pandas_are_read(
     frame[:0].to_parquet(tmp_path / "no_rows.parquet")
     columns = ["id", "text"]
 
-    def read(name: str) -> reading.Input:
+    def read(name: str) -> reading.SparkRows:
         return reading.read(spark, str(tmp_path / name), "auto", columns)
 
     assert sorted(row["id"] for row in read("years").rows.collect()) == ["2023", "2024"]

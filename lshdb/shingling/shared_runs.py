@@ -7,25 +7,25 @@ from lshdb.shingling.hashing import Hashes, Offsets
 
 
 def longest_runs(a: Hashes | Offsets, b: Hashes | Offsets) -> tuple[Offsets, Offsets, Offsets]:
-    """The longest runs of shingles that two texts share, none within another one of the first text.
+    """The longest runs of shingles that two texts share; no run lies within another one of `a`.
 
     All suffixes of both texts are sorted, by prefixes that double in length (Manber, Myers: Suffix
-    arrays, 1993). The longest match of a suffix of the one text is then beside it: the nearest
-    suffix of the other before it or behind it. How long it is follows from the places in the order
-    of prefixes, the longest first. So the time is that of log n sorts, however often the texts
-    repeat a shingle, and the memory 4 log n bytes a shingle.
+    arrays, 1993). The suffix of `b` that matches a suffix of `a` longest is then the nearest one
+    before or after it in that order. The length of the match follows from the ranks of the
+    prefixes, the longest prefix first. So the time is that of log n sorts, however often the texts
+    repeat a shingle, and the memory is 4 log n bytes per shingle.
 
     Args:
-        a: uint64[n] or int64[n], the hashes (or numbers) of all shingles of a text, in its order.
-        b: uint64[m] or int64[m], those of the other.
+        a: uint64[n] or int64[n], the hashes (or numbers) of all shingles of a text, in order.
+        b: uint64[m] or int64[m], the same of the other text.
 
     Returns:
-        Where each begins in a and in b, and its length, int64[r] each, in the order of a. Every
-        shingle that both texts have is in the longest of its runs; of several places in b one is
-        taken, which does not depend on the hashes.
+        The index at which each run begins in a, the index in b, and its length, int64[r] each, in
+        the order of a. Each shared shingle is in the longest run that contains it. If a run occurs
+        several times in b, the choice between them does not depend on the hashes.
     """
     _, first, number = np.unique(np.concatenate([a, b]), return_index=True, return_inverse=True)
-    # Two values that are there once end both texts.
+    # Two values that occur nowhere else end the texts.
     values = np.insert(np.append(first[number], -2), len(a), -1)
     ranks = _prefix_ranks(values)
     order = np.argsort(ranks[-1])
@@ -52,9 +52,9 @@ def longest_runs(a: Hashes | Offsets, b: Hashes | Offsets) -> tuple[Offsets, Off
 
 
 def _prefix_ranks(values: Offsets) -> list[npt.NDArray[np.int32]]:
-    """The places of the first 1, 2, 4, ... values from each on in the order of all, int32[v] each.
+    """The ranks of the runs of 1, 2, 4, ... values that begin at each value, int32[v] each.
 
-    Equal ones have the same place; the last list has none, as the last value is there once.
+    Equal runs have the same rank. In the last array all ranks differ, as the last value is unique.
     """
     ranks = [np.unique(values, return_inverse=True)[1].astype(np.int32)]
     width = 1
