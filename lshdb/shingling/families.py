@@ -103,7 +103,7 @@ _FAMILIES: dict[str, tuple[list[str], list[str]]] = {
             r"@\"(?=[ \t\r]*+\n)[^\"]*+(?:\"(?!@)[^\"]*+)*+(?:\"@)?",
             r"@'(?=[ \t\r]*+\n)[^']*+(?:'(?!@)[^']*+)*+(?:'@)?",
             r"/(?:(?<=~ /)|(?<=~/)|(?<=\(/)|(?<=split /)|(?<=~ m/))(?:[^/\\\n]|\\.){1,200}+/",
-            r"s(?<=~ s)/(?:[^/\\\n]|\\.){0,200}+/(?:[^/\\\n]|\\.){0,200}+/",
+            r"s/(?<=~ s/)(?:[^/\\\n]|\\.){0,200}+/(?:[^/\\\n]|\\.){0,200}+/",
         ],
     ),
     "dashes": (
@@ -527,6 +527,7 @@ for _given, _words, _behind in _LINES_OF:
     for _word in _spellings(_words):
         _ROWS.setdefault(_word, []).append(_behind)
         _VOTES.setdefault(_word, []).append(_votes(_given))
+_KNOWN = _MARKS.keys() | _ROWS.keys()
 _GROUPS = operator.methodcaller("groups")
 
 
@@ -547,7 +548,8 @@ def _pattern_of(family: str) -> re.Pattern[str]:
 @cache
 def _after(word: str) -> re.Pattern[str]:
     """What follows a word: an empty group for each of its rows that fits."""
-    rows = "".join(f"(?:(?={after})())?" for after in _ROWS[word])
+    # An alternative to nothing, as `?` behind a group takes memory at each match.
+    rows = "".join(f"(?:(?={after})()|)" for after in _ROWS[word])
     return re.compile(rows.replace("~~", _END))
 
 
@@ -582,6 +584,10 @@ def _counted(sample: str) -> dict[str, int]:
     votes["slashes"] = _COMMENT * ("/*" in sample)  # also behind code
     last, others = "", []
     for word, rest in map(_GROUPS, _TOKEN.finditer(sample)):
+        if word not in _KNOWN:  # most lines
+            last = ""
+            others.append((word, rest))
+            continue
         if word in _MARKS and _comment(word).match(rest):
             if word != last:
                 votes[_MARKS[word][0]] += _COMMENT
@@ -592,11 +598,12 @@ def _counted(sample: str) -> dict[str, int]:
         if most >= _ENOUGH:
             return votes
         if not most:
-            others.append((word, rest.lstrip()))
+            others.append((word, rest))
     second, first = sorted(votes.values())[-2:]
     if first >= _CLEAR and first >= 3 * second:
         return votes
-    for word, rest in others:
+    for word, behind in others:
+        rest = behind.lstrip()
         key = "?w" if rest[:1].isalnum() else f"?{rest[:1]}"
         if key in _ROWS and word[0].isalpha():
             _add(votes, key, rest)
