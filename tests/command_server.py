@@ -115,13 +115,28 @@ def start(
     request = json.dumps([words, str(directory), dict(variables), timeout, privileged]).encode()
     theirs = [*streams, reporting]
     with _ASKING:
-        server = _server(early, loaded)
-        socket.send_fds(server, [_HEAD.pack(len(request))], theirs)
-        server.sendall(request)
+        server, process = _server(early, loaded)
+        try:
+            socket.send_fds(server, [_HEAD.pack(len(request))], theirs)
+            server.sendall(request)
+            answer = server.recv(_HEAD.size)
+        except ConnectionError:
+            answer = b""
         for descriptor in theirs:
             os.close(descriptor)
-        (pid,) = _HEAD.unpack(server.recv(_HEAD.size))
+    if not answer:
+        os.close(report)
+        raise RuntimeError(f"no command can be run: {_why_ended(process)}")
+    (pid,) = _HEAD.unpack(answer)
     return Copy(pid, report)
+
+
+def _why_ended(process: subprocess.Popen[bytes]) -> str:
+    """The last line of what a server said when it ended."""
+    assert process.stderr is not None
+    process.wait()
+    lines = process.stderr.read().decode(errors="replace").splitlines()
+    return f"the process that is copied for each ended: {(lines or ['it said nothing'])[-1]}"
 
 
 def unprivileged() -> None:
@@ -149,8 +164,10 @@ def _read(descriptor: int) -> bytes:
 
 
 @cache
-def _server(variables: tuple[tuple[str, str], ...], loaded: tuple[str, ...]) -> socket.socket:
-    """The process that is copied; it ends with this one."""
+def _server(
+    variables: tuple[tuple[str, str], ...], loaded: tuple[str, ...]
+) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+    """The process that is copied, and its socket; it ends with this one."""
     ours, theirs = socket.socketpair()
     with theirs:
         process = subprocess.Popen(
@@ -169,7 +186,7 @@ def _server(variables: tuple[tuple[str, str], ...], loaded: tuple[str, ...]) -> 
         process.communicate()
 
     atexit.register(end)
-    return ours
+    return ours, process
 
 
 def _serve(connection: socket.socket) -> list[str] | None:
@@ -288,7 +305,13 @@ if __name__ == "__main__":
     _, descriptor, *loaded = sys.argv
     _build_commands()
     _warm_up(main)
-    for name in (*_LOADED, *loaded):
+    for name in _LOADED:
+        try:
+            import_module(name)
+        except ModuleNotFoundError as missing:  # of an extra that is not installed
+            if str(missing.name).startswith("lshdb"):
+                raise
+    for name in loaded:
         import_module(name)
     gc.freeze()
     words = _serve(socket.socket(fileno=int(descriptor)))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
+from collections import defaultdict
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers import Command
@@ -46,57 +47,57 @@ settings.register_profile(
     "mutations", settings.get_profile("lshdb"), phases=(Phase.explicit, Phase.generate)
 )
 
-# Collection makes millions of objects that stay: a search for garbage among them takes long.
-gc.disable()
-
-LONGEST = (
-    "test_spark.py",
-    "test_browser.py",
-    "test_web.py",
-    "test_database.py",
-    "test_packaging.py",
-    "test_power_cut.py",
-    "test_bench.py",
-    "test_selection.py",
-    "test_docs.py",
-    "test_crashes.py",
-    "test_faults.py",
-    "test_copied_passages.py",
-    "test_concurrency.py",
-    "test_cli_dedup.py",
-    "test_workers.py",
-    "test_check.py",
-    "test_bad_input.py",
-    "test_cli.py",
-    "test_hostile.py",
-    "test_reindex.py",
-    "test_cli_dedup_tables.py",
-    "test_formats.py",
-    "test_many_queries.py",
-    "test_store.py",
-    "test_gate.py",
-    "test_cli_documents.py",
-    "test_arguments.py",
-    "test_results.py",
-    "test_cli_review.py",
-    "test_pairs.py",
-)
+SECONDS = pytest.StashKey[dict[str, float]]()
+"""How long tests took, by their names: in earlier runs, and in this one."""
+_REMEMBERED = "lshdb/seconds"
+_SLOW = 0.1
+"""Seconds of a test that are worth remembering."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the slowest files, so that no processor waits for them at the end."""
-    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else 99)
+def pytest_configure(config: pytest.Config) -> None:
+    """Read how long tests took in earlier runs; a process of xdist gets it from the first one."""
+    given: dict[str, float] | None = getattr(config, "workerinput", {}).get(_REMEMBERED)
+    if given is None:
+        cache = getattr(config, "cache", None)
+        given = cache.get(_REMEMBERED, {}) if cache else {}
+    config.stash[SECONDS] = dict(given)
 
 
-def pytest_collection_finish() -> None:
-    """Search for garbage again, but only among the objects of the tests that run."""
-    gc.freeze()
-    gc.enable()
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """All processes have to sort the tests in the same way."""
+    node.workerinput[_REMEMBERED] = node.config.stash[SECONDS]
 
 
-def pytest_unconfigure() -> None:
-    """Let Python free all at its end: libraries in C++ report what is left as leaks."""
-    gc.unfreeze()
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with the slowest files, so that no processor waits for them at the end.
+
+    Before any run, and for a new file, that is the largest.
+    """
+    known = config.stash[SECONDS]
+    totals = dict.fromkeys((item.path for item in items), 0.0)
+    for item in items:
+        totals[item.path] += known.get(item.nodeid, 0.0)
+    sizes = {path: path.stat().st_size for path in totals}
+    items.sort(key=lambda item: (-totals[item.path], -sizes[item.path]))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Remember how long the tests took."""
+    config = session.config
+    cache = getattr(config, "cache", None)
+    if cache and not hasattr(config, "workerinput"):
+        now = {name: round(spent, 1) for name, spent in _spent.items() if spent >= _SLOW}
+        earlier = {name: n for name, n in config.stash[SECONDS].items() if name not in _spent}
+        cache.set(_REMEMBERED, earlier | now)
+
+
+_spent: defaultdict[str, float] = defaultdict(float)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add up the parts of each test."""
+    _spent[report.nodeid] += report.duration
 
 
 _passed = count(1)

@@ -170,10 +170,10 @@ def _word(rng: random.Random) -> str:
 _own_result = Workers.result
 
 
-def _wait_and_take(workers: Workers[Any, Any], future: Future[Any]) -> object:
-    done, _ = wait([future], timeout=60)
+def _wait_and_take(workers: Workers[Any, Any], *futures: Future[Any]) -> object:
+    done, _ = wait(futures[:1], timeout=60)
     assert done
-    return _own_result(workers, future)
+    return _own_result(workers, *futures)
 
 
 @contextmanager

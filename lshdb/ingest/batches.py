@@ -116,17 +116,27 @@ class Stream:
             raise error
 
     def _signed(self, parts: deque[_Pending]) -> Iterator[SignedPart]:
-        """The parts of a batch, each when it is signed."""
-        while parts:
-            yield self._part(*parts.popleft())
+        """The parts of a batch, each when it is signed.
 
-    def _part(self, batch: Batch, future: Future[tuple[Made] | None] | None) -> SignedPart:
+        This process signs parts of this batch only, or the others would have nothing to do while it
+        writes the batch.
+        """
+        last = next((future for _, future in reversed(parts) if future is not None), None)
+        while parts:
+            yield self._part(*parts.popleft(), last)
+
+    def _part(
+        self,
+        batch: Batch,
+        future: Future[tuple[Made] | None] | None,
+        last: Future[tuple[Made] | None] | None,
+    ) -> SignedPart:
         for _, failure in batch.failures:
             if self.job.on_failure is not None:
                 self.job.on_failure(failure)
         if future is None:
             return SignedPart(batch)
-        forms, digests, signed = self.pool.result(future)
+        forms, digests, signed = self.pool.result(future, last)
         stored = forms or cast("Sequence[str]", batch.contents)
         return SignedPart(replace(batch, contents=()), stored, digests, signed)
 

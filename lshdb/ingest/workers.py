@@ -112,13 +112,20 @@ class Workers(Generic[T, R]):
         self._items[future] = item
         return future
 
-    def result(self, future: Future[tuple[R] | None]) -> R:
+    def result(
+        self, future: Future[tuple[R] | None], last: Future[tuple[R] | None] | None = None
+    ) -> R:
         """The result of an item; while waiting, does items here that no worker has begun.
 
         Call this in the order of submission, and once for each item.
+
+        Args:
+            future: of the item.
+            last: of the last item that may be done here: workers have the later ones to do while
+                the caller uses the results. None to do any.
         """
         while not future.done():
-            mine = next((one for one in self._items if one.cancel()), None)
+            mine = self._taken(last)
             if mine is None:
                 break
             self._done[mine] = self.run(self._items.pop(mine))
@@ -127,6 +134,17 @@ class Workers(Generic[T, R]):
         reply = future.result()
         item = self._items.pop(future, None)
         return self.run(cast(T, item)) if reply is None else reply[0]
+
+    def _taken(self, last: Future[tuple[R] | None] | None) -> Future[tuple[R] | None] | None:
+        """The first item up to a last one that no worker has begun; none will begin it now."""
+        if last is not None and last not in self._items:
+            return None
+        for future in self._items:
+            if future.cancel():
+                return future
+            if future is last:
+                break
+        return None
 
     def _elsewhere(self, item: T) -> tuple[R] | None:
         """Have an item done by this thread's process; None if that fails."""

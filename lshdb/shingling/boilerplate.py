@@ -59,6 +59,12 @@ _IMPORT = (
     rf"|[ \t]++(?![=.(])[^\n;({{=\\]*+{_CONTINUED}(?:{_IN_BRACES})?{_TO_END}"
     rf"|[ \t]*+(?:{_IN_BRACES}[ \t]*+from[ \t]*+)?{_STRING}{_TO_END})"
 )
+_FIRST_OF_IMPORT = (
+    r"(?=[#@]|a(?:lias|utoload)|const|e(?:xport|xtern)|from|global|i(?:mport|n(?:clude|line|ternal))"
+    r"|l(?:et|ibrary|oad|ocal)|mod|n(?:amespace|o)|p(?:ackage|art|rivate|ub)|require"
+    r"|s(?:ource|tatic)|us(?:e|ing)|var)"
+)
+"""What all of the next ones begin with: most lines need not be compared with each of them."""
 _IMPORTS = (
     # C, Objective-C, CSS and its dialects; Swift.
     rf"[#@][ \t]*+(?:(?:include|import|use|forward)\b{_TO_END}|pragma[ \t]++once\b)",
@@ -93,14 +99,14 @@ _IMPORTS = (
 _MIN_LITERALS = 10
 """Minimum literals of a run: a shorter one may be the arguments of a call."""
 _LITERAL = r"(?:[\1\d][\2\w.]*+|(?:true|false|null|nil|None|NULL|True|False|undefined)\b)"
-_KEYED = rf"(?:[A-Za-z_.$][\w.$]*+[ \t]*+(?:=>?|:)[\s({{\[+\-]{{0,100}}+)?{_LITERAL}"
+_KEYED = rf"(?:[A-Za-z_.$][\w.$]*+[ \t]*+(?:=>?|:)[\s({{\[+\-]{{0,100}}+|){_LITERAL}"
 """A literal, perhaps with its name or the name of the list that contains it."""
 _BETWEEN = r"[\s,:;(){}\[\]+\-=>]{0,400}+"
 _MORE = rf"(?:{_BETWEEN}{_KEYED}){{{_MIN_LITERALS - 1},}}+"
-_FIRST_ROW = rf"(?:[({{\[+\-][({{\[+\- \t]{{0,8}}+)?{_KEYED}{_MORE}"
+_FIRST_ROW = rf"(?:[({{\[+\-][({{\[+\- \t]{{0,8}}+|){_KEYED}{_MORE}"
 _STATEMENTS = re.compile(
     r"\n[ \t]*+(?=[#@\w.$({\[+\-\1])"
-    rf"(?:(?P<imports>{'|'.join(_IMPORTS)})|(?P<tables>{_FIRST_ROW}))"
+    rf"(?:(?P<imports>{_FIRST_OF_IMPORT}(?:{'|'.join(_IMPORTS)}))|(?P<tables>{_FIRST_ROW}))"
 )
 """Both together: the lines of a program are visited once."""
 _LONGEST_LINE = 300
@@ -202,10 +208,12 @@ def in_program(text: str, blanked: str) -> list[Stretch]:
     """
     if is_generated(text):
         return [Stretch(0, len(text), "generated")]
-    long = [line.span() for line in _LONG_LINE.finditer(blanked)]
-    first_line = blanked.find("\n") if "\n" in blanked else len(blanked)
-    if first_line >= _LONGEST_LINE:
-        long.append((0, first_line))
+    return in_written_program(text, blanked)
+
+
+def in_written_program(text: str, blanked: str) -> list[Stretch]:
+    """The same of a program that does not say that it is generated."""
+    long = _long_lines(blanked)
     in_long = sum(stop - start for start, stop in long if not blanked[start:stop].isspace())
     if 2 * in_long > len(text):
         return [Stretch(0, len(text), "generated")]
@@ -219,6 +227,26 @@ def in_program(text: str, blanked: str) -> list[Stretch]:
         rows = _TABLE_IN_LINE.finditer(blanked, *bounds)
         stretches += (Stretch(match.start(), match.end(), "tables") for match in rows)
     return _without_overlaps([*stretches, *_regions(text, blanked)[0]])
+
+
+def _long_lines(blanked: str) -> list[tuple[int, int]]:
+    """Where the lines of _LONGEST_LINE characters are, with the line feed before; the first last.
+
+    Most programs have none, which a few steps show.
+    """
+    feed = -1
+    while feed + _LONGEST_LINE < len(blanked):
+        begin = feed + 1
+        feed = blanked.rfind("\n", begin, begin + _LONGEST_LINE)
+        if feed < 0:
+            break
+    else:
+        return []
+    long = [line.span() for line in _LONG_LINE.finditer(blanked)]
+    first_line = blanked.find("\n") if "\n" in blanked else len(blanked)
+    if first_line >= _LONGEST_LINE:
+        long.append((0, first_line))
+    return long
 
 
 def in_text(text: str) -> list[Stretch]:

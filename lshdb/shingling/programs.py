@@ -17,7 +17,7 @@ def blanked_program(text: str, shingling: Shingling) -> str:
     blanked = families.blanked(text)
     if shingling.boilerplate:
         return blanked
-    return boilerplate.without(blanked, boilerplate.in_program(text, blanked))
+    return boilerplate.without(blanked, boilerplate.in_written_program(text, blanked))
 
 
 def cut_programs(texts: Sequence[str], shingling: Shingling) -> tokens.Tokens:

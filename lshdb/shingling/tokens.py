@@ -16,7 +16,8 @@ characters, as guessing a family takes at least 50 us per text.
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -29,6 +30,8 @@ _SIGN = r"[!-\-/:-@\[-^`{-~]"
 """A token of its own, before which a blanked text may be cut; a point may be in a number."""
 _WORD, _NUMBER, _STRING, _DOT = b"WNS."
 _BEYOND_ASCII = 128
+_PREFIX = 2
+"""Letters of the longest prefix of a string."""
 
 
 def _token_table() -> bytes:
@@ -47,28 +50,50 @@ def _token_table() -> bytes:
 _TOKEN_OF = _token_table()
 
 
-class Tokens(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Tokens:
     """The tokens of n texts, those of a text one after the other.
+
+    Their places are computed when they are asked for: signatures do without.
 
     Attributes:
         text: one character per token.
-        starts, stops: int64[t], the bounds of each token in its own text, in code points.
         counts: int64[n], how many tokens each text has.
+        bounds: int64[b], where the parts of the joined texts end: words, numbers, strings, signs
+            and runs of blanks.
+        solid: int64[s], after which of the bounds no blanks follow.
+        kept: int64[t], at which of these parts each token begins.
+        offsets: int64[n + 1], where each text begins among the joined ones.
     """
 
     text: str
-    starts: Offsets
-    stops: Offsets
     counts: Offsets
+    bounds: Offsets
+    solid: Offsets
+    kept: Offsets
+    offsets: Offsets
+
+    @cached_property
+    def starts(self) -> Offsets:
+        """int64[t], where each token begins in its own text, in code points."""
+        starts: Offsets = self.bounds[self.solid[self.kept]] - self._before
+        return starts
+
+    @cached_property
+    def stops(self) -> Offsets:
+        """int64[t], where each ends."""
+        last = np.append(self.kept, len(self.solid))[1:] - 1
+        stops: Offsets = self.bounds[self.solid[last] + 1] - self._before
+        return stops
+
+    @cached_property
+    def _before(self) -> Offsets:
+        return np.repeat(self.offsets[:-1], self.counts)
 
 
 def cut_tokens(texts: list[str]) -> Tokens:
     """The tokens of n blanked texts."""
-    joined = " ".join(["", *texts, ""])
-    if joined.isascii():
-        encoded = joined.encode("ascii")
-    else:
-        encoded = np.minimum(code_points(joined), _BEYOND_ASCII).astype(np.uint8).tobytes()
+    encoded = b" ".join([b"", *map(_octets, texts), b""])
     octets = np.frombuffer(encoded, dtype=np.uint8)
     # A third of the time of an index into the table.
     part = np.frombuffer(bytearray(encoded.translate(_TOKEN_OF)), dtype=np.uint8)
@@ -78,23 +103,32 @@ def cut_tokens(texts: list[str]) -> Tokens:
     # A word, number, string or run of blanks ends where something else begins.
     goes_on = (word[1:] & word[:-1]) | (octets[1:] == ord(QUOTED)) | (part[1:] + part[:-1] == 0)
     bounds = (~goes_on).nonzero()[0] + 1
-    (solid,) = part[bounds[:-1]].nonzero()
-    begins, ends = bounds[solid], bounds[solid + 1]
-    tokens = part[begins]
-    prefix = (tokens[1:] == _STRING) & (ends[:-1] == begins[1:]) & (ends - begins <= 2)[:-1]
-    tokens[:-1][prefix & (tokens[:-1] == _WORD)] = _STRING
-    lengths = lengths_of(texts)
-    offsets = offsets_of(lengths + 1) + 1
-    first = begins.searchsorted(offsets)
+    parts = part[bounds[:-1]]
+    (solid,) = parts.nonzero()
+    tokens = parts[solid]
+    (strings,) = (tokens == _STRING).nonzero()
+    second = strings[1:] if len(strings) and strings[0] == 0 else strings
+    before = solid[second - 1]
+    ends = bounds[before + 1]
+    is_prefix = (ends == bounds[solid[second]]) & (ends - bounds[before] <= _PREFIX)
+    prefixes = second[is_prefix] - 1
+    tokens[prefixes[tokens[prefixes] == _WORD]] = _STRING
+    offsets = offsets_of(lengths_of(texts) + 1) + 1
+    first = solid.searchsorted(bounds.searchsorted(offsets))
     new = np.ones(len(tokens) + 1, dtype=np.bool_)
     np.logical_or(tokens[1:] != _STRING, tokens[:-1] != _STRING, out=new[1:-1])
     new[first] = True
-    (kept,) = new.nonzero()
+    (kept,) = new[:-1].nonzero()
     counts = sizes_of(kept.searchsorted(first))
-    before = np.repeat(offsets[:-1], counts)
-    kept, behind = kept[:-1], kept[1:] - 1
     text = tokens[kept].tobytes().decode("ascii")
-    return Tokens(text, begins[kept] - before, ends[behind] - before, counts)
+    return Tokens(text, counts, bounds, solid, kept, offsets)
+
+
+def _octets(text: str) -> bytes:
+    """A byte for each character."""
+    if text.isascii():
+        return text.encode("ascii")
+    return np.minimum(code_points(text), _BEYOND_ASCII).astype(np.uint8).tobytes()
 
 
 _REST = "_"

@@ -321,3 +321,42 @@ def test_hostile_texts_take_linear_time(name: str) -> None:
         min(seconds(part) for _ in range(3)) for part in (text[: len(text) // 4], text)
     )
     assert whole < 0.05 + 10 * quarter, f"{quarter:.3f} s for a quarter, {whole:.3f} s"
+
+
+def test_each_first_word_of_imports_is_known() -> None:
+    for text in (
+        "alias Foo.Bar",
+        "autoload :A, S",
+        "const a = require(S)",
+        "export import a.b;",
+        "export * from S;",
+        "extern crate a;",
+        "from a import b",
+        "global using A;",
+        "import a",
+        "include S",
+        "inline namespace a {",
+        "internal import A",
+        "let a = require(S)",
+        "library(dplyr)",
+        "load S",
+        "local a = require S",
+        "mod a;",
+        "namespace a;",
+        "no strict;",
+        "package a.b;",
+        "part of a;",
+        "private import a;",
+        "pub use a::b;",
+        "public import A",
+        "require S",
+        "source(a.R)",
+        "static import a;",
+        "use a;",
+        "using A;",
+        "var a = require(S)",
+        "#include <a>",
+        "@import S;",
+    ):
+        blanked = text.replace("S", "\1")
+        assert in_program(text, blanked) == [Stretch(0, len(text), "imports")], text

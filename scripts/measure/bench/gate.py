@@ -2,8 +2,9 @@
 
 A repository of 10,000 files of Python sources is made and committed. lshdb makes its index (first
 run), and reads only what has changed (warm); both compare what has changed since HEAD, which is
-nothing. jscpd has no index and compares all. Both are asked for passages of 50 tokens in files of
-up to 1 MB. jscpd is measured if it is on the PATH (`npm install -g jscpd`).
+nothing. jscpd has no index and compares all. Both are asked for passages of 50 tokens, on however
+many lines, in files of up to 1 MB, and by the same tokens: comments are none, and all names are the
+same, as are all literals. jscpd is measured if it is on the PATH (`npm install -g jscpd`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,11 @@ from measure.harness.lab import Job, Lab, with_peak
 PEER: Final = "jscpd"
 _FILES: Final = 10_000
 _SIZE: Final = 10_000
+_ASKED: Final = (
+    *("--min-tokens", "50", "--min-lines", "1", "--max-lines", "1000000", "--max-size", "1mb"),
+    *("--skip-comments", "--ignore-identifiers", "--ignore-literals"),
+    *("--reporters", "silent", "--silent"),
+)
 _IDENTITY: Final = ("-c", "user.name=bench", "-c", "user.email=bench@example.org")
 
 
@@ -60,6 +66,5 @@ def _gate(repository: Path, *, first: bool) -> Values:
 
 
 def _peer(peer: str, repository: Path) -> Values:
-    options = ["--min-tokens", "50", "--max-size", "1mb", "--silent", os.curdir]
-    done = measure([peer, *options], directory=repository)
+    done = measure([peer, *_ASKED, os.curdir], directory=repository)
     return with_peak({SECONDS: done.seconds, CPU: done.cpu}, done)
