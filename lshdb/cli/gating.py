@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 import typer
 
 from lshdb import __version__
-from lshdb.cli import files, messages, results
+from lshdb.cli import documents, files, messages, results
 from lshdb.cli.options import Form
 from lshdb.errors import UsageError
 from lshdb.formatting import counted
@@ -82,12 +82,14 @@ def gate(
     else:
         for finding in done.found:
             print(escaped(f"{_place(finding)}: {finding.message}"))
+    for failure in done.failures:
+        documents.print_failure(failure)
     for note in done.notes:
         messages.warn(f"lshdb: {escaped(note)}")
     messages.message(summary(done))
     if ignored := left_out(done):
         messages.message(ignored)
-    return bool(done.found)
+    return bool(done.found or done.failures)
 
 
 def _write_sarif(done: Findings, output: str | None) -> None:

@@ -27,7 +27,6 @@ from lshdb.errors import (
     StoreError,
     UsageError,
 )
-from lshdb.ingest.failures import MAX_KEPT
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer
 from lshdb.keys import distinct_key, key_fault
@@ -41,6 +40,7 @@ from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.settings import Settings, settings_record
 from lshdb.sketching.signing import Signed, base_of
 from lshdb.sources.batch import Batch
+from lshdb.sources.counts import MAX_KEPT
 from lshdb.sources.identity import is_same_file
 from lshdb.sources.metadata import from_json
 from lshdb.store import guard, late

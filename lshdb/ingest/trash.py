@@ -29,9 +29,9 @@ from lshdb.ingest.kept_copies import KeptCopies, KeptCopy
 from lshdb.ingest.sync import NO_FILE, DroppedFile, files_of_dropped
 from lshdb.model import Decision
 from lshdb.search.decisions import dropped_contents
+from lshdb.sources.counts import reason
 from lshdb.sources.identity import is_same_file
 from lshdb.sources.paths import key_of, printable_path
-from lshdb.sources.readers import reason
 from lshdb.store.partial_files import PartialFile, is_second_name, rename_new
 
 if TYPE_CHECKING:

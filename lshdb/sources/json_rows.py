@@ -110,13 +110,13 @@ def _batch(found: list[bytes | None], number: int, source: Input, is_array: bool
     """The documents of a block of lines, the first of which has this number; empties `found`."""
     data, options = found.pop(), source.options
     if data is None:
-        documents = Collector(options, Origin(source.name, [number]))
+        documents = Collector(options, Origin(source.name, [number]), source.ids)
         documents.fail(0, longer_than(options.limits.largest_document))
         return documents.batch()
     size, lines = len(data), lines_in(data)
     del data
     numbers = range(number, number + len(lines))
-    documents = Collector(options, Origin(source.name, numbers))
+    documents = Collector(options, Origin(source.name, numbers), source.ids)
     for index, line in enumerate(() if options.only_rows else lines):
         if not line or line.isspace():
             continue
