@@ -1,6 +1,6 @@
 """The commands that fill a database: init, add, sync."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
@@ -89,9 +89,7 @@ def add(
 
     Example: lshdb add -d all.db monday.db tuesday.db --on-conflict keep
     """
-    paths = paths or []
-    _check_add(paths, asked, key, files_from, null=null)
-    also = () if files_from is None else listed(files.entries_of(files_from, null=null))
+    inputs = _inputs_of(paths or [], asked, key, files_from, null=null)
     with at.open() as database:
         counts = documents.counts_printed(print_all=list_skipped)
         batches: list[AddReport] = []
@@ -104,7 +102,7 @@ def add(
                 on_skip=partial(_print_dropped, as_json=as_json),
                 progress=messages.shows_progress(),
             )
-            database.add_files(chain(paths, also) if files_from else paths, options)
+            database.add_files(inputs, options)
         except KeyboardInterrupt:
             interrupted = True
         finally:
@@ -112,16 +110,15 @@ def add(
             total = sum(batches, AddReport())
             _report(total, counts.skipped.counts(), as_json)
     if interrupted:
-        raise running.failed(
-            "interrupted; what is counted above is in the file", running.INTERRUPTED
-        )
+        why = "interrupted; what is counted above is in the file"
+        raise running.failed(why, running.INTERRUPTED)
     return total.failed > 0
 
 
-def _check_add(
+def _inputs_of(
     paths: list[str], asked: AddFilesOptions, key: str | None, files_from: str | None, *, null: bool
-) -> None:
-    """UsageError for options of `add` that do not go together."""
+) -> Iterable[str]:
+    """What `add` reads: the paths, and those that a file lists; UsageError for its options."""
     if not paths and files_from is None:
         raise UsageError("give PATH..., or --files-from FILE")
     if null and files_from is None:
@@ -134,6 +131,9 @@ def _check_add(
         raise UsageError("--key is for one text on standard input: lshdb add --key KEY -")
     if key == "":
         raise UsageError("--key is empty")
+    if files_from is None:
+        return paths
+    return chain(paths, listed(files.entries_of(files_from, null=null)))
 
 
 def _print_dropped(one: DroppedRow, *, as_json: bool) -> None:
