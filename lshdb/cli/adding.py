@@ -29,6 +29,7 @@ from lshdb.sources.paths import STDIN, escaped, listed
 from lshdb.tuning.resolve import resolve
 
 _KEYS_SHOWN = 5
+_INTERRUPTED = "interrupted; what is counted above is in the file"
 
 
 def init(*, at: DatabaseFile, settings: SettingsOptions, base: BasePaths = None) -> None:
@@ -92,12 +93,13 @@ def add(
     inputs = _inputs_of(paths or [], asked, key, files_from, null=null)
     with at.open() as database:
         counts = documents.counts_printed(print_all=list_skipped)
+        session = documents.session_for(database, asked, counts, stdin_key=key)
         batches: list[AddReport] = []
         interrupted = False
         try:
             options = replace(
                 asked,
-                reader=documents.session_for(database, asked, counts, stdin_key=key),
+                reader=session,
                 on_batch=batches.append,
                 on_skip=partial(_print_dropped, as_json=as_json),
                 progress=messages.shows_progress(),
@@ -110,8 +112,7 @@ def add(
             total = sum(batches, AddReport())
             _report(total, counts.skipped.counts(), as_json)
     if interrupted:
-        why = "interrupted; what is counted above is in the file"
-        raise running.failed(why, running.INTERRUPTED)
+        raise running.failed(_INTERRUPTED, running.INTERRUPTED)
     return total.failed > 0
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from lshdb.deduplication.cutting import Cutting
 from lshdb.deduplication.deciding import Decided
 from lshdb.deduplication.ordering import check_read_twice, reads_twice
-from lshdb.deduplication.references import Opening, Reference, directory_of, references_of
+from lshdb.deduplication.references import Opening, directory_of, references_of
 from lshdb.deduplication.rules import Copied, Rule, rule_of
 from lshdb.deduplication.run import Run
 from lshdb.errors import UsageError
@@ -63,15 +63,6 @@ def cutting_of(options: RowsOptions, settings: Settings, session: Session) -> Cu
     return Cutting(settings.shingling.kind, session.options.content_field, options.min_words)
 
 
-def session_after(
-    session: Session, references: Sequence[Reference], of_references: Session
-) -> Session:
-    """The session of the input, to which files of references do not belong."""
-    if all(reference.is_database for reference in references):
-        return session
-    return session.after(of_references)
-
-
 def decided_rows(store: Store, paths: Iterable[str], options: DedupOptions) -> Iterator[DecidedRow]:
     """The rows of files as JSON lines, and texts; whether each is kept: Database.dedup_files."""
     batches = decided_files(store, paths, options)  # wrong options are errors here and now
@@ -108,7 +99,8 @@ def decided_files(store: Store, paths: Iterable[str], options: DedupOptions) -> 
             raise UsageError(f"against {reference.data!r:.100} is not the name of a file")
         reference.check()
     of_references = session.apart()
-    session = session_after(session, references, of_references)
+    if not all(reference.is_database for reference in references):
+        session.skip_files_of(of_references)
     rule = rule_of_rows(options, options.threshold)
     if reads_twice(options):
         paths = list(paths)

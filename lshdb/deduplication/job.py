@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 from lshdb.deduplication import tables
 from lshdb.deduplication.cut_list import CutList
 from lshdb.deduplication.deciding import Decided
-from lshdb.deduplication.files import Files, cutting_of, rule_of_rows, session_after
+from lshdb.deduplication.files import Files, cutting_of, rule_of_rows
 from lshdb.deduplication.ordering import check_read_twice
 from lshdb.deduplication.outputs import ANNOTATED, KeptRows, Written
 from lshdb.deduplication.references import Opening, Reference, outermost
@@ -320,11 +320,13 @@ class Job:
     def _run(self, made: Settings, store: Store | None, session: Session) -> Run:
         rows, beside, failures = self.rows, self._beside(), self.reading.failures
         of_references = session.apart(self._of_references, naming="--against PATH:{}=NAME")
+        if not all(reference.is_database for reference in self.references):
+            session.skip_files_of(of_references)
         return Run(
             options=rows,
             rule=self.rule,
             settings=made,
-            source=Files(self.read.paths, session_after(session, self.references, of_references)),
+            source=Files(self.read.paths, session),
             opening=Opening(
                 rule=self.rule,
                 settings=made,

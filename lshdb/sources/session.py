@@ -49,49 +49,34 @@ class Session:
         self,
         options: SessionOptions,
         counts: ReadCounts | None = None,
-        *,
+        files_read: FilesRead | None = None,
         extractor: Extractor | None = None,
         archives: Archives | None = None,
-        files_read: FilesRead | None = None,
     ) -> None:
+        limits = options.limits
+        if extractor is None:
+            extractor = Extractor(options.taken, limits.largest_text, options.source)
         self.options = options
         self.counts = counts or ReadCounts()
-        if extractor is None:
-            extractor = Extractor(options.taken, options.limits.largest_text, options.source)
+        self.files_read = files_read or FilesRead()
         self.extractor = extractor
-        self.archives = archives or Archives(options.limits)
-        self.files_read = FilesRead() if files_read is None else files_read
+        self.archives = archives or Archives(limits)
         self.ids = Ids()
         self._texts = TextFiles(options, self.counts, extractor, self.archives)
 
     def like(self, **changes: Any) -> "Session":
         """A session with other options, and the same counts, resources and files."""
-        return Session(
-            replace(self.options, **changes),
-            self.counts,
-            extractor=self.extractor,
-            archives=self.archives,
-            files_read=self.files_read,
-        )
+        options = replace(self.options, **changes)
+        return Session(options, self.counts, self.files_read, self.extractor, self.archives)
 
     def apart(self, counts: ReadCounts | None = None, **changes: Any) -> "Session":
         """A session that counts for itself, and may read files again, with the same extractor."""
-        return Session(
-            replace(self.options, **changes),
-            counts,
-            extractor=self.extractor,
-            files_read=FilesRead(self.files_read.before),
-        )
+        options = replace(self.options, **changes)
+        return Session(options, counts, FilesRead(self.files_read.before), self.extractor)
 
-    def after(self, other: "Session") -> "Session":
-        """The same session, which skips the files that another reads before it."""
-        return Session(
-            self.options,
-            self.counts,
-            extractor=self.extractor,
-            archives=self.archives,
-            files_read=FilesRead(other.files_read),
-        )
+    def skip_files_of(self, other: "Session") -> None:
+        """From now on, skip the files that another session reads before this one."""
+        self.files_read = FilesRead(other.files_read)
 
     @contextmanager
     def shown(
