@@ -59,8 +59,9 @@ def gate(
     """Check what changes of a repository copy from elsewhere in it.
 
     It finds passages that changed lines have in common with another file, and new files that are
-    near duplicates of another one, and then exits with status 1. Programs are compared by their
-    tokens, whatever names, comments and spaces are, texts (Markdown and the like) by their words.
+    near duplicates of another one, and then exits with status 1, as where a file cannot be read.
+    Programs are compared by their tokens, whatever names, comments and spaces are, texts (Markdown
+    and the like) by their words.
     The index is kept below .git and brought in step with the files that git tracks.
 
     Imports, licences, generated files, tables of literals, and what is between `lshdb:
