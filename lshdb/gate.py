@@ -32,7 +32,7 @@ from lshdb.formatting import counted, number
 from lshdb.groups import regrouped
 from lshdb.ingest.workers import in_processes
 from lshdb.json_text import loads
-from lshdb.model import CopiedPassage
+from lshdb.model import CopiedPassage, Failure
 from lshdb.opening import open_database
 from lshdb.options import (
     ExcludeOptions,
@@ -46,7 +46,7 @@ from lshdb.shingling import boilerplate, positions
 from lshdb.shingling.shingling import Shingling
 from lshdb.sources import git
 from lshdb.sources.paths import STDIN, key_of, opened, printable_path
-from lshdb.sources.readers import reader_of
+from lshdb.sources.session import session_of
 
 _CODE = (
     "bash c cc cjs clj cpp cs css cxx dart ex exs f90 go gradle groovy h hpp hs java jl js jsx kt "
@@ -120,6 +120,7 @@ class Findings:
         copied: how many of these are in findings, accepted ones included.
         left_out: how many tokens of the checked files do not count, by the reason.
         notes: files that were to be checked and were not, and markers without a counterpart.
+        failures: files and directories that cannot be read, each with its path from the top.
     """
 
     found: list[Finding]
@@ -130,6 +131,7 @@ class Findings:
     copied: int
     left_out: Mapping[boilerplate.Reason, int]
     notes: list[str]
+    failures: Sequence[Failure] = ()
 
     @property
     def share(self) -> float:
@@ -216,6 +218,7 @@ class _Job:
         changes: what changed; None if that does not matter.
         progress: whether a bar is shown.
         tag: what the names of these indexes end in.
+        failures: what cannot be read; a directory of both kinds once.
     """
 
     top: str
@@ -225,6 +228,7 @@ class _Job:
     changes: dict[str, git.Changed] | None
     progress: bool
     tag: str
+    failures: dict[Failure, None] = field(default_factory=dict, init=False)
 
     def findings(self, accepted: set[str]) -> Findings:
         """All that is found, without the accepted fingerprints."""
@@ -261,10 +265,23 @@ class _Job:
             total, copied = total + measured.tokens, copied + search.copied()
             left_out.update(measured.left_out)
             notes += measured.notes
-        notes += [f"{key}: not checked: {_why(path)}" for key, path in missing.items()]
+        failed = {failure.where for failure in self.failures}
+        notes += [
+            f"{key}: not checked: {_why(path)}"
+            for key, path in missing.items()
+            if printable_path(key) not in failed
+        ]
         new = [finding for finding in found if finding.fingerprint not in accepted]
         done = Findings(
-            new, size, checked, len(found) - len(new), total, copied, dict(left_out), notes
+            new,
+            size,
+            checked,
+            len(found) - len(new),
+            total,
+            copied,
+            dict(left_out),
+            notes,
+            [*self.failures],
         )
         share = done.share
         return replace(done, found=[replace(finding, repository_share=share) for finding in new])
@@ -274,7 +291,18 @@ class _Job:
         patterns = [f"*.{suffix}" for suffix in suffixes.split()]
         exclude = regrouped(self.request, ExcludeOptions)
         walking = regrouped(exclude, SyncOptions, include=patterns, tracked=True, root=self.top)
-        return replace(walking, max_filesize=_LARGEST, remove_most=True, progress=self.progress)
+        return replace(
+            walking,
+            max_filesize=_LARGEST,
+            remove_most=True,
+            progress=self.progress,
+            on_failure=self._failed,
+        )
+
+    def _failed(self, failure: Failure) -> None:
+        """Take in what cannot be read, with its path from the top."""
+        where = failure.where.removeprefix(printable_path(os.path.join(self.top, "")))
+        self.failures[replace(failure, where=where)] = None
 
     def _keys(self, database: Database) -> list[str] | None:
         """The files of a database that are to be checked; None for all."""
@@ -304,9 +332,11 @@ class _Job:
                 continue
             if os.path.getsize(path) > _LARGEST:
                 continue
-            reader = reader_of(step, database.settings.shingling, format="text")
-            for batch in reader.file(path, key):
+            session = session_of(step, database.settings.shingling, format="text")
+            for batch in session.file(path, key):
                 found.update((key, str(content)) for content in batch.contents)
+                for _, failure in batch.failures:
+                    self._failed(replace(failure, where=printable_path(key)))
             if key in found and self.changes is not None:
                 self.changes[key] = git.Changed(True, [git.ALL_LINES])
         return found

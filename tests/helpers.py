@@ -41,7 +41,9 @@ import lshdb
 from lshdb.ingest.workers import Workers
 from lshdb.shingling import shingles
 from lshdb.shingling.arrays import offsets_of
-from lshdb.shingling.shingling import Content, Shingles, Shingling
+from lshdb.shingling.shingling import Content, OfSets, Shingles, Shingling
+from lshdb.sources.session import Session
+from lshdb.sources.session_options import SessionOptions
 
 ROOT = Path(__file__).resolve().parent.parent
 """The directory of the project."""
@@ -590,3 +592,8 @@ def eventually(site: Site, page: str, /, **query: object) -> Answer:
         assert monotonic() < deadline
         sleep(0.05)
     return answer
+
+
+def new_session(of_sets: OfSets = False, **options: Any) -> Session:
+    """A session that reads with these options."""
+    return Session(SessionOptions(of_sets, **options))

@@ -1,6 +1,6 @@
 """The commands that fill a database: init, add, sync."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import chain
@@ -23,17 +23,17 @@ from lshdb.exchange.results import DROPPED
 from lshdb.formatting import counted, number
 from lshdb.groups import Option
 from lshdb.ingest.add import first_database
-from lshdb.ingest.failures import MAX_KEPT
 from lshdb.ingest.sync import check_directories
-from lshdb.model import AddReport, DroppedRow, SyncChange
+from lshdb.model import AddReport, DroppedRow, SyncChange, SyncReport
 from lshdb.opening import made_with
 from lshdb.options import AddFilesOptions, Mode, OpenOptions, SettingsOptions, SyncOptions
 from lshdb.sketching.settings import purpose_in_words
+from lshdb.sources.counts import MAX_KEPT
 from lshdb.sources.paths import STDIN, escaped, listed
-from lshdb.sources.readers import Reader
 from lshdb.tuning.resolve import resolve
 
 _KEYS_SHOWN = 5
+_INTERRUPTED = "interrupted; what is counted above is in the file"
 
 
 def init(*, at: DatabaseFile, settings: SettingsOptions, base: BasePaths = None) -> None:
@@ -94,7 +94,36 @@ def add(
 
     Example: lshdb add -d all.db monday.db tuesday.db --on-conflict keep
     """
-    paths = paths or []
+    inputs = _inputs_of(paths or [], asked, key, files_from, null=null)
+    with _opened_like(at, paths or []) as database:
+        counts = documents.counts_printed(print_all=list_skipped)
+        session = documents.session_for(database, asked, counts, stdin_key=key)
+        batches: list[AddReport] = []
+        interrupted = False
+        try:
+            options = replace(
+                asked,
+                reader=session,
+                on_batch=batches.append,
+                on_skip=partial(_print_dropped, as_json=as_json),
+                progress=messages.shows_progress(),
+            )
+            database.add_files(inputs, options)
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            # Also where the disk is full: the batches before are in the file.
+            total = sum(batches, AddReport())
+            _report(total, counts.skipped.counts(), as_json)
+    if interrupted:
+        raise running.failed(_INTERRUPTED, running.INTERRUPTED)
+    return total.failed > 0
+
+
+def _inputs_of(
+    paths: list[str], asked: AddFilesOptions, key: str | None, files_from: str | None, *, null: bool
+) -> Iterable[str]:
+    """What `add` reads: the paths, and those that a file lists; UsageError for its options."""
     if not paths and files_from is None:
         raise UsageError("give PATH..., or --files-from FILE")
     if null and files_from is None:
@@ -107,35 +136,9 @@ def add(
         raise UsageError("--key is for one text on standard input: lshdb add --key KEY -")
     if key == "":
         raise UsageError("--key is empty")
-    also = () if files_from is None else listed(files.entries_of(files_from, null=null))
-    with _opened_like(at, paths) as database:
-        reader = documents.reader_for(database, asked, stdin_key=key)
-        batches: list[AddReport] = []
-        failures = documents.Failures(print_all=list_skipped)
-        if list_skipped:
-            reader.skipped_files.on_skip = documents.report_skip
-        interrupted = False
-        try:
-            options = replace(
-                asked,
-                reader=reader,
-                on_batch=batches.append,
-                on_failure=failures.report,
-                on_skip=partial(_print_dropped, as_json=as_json),
-                progress=messages.shows_progress(),
-            )
-            database.add_files(chain(paths, also) if files_from else paths, options)
-        except KeyboardInterrupt:
-            interrupted = True
-        finally:
-            # Also where the disk is full: the batches before are in the file.
-            total = sum(batches, AddReport())
-            _report(total, reader, as_json)
-    if interrupted:
-        raise running.failed(
-            "interrupted; what is counted above is in the file", running.INTERRUPTED
-        )
-    return total.failed > 0
+    if files_from is None:
+        return paths
+    return chain(paths, listed(files.entries_of(files_from, null=null)))
 
 
 def _opened_like(at: DatabaseFile, paths: Sequence[str]) -> Database:
@@ -157,8 +160,7 @@ def _print_dropped(one: DroppedRow, *, as_json: bool) -> None:
         print("\t".join(map(escaped, (str(number(one.similarity)), kind, one.key, one.kept))))
 
 
-def _report(total: AddReport, reader: Reader, as_json: bool) -> None:
-    skipped_files = reader.skipped_files.counts()
+def _report(total: AddReport, skipped_files: Mapping[str, int], as_json: bool) -> None:
     if as_json:
         counts = asdict(total)
         del counts["failures"], counts["damaged"], counts["guessed"]  # printed, or below
@@ -210,22 +212,25 @@ def sync(
     """
     form.check(at.db)
     check_directories(directories)
-    failures = documents.Failures(print_all=list_skipped)
+    counts = documents.counts_printed(print_all=list_skipped)
     is_new = asked.dry_run and not at.db.exists()
     mode: Mode = "read" if asked.dry_run else "create"
     with documents.temporary_database() if is_new else at.open(mode) as database:
-        reader = documents.reader_for(database, asked)
-        if list_skipped:
-            reader.skipped_files.on_skip = documents.report_skip
+        session = documents.session_for(database, asked, counts)
         try:
-            options = replace(
-                asked, reader=reader, on_failure=failures.report, progress=messages.shows_progress()
-            )
+            options = replace(asked, reader=session, progress=messages.shows_progress())
             report = database.sync(directories, options)
         except KeyboardInterrupt:
             raise running.failed(
                 "interrupted; run it again to go on", running.INTERRUPTED
             ) from None
+    _report_sync(report, asked, counts.skipped.counts(), form)
+    return bool(report.failed or report.refused)
+
+
+def _report_sync(
+    report: SyncReport, asked: SyncOptions, skipped_files: Mapping[str, int], form: Form
+) -> None:
     if asked.dry_run:
         changes = report.changes
         results.write_results(SyncChange, changes, form, noun=("change",), none="nothing to do")
@@ -233,18 +238,17 @@ def sync(
         record = asdict(report)
         for name in ("changes", "refused", "failures", "damaged", "guessed"):
             del record[name]
-        results.write_record(record | {"skipped_files": reader.skipped_files.counts()}, form)
+        results.write_record(record | {"skipped_files": skipped_files}, form)
     would = "would have " if asked.dry_run else ""
     messages.message(
         f"{would}added {report.added:,}, updated {report.updated:,}, "
         f"moved {report.moved:,}, removed {report.removed:,}, unchanged {report.unchanged:,}, "
         f"failed {report.failed:,}"
     )
-    documents.report_reading(reader.skipped_files.counts(), report.replaced)
+    documents.report_reading(skipped_files, report.replaced)
     if report.left:
         messages.message(
             f"kept {report.left:,} whose keys are in the directories but were not read from files"
         )
     if report.refused:
         messages.warn(f"the run itself will be refused: {report.refused}")
-    return bool(report.failed or report.refused)

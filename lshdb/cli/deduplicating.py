@@ -97,9 +97,7 @@ def dedup(
 
     Example: lshdb dedup a.jsonl --against test.csv:text=q --only-against -o b.jsonl
     """
-    job, failures = _job(
-        inputs, outputs, earlier, settings, rows, reference_fields, print_all=list_skipped
-    )
+    job = _job(inputs, outputs, earlier, settings, rows, reference_fields, print_all=list_skipped)
     check_distinct(job.files_read, job.files_written)
     if outputs.null and not job.are_texts:
         raise UsageError("--null is for files: give a directory and no -o, or --format text")
@@ -119,8 +117,8 @@ def dedup(
         else:
             for _ in results.noting_absent(job.columns, lines, list(rows.fields)):
                 pass
-    _report(job, failures.count, as_json=outputs.as_json)
-    if failures.count:
+    _report(job, as_json=outputs.as_json)
+    if job.reading.failures.count:
         raise typer.Exit(running.FAILED)
 
 
@@ -133,7 +131,7 @@ def _job(
     reference_fields: ReferenceFields,
     *,
     print_all: bool,
-) -> tuple["Job", documents.Failures]:
+) -> "Job":
     """What is to be done, from the options; UsageError and InputError if it cannot be."""
     from lshdb.deduplication.job import Job, Outputs
     from lshdb.deduplication.references import reference_of_text
@@ -143,13 +141,12 @@ def _job(
     reference_fields.check(bool(references))
     # The first is the name that this command knows standard output by.
     written = outputs.output, outputs.annotate, outputs.dropped, outputs.cuts
-    failures = documents.Failures(print_all=print_all)
 
     def opens(asked: SettingsOptions) -> Store:
         at = DatabaseFile(db=earlier.db or DATABASE, timeout=earlier.timeout)
         return at.open(settings=asked).store
 
-    job = Job(
+    return Job(
         inputs=inputs,
         rows=rows,
         settings=settings,
@@ -160,22 +157,20 @@ def _job(
         timeout=earlier.timeout,
         stdin=stdin(),
         naming=NAMING,
-        on_failure=failures.report,
-        on_skip=documents.report_skip if print_all else None,
+        reading=documents.counts_printed(print_all=print_all),
         on_settings=messages.note_settings,
         note=messages.message,
         warn=warn_of_rest,
         progress=messages.shows_progress(),
     )
-    return job, failures
 
 
-def _report(job: "Job", failed: int, *, as_json: bool) -> None:
+def _report(job: "Job", *, as_json: bool) -> None:
     """Print how many rows were kept, and what was left out."""
-    counts, outputs = job.counts, job.outputs
+    counts, outputs, failed = job.counts, job.outputs, job.reading.failures.count
     for name, skipped in job.skipped_of_references():
         documents.report_skipped_files(skipped, of=f"{name}: ")
-    skipped = job.read.skipped.counts()
+    skipped = job.reading.skipped.counts()
     if as_json:
         names = ("kept", "dropped", "stored", "failed", "empty", "replaced")
         record = {name: counts[name] for name in names} | {"failed": failed}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lshdb.cli.files import STDOUT, stdin
@@ -24,28 +23,34 @@ from lshdb.sources.paths import format_of, printable_path
 
 if TYPE_CHECKING:
     from lshdb.sketching.settings import Settings
-    from lshdb.sources.readers import Reader
+    from lshdb.sources.counts import Failures, ReadCounts
+    from lshdb.sources.session import Session
 
-_FAILURES_SHOWN = 20
+FAILURES_SHOWN = 20
 _DEFAULT = ReadingOptions()
 
 
-def reader_for(database: Database, options: Options = _DEFAULT, **others: Any) -> Reader:
-    """The reader of files for a database; see lshdb.sources.readers.Reader."""
-    from lshdb.sources.readers import reader_of  # a query for a key reads none
+def session_for(
+    database: Database,
+    options: Options = _DEFAULT,
+    counts: ReadCounts | None = None,
+    **others: Any,
+) -> Session:
+    """The session that reads files for a database; see lshdb.sources.session."""
+    from lshdb.sources.session import session_of  # a query for a key reads none
 
     shingling = database.settings.shingling
-    return reader_of(options, shingling, stdin=stdin(), naming=NAMING, **others)
+    return session_of(options, shingling, counts, stdin=stdin(), naming=NAMING, **others)
 
 
-def queries_reader(database: Database, options: QueriesOptions) -> Reader:
-    """The reader of queries: each row of a table is one, and so is a whole text file.
+def queries_session(database: Database, options: QueriesOptions) -> Session:
+    """The session of queries: each row of a table is one, and so is a whole text file.
 
     A text on standard input has the key `-`; a row without a key is named by its place.
     """
     stdin_key = STDOUT if options.format in ("auto", "text") else None
     others: Any = {"auto_key": True, "metadata": False}
-    return reader_for(database, options, stdin_key=stdin_key, **others)
+    return session_for(database, options, counts_printed(), stdin_key=stdin_key, **others)
 
 
 def is_table(file: str, format: str = "auto") -> bool:
@@ -57,15 +62,16 @@ def is_table(file: str, format: str = "auto") -> bool:
 
 def content_of_file(database: Database, name: str, options: Options = _DEFAULT) -> Content:
     """The one document that a file or `-` holds; InputError if it does not."""
-    return read_content(reader_for(database, options), name)
+    return read_content(session_for(database, options), name)
 
 
-def read_content(reader: Reader, name: str) -> Content:
-    """The same, of a reader of its own for this file."""
-    content = reader.read_one(name)
-    if reader.replaced:
-        warn(f"{printable_path(name)} is not {reader.encoding or 'UTF-8'}; bad bytes are replaced")
-    if reader.skipped_files["guessed"]:
+def read_content(session: Session, name: str) -> Content:
+    """The same, of a session of its own for this file."""
+    content = session.read_one(name)
+    if session.counts.replaced:
+        encoding = session.options.encoding or "UTF-8"
+        warn(f"{printable_path(name)} is not {encoding}; bad bytes are replaced")
+    if session.counts.skipped["guessed"]:
         warn(f"{printable_path(name)} is not UTF-8; its encoding is guessed")
     return content
 
@@ -76,18 +82,18 @@ def base_texts(paths: Sequence[str], shingling: Shingling) -> dict[str, str]:
     Raises:
         InputError: there is none, or one cannot be read.
     """
-    from lshdb.sources.readers import reader_of
+    from lshdb.sources.session import session_of
 
-    reader = reader_of(_DEFAULT, shingling, stdin=stdin(), naming=NAMING, archives=True)
-    found: dict[str, str] = {}
-    for one in reader.read(paths):
-        if isinstance(one, Failure):
-            raise InputError(f"--base {one.where}: {one.reason}")
-        found[one.key] = str(one.content)
-    report_skipped_files(reader.skipped_files.counts(), "base: ")
-    if not found:
+    session = session_of(_DEFAULT, shingling, stdin=stdin(), naming=NAMING, archives=True)
+    texts: dict[str, str] = {}
+    for document in session.read(paths):
+        if isinstance(document, Failure):
+            raise InputError(f"--base {document.where}: {document.reason}")
+        texts[document.key] = str(document.content)
+    report_skipped_files(session.counts.skipped.counts(), "base: ")
+    if not texts:
         raise InputError(f"--base {', '.join(map(printable_path, paths))}: no text is there")
-    return found
+    return texts
 
 
 @contextmanager
@@ -143,25 +149,27 @@ def report_reading(counts: Mapping[str, int], replaced: int, empty: int = 0) -> 
         message(f"to read {counted(left_out, 'archive')}: lshdb add --archives, or sync")
 
 
-@dataclass(eq=False)
-class Failures:
-    """Prints the first failures, or all, each on a line, and counts all."""
+def counts_printed(*, print_all: bool = False) -> ReadCounts:
+    """Counts of a session whose failures are printed: the first ones, or all, each on a line.
 
-    print_all: bool = False
+    With all of them, files that are skipped are named, too.
+    """
+    from lshdb.sources.counts import ReadCounts  # a query for a key reads none
 
-    def __post_init__(self) -> None:
-        self.count = 0
-        self._shown = sys.maxsize if self.print_all else _FAILURES_SHOWN
+    counts = ReadCounts()
+    counts.failures.on_failure = partial(_print_first, counts.failures, print_all)
+    if print_all:
+        counts.skipped.on_skip = report_skip
+    return counts
 
-    @property
-    def left(self) -> int:
-        """How many more are printed."""
-        return max(self._shown - self.count, 0)
 
-    def report(self, failure: Failure) -> None:
-        """Print or count one."""
-        self.count += 1
-        if self.count <= self._shown:
-            warn(f"lshdb: {failure.where or repr('')}: {failure.reason}")
-        elif self.count == self._shown + 1:
-            warn("lshdb: further failures are counted only")
+def print_failure(failure: Failure) -> None:
+    """Print where a failure is, and why."""
+    warn(f"lshdb: {failure.where or repr('')}: {failure.reason}")
+
+
+def _print_first(failures: Failures, print_all: bool, failure: Failure) -> None:
+    if print_all or failures.count <= FAILURES_SHOWN:
+        print_failure(failure)
+    elif failures.count == FAILURES_SHOWN + 1:
+        warn("lshdb: further failures are counted only")

@@ -5,7 +5,6 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import BinaryIO
 
 from lshdb.cli import running
@@ -89,10 +88,3 @@ def input_of(path: str, standard_input: BinaryIO | None) -> Iterator[BinaryIO]:
 def stdin() -> BinaryIO | None:
     """Standard input; None if it is closed."""
     return sys.stdin.buffer if sys.stdin else None
-
-
-def directory_beside(path: str) -> Path | None:
-    """The directory of an output file; None if it is not a file in one."""
-    if is_open_file(path) or (os.path.exists(path) and not os.path.isfile(path)):
-        return None
-    return Path(os.path.realpath(path)).parent

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 import typer
 
 from lshdb import __version__
-from lshdb.cli import files, messages, results
+from lshdb.cli import documents, files, messages, results
 from lshdb.cli.options import Form
 from lshdb.errors import UsageError
 from lshdb.formatting import counted
@@ -59,8 +59,9 @@ def gate(
     """Check what changes of a repository copy from elsewhere in it.
 
     It finds passages that changed lines have in common with another file, and new files that are
-    near duplicates of another one, and then exits with status 1. Programs are compared by their
-    tokens, whatever names, comments and spaces are, texts (Markdown and the like) by their words.
+    near duplicates of another one, and then exits with status 1, as where a file cannot be read.
+    Programs are compared by their tokens, whatever names, comments and spaces are, texts (Markdown
+    and the like) by their words.
     The index is kept below .git and brought in step with the files that git tracks.
 
     Imports, licences, generated files, tables of literals, and what is between `lshdb:
@@ -82,12 +83,14 @@ def gate(
     else:
         for finding in done.found:
             print(escaped(f"{_place(finding)}: {finding.message}"))
+    for failure in done.failures:
+        documents.print_failure(failure)
     for note in done.notes:
         messages.warn(f"lshdb: {escaped(note)}")
     messages.message(summary(done))
     if ignored := left_out(done):
         messages.message(ignored)
-    return bool(done.found)
+    return bool(done.found or done.failures)
 
 
 def _write_sarif(done: Findings, output: str | None) -> None:

@@ -396,18 +396,18 @@ def _submissions(
     """A temporary database of the texts in a directory, the files that could not be read with the
     reasons, and the submissions without a text to compare.
     """
-    failures, notes = documents.Failures(print_all=True), Notes()
+    notes = Notes()
 
     def failed(failure: Failure) -> None:
-        failures.report(failure)
+        documents.print_failure(failure)
         notes.failed(failure)
 
     with documents.temporary_database(settings) as database:
-        reader = documents.reader_for(database, archives=True)
-        reader.skipped_files.on_skip = notes.skipped
+        session = documents.session_for(database, archives=True)
+        session.counts.skipped.on_skip = notes.skipped
         done = database.sync(
             [directory],
-            reader=reader,
+            reader=session,
             on_failure=failed,
             progress=messages.shows_progress(),
         )
@@ -417,7 +417,7 @@ def _submissions(
             if one.name not in names:
                 messages.warn(f"lshdb: {one.name}: {one.reason}")
             database.remove(one.empty)
-        documents.report_reading(reader.skipped_files.counts(), done.replaced)
+        documents.report_reading(session.counts.skipped.counts(), done.replaced)
         if not done.added:
             raise InputError(f"{printable_path(directory)}: no text is in it")
         yield database.store, notes.failures, missing

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import astuple, dataclass, replace
 from itertools import islice
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -54,6 +54,9 @@ from lshdb.sketching.constructions import candidate_probability
 from lshdb.sources.batch import Batch
 from lshdb.sources.identity import FilesRead
 from lshdb.sources.paths import escaped, format_of, key_of, paths_of_key, printable_path
+
+if TYPE_CHECKING:
+    from lshdb.sources.session import Session
 
 _Answer = tuple[str, list[Match]]
 _COUNTED = 500
@@ -109,7 +112,7 @@ def query(
     if unmatched and not files:
         raise UsageError("--unmatched is for FILE...")
     _check_one_stdin(files)
-    failures = documents.Failures()
+    failed = 0
     counts = _Counts(asked.top)
     with opened(at.db, at.timeout) as databases, ExitStack() as stack:
         form.check(*(one.path for one in databases), *files)
@@ -120,15 +123,15 @@ def query(
         if several:
             from lshdb.ingest.queries import answer_many
 
-            reader = documents.queries_reader(database, reading)
+            session = documents.queries_session(database, reading)
             counts.progress = stack.enter_context(
-                reader.shown(messages.shows_progress(), "query", files)
+                session.shown(messages.shows_progress(), "query", files)
             )
             answers = answer_many(
                 [one.store for one in databases],
-                counts.files_noted(reader.batches(files)),
+                counts.files_noted(session.batches(files)),
                 regrouped(asked, QueryManyOptions),
-                on_failure=failures.report,
+                on_failure=session.counts.failures,
             )
         else:
             content = None if key is not None else _content(database, files, text, reading)
@@ -169,12 +172,14 @@ def query(
                 none=f"no document with {by[0]} {minimum:g} or more",
                 extras=_first_words(databases, ["key"], asked),
             )
+    if several:
+        failed = session.counts.failures.count
     if several or unmatched:
-        bad = f", failed {failures.count:,}" if failures.count else ""
+        bad = f", failed {failed:,}" if failed else ""
         messages.message(f"queries {counts.queries:,}, with a match {counts.matched:,}{bad}")
     if several:
-        documents.report_skipped_files(reader.skipped_files.counts())
-    return bool(failures.count or (fail_if_found and counts.matched))
+        documents.report_skipped_files(session.counts.skipped.counts())
+    return bool(failed or (fail_if_found and counts.matched))
 
 
 @dataclass(eq=False)
@@ -236,7 +241,7 @@ def _content(
     if text is None:
         return documents.content_of_file(database, files[0], reading)
     try:
-        return documents.reader_for(database).content_of(text)
+        return documents.session_for(database).options.content_of(text)
     except InputError as error:
         raise InputError(f"--text: {error}") from error
 
@@ -667,7 +672,6 @@ def passages(
     if asked.group_by is not None and not everything:
         raise UsageError("--group-by is for --all")
     form.check(at.db, *files)
-    failures = documents.Failures()
     with at.reading(form, temporary=asked.group_by is not None) as database:
         texts = tuple(str(documents.content_of_file(database, name)) for name in base or ())
         asked = replace(asked, base=texts, progress=messages.shows_progress())
@@ -689,10 +693,10 @@ def passages(
             none = "no passage that two documents share"
         else:
             columns = {"query": str, **SOURCE, **PASSAGE}
-            reader = documents.queries_reader(database, regrouped(fields, QueriesOptions))
+            session = documents.queries_session(database, regrouped(fields, QueriesOptions))
             queries: Iterable[_TextQuery] = [(key, None, False)]
             if files:
-                queries = _text_queries(reader.batches(files), failures)
+                queries = _text_queries(session, files)
             rows = _rows(database, queries, asked, noted)
             before = ["query"] if several else []
             shown = [*before, *lead, *([] if asked.reworded else ["coverage"]), "key", *place]
@@ -709,8 +713,9 @@ def passages(
         if noted:
             _note_common(noted, unit_of(database.settings), asked.common)
         if several:
-            documents.report_skipped_files(reader.skipped_files.counts())
-    return bool(failures.count or (fail_if_found and count))
+            documents.report_skipped_files(session.counts.skipped.counts())
+        failed = 0 if everything else session.counts.failures.count
+    return bool(failed or (fail_if_found and count))
 
 
 def _are_several(files: Sequence[str]) -> bool:
@@ -726,13 +731,13 @@ _TextQuery = tuple[str, str | None, bool]
 """The key of a text, the text, None for a stored one, and whether it is all of a file."""
 
 
-def _text_queries(batches: Iterable[Batch], failures: documents.Failures) -> Iterator[_TextQuery]:
+def _text_queries(session: "Session", files: Sequence[str]) -> Iterator[_TextQuery]:
     """The texts of files, one by one; what gives none is reported."""
-    for batch in batches:
+    for batch in session.batches(files):
         of_files = {key for key, _ in batch.states}
         for document in batch.items():
             if isinstance(document, Failure):
-                failures.report(document)
+                session.counts.failures(document)
             elif isinstance(document.content, str):
                 yield document.key, document.content, document.key in of_files
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from lshdb.cli import files, messages, results
-from lshdb.cli.documents import Failures, read_content
+from lshdb.cli.documents import FAILURES_SHOWN, counts_printed, read_content
 from lshdb.cli.options import AsJson, Base, ReferenceFields
 from lshdb.errors import LshdbError, SettingsMismatch, UsageError
 from lshdb.groups import Option, Options, regrouped
@@ -245,13 +245,14 @@ def spark_passages(
 
     Example: lshdb spark-passages crawl/ copied/ --passages 12 --master "local[*]"
     """
-    from lshdb.sources.readers import Reader
+    from lshdb.sources.session import Session
+    from lshdb.sources.session_options import SessionOptions
 
     _check_names(input, output)
     words = 8 if asked.words is None and spark.settings_from is None else asked.words
     wanted = spark.settings(regrouped(settings, SettingsOptions, passages=words))
     base = [
-        str(read_content(Reader(of_sets=False, stdin=files.stdin()), name))
+        str(read_content(Session(SessionOptions(of_sets=False, stdin=files.stdin())), name))
         for name in asked.base or ()
     ]
     with spark.session(output) as running:
@@ -286,10 +287,10 @@ def _read(spark: SparkSession, path: str, format: str, columns: Mapping[str, Any
 
 def _report_failures(*failures: DataFrame | None) -> int:
     """Print the first failures (where, reason), as other commands do; how many there are."""
-    reported = Failures()
+    reported = counts_printed().failures
     for listed in filter(None, failures):
-        for row in listed.limit(reported.left + 1).collect():
-            reported.report(Failure(row["where"], row["reason"]))
+        for row in listed.limit(max(FAILURES_SHOWN - reported.count, 0) + 1).collect():
+            reported(Failure(row["where"], row["reason"]))
     return sum(listed.count() for listed in filter(None, failures))
 
 

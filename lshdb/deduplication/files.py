@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from lshdb.deduplication.cutting import Cutting
 from lshdb.deduplication.deciding import Decided
 from lshdb.deduplication.ordering import check_read_twice, reads_twice
-from lshdb.deduplication.references import Opening, Reference, directory_of, references_of
+from lshdb.deduplication.references import Opening, directory_of, references_of
 from lshdb.deduplication.rules import Copied, Rule, rule_of
 from lshdb.deduplication.run import Run
 from lshdb.errors import UsageError
 from lshdb.groups import regrouped
-from lshdb.ingest.failures import Failures
 from lshdb.model import DecidedRow
 from lshdb.options import DedupOptions, RowsOptions, WalkingOptions
 from lshdb.progress import Progress
 from lshdb.sketching.settings import Settings
 from lshdb.sources import json_rows
 from lshdb.sources.batch import Batch
-from lshdb.sources.identity import FilesRead
-from lshdb.sources.readers import Reader, reader_of
+from lshdb.sources.counts import Failures
+from lshdb.sources.session import Session, session_of
 from lshdb.store.store import Store
 
 
@@ -32,21 +31,21 @@ class Files:
 
     Attributes:
         paths: files, directories and patterns.
-        reader: reads them; its count of bytes grows.
+        session: reads them.
     """
 
     paths: Sequence[str] | Iterable[str]
-    reader: Reader
+    session: Session
 
     def batches(self) -> Iterator[Batch]:
         """Their rows or texts."""
-        return self.reader.batches(self.paths)
+        return self.session.batches(self.paths)
 
-    def again(self) -> Iterator[Batch]:
-        """The same once more: rows without their documents."""
-        again = replace(self.reader, only_rows=True)  # which counts for itself
+    def again(self, *, only_rows: bool = True) -> Iterator[Batch]:
+        """The same once more, counted apart: rows with or without their documents."""
+        counts, again = self.session.counts, self.session.apart(only_rows=only_rows)
         for batch in again.batches(self.paths):
-            self.reader.bytes_read = again.bytes_read
+            counts.bytes_read = again.counts.bytes_read  # shown as progress
             yield batch
 
 
@@ -57,16 +56,11 @@ def rule_of_rows(options: RowsOptions, threshold: float | None) -> Rule:
     return rule_of(options, threshold)
 
 
-def cutting_of(options: RowsOptions, settings: Settings, reader: Reader) -> Cutting | None:
+def cutting_of(options: RowsOptions, settings: Settings, session: Session) -> Cutting | None:
     """How passages are cut out; None if rows are dropped."""
     if options.cut is None:
         return None
-    return Cutting(settings.shingling.kind, reader.content_field, options.min_words)
-
-
-def reference_files(references: Sequence[Reference]) -> FilesRead | None:
-    """What notes the files of references, which are no input; None if all are databases."""
-    return None if all(reference.is_database for reference in references) else FilesRead()
+    return Cutting(settings.shingling.kind, session.options.content_field, options.min_words)
 
 
 def decided_rows(store: Store, paths: Iterable[str], options: DedupOptions) -> Iterator[DecidedRow]:
@@ -93,48 +87,48 @@ def decided_files(store: Store, paths: Iterable[str], options: DedupOptions) -> 
     Raises:
         UsageError, InputError: options, a reference or paths that cannot be; before the iteration.
     """
-    settings, limits, reader = store.settings, store.limits, options.reader
-    if reader is None:
-        # Data is often kept out of git.
-        rules = regrouped(options, WalkingOptions, ignore=False)
-        reader = reader_of(
-            options, settings.shingling, fallback="jsonl", rules=rules, whole=True, limits=limits
-        )
+    settings, limits = store.settings, store.limits
+    # Data is often kept out of git.
+    rules = regrouped(options, WalkingOptions, ignore=False)
+    session = session_of(
+        options, settings.shingling, fallback="jsonl", rules=rules, whole=True, limits=limits
+    )
     references = references_of(options.against)
     for reference in references:
         if not reference.is_path:
             raise UsageError(f"against {reference.data!r:.100} is not the name of a file")
         reference.check()
-    reader.reference_files = reference_files(references)
+    of_references = session.apart()
+    if not all(reference.is_database for reference in references):
+        session.skip_files_of(of_references)
     rule = rule_of_rows(options, options.threshold)
     if reads_twice(options):
         paths = list(paths)
         check_read_twice(options, paths)
-    failures, beside = Failures(options.on_failure), directory_of(store)
+    failures, beside = session.counts.failures, directory_of(store)
     opening = Opening(
         rule=rule,
         settings=settings,
-        reader=replace(reader),
+        session=of_references,
         limits=limits,
         fields=options.fields,
         workers=options.workers,
         on_failure=options.on_failure,
         timeout=store.timeout,
         beside=beside,
-        files_read=reader.reference_files,
         progress=options.progress,
     )
     run = Run(
         options=options,
         rule=rule,
         settings=settings,
-        source=Files(paths, reader),
+        source=Files(paths, session),
         opening=opening,
         references=references,
         only_against=options.only_against,
         database=None if options.only_against else lambda: store,
         stored=None if options.only_against else store,
-        cutting=cutting_of(options, settings, reader),
+        cutting=cutting_of(options, settings, session),
         fields=options.fields,
         workers=options.workers,
         limits=limits,
@@ -142,7 +136,7 @@ def decided_files(store: Store, paths: Iterable[str], options: DedupOptions) -> 
         beside=beside,
         on_batch=options.on_batch or (lambda _: None),
     )
-    return _decided(run, reader.shown(options.progress, "dedup", paths), failures)
+    return _decided(run, session.shown(options.progress, "dedup", paths), failures)
 
 
 def _decided(

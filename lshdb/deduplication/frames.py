@@ -25,18 +25,19 @@ from lshdb.errors import InputError, SettingsWarning, UsageError, warn
 from lshdb.exchange.results import Dropped
 from lshdb.formatting import counted
 from lshdb.groups import Taking, checked, takes
-from lshdb.ingest.failures import Failures
-from lshdb.keys import with_article
+from lshdb.keys import Ids, with_article
 from lshdb.model import Failure
 from lshdb.options import TIMEOUT, DataOptions, WalkingOptions
 from lshdb.shingling import arrays
 from lshdb.sketching.settings import Settings
-from lshdb.sources import formats, readers, sinks
+from lshdb.sources import formats, heads, sinks
 from lshdb.sources.batch import Batch, Origin
+from lshdb.sources.counts import Failures, SkippedFiles
 from lshdb.sources.identity import FilesRead
 from lshdb.sources.paths import expanded
 from lshdb.sources.records import Collector
-from lshdb.sources.walking import SkippedFiles
+from lshdb.sources.session import Session
+from lshdb.sources.session_options import SessionOptions
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import check_against, resolve
 
@@ -58,11 +59,11 @@ class _Files:
     """Rows of files, read again whenever they are needed."""
 
     paths: Sequence[str]
-    reader: readers.Reader
+    session: Session
 
     def batches(self, *, only_rows: bool = False) -> Iterator[Batch]:
         """All rows; InputError for a file that cannot be read, or not to its end."""
-        for batch in replace(self.reader, only_rows=only_rows).batches(self.paths):
+        for batch in self.session.apart(only_rows=only_rows).batches(self.paths):
             if batch.origin is None:
                 for _, failure in batch.failures:
                     raise InputError(f"{failure.where}: {failure.reason}")
@@ -99,7 +100,7 @@ class _Files:
         """Write them to another file."""
         if os.path.exists(path) and any(os.path.samefile(path, one) for one in self.paths):
             raise UsageError(f"{path} is one of the files that are read: save to another one")
-        with KeptRows({path: self.paths}, self.reader) as rows:
+        with KeptRows({path: self.paths}, self.session) as rows:
             for origin, indices in self.selected(mask):
                 rows.write(origin, indices)
 
@@ -120,8 +121,8 @@ class _Source:
     files: _Files | None = None
     extend: Callable[[Mapping[str, list[Any]]], Any] | None = None
 
-    def again(self) -> Iterator[Batch]:
-        """All rows once more, for a run."""
+    def again(self, *, only_rows: bool = True) -> Iterator[Batch]:  # noqa: ARG002
+        """All rows once more, for a run, with their documents."""
         return self.batches()
 
 
@@ -371,9 +372,9 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
         return _decided(source, settings, options, settings.threshold, store)
 
 
-def _reading(options: DataOptions, settings: Settings) -> readers.Reader:
+def _reading(options: DataOptions, settings: Settings) -> SessionOptions:
     """How rows, or those of a reference, become documents."""
-    return readers.Reader(
+    return SessionOptions(
         settings.shingling.of_sets,
         options.key,
         options.text or "text",
@@ -405,7 +406,7 @@ def _decided(
     opening = Opening(
         rule=rule,
         settings=settings,
-        reader=reading,
+        session=Session(reading),
         limits=options.limits,
         batches=batches,
         workers=options.workers,
@@ -461,7 +462,7 @@ def _is_files(rows: object) -> bool:
 
 
 def _source_of(
-    rows: Any, reading: readers.Reader, reference_files: FilesRead | None = None
+    rows: Any, reading: SessionOptions, reference_files: FilesRead | None = None
 ) -> _Source:
     """The source of the rows; UsageError for data without rows.
 
@@ -521,7 +522,7 @@ def _source_of(
 
 def _of_table(
     read: Any,
-    reading: readers.Reader,
+    reading: SessionOptions,
     take: Callable[[arrays.Mask], Any],
     extend: Callable[[Mapping[str, list[Any]]], Any],
 ) -> _Source:
@@ -530,22 +531,22 @@ def _of_table(
     from lshdb.sources.arrow_rows import documents_of_table
 
     def batches() -> Iterator[Batch]:
-        return documents_of_table(read, _NAME, replace(reading))
+        return documents_of_table(read, _NAME, reading)
 
     return _Source(batches, take, extend=extend)
 
 
-def _of_dicts(rows: list[Any], reading: readers.Reader) -> _Source:
+def _of_dicts(rows: list[Any], reading: SessionOptions) -> _Source:
     for number, row in enumerate(rows, 1):
         if not isinstance(row, Mapping):
             raise UsageError(f"{_NAME} {number} is {with_article(type(row).__name__)}, not a dict")
 
     def batches() -> Iterator[Batch]:
-        again = replace(reading)
+        ids = Ids()
         for part in arrays.chunks(len(rows), _ROWS):
             some = rows[part]
             origin = Origin(_NAME, range(part.start + 1, part.start + len(some) + 1), in_file=False)
-            documents = Collector(again, origin)
+            documents = Collector(reading, origin, ids)
             for index, row in enumerate(some):
                 documents.take(index, dict(row))
             yield documents.batch()
@@ -644,7 +645,7 @@ def _tables(names: Sequence[str], files_read: FilesRead | None) -> tuple[list[st
 
 
 def _of_files(
-    names: Sequence[str], reader: readers.Reader, reference_files: FilesRead | None
+    names: Sequence[str], reading: SessionOptions, reference_files: FilesRead | None
 ) -> _Source:
     paths, skipped_files = _tables(names, FilesRead(reference_files))
     if repeated := skipped_files["repeated"]:
@@ -653,7 +654,8 @@ def _of_files(
         text = f"{counted(repeated, 'file')} skipped: earlier paths, or against, lead to the same"
         warn(UserWarning(text))
     tables.check_rows(paths, _OF_TEXTS)
+    session = Session(reading)
     for path in paths:
-        reader.head(path)
-    files = _Files(paths, reader)
+        heads.head(session, path)
+    files = _Files(paths, session)
     return _Source(files.batches, files.taken, files, files.extended)

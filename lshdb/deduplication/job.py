@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 from lshdb.deduplication import tables
 from lshdb.deduplication.cut_list import CutList
 from lshdb.deduplication.deciding import Decided
-from lshdb.deduplication.files import Files, cutting_of, reference_files, rule_of_rows
+from lshdb.deduplication.files import Files, cutting_of, rule_of_rows
 from lshdb.deduplication.ordering import check_read_twice
 from lshdb.deduplication.outputs import ANNOTATED, KeptRows, Written
 from lshdb.deduplication.references import Opening, Reference, outermost
@@ -28,12 +28,13 @@ from lshdb.errors import UsageError
 from lshdb.exchange.results import dropped_columns, dropped_row
 from lshdb.groups import regrouped
 from lshdb.limits import DEFAULTS
-from lshdb.model import AddReport, DroppedRow, Failure
+from lshdb.model import AddReport, DroppedRow
 from lshdb.options import RowsOptions, SettingsOptions, WalkingOptions
 from lshdb.progress import Progress
 from lshdb.sketching.settings import Settings
 from lshdb.sources import formats, sinks
 from lshdb.sources.compression import compression_of
+from lshdb.sources.counts import ReadCounts
 from lshdb.sources.identity import is_same_file
 from lshdb.sources.outputs import STDOUT, Output
 from lshdb.sources.paths import (
@@ -44,9 +45,8 @@ from lshdb.sources.paths import (
     paths_of_key,
     pattern_top,
 )
-from lshdb.sources.readers import Reader, reader_of
+from lshdb.sources.session import Session, session_of
 from lshdb.sources.sinks import Columns
-from lshdb.sources.walking import SkippedFiles
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import OF_INDEX, as_in, resolve
 
@@ -78,7 +78,6 @@ class _Inputs:
         targets: the tables whose kept rows go to each output.
         annotated: the same, of all rows.
         in_directory: whether outputs are in a directory that may have to be made.
-        skipped: counts of files that are not read.
     """
 
     paths: Sequence[str]
@@ -86,7 +85,6 @@ class _Inputs:
     targets: Mapping[str, Sequence[str]]
     annotated: Mapping[str, Sequence[str]]
     in_directory: bool
-    skipped: SkippedFiles
 
 
 @dataclass(eq=False, kw_only=True)
@@ -104,8 +102,7 @@ class Job:
         timeout: seconds to wait while another process writes to it.
         stdin: standard input; None if it is closed.
         naming: how messages name options of fields.
-        on_failure: called with what gives no document.
-        on_skip: called with files that are not read, and why.
+        reading: counts what is read, and has the failures.
         on_settings: called with the settings of an index, those asked for, and the threshold.
         note: called with what a person may want to know.
         warn: called with lines about partial files of killed runs.
@@ -123,8 +120,7 @@ class Job:
     timeout: float
     stdin: BinaryIO | None
     naming: str
-    on_failure: Callable[[Failure], object]
-    on_skip: Callable[[str, str], None] | None
+    reading: ReadCounts
     on_settings: Callable[[Settings, SettingsOptions, float], object]
     note: Callable[[str], object]
     warn: Callable[[str], None]
@@ -146,7 +142,8 @@ class Job:
         self._written_files = Written()
         self._check_outputs()
         self.columns = {**dropped_columns(rows.fields, copied=self._copied)}
-        self._skipped_of_reference = SkippedFiles()
+        self._of_references = ReadCounts()
+        self._of_references.skipped.on_skip = self.reading.skipped.on_skip
 
     @property
     def are_texts(self) -> bool:
@@ -159,8 +156,6 @@ class Job:
 
     def _inputs(self) -> _Inputs:
         rows, out, paths = self.rows, self.outputs, list(expanded(self.inputs))
-        skipped = SkippedFiles()
-        skipped.on_skip = self.on_skip
         are_named_so = (
             rows.format == "auto"
             and bool(paths)
@@ -176,9 +171,9 @@ class Job:
                 raise UsageError("texts are compared as files and not written: no -o, no input -")
             for path in paths:
                 tables.check_readable(path)
-            return _Inputs(paths, True, {}, {}, False, skipped)
+            return _Inputs(paths, True, {}, {}, False)
         walked = regrouped(rows, WalkingOptions, ignore=False)  # data is often kept out of git
-        found = tables.find_tables(self.inputs, walked, skipped)
+        found = tables.find_tables(self.inputs, walked, self.reading.skipped)
         if out.cuts is not None and len(found) > 1:
             raise UsageError("--cuts lists the cuts of one table: give one at a time")
 
@@ -196,7 +191,7 @@ class Job:
             for output in (kept, out.annotated)
         )
         written = targets(kept), targets(out.annotated)
-        return _Inputs(names, False, *written, in_directory, skipped)
+        return _Inputs(names, False, *written, in_directory)
 
     def _check_outputs(self) -> None:
         """UsageError for outputs that cannot be."""
@@ -231,7 +226,7 @@ class Job:
 
     def skipped_of_references(self) -> list[tuple[str, dict[str, int]]]:
         """The files of references that were not read, by the reason."""
-        counts = self._skipped_of_reference.counts()
+        counts = self._of_references.skipped.counts()
         name = ", ".join(reference.name for reference in self.references)
         return [(name, counts)] if self.references else []
 
@@ -252,11 +247,11 @@ class Job:
                     self.note(
                         f"{reference.name} is not a database: lshdb indexes it in a temporary one"
                     )
-            reader = self._reader(made)
-            run = stack.enter_context(self._run(made, store, reader))
+            session = self._session(made)
+            run = stack.enter_context(self._run(made, store, session))
             with (
-                self._written(reader) as written,
-                reader.shown(self.progress, "dedup", self.read.paths) as run.progress,
+                self._written(session) as written,
+                session.shown(self.progress, "dedup", self.read.paths) as run.progress,
                 closing(run.decided()) as decided,
             ):
                 for rows in decided:
@@ -265,7 +260,7 @@ class Job:
                     yield lines
             # The output is complete, and has its name.
             run.merge()
-            self.counts["replaced"] = reader.replaced
+            self.counts["replaced"] = self.reading.replaced
 
     def _settings(self, stack: ExitStack) -> tuple[Settings, Store | None]:
         """The settings of the documents, and the database if it has some."""
@@ -297,12 +292,13 @@ class Job:
         self._asked = replace(asked, seed=made.seed)  # a random one is chosen once
         return made, None
 
-    def _reader(self, made: Settings) -> Reader:
+    def _session(self, made: Settings) -> Session:
         rows, read = self.rows, [*self.rows.fields, *self.rows.ranked_by]
         is_stored = self.database is not None
-        reader = reader_of(
+        session = session_of(
             rows,
             made.shingling,
+            self.reading,
             format="text" if self.are_texts else rows.format,
             fallback="jsonl",
             stdin=self.stdin,
@@ -319,30 +315,27 @@ class Job:
                 self.read.paths,
                 "--format text compares texts, and writes none; --format jsonl reads the rows",
             )
-        reader.skipped_files = self.read.skipped
-        reader.reference_files = reference_files(self.references)
-        return reader
+        return session
 
-    def _run(self, made: Settings, store: Store | None, reader: Reader) -> Run:
-        rows, beside = self.rows, self._beside()
-        of_reference = replace(reader, naming="--against PATH:{}=NAME")
-        of_reference.skipped_files = self._skipped_of_reference
-        of_reference.skipped_files.on_skip = self.on_skip
+    def _run(self, made: Settings, store: Store | None, session: Session) -> Run:
+        rows, beside, failures = self.rows, self._beside(), self.reading.failures
+        of_references = session.apart(self._of_references, naming="--against PATH:{}=NAME")
+        if not all(reference.is_database for reference in self.references):
+            session.skip_files_of(of_references)
         return Run(
             options=rows,
             rule=self.rule,
             settings=made,
-            source=Files(self.read.paths, reader),
+            source=Files(self.read.paths, session),
             opening=Opening(
                 rule=self.rule,
                 settings=made,
-                reader=of_reference,
+                session=of_references,
                 limits=DEFAULTS,
                 fields=rows.fields,
-                on_failure=self.on_failure,
+                on_failure=failures,
                 timeout=self.timeout,
                 beside=beside,
-                files_read=reader.reference_files,
                 progress=self.progress,
             ),
             references=self.references,
@@ -350,11 +343,11 @@ class Job:
             database=None if self.database is None else lambda: self.opens(self._asked),
             stored=store,
             staged=self.is_whole,
-            cutting=cutting_of(rows, made, reader),
+            cutting=cutting_of(rows, made, session),
             fields=rows.fields,
             clusters=self.outputs.annotated is not None,
             limits=DEFAULTS,
-            on_failure=self.on_failure,
+            on_failure=failures,
             beside=beside,
             on_batch=self._on_batch,
         )
@@ -374,7 +367,7 @@ class Job:
         self._written_files.flush()
 
     @contextmanager
-    def _written(self, reader: Reader) -> Iterator[Written]:
+    def _written(self, session: Session) -> Iterator[Written]:
         """What is written, with its files; they get their names at the end."""
         out, beside = self.outputs, self._beside()
         with ExitStack() as stack:
@@ -385,7 +378,7 @@ class Job:
                     return None
                 for path in targets if self.read.in_directory else ():
                     os.makedirs(os.path.dirname(path), exist_ok=True)
-                return stack.enter_context(KeptRows(targets, reader, beside, added, self.warn))
+                return stack.enter_context(KeptRows(targets, session, beside, added, self.warn))
 
             if out.dropped is not None:
                 written.dropped = stack.enter_context(self._list(out.dropped))

@@ -16,10 +16,11 @@ from lshdb.deduplication.cut_list import CutList
 from lshdb.deduplication.deciding import Decided
 from lshdb.deduplication.tables import checked_format
 from lshdb.errors import InputError
-from lshdb.sources import formats, outputs, readers, sinks
+from lshdb.sources import formats, heads, outputs, sinks
 from lshdb.sources.added_columns import head_with, with_columns
 from lshdb.sources.batch import Origin, TableSchema
 from lshdb.sources.paths import printable_path
+from lshdb.sources.session import Session
 from lshdb.sources.sinks import Columns
 
 ANNOTATED: Columns = {"cluster": int, "kept": str, "similarity": float, "exact": bool}
@@ -34,7 +35,7 @@ class KeptRows:
 
     Attributes:
         tables: by each output file the tables whose rows it gets.
-        reader: of the tables.
+        session: that reads the tables.
         beside: the directory of a temporary file; None for the system's.
         added: columns that rows get besides their own.
         warn: as for Output.
@@ -44,7 +45,7 @@ class KeptRows:
     """
 
     tables: Mapping[str, Sequence[str]]
-    reader: readers.Reader
+    session: Session
     beside: Path | None = None
     added: Columns = field(default_factory=dict)
     warn: Callable[[str], None] = lambda _: None
@@ -55,9 +56,9 @@ class KeptRows:
         # A wrong table is refused before anything is written.
         for number, (output, paths) in enumerate(self.tables.items()):
             self._numbers |= dict.fromkeys(map(printable_path, paths), number)
-            came = self.reader.format_of(paths[0])
+            came = self.session.options.format_of(paths[0])
             format = checked_format(output, came)
-            head = head_with(self.reader.common_head(paths, format), self.added)
+            head = head_with(heads.common_head(self.session, paths, format), self.added)
             self._targets.append((output, format, head, formats.KIND[came] == "json"))
         self._writers = self._opened()
 
@@ -68,7 +69,8 @@ class KeptRows:
     @property
     def same_format(self) -> bool:
         """Whether rows go out as they came, in lines or rows of CSV."""
-        came = {self.reader.format_of(path) for paths in self.tables.values() for path in paths}
+        format_of = self.session.options.format_of
+        came = {format_of(path) for paths in self.tables.values() for path in paths}
         gone = {format for _, format, *_ in self._targets}
         return len(came) == 1 and came == gone <= {"jsonl", "csv", "tsv"}
 

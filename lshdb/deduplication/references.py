@@ -19,7 +19,6 @@ from lshdb.deduplication.collection import Collection
 from lshdb.deduplication.rules import Rule
 from lshdb.errors import InputError, UsageError
 from lshdb.ingest import add, batches
-from lshdb.ingest.failures import Failures
 from lshdb.ingest.locations import Locations
 from lshdb.ingest.temporary import temporary_store
 from lshdb.limits import Limits
@@ -29,9 +28,9 @@ from lshdb.progress import Progress, silent
 from lshdb.sketching.settings import Settings
 from lshdb.sketching.signature_sets import Sketching, check_comparable
 from lshdb.sources.batch import Batch
-from lshdb.sources.identity import FilesRead
+from lshdb.sources.counts import Failures
 from lshdb.sources.paths import STDIN, is_database
-from lshdb.sources.readers import Reader
+from lshdb.sources.session import Session
 from lshdb.store.store import Store
 
 FIELDS = ("key", "text", "set")
@@ -167,20 +166,18 @@ class Opening:
     Attributes:
         rule: by which documents are compared with them.
         settings: of the documents that are compared with them.
-        reader: reads those that are files: all of a file, or nothing. Its counts of skipped files
-            grow.
+        session: reads those that are files: all of a file, or nothing.
         batches: the documents of data of a program, with some names of fields.
         fields: of metadata, which dropped rows have.
         workers, limits, on_failure: as for the run.
         timeout: of a database.
         beside: the directory of temporary files; None for the system's.
-        files_read: gets the files that are read.
         progress: whether a bar is shown, or a function.
     """
 
     rule: Rule
     settings: Settings
-    reader: Reader
+    session: Session
     limits: Limits
     batches: Callable[[Any, Mapping[str, str]], Iterator[Batch]] | None = None
     fields: Sequence[str] = ()
@@ -188,7 +185,6 @@ class Opening:
     on_failure: Callable[[Failure], object] | None = None
     timeout: float = TIMEOUT
     beside: Path | None = None
-    files_read: FilesRead | None = None
     progress: bool | Progress = False
 
     def open(self, reference: Reference) -> AbstractContextManager[Collection]:
@@ -202,29 +198,28 @@ class Opening:
         reference.check()
         if reference.is_database:
             return self._database(reference.name)
+        usual = self.session.options
         names = {
-            f"{name}_field": reference.fields.get(name, getattr(self.reader, f"{name}_field"))
+            f"{name}_field": reference.fields.get(name, getattr(usual, f"{name}_field"))
             for name in FIELDS
         }
         if "text" in reference.fields and "set" not in reference.fields:
             names["set_field"] = reference.fields["text"]
         if self.batches is not None and not reference.is_path:
             return self._indexed(self.batches(reference.data, names), reference.name)
-        reader = replace(
-            self.reader,
+        session = self.session.like(
             **names,
             format="auto",
-            fallback=self.reader.fallback if self.reader.format == "auto" else self.reader.format,
+            fallback=usual.fallback if usual.format == "auto" else usual.format,
             stdin=None,
             auto_key=True,
             metadata=bool(self.fields),
             metadata_fields=outermost(self.fields),
             whole=False,
         )
-        reader.skipped_files = self.reader.skipped_files
         paths = [reference.name]
-        progress = reader.shown(self.progress, "indexing", paths)
-        return self._indexed(reader.batches(paths, self.files_read), reference.name, progress)
+        progress = session.shown(self.progress, "indexing", paths)
+        return self._indexed(session.batches(paths), reference.name, progress)
 
     @contextmanager
     def _database(self, name: str) -> Iterator[Collection]:

@@ -52,8 +52,8 @@ class Source(Protocol):
     def batches(self) -> Iterator[Batch]:
         """All of them."""
 
-    def again(self) -> Iterator[Batch]:
-        """All of them once more: rows without their documents."""
+    def again(self, *, only_rows: bool = True) -> Iterator[Batch]:
+        """All of them once more, not counted again: rows with or without their documents."""
 
 
 def _ignore(_: object) -> None:
@@ -292,7 +292,8 @@ class Run:
         else:
             assert self.stored is not None
             versions = Versions(self.stored, self.stored.last_doc_id())
-            with signed(Job(self.stored, self.workers), self.source.batches()) as stream:
+            again = self.source.again(only_rows=False)
+            with signed(Job(self.stored, self.workers), again) as stream:
                 for parts in stream:
                     some = list[Decided]()
                     with self.stored.writing():

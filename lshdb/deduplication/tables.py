@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from lshdb.errors import InputError, UsageError
 from lshdb.options import WalkingOptions
 from lshdb.sources import formats, outputs, walking
+from lshdb.sources.counts import SkippedFiles
 from lshdb.sources.identity import FilesRead
 from lshdb.sources.paths import (
     expanded,
@@ -45,7 +46,7 @@ class Table:
 def find_tables(
     inputs: Iterable[str],
     rules: WalkingOptions,
-    skipped_files: walking.SkippedFiles,
+    skipped_files: SkippedFiles,
     files_read: FilesRead | None = None,
 ) -> list[Table]:
     """The named tables, and the files of directories that are tables by their suffix.
@@ -80,8 +81,8 @@ def find_tables(
                 continue
             is_empty = True
             for entry in walking.walk(path, rules, skipped_files):
-                if isinstance(entry, tuple):
-                    raise entry[1]
+                if isinstance(entry, walking.Unlisted):
+                    raise InputError(f"{entry.failure.where}: {entry.failure.reason}")
                 if format_of(entry.path) != "text":
                     is_empty = False
                     take(entry.path, _name_below(entry.path, path if top is None else top))

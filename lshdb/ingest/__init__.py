@@ -18,6 +18,6 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
     kept_copies which files hold a copy of a dropped document
     trash       moves files of dropped documents aside, and back
 
-Doors: add, admission, arrivals, batches, deciding, failures, folders, locations, merging, parts,
-queries, submissions, sync, temporary, trash, workers, writing.
+Doors: add, admission, arrivals, batches, deciding, folders, locations, merging, parts, queries,
+submissions, sync, temporary, trash, workers, writing.
 """

@@ -18,7 +18,6 @@ from itertools import compress, groupby
 from lshdb.errors import ContentError, InputError, SettingsMismatch
 from lshdb.ingest import merging, writing
 from lshdb.ingest.batches import Item, Job, signed
-from lshdb.ingest.failures import Failures
 from lshdb.ingest.locations import Locations
 from lshdb.ingest.parts import SignedPart
 from lshdb.model import AddReport, Failure
@@ -28,9 +27,9 @@ from lshdb.search.decisions import read_decisions
 from lshdb.shingling.arrays import chunks
 from lshdb.sketching.settings import Settings
 from lshdb.sources import long_tables
-from lshdb.sources.identity import FilesRead
-from lshdb.sources.paths import STDIN, expanded, is_database, literal, printable_path
-from lshdb.sources.readers import Reader, reader_of
+from lshdb.sources.counts import Failures, failure_of
+from lshdb.sources.paths import STDIN, expanded, is_database, literal
+from lshdb.sources.session import Session, session_of
 from lshdb.store import guard, late
 from lshdb.store.store import Store
 
@@ -181,48 +180,45 @@ def add_files(
     select: Select | None = None,
 ) -> AddReport:
     """Add the documents of files; see Database.add_files."""
-    reader = options.reader
-    if reader is None:
-        reader = reader_of(options, store.settings.shingling, limits=store.limits)
-    failures = Failures(options.on_failure)
-    reader.stored_guess = store.extracted_of
-    counts = reader.skipped_files
-    damaged, guessed = counts["damaged"], counts["guessed"]
-    with reader.shown(options.progress, "adding", paths) as progress:
-        reports = _of_paths(store, reader, paths, options, failures, progress, select)
-        total = _summed(reports, options, failures, progress)
-    return replace(total, damaged=counts["damaged"] - damaged, guessed=counts["guessed"] - guessed)
+    session = session_of(options, store.settings.shingling, limits=store.limits)
+    session = session.like(stored_guess=store.extracted_of)
+    skipped = session.counts.skipped
+    damaged, guessed = skipped["damaged"], skipped["guessed"]
+    with session.shown(options.progress, "adding", paths) as progress:
+        reports = _of_paths(store, session, paths, options, progress, select)
+        total = _summed(reports, options, session.counts.failures, progress)
+    return replace(
+        total, damaged=skipped["damaged"] - damaged, guessed=skipped["guessed"] - guessed
+    )
 
 
 def _of_paths(
     store: Store,
-    reader: Reader,
+    session: Session,
     paths: Iterable[str],
     options: AddFilesOptions,
-    failures: Failures,
     progress: Progress,
     select: Select | None,
 ) -> Iterator[AddReport]:
     """Add files in batches, and each database among them by merging it, in their order."""
-    if reader.element_field:
-        items = long_tables.grouped(reader.batches(paths), reader, store.real_path.parent)
+    failures = session.counts.failures
+    if session.options.element_field:
+        rows = session.batches(paths)
+        items = long_tables.grouped(rows, session.options, store.real_path.parent)
         yield from _reports(store, items, options, failures, progress, select)
         return
     if isinstance(paths, Collection) and not any(map(_is_database, expanded(paths))):
-        items = reader.batches(paths)
+        items = session.batches(paths)
         yield from _reports(store, items, options, failures, progress, select)
         return
-    files_read = FilesRead(reader.reference_files)
     for is_merged, some in groupby(expanded(paths), _is_database):
         if not is_merged:
-            items = reader.batches(map(literal, some), files_read)
+            items = session.batches(map(literal, some))
             yield from _reports(store, items, options, failures, progress, select)
             continue
         for path in some:
-            if earlier := files_read.earlier(path):
-                reader.skipped_files.add_repeated(path, earlier)
-            else:
-                yield from _merged(store, reader, path, options, failures, progress)
+            if not session.is_repeated(path):
+                yield from _merged(store, session, path, options, progress)
 
 
 def first_database(paths: Iterable[str], timeout: float) -> tuple[str, Settings] | None:
@@ -243,23 +239,19 @@ def _is_database(path: str) -> bool:
 
 
 def _merged(
-    store: Store,
-    reader: Reader,
-    path: str,
-    options: AddFilesOptions,
-    failures: Failures,
-    progress: Progress,
+    store: Store, session: Session, path: str, options: AddFilesOptions, progress: Progress
 ) -> Iterator[AddReport]:
     """Add the documents of another database; what stands against it is a failure of the file."""
     how = options.on_conflict
     try:
         if options.on_similar == "skip":
-            skip = reader.option("--on-similar skip", "on_similar")
+            skip = session.options.option("--on-similar skip", "on_similar")
             raise InputError(f"a database, which is added whole: leave out {skip}")
         with merging.opened(path, store) as source:
             yield from merging.merged(store, source, how, index=options.index, progress=progress)
     except (ContentError, InputError, SettingsMismatch) as error:
-        failures(Failure(printable_path(path), str(error).removeprefix(f"{path} ")))
+        why = InputError(str(error).removeprefix(f"{path} "))
+        session.counts.failures(failure_of(path, why))
         yield AddReport(failed=1)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import cast
 
 from lshdb.errors import ContentError, InputError
@@ -237,12 +237,16 @@ def _of_record(
     elements = record[content]
     if of_sets and isinstance(elements, Collection) and not isinstance(elements, str | Mapping):
         record[content] = list(elements)
-    options = RecordOptions(of_sets, key, limits=limits)
-    options.ids = ids
     try:
-        return options.document(record, "")[:3]
+        return _record_options(of_sets, key, limits).document(record, "", ids)[:3]
     except (ContentError, InputError) as error:
         raise ContentError(f"among the documents, {record!r:.100}: {error}") from error
+
+
+@cache
+def _record_options(of_sets: OfSets, key_field: str, limits: Limits) -> RecordOptions:
+    """How dicts become documents: made once, not for each."""
+    return RecordOptions(of_sets, key_field, limits=limits)
 
 
 def checked_key(value: object) -> str:

@@ -19,7 +19,8 @@ from lshdb.keys import key_arguments, key_fault
 from lshdb.model import Decision, Failure, Verdict
 from lshdb.search.decisions import read_decisions
 from lshdb.shingling.content import DIGEST_BYTES
-from lshdb.sources.readers import Reader
+from lshdb.sources.session import Session
+from lshdb.sources.session_options import SessionOptions
 from lshdb.store.store import Store
 
 _LONGEST_NAME = 1_000
@@ -212,7 +213,7 @@ def decisions_of_file(path: str, stdin: BinaryIO | None, who: str | None) -> Ite
         InputError: one is not a decision.
     """
     # Verdicts are read as texts, the other columns as metadata, and the key is the row's number.
-    reader = Reader(
+    options = SessionOptions(
         of_sets=False,
         fallback="jsonl",
         key_field="",
@@ -222,7 +223,7 @@ def decisions_of_file(path: str, stdin: BinaryIO | None, who: str | None) -> Ite
         stdin=stdin,
     )
     decided = now()  # those without a time are undone together
-    for row in reader.read([path]):
+    for row in Session(options).read([path]):
         if isinstance(row, Failure):
             reason, _, _ = row.reason.partition(": name it with")  # there is no such option
             raise InputError(f"{row.where}: {reason}")

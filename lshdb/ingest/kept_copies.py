@@ -26,7 +26,8 @@ from lshdb.sources.archives import archive_of
 from lshdb.sources.extracting import file_of_message
 from lshdb.sources.identity import is_same_file
 from lshdb.sources.paths import paths_of_key
-from lshdb.sources.readers import reader_of, state_of
+from lshdb.sources.session import session_of
+from lshdb.sources.text_files import state_of
 from lshdb.store.rows import FileState
 
 if TYPE_CHECKING:
@@ -86,8 +87,12 @@ class KeptCopies:
     def __init__(self, store: Store, root: str | None) -> None:
         self._store = store
         self._root = root
-        self._reader = reader_of(WalkingOptions(root=root), store.settings.shingling, format="text")
-        self._reader.stored_guess = store.extracted_of
+        self._session = session_of(
+            WalkingOptions(root=root),
+            store.settings.shingling,
+            format="text",
+            stored_guess=store.extracted_of,
+        )
         with store.reading():
             self._decided = contents_in_force(store)
             verdicts = self._decided.of_key
@@ -165,7 +170,7 @@ class KeptCopies:
         for path in paths_of_key(whole, self._root) or [os.path.join(self._root or "", whole)]:
             file = archive_of(path) or path
             try:
-                status, member = os.stat(file), self._reader.packed.status(path)
+                status, member = os.stat(file), self._session.archives.status(path)
             except (InputError, OSError):
                 continue
             if not stat.S_ISREG(status.st_mode):
@@ -174,7 +179,7 @@ class KeptCopies:
             is_read = state is not None and state.extracted and state.mtime_ns
             if (is_read and state == state_of(member)) or any(
                 digest(encoded(content).encode()) == copy.digest
-                for batch in self._reader.file(path, whole)
+                for batch in self._session.file(path, whole)
                 for key, content in zip(batch.keys, batch.contents, strict=True)
                 if key == copy.key
             ):

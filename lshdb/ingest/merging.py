@@ -27,7 +27,6 @@ from lshdb.errors import (
     StoreError,
     UsageError,
 )
-from lshdb.ingest.failures import MAX_KEPT
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer
 from lshdb.keys import distinct_key, key_fault
@@ -42,6 +41,7 @@ from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.settings import Settings, settings_record
 from lshdb.sketching.signing import Signed, base_of
 from lshdb.sources.batch import Batch
+from lshdb.sources.counts import MAX_KEPT
 from lshdb.sources.identity import is_same_file
 from lshdb.sources.metadata import from_json
 from lshdb.store import guard, late
@@ -114,13 +114,7 @@ def merged(
         raise UsageError(f"{source.path} is the database itself: name another one")
     late.complete(store, progress)  # what a killed process left
     with ExitStack() as stack:
-        with _reading(source):
-            stack.enter_context(source.reading())
-            documents, decisions = source.count()[0], source.count_decisions()
-        with store.reading():
-            _check_settings(store, source)
-            if on_conflict == "error":
-                _check_keys(store, source)
+        documents, decisions = _begin(store, source, on_conflict, stack)
         is_large = index == "auto" and documents >= store.limits.late_from
         if is_large:
             stack.enter_context(late.reserved(store))
@@ -136,6 +130,20 @@ def merged(
     late.complete(store, progress)
     if decisions:
         yield AddReport(decisions=decisions)
+
+
+def _begin(
+    store: Store, source: Store, on_conflict: OnConflict, stack: ExitStack
+) -> tuple[int, int]:
+    """Begin to read the source, and check it; how many documents and decisions it has."""
+    with _reading(source):
+        stack.enter_context(source.reading())
+        documents, decisions = source.count()[0], source.count_decisions()
+    with store.reading():
+        _check_settings(store, source)
+        if on_conflict == "error":
+            _check_keys(store, source)
+    return documents, decisions
 
 
 def merge_whole(store: Store, source: Store) -> AddReport:

@@ -11,15 +11,14 @@ moved and removed, so that several may run at once.
 import os
 import posixpath
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from lshdb.errors import InputError, UsageError
 from lshdb.ingest.add import add_documents
-from lshdb.ingest.failures import Failures
 from lshdb.ingest.writing import delete
-from lshdb.model import AddReport, Failure, SyncChange, SyncReport
+from lshdb.model import AddReport, SyncChange, SyncReport
 from lshdb.options import AddManyOptions, SyncOptions, WalkingOptions
 from lshdb.progress import shown
 from lshdb.search.decisions import dropped_contents
@@ -28,6 +27,7 @@ from lshdb.shingling.content import digest, encoded
 from lshdb.shingling.shingling import Content
 from lshdb.sources.archives import Member, archive_of
 from lshdb.sources.batch import Batch
+from lshdb.sources.counts import failure_of
 from lshdb.sources.extracting import file_of_message, is_mailbox
 from lshdb.sources.identity import FilesRead, is_same_file, may_repeat
 from lshdb.sources.inputs import encoding_of
@@ -38,7 +38,10 @@ from lshdb.sources.paths import (
     paths_of_key,
     printable_path,
 )
-from lshdb.sources.readers import TABLE, Reader, reader_of, reason, state_of
+from lshdb.sources.session import TABLE, Session, session_of
+from lshdb.sources.session_options import no_guess
+from lshdb.sources.text_files import state_of
+from lshdb.sources.walking import Unlisted
 from lshdb.store.lookups import StoredFile
 from lshdb.store.rows import FileState
 from lshdb.store.store import Store
@@ -84,42 +87,41 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
     if store.settings.shingling.of_sets:
         raise UsageError("text files are documents of texts, and this database holds sets")
     check_directories(directories)
-    given = options.reader or reader_of(options, store.settings.shingling, limits=store.limits)
-    reader = replace(given, format="text")
-    reader.skipped_files = given.skipped_files
-    if not options.extract_again:
-        reader.stored_guess = store.extracted_of
-    failed = Failures(options.on_failure)
-    plan = _plan(store, directories, reader, failed, again=options.extract_again)
-    _recognise(store, plan, reader)
+    session = session_of(options, store.settings.shingling, limits=store.limits).like(
+        format="text", stored_guess=no_guess if options.extract_again else store.extracted_of
+    )
+    failures = session.counts.failures
+    plan = _plan(store, directories, session, again=options.extract_again)
+    _recognise(store, plan, session)
     changes: tuple[SyncChange, ...] = ()
     if options.dry_run:
-        added, changes = _forecast(store, plan, reader, failed)
+        added, changes = _forecast(store, plan, session)
         moved, removed, refused = len(plan.moves), len(plan.gone), _refusal(plan, options)
     else:
         _refusal(plan, options)
         moved = _move(store, plan)
         writing = AddManyOptions(workers=options.workers, on_batch=options.on_batch)
         with shown(options.progress, "reading files") as report:
-            added = add_documents(store, _items(plan, reader), writing, failed, progress=report)
+            items = _items(plan, session)
+            added = add_documents(store, items, writing, failures, progress=report)
         refused = _refusal(plan, options)
         removed = _remove(store, plan)
-    failed.warn()
+    failures.warn()
     return SyncReport(
         added.added,
         added.updated,
         moved,
         removed,
         plan.unchanged + added.unchanged,
-        failed.count,
+        failures.count,
         added.empty,
-        reader.replaced,
+        session.counts.replaced,
         plan.left,
         changes,
         refused,
-        failed.kept,
-        reader.skipped_files["damaged"],
-        reader.skipped_files["guessed"],
+        failures.kept,
+        session.counts.skipped["damaged"],
+        session.counts.skipped["guessed"],
     )
 
 
@@ -156,78 +158,100 @@ def _refusal(plan: _Plan, options: SyncOptions) -> str | None:
     return None
 
 
-def _plan(
-    store: Store,
-    directories: Sequence[str],
-    reader: Reader,
-    on_failure: Callable[[Failure], None],
-    *,
-    again: bool,
-) -> _Plan:
+@dataclass(eq=False)
+class _Walked:
+    """What is in the directories.
+
+    Attributes:
+        files: those to compare, by their keys.
+        kept: keys of files that cannot be looked at.
+        unread: how the keys in directories begin that cannot be listed.
+        second_names: other paths of a file, by the first one.
+        files_read: the files so far; None if no path leads to one twice.
+        stored_keys: of the files that have a document, where some may have two names.
+    """
+
+    files_read: FilesRead | None
+    files: dict[str, _File] = field(default_factory=dict)
+    kept: set[str] = field(default_factory=set)
+    unread: list[str] = field(default_factory=list)
+    second_names: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    stored_keys: set[str] = field(default_factory=set)
+
+
+def _plan(store: Store, directories: Sequence[str], session: Session, *, again: bool) -> _Plan:
     """Compare the stored documents with the files; `again` reads those of other kinds anyway."""
-    plan, found = _Plan(), dict[str, _File]()
-    repeated: defaultdict[str, list[str]] = defaultdict(list)
-    unread: list[str] = []
     paths = [*dict.fromkeys(directories)]
-    files_read = FilesRead() if may_repeat(paths) else None
-    stored_files: set[str] = set()
-    kept = set[str]()
+    plan, walked = _Plan(), _Walked(session.files_read if may_repeat(paths) else None)
     for path in paths:
         # Keys have slashes on each system.
-        start = posixpath.join(key_of(path, reader.rules.root), "")
+        start = posixpath.join(key_of(path, session.options.rules.root), "")
         # No absolute path is below the root itself.
         below = [one for one in store.files_below(start) if start or not os.path.isabs(one.key)]
         plan.below[path] = [one for one in below if one.state is not None]
         plan.known |= {one.key: one for one in below}
-        if files_read is not None:
-            stored_files.update(file_of_message(one.key) or one.key for one in below)
-        cut = len(os.path.join(path, ""))
-        for entry in reader.walked(path):
-            if isinstance(entry, tuple):
-                directory, error = entry
-                on_failure(Failure(printable_path(directory), reason(error)))
-                unread.append(posixpath.join(start, printable_path(directory[cut:]), ""))
-                continue
-            key = start + printable_path(entry.path[cut:])
-            known = plan.known.get(key)
-            # A file that add read with --format text remains a text file.
-            if format_of(entry.name) != "text" and (known is None or known.state is None):
-                reader.skipped_files.add("tables", entry.path, TABLE)
-                continue
-            try:
-                check_key_is_free(entry.path)
-            except InputError as error:  # the other file has the document
-                on_failure(Failure(printable_path(entry.path), str(error)))
-                continue
-            try:
-                state = state_of(entry.stat(follow_symlinks=False))
-            except FileNotFoundError:
-                continue  # gone since
-            except OSError as error:
-                on_failure(Failure(printable_path(entry.path), reason(error)))
-                kept.add(key)
-                unread.append(f"{key}/")  # it may be an archive
-                continue
-            if state is None:
-                continue
-            archive = archive_of(entry.path) if isinstance(entry, Member) else None
-            earlier = files_read and files_read.earlier(entry.path, archive)
-            if earlier and (key in found or key not in stored_files):
-                reader.skipped_files.add_repeated(entry.path, earlier)
-                continue
-            found[key] = entry.path, state
-            if earlier:
-                repeated[earlier].append(entry.path)
-    for key, (first, _) in [*found.items()] if repeated else ():
+        if walked.files_read is not None:
+            walked.stored_keys.update(file_of_message(one.key) or one.key for one in below)
+        _walk(path, start, session, plan.known, walked)
+    for key, (first, _) in [*walked.files.items()] if walked.second_names else ():
         # Of the names of a file, each that has a document keeps it, and no other gets one.
-        if first in repeated and key not in stored_files:
-            reader.skipped_files.add_repeated(first, repeated[first][0])
-            del found[key]
-    files = {key: key if key in found else file_of_message(key) for key in plan.known}
+        if first in walked.second_names and key not in walked.stored_keys:
+            session.counts.skipped.add_repeated(first, walked.second_names[first][0])
+            del walked.files[key]
+    _compare(plan, walked, again=again)
+    return plan
+
+
+def _walk(
+    path: str, start: str, session: Session, known: Mapping[str, StoredFile], walked: _Walked
+) -> None:
+    """Find the files of a directory whose keys begin with `start`."""
+    failures, skipped = session.counts.failures, session.counts.skipped
+    cut = len(os.path.join(path, ""))
+    for entry in session.walked(path):
+        key = start + printable_path(entry.path[cut:])
+        if isinstance(entry, Unlisted):
+            failures(entry.failure)
+            walked.unread.append(posixpath.join(key, ""))
+            continue
+        stored = known.get(key)
+        # A file that add read with --format text remains a text file.
+        if format_of(entry.name) != "text" and (stored is None or stored.state is None):
+            skipped.add("tables", entry.path, TABLE)
+            continue
+        try:
+            check_key_is_free(entry.path)
+        except InputError as error:  # the other file has the document
+            failures(failure_of(entry.path, error))
+            continue
+        try:
+            state = state_of(entry.stat(follow_symlinks=False))
+        except FileNotFoundError:
+            continue  # gone since
+        except OSError as error:
+            failures(failure_of(entry.path, error))
+            walked.kept.add(key)
+            walked.unread.append(f"{key}/")  # it may be an archive
+            continue
+        if state is None:
+            continue
+        archive = archive_of(entry.path) if isinstance(entry, Member) else None
+        earlier = walked.files_read and walked.files_read.earlier(entry.path, archive)
+        if earlier and (key in walked.files or key not in walked.stored_keys):
+            skipped.add_repeated(entry.path, earlier)
+            continue
+        walked.files[key] = entry.path, state
+        if earlier:
+            walked.second_names[earlier].append(entry.path)
+
+
+def _compare(plan: _Plan, walked: _Walked, *, again: bool) -> None:
+    """Plan what is read, and which documents are gone, by the states of files."""
+    files = {key: key if key in walked.files else file_of_message(key) for key in plan.known}
     for key, one in plan.known.items():
         if files[key] != key:
             plan.messages.setdefault(files[key], []).append(one)
-    for key, file in found.items():
+    for key, file in walked.files.items():
         stored = plan.messages.get(key) or [one for one in [plan.known.get(key)] if one]
         states, state = {one.state for one in stored}, file[1]
         extracted = again and any(one.extracted for one in states if one)
@@ -235,15 +259,14 @@ def _plan(
             plan.read[key] = file
         else:
             plan.unchanged += len(stored)
-    there = kept.union(found)
+    there = walked.kept.union(walked.files)
     missing = [one for key, one in plan.known.items() if there.isdisjoint((key, files[key]))]
     plan.left = sum(one.state is None for one in missing)
-    away = tuple(unread)
+    away = tuple(walked.unread)
     plan.gone = [one for one in missing if one.state and not one.key.startswith(away)]
-    return plan
 
 
-def _recognise(store: Store, plan: _Plan, reader: Reader) -> None:
+def _recognise(store: Store, plan: _Plan, session: Session) -> None:
     """Treat a new file as moved if a missing one had the same content.
 
     One whose document was decided to be dropped is left out, unless it has changed. Only new files
@@ -256,14 +279,14 @@ def _recognise(store: Store, plan: _Plan, reader: Reader) -> None:
     missing: defaultdict[bytes, list[StoredFile]] = defaultdict(list)
     for one, own in zip(plan.gone, _digests(store, plan.gone), strict=True):
         missing[own].append(one)
-    quiet = replace(reader)  # they are counted when they are read again
+    apart = session.apart()  # they are counted when they are read again
     moved = set()
     for key, (path, state) in [*plan.read.items()]:
         if key in plan.known or not (key in keys or state.size in sizes):
             continue
-        own = _digest_of(quiet, path, key)
+        own = _digest_of(apart, path, key)
         if (key, own) in dropped:
-            reader.skipped_files.add("dropped", path, "its document was decided to be dropped")
+            session.counts.skipped.add("dropped", path, "its document was decided to be dropped")
         elif own and missing[own]:
             # Of several with the same content, rather one with the same name.
             name = os.path.basename(key)
@@ -313,8 +336,9 @@ def files_of_dropped(store: Store, root: str | None) -> Iterator[DroppedFile]:
         read = {one.key: one.state for one in store.files_of([one.doc_id for one in known])}
         staying = _staying(store, dropped)
     options = WalkingOptions(root=root)
-    reader = reader_of(options, store.settings.shingling, format="text")
-    reader.stored_guess = store.extracted_of
+    session = session_of(
+        options, store.settings.shingling, format="text", stored_guess=store.extracted_of
+    )
     current = {one.key: one.digest for one in known}
     for key, digests in sorted(dropped.items()):
         paths = [] if store.settings.shingling.of_sets else paths_of_key(key, root)
@@ -333,7 +357,7 @@ def files_of_dropped(store: Store, root: str | None) -> Iterator[DroppedFile]:
         if not (is_same and stored == state_of(status)):
             own = b""
             if stored is None or stored.size == status.st_size:
-                own, content = _document_of(reader, path, key)
+                own, content = _document_of(session, path, key)
         if own not in digests:
             yield DroppedFile(key, path, None, "it has changed since")
         elif other := next(
@@ -363,15 +387,15 @@ def _staying(store: Store, dropped: Mapping[str, set[bytes]]) -> dict[bytes, lis
     return staying
 
 
-def _digest_of(reader: Reader, path: str, key: str) -> bytes:
+def _digest_of(session: Session, path: str, key: str) -> bytes:
     """The digest of a text file's document; empty if it cannot be read."""
-    return _document_of(reader, path, key)[0]
+    return _document_of(session, path, key)[0]
 
 
-def _document_of(reader: Reader, path: str, key: str) -> tuple[bytes, Content | None]:
+def _document_of(session: Session, path: str, key: str) -> tuple[bytes, Content | None]:
     """The digest and the content of a text file's document; empty if it cannot be read."""
     if not is_mailbox(path):
-        for batch in reader.file(path, key):
+        for batch in session.file(path, key):
             if batch.contents and batch.keys[0] == key:
                 return _own_digest(batch), batch.contents[0]
     return b"", None
@@ -391,7 +415,7 @@ def _digests(store: Store, documents: Sequence[StoredFile]) -> list[bytes]:
     return [known.get(one.doc_id, b"") for one in documents]
 
 
-def _items(plan: _Plan, reader: Reader) -> Iterator[Batch]:
+def _items(plan: _Plan, session: Session) -> Iterator[Batch]:
     """The documents of the files to read; documents that are in none of them are gone.
 
     What cannot be read is not gone: a message that fails, or all documents of a file that does.
@@ -401,7 +425,7 @@ def _items(plan: _Plan, reader: Reader) -> Iterator[Batch]:
         stored = [one for one in stored if one.state]
         keys = set[str]()
         is_read = is_failed = False
-        for batch in reader.file(path, key):
+        for batch in session.file(path, key):
             if batch.failures and not _exists(path):
                 continue  # gone since
             is_read = True
@@ -469,16 +493,16 @@ def _unchanged(store: Store, documents: Sequence[StoredFile]) -> set[int]:
 
 
 def _forecast(
-    store: Store, plan: _Plan, reader: Reader, on_failure: Callable[[Failure], None]
+    store: Store, plan: _Plan, session: Session
 ) -> tuple[AddReport, tuple[SyncChange, ...]]:
     """The planned change of each document, in the order of the keys."""
     given = [key for key in plan.known if key in plan.read or file_of_message(key) in plan.read]
     stored = dict(zip(given, _digests(store, [plan.known[key] for key in given]), strict=True))
     changes: list[SyncChange] = []
     unchanged = 0
-    for batch in _items(plan, reader):
+    for batch in _items(plan, session):
         for _, failure in batch.failures:
-            on_failure(failure)
+            session.counts.failures(failure)
         for key in batch.keys:
             if stored.get(key) == _own_digest(batch):
                 unchanged += 1

@@ -17,7 +17,7 @@ import filecmp
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -29,9 +29,9 @@ from lshdb.ingest.kept_copies import KeptCopies, KeptCopy
 from lshdb.ingest.sync import NO_FILE, DroppedFile, files_of_dropped
 from lshdb.model import Decision
 from lshdb.search.decisions import dropped_contents
+from lshdb.sources.counts import reason
 from lshdb.sources.identity import is_same_file
 from lshdb.sources.paths import key_of, printable_path
-from lshdb.sources.readers import reason
 from lshdb.store.partial_files import PartialFile, is_second_name, rename_new
 
 if TYPE_CHECKING:
@@ -103,16 +103,58 @@ def move_aside(
         UsageError: the directory has files of others.
         OSError: the log cannot be written; nothing is moved.
     """
-    base, aside = os.path.realpath(root or os.curdir), Path(os.path.realpath(directory))
+    aside = Path(os.path.realpath(directory))
     logs = _logs(aside)
-    before = {text for one in _lines(logs) for text in (one.path, one.key)}
+    before = {text for line in _lines(logs) for text in (line.path, line.key)}
     number = str(int(logs[-1].stem) + 1 if logs else 1)
-    device = next(one for one in (aside, *aside.parents) if one.exists()).stat().st_dev
-    copies = KeptCopies(store, root)
     chosen: list[_Chosen] = []
+    for choice in _choices(
+        store, aside, root, number, before, without_copy=without_copy, link=link
+    ):
+        if isinstance(choice, MovedFile):
+            yield choice
+        else:
+            chosen.append(choice)
+    holders = {one.copy.status.st_ino: one.copy for one in chosen if one.copy is not None}
+    for one in list(chosen):
+        holder = holders.get(one.status.st_ino)
+        if holder is not None and is_same_file(holder.path, one.line.path):
+            chosen.remove(one)
+            why = f"the same file as {holder.key}, which stays"
+            yield _shown(replace(one.line, action="left", aside=None, size=0, reason=why))
+    if chosen and not dry_run:
+        _log(aside, number, chosen)
+    for one in chosen:
+        target = os.path.join(aside, str(one.line.aside))
+        try:
+            _check(one, link=link)
+            if not dry_run:
+                _move(one.line.path, target)
+                if link:
+                    _put_link(one, target)
+        except (OSError, _LeftError) as error:
+            yield _shown(replace(one.line, action="left", reason=_reason(error)))
+        else:
+            yield _shown(one.line)
+
+
+def _choices(
+    store: Store,
+    aside: Path,
+    root: str | None,
+    number: str,
+    before: Container[str | None],
+    *,
+    without_copy: bool,
+    link: bool,
+) -> Iterator[_Chosen | MovedFile]:
+    """The files of dropped documents to move; the line of each that is left."""
+    base = os.path.realpath(root or os.curdir)
+    device = next(path for path in (aside, *aside.parents) if path.exists()).stat().st_dev
+    copies = KeptCopies(store, root)
     for dropped in files_of_dropped(store, root):
         real = os.path.realpath(dropped.path)
-        if dropped.reason == NO_FILE and not before.isdisjoint((real, dropped.key)):
+        if dropped.reason == NO_FILE and (real in before or dropped.key in before):
             continue
         why, copy = dropped.reason or _obstacle(dropped.path, base, device), None
         if not why:
@@ -128,36 +170,20 @@ def move_aside(
         kept = None if copy is None else os.path.realpath(copy.path)
         action = "linked" if link else "moved"
         line = MovedFile(action, real, name, size, None, dropped.key, kept)
-        chosen.append(_Chosen(status, copy, line))
-    holders = {one.copy.status.st_ino: one.copy for one in chosen if one.copy is not None}
-    for one in list(chosen):
-        holder = holders.get(one.status.st_ino)
-        if holder is not None and is_same_file(holder.path, one.line.path):
-            chosen.remove(one)
-            why = f"the same file as {holder.key}, which stays"
-            yield _shown(replace(one.line, action="left", aside=None, size=0, reason=why))
-    if chosen and not dry_run:
-        aside.mkdir(parents=True, exist_ok=True)
-        (aside / _IGNORE).write_text(_IGNORED, "utf-8")
-        log = PartialFile(aside / f"{number}.jsonl")
-        try:
-            # In ASCII: names may have bytes that are not UTF-8.
-            log.file.writelines(json.dumps(asdict(one.line)).encode() + b"\n" for one in chosen)
-            log.take_name(replace=False, sync=True)
-        finally:
-            log.discard()
-    for one in chosen:
-        target = os.path.join(aside, str(one.line.aside))
-        try:
-            _check(one, link=link)
-            if not dry_run:
-                _move(one.line.path, target)
-                if link:
-                    _put_link(one, target)
-        except (OSError, _LeftError) as error:
-            yield _shown(replace(one.line, action="left", reason=_reason(error)))
-        else:
-            yield _shown(one.line)
+        yield _Chosen(status, copy, line)
+
+
+def _log(aside: Path, number: str, chosen: Sequence[_Chosen]) -> None:
+    """Write which files a run moves, before it does."""
+    aside.mkdir(parents=True, exist_ok=True)
+    (aside / _IGNORE).write_text(_IGNORED, "utf-8")
+    log = PartialFile(aside / f"{number}.jsonl")
+    try:
+        # In ASCII: names may have bytes that are not UTF-8.
+        log.file.writelines(json.dumps(asdict(one.line)).encode() + b"\n" for one in chosen)
+        log.take_name(replace=False, sync=True)
+    finally:
+        log.discard()
 
 
 def files_without_copy(

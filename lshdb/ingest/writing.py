@@ -78,14 +78,7 @@ class Writer:
         if store.keys_repeat:
             became, places = ["added"] * len(part_keys), [*range(len(part_keys))]
         metadata = part.batch.all_metadata()
-        store.set_metadata(
-            [
-                (document.doc_id, metadata[latest[key]])
-                for key, document in known.items()
-                if document.digest == part.digests[latest[key]]
-                and document.metadata != metadata[latest[key]]
-            ]
-        )
+        store.set_metadata(_changed_metadata(part, known, latest))
         keys, digests = [part_keys[i] for i in places], [part.digests[i] for i in places]
         old = [known[key].doc_id for key in keys if key in known]
         if any(doc_id >= self._first_id or doc_id in self._updated for doc_id in old):
@@ -199,6 +192,19 @@ def outcomes(part: SignedPart, known: Mapping[str, KnownDocument]) -> list[Outco
         became.append("added" if before is None else "unchanged" if before == given else "updated")
         now[key] = given
     return became
+
+
+def _changed_metadata(
+    part: SignedPart, known: Mapping[str, KnownDocument], latest: Mapping[str, int]
+) -> list[tuple[int, str | None]]:
+    """The new metadata of stored documents whose content is the same."""
+    metadata = part.batch.all_metadata()
+    return [
+        (document.doc_id, metadata[latest[key]])
+        for key, document in known.items()
+        if document.digest == part.digests[latest[key]]
+        and document.metadata != metadata[latest[key]]
+    ]
 
 
 def unindex(store: Store, doc_ids: Sequence[int]) -> None:

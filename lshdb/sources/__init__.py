@@ -2,25 +2,24 @@
 
 In: paths, patterns, standard input, Arrow tables. Out: documents in columns, failures that say
 where and why, and the rows as they were read. And the way back: rows to files.
-    readers       reads paths, directories and standard input: a stream of batches
-    batch         what all readers give: documents in columns, and where they are from
+    session, session_options    reads paths, directories and standard input: a stream of batches
+    text_files    text files, each one document or several; counts: what was read, what failed
+    batch         what all formats give: documents in columns, and where they are from
     paths, identity     named files: patterns, formats, keys; whether two are one file
-    walking       which files in directories are read: .gitignore, patterns, sizes
-    git           which files git tracks, and which lines changed
+    walking, git  which files in directories are read: patterns, sizes, what git tracks
     archives      ZIP and tar files as directories of their members
-    compression   packs and unpacks, by suffix
-    inputs        a file that is read: bytes, text in UTF-8, or one text
+    inputs, compression     a file that is read: bytes, text in UTF-8, or one text; by suffix
     extracting, programs    the text of documents such as PDF, by a process; those of users
     documents     that process: a module for each kind, and how texts are normalised
-    formats       the table of formats, each a class that reads and writes
-    json_rows     JSON lines and arrays
-    csv_rows, arrow_rows    CSV and TSV; Parquet, Arrow and other libraries' tables; arrow_keys
+    formats, heads    the table of formats, each a class that reads and writes; heads of tables
+    json_rows, csv_rows     JSON lines and arrays; CSV and TSV
+    arrow_rows, arrow_keys  Parquet, Arrow and other libraries' tables
     long_tables   rows of one element each to sets
     sinks, added_columns    what the writers of all formats share; rows with more columns
     outputs       files that take their names when they are complete
-    records       one record to a document: all rules for keys, contents and metadata; rows of text
-    metadata      the other fields of a record, as JSON
+    records, metadata       one record to a document: all rules; its other fields as JSON
 
-Doors: added_columns, archives, arrow_rows, batch, compression, extracting, formats, git, identity,
-inputs, json_rows, long_tables, metadata, outputs, paths, readers, records, sinks, walking.
+Doors: added_columns, archives, arrow_rows, batch, compression, counts, extracting, formats, git,
+heads, identity, inputs, json_rows, long_tables, metadata, outputs, paths, records, session,
+session_options, sinks, text_files, walking.
 """

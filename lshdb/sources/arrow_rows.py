@@ -17,6 +17,7 @@ import pyarrow.ipc
 import pyarrow.parquet
 
 from lshdb.errors import InputError, UsageError
+from lshdb.keys import Ids
 from lshdb.shingling.arrays import Mask
 from lshdb.sources import csv_rows, inputs, paths, sinks
 from lshdb.sources.arrow_keys import column_at, decoded, keys_of_column
@@ -135,6 +136,7 @@ class ArrowFile:
                 _named(_counted(batches, source), head.columns),
                 source.name,
                 source.options,
+                source.ids,
                 head=head if source.options.whole else None,
                 unreadable=self._unreadable,
             )
@@ -271,7 +273,7 @@ def documents_of_table(table: Any, name: str, options: RecordOptions) -> Iterato
         columns = [_of_pandas(table.iloc[:, index]) for index in range(table.shape[1])]
         if any(isinstance(column, list) for column in columns):
             return _of_objects([*table.columns], columns, name, options)
-    return document_batches(table_batches(table, options), name, options)
+    return document_batches(table_batches(table, options), name, options, Ids())
 
 
 def _name_in_pandas(column: object) -> str:
@@ -303,11 +305,11 @@ def _of_objects(
         own |= set(options.metadata_fields)
         columns = [one for field, one in zip(names, columns, strict=True) if field in own]
         names = [field for field in names if field in own]
-    count = len(columns[0])
+    count, ids = len(columns[0]), Ids()
     for start in range(0, count, _MAX_ROWS):
         end = min(count, start + _MAX_ROWS)
         numbers = range(start + 1, end + 1)
-        documents = Collector(options, Origin(name, numbers, in_file=False))
+        documents = Collector(options, Origin(name, numbers, in_file=False), ids)
         some = [
             one[start:end]
             if isinstance(one, list)
@@ -396,6 +398,7 @@ def document_batches(
     batches: Iterable[pa.RecordBatch],
     name: str,
     options: RecordOptions,
+    ids: Ids,
     *,
     head: TableSchema | None = None,
     unreadable: str = "",
@@ -407,6 +410,7 @@ def document_batches(
             outside of their data.
         name: of the file or table, as printed.
         options: how rows become documents.
+        ids: those of all rows read so far.
         head: of the table, if rows are wanted with all of their columns.
         unreadable: of a file, begins the message if a batch cannot be read.
 
@@ -427,7 +431,7 @@ def document_batches(
                     rows = ArrowRows(head, kept)
                     size += bytes_of(kept)
                 numbers = range(number + done, number + done + part.num_rows)
-                documents = Collector(options, Origin(name, numbers, in_file=bool(unreadable)))
+                documents = Collector(options, Origin(name, numbers, in_file=bool(unreadable)), ids)
                 if not options.only_rows:
                     _collect(part, batch.slice(done, part.num_rows), documents, options)
                 yield documents.batch(size, rows)

@@ -60,7 +60,7 @@ class Csv:
         reader = _reader(lines, schema)
         while lines.read():
             before, numbers, texts, problem = lines.taken, list[int](), list[bytes](), None
-            documents = Collector(options, Origin(source.name, numbers), typed=False)
+            documents = Collector(options, Origin(source.name, numbers), None)
             while lines.waiting:
                 number, index = lines.number, len(numbers)
                 try:

@@ -46,11 +46,18 @@ class FilesRead:
 
     Args:
         before: files that were read elsewhere, such as those of a reference.
+
+    Attributes:
+        before: the same.
+        is_needed: whether files are to be remembered, even where no path repeats.
     """
 
     def __init__(self, before: "FilesRead | None" = None) -> None:
-        self._before = before
+        self.before = before
         self._paths: dict[object, str] = {}
+        self.is_needed = before is not None
+        if before is not None:
+            before.is_needed = True
 
     def earlier(
         self, path: str, archive: str | None = None, *, remember: bool = True
@@ -66,7 +73,7 @@ class FilesRead:
         if identity is None:
             return None
         inside = 0 if archive is None else len(path) - len(archive)
-        for files in (self._before, self):
+        for files in (self.before, self):
             other = None if files is None else files._paths.get(identity)
             # A file may be gone, and a new one have its inode.
             if other and is_same_file(archive or path, other[: len(other) - inside]):

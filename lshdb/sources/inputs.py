@@ -10,6 +10,7 @@ from itertools import chain
 from typing import BinaryIO
 
 from lshdb.errors import InputError
+from lshdb.keys import Ids
 from lshdb.sources import paths, records
 from lshdb.sources.documents import encodings
 
@@ -62,6 +63,7 @@ class Input:
         file: opened for reading.
         name: as printed.
         options: how rows become documents.
+        ids: those of all rows read so far with these options.
         on_read: called with the number of bytes, each time that some are read.
         text: the text in UTF-8, in chunks of the available bytes, up to about a block.
         torn: how many texts so far have bytes that are not in the encoding.
@@ -71,6 +73,7 @@ class Input:
     file: BinaryIO
     name: str
     options: records.RecordOptions
+    ids: Ids
     on_read: Callable[[int], None]
     text: Iterator[bytes] = field(init=False, repr=False)
     torn: int = field(default=0, init=False)

@@ -6,7 +6,7 @@ import json
 import operator
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from tempfile import TemporaryFile
 from typing import IO, Literal
 
@@ -62,7 +62,7 @@ def distinct_names(names: Sequence[str]) -> list[str]:
     ]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class RecordOptions:
     """How records become documents.
 
@@ -84,7 +84,6 @@ class RecordOptions:
         whole: whether rows come with all of their columns, as they were read.
         only_rows: whether batches of rows have no documents, but where the rows are from.
         on_null: whether a record without a text or set fails, or is kept as an empty one.
-        ids: those of all rows read so far, of which two of different types may give one key.
     """
 
     of_sets: OfSets
@@ -104,7 +103,6 @@ class RecordOptions:
     whole: bool = False
     only_rows: bool = False
     on_null: Literal["fail", "keep"] = "fail"
-    ids: Ids = field(default_factory=Ids, init=False, repr=False)
 
     def option(self, option: str, argument: str) -> str:
         """How messages name an option: by that of a command, or by an argument of the library."""
@@ -129,15 +127,16 @@ class RecordOptions:
         return {_outer(path, names) for name in own for path in field_paths(name, names)}
 
     def document(
-        self, record: Record, where: str, given: KeyOfColumn | None = None, *, typed: bool = True
+        self, record: Record, where: str, ids: Ids | None, given: KeyOfColumn | None = None
     ) -> tuple[str, Content, str | None, bool]:
         """A document's key, content and stored metadata, and whether bytes are replaced in it.
 
         Args:
             record: a row by the names of its fields.
             where: names the document if it has no key.
+            ids: those of all rows read so far, of which two of different types may give one key;
+                None if the types are unknown: all values of CSV are texts.
             given: its key, if that is known from a column; else it is in the record.
-            typed: whether the types of ids are known; all values of CSV are texts.
 
         Raises:
             InputError, ContentError: it has none.
@@ -158,9 +157,9 @@ class RecordOptions:
             content, replaced = self._content(record)
         content = normalized(content, self.limits.largest_document, self.of_sets)
         metadata = to_json(self._other_fields(record))
-        if typed and kind:
+        if ids is not None and kind:
             try:
-                self.ids.check(key, kind)
+                ids.check(key, kind)
             except InputError as error:
                 raise InputError(f"field {self.key_field!r} {error}") from error
         return key, content, metadata, replaced
@@ -371,12 +370,12 @@ class Collector:
     Attributes:
         options: how rows become documents.
         origin: where they are from.
-        typed: whether the types of ids are known; all values of CSV are texts.
+        ids: those of all rows read so far; None if their types are unknown.
     """
 
     options: RecordOptions
     origin: Origin
-    typed: bool = True
+    ids: Ids | None
 
     def __post_init__(self) -> None:
         self._keys: list[str] = []
@@ -405,9 +404,7 @@ class Collector:
         options = self.options
         where = self.origin.where(index) if options.auto_key else ""
         try:
-            key, content, metadata, replaced = options.document(
-                record, where, given, typed=self.typed
-            )
+            key, content, metadata, replaced = options.document(record, where, self.ids, given)
             if is_torn and _REPLACEMENT in key:
                 # Another document may have the same key.
                 name = options.key_field

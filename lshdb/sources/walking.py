@@ -9,70 +9,25 @@ The library pathspec matches patterns; it is imported when there are some.
 import os
 import re
 import stat
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate
+from typing import NamedTuple
 
 from lshdb.errors import InputError, UsageError
+from lshdb.model import Failure
 from lshdb.options import WalkingOptions
 from lshdb.sources import git
 from lshdb.sources.archives import Archives, Member, archive_of
-from lshdb.sources.paths import is_database, printable_path
+from lshdb.sources.counts import SkippedFiles, failure_of
+from lshdb.sources.paths import is_database
 from lshdb.store.guard import is_open, open_inodes
 
 _IGNORE_FILES = (".gitignore", ".lshdbignore")
 _REPOSITORY = ".git"
 _SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
 _BOM = b"\xef\xbb\xbf"
-
-
-_REASONS = (
-    "hidden",  # names that begin with a dot
-    "archives",  # ZIP and tar files, where they are not read as directories
-    "binary",  # files that are no text (see `readers`), and those of SQLite
-    "links",  # symbolic links: following them could repeat files, or never end
-    "special",  # sockets, pipes, devices
-    "ignored",  # files and directories that patterns exclude
-    "large",  # files above the maximum size
-    "tables",  # files of rows, by their suffixes, where only text files are read; JSON without rows
-    "texts",  # other files, where only tables are read
-    "documents",  # PDF, Word and the like, where they are not wanted, or a library is missing
-    "repeated",  # files that another path led to before: another input, or a link to one
-    "scanned",  # PDFs of pictures; these have documents, without text
-    "damaged",  # documents with a page or part that cannot be read; the rest of them is
-    "guessed",  # texts whose encoding is guessed; these are read
-    "dropped",  # files whose documents were decided to be dropped, in `sync`
-)
 EXCLUDED = "excluded by a pattern"
-
-
-class SkippedFiles(Counter[str]):
-    """Counts of skipped entries of directories, by the reason, and of inputs that are repeated.
-
-    With the documents and failures these, but for `scanned`, `damaged` and `guessed`, are all
-    entries, without what is in skipped directories, and without an open database.
-
-    Attributes:
-        on_skip: called with the path of each, and the reason.
-    """
-
-    on_skip: Callable[[str, str], None] | None = None
-
-    def add(self, kind: str, path: str, why: str) -> None:
-        """Count an entry, for one of the reasons."""
-        self[kind] += 1
-        if self.on_skip is not None:
-            self.on_skip(path, why)
-
-    def add_repeated(self, path: str, earlier: str) -> None:
-        """Count a file that was read before, by another path or the same."""
-        self.add("repeated", path, f"read already, as {printable_path(earlier)}")
-
-    def counts(self) -> dict[str, int]:
-        """The count for each reason."""
-        return {kind: self[kind] for kind in _REASONS}
-
 
 Entry = os.DirEntry[str] | Member
 """A file, or a member of an archive."""
@@ -82,12 +37,24 @@ _Placed = tuple[_Patterns, int]
 """Patterns, and how many characters of an absolute path they do not see."""
 
 
+class Unlisted(NamedTuple):
+    """A directory or an archive whose entries cannot be listed, and why."""
+
+    path: str
+    error: InputError | OSError
+
+    @property
+    def failure(self) -> Failure:
+        """As it is reported."""
+        return failure_of(self.path, self.error)
+
+
 def walk(
     directory: str,
     rules: WalkingOptions,
     skipped_files: SkippedFiles,
     archives: Archives | None = None,
-) -> Iterator[Entry | tuple[str, InputError | OSError]]:
+) -> Iterator[Entry | Unlisted]:
     """The files in a directory and everything below it, in the order of their names.
 
     Args:
@@ -103,87 +70,122 @@ def walk(
         UsageError: a pattern of the rules is invalid.
         InputError: only tracked files are wanted, and git does not answer.
     """
-    top, start = os.path.abspath(directory), len(os.path.join(directory, ""))
-    exclude = _compiled([*map(_as_bytes, rules.exclude)], "exclude")
-    include = _compiled([*map(_as_bytes, rules.include)], "include")
-    endings = _endings(rules.include)
-    # Files are tracked although .gitignore excludes them.
-    ignore_files = _IGNORE_FILES[rules.tracked :]
-    outer = tuple(_outer(top, ignore_files)) if rules.ignore else ()
-    tracked = git.tracked(directory) if rules.tracked else None
+    walking = _Walk(directory, rules, skipped_files, archives)
     # An explicit stack: a tree may be deeper than Python's recursion limit.
     waiting: list[tuple[str, Entry | None, tuple[_Placed, ...]]]
-    waiting = [(directory, None, outer)]
-
-    def is_packed(path: str) -> bool:
-        return archives is not None and archive_of(path) == path
-
+    waiting = [(directory, None, walking.above)]
     while waiting:
         path, entry, patterns = waiting.pop()
-        packed = is_packed(path)
+        packed = walking.is_packed(path)
         if entry is not None and not entry.is_dir() and not packed:
             yield entry
             continue
-        entries: list[Entry]
         try:
-            if packed and archives:
-                entries = [*archives.members(path).values()]
-            else:
-                with os.scandir(path) as found:
-                    entries = [*found]
-            entries.sort(key=lambda one: one.name)
-            if rules.ignore and not packed:
-                names = {one.name for one in entries}
-                lines = [
-                    line
-                    for name in ignore_files
-                    if name in names
-                    for line in _lines(os.path.join(path, name))
-                ]
-                if own := _compiled(lines):
-                    here = os.path.join(top, path[start:], "")
-                    patterns = (*patterns, (own, len(here)))
+            entries, patterns = walking.listed(path, patterns, packed)
         except (InputError, OSError) as error:
-            yield path, error
+            yield Unlisted(path, error)
             continue
-        taken = []
         inodes = open_inodes()
-        for one in entries:
-            if not _is_seen(one, rules, skipped_files):
-                continue
-            is_dir = one.is_dir() or is_packed(one.path)
-            database = _database_of(one.path)
-            inner = _as_bytes(one.path[start:]) + "/" * is_dir
-            # A member's directories are not walked before it.
-            paths = accumulate(re.findall("[^/]*/|.+", inner)) if packed else (inner,)
-            if (
-                tracked is not None
-                and not packed
-                and _as_bytes(one.path[start:]) + "/" * one.is_dir() not in tracked
-            ):
-                skipped_files.add("ignored", one.path, "not tracked by git")
-            elif (
-                _is_ignored(os.path.join(top, one.path[start:]), is_dir, patterns)
-                or any(_decision(exclude, above) for above in paths)
-                or (
-                    include
-                    and not is_dir
-                    and one.name[one.name.rfind(".") :] not in endings
-                    and not _decision(include, inner, below=True)
-                )
-            ):
-                skipped_files.add("ignored", one.path, EXCLUDED)
-            elif not is_dir and (
-                (one.inode() in inodes and is_open(one.path)) or (database and is_open(database))
-            ):
-                pass  # the database itself does not count as skipped
-            elif not is_dir and database and _is_database(database):
-                skipped_files.add("binary", one.path, "a part of an SQLite database")
-            elif rules.max_filesize is not None and not is_dir and _size(one) > rules.max_filesize:
-                skipped_files.add("large", one.path, f"larger than {rules.max_filesize:,} bytes")
-            else:
-                taken.append((one.path, one, patterns))
+        taken = [
+            (inner.path, inner, patterns)
+            for inner in entries
+            if _is_seen(inner, rules, skipped_files)
+            and walking.is_taken(inner, patterns, packed, inodes)
+        ]
         waiting += reversed(taken)
+
+
+class _Walk:
+    """What stays the same while a directory is walked; arguments as of `walk`.
+
+    Attributes:
+        above: the patterns above the directory.
+    """
+
+    def __init__(
+        self,
+        directory: str,
+        rules: WalkingOptions,
+        skipped_files: SkippedFiles,
+        archives: Archives | None,
+    ) -> None:
+        self._rules, self._skipped, self._archives = rules, skipped_files, archives
+        self._top, self._start = os.path.abspath(directory), len(os.path.join(directory, ""))
+        self._exclude = _compiled([*map(_as_bytes, rules.exclude)], "exclude")
+        self._include = _compiled([*map(_as_bytes, rules.include)], "include")
+        self._endings = _endings(rules.include)
+        # Files are tracked although .gitignore excludes them.
+        self._ignore_files = _IGNORE_FILES[rules.tracked :]
+        self.above = tuple(_outer(self._top, self._ignore_files)) if rules.ignore else ()
+        self._tracked = git.tracked(directory) if rules.tracked else None
+
+    def is_packed(self, path: str) -> bool:
+        """Whether a path is an archive that is read as a directory."""
+        return self._archives is not None and archive_of(path) == path
+
+    def listed(
+        self, path: str, patterns: tuple[_Placed, ...], packed: bool
+    ) -> tuple[list[Entry], tuple[_Placed, ...]]:
+        """The entries of a directory or archive, by name, and the patterns for them."""
+        entries: list[Entry]
+        if packed and self._archives is not None:
+            entries = [*self._archives.members(path).values()]
+        else:
+            with os.scandir(path) as scanned:
+                entries = [*scanned]
+        entries.sort(key=lambda entry: entry.name)
+        if self._rules.ignore and not packed:
+            names = {entry.name for entry in entries}.intersection(self._ignore_files)
+            files = [os.path.join(path, name) for name in self._ignore_files if name in names]
+            if compiled := _compiled([line for file in files for line in _lines(file)]):
+                here = os.path.join(self._top, path[self._start :], "")
+                patterns = (*patterns, (compiled, len(here)))
+        return entries, patterns
+
+    def is_taken(
+        self, entry: Entry, patterns: Sequence[_Placed], packed: bool, inodes: Container[int]
+    ) -> bool:
+        """Whether an entry is read; counts it otherwise, but for an open database."""
+        rules, is_dir = self._rules, entry.is_dir() or self.is_packed(entry.path)
+        if why := self._why_ignored(entry, is_dir, patterns, packed):
+            self._skipped.add("ignored", entry.path, why)
+            return False
+        if is_dir:
+            return True
+        database = _database_of(entry.path)
+        if (entry.inode() in inodes and is_open(entry.path)) or (database and is_open(database)):
+            return False
+        if database and _is_database(database):
+            self._skipped.add("binary", entry.path, "a part of an SQLite database")
+            return False
+        if rules.max_filesize is not None and _size(entry) > rules.max_filesize:
+            self._skipped.add("large", entry.path, f"larger than {rules.max_filesize:,} bytes")
+            return False
+        return True
+
+    def _why_ignored(
+        self, entry: Entry, is_dir: bool, patterns: Sequence[_Placed], packed: bool
+    ) -> str:
+        """Why git or a pattern leaves an entry out; empty if none does."""
+        path = entry.path[self._start :]
+        inner = _as_bytes(path)
+        own = inner + "/" * entry.is_dir()
+        if self._tracked is not None and not packed and own not in self._tracked:
+            return "not tracked by git"
+        inner += "/" * is_dir
+        # A member's directories are not walked before it.
+        paths = accumulate(re.findall("[^/]*/|.+", inner)) if packed else (inner,)
+        is_excluded = (
+            _is_ignored(os.path.join(self._top, path), is_dir, patterns)
+            or any(_decision(self._exclude, above) for above in paths)
+            or (
+                self._include
+                and not is_dir
+                and entry.name[entry.name.rfind(".") :] not in self._endings
+                and not _decision(self._include, inner, below=True)
+            )
+        )
+        return EXCLUDED if is_excluded else ""
 
 
 def _size(entry: Entry) -> int:

@@ -636,7 +636,7 @@ def _kept(name: str) -> str:
 
 
 def _content_of(visit: Visit, text: str) -> Content:
-    from lshdb.sources.readers import Reader
+    from lshdb.sources.records import RecordOptions
 
     if not text.strip():
         raise lshdb.InputError("paste a document into the box first")
@@ -645,7 +645,7 @@ def _content_of(visit: Visit, text: str) -> Content:
             f"the text has {len(text):,} characters, and a page takes {LONGEST_QUERY:,}: "
             "use lshdb query"
         )
-    return Reader(of_sets=visit.database.settings.shingling.of_sets).content_of(text)
+    return RecordOptions(visit.database.settings.shingling.of_sets).content_of(text)
 
 
 def sql(visit: Visit) -> Page:

@@ -20,7 +20,7 @@ import oracles
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from helpers import database_of, text_families
+from helpers import database_of, new_session, text_families
 
 import lshdb
 from lshdb import DroppedRow, Limits
@@ -29,7 +29,6 @@ from lshdb.deduplication.files import decided_files
 from lshdb.keys import distinct_key
 from lshdb.model import Failure
 from lshdb.options import DedupOptions
-from lshdb.sources.readers import Reader
 
 THRESHOLD = 0.5
 SETTINGS: dict[str, Any] = {"shingle": "word:2", "threshold": THRESHOLD, "bands": 64, "rows": 2}
@@ -161,7 +160,7 @@ def test_the_place_of_a_kept_row_is_known_if_it_is_of_this_run(tmp_path: Path, b
     paths = [str(tmp_path / name) for name in ("n.txt", "o.txt", "rows.jsonl")]
     limits = Limits(batch_documents=batch)
     with database_of(tmp_path / "own.db", stored, threshold=0.6, limits=limits) as db:
-        reader = Reader(of_sets=False, limits=limits)
+        reader = new_session(of_sets=False, limits=limits)
         decided = keys_and_reasons(outcomes_of(db, paths, reader=reader)).values()
     n, o, of_rows = paths
     assert [astuple(one)[:6] for one in decided if one is not None] == [
@@ -200,12 +199,12 @@ def test_what_fails_costs_only_itself_in_any_order(
     failures: list[Failure] = []
     limits = Limits(largest_document=400)
     with lshdb.open(tmp_path / "own.db", **SETTINGS, limits=limits) as db:
-        reader = Reader(False, fallback="text", limits=limits)
+        reader = new_session(False, fallback="text", limits=limits)
         found = keys_and_reasons(
             outcomes_of(db, paths, reader=reader, keep=keep, on_failure=failures.append, workers=0)
         )
         with pytest.raises(lshdb.UsageError, match="can be read only once"):
-            list(outcomes_of(db, ["-"], reader=Reader(False, stdin=io.BytesIO()), keep="last"))
+            list(outcomes_of(db, ["-"], reader=new_session(False, stdin=io.BytesIO()), keep="last"))
     first, last = ("a", str(note)) if keep == "first" else (str(note), "a")
     where = {"a": (paths[0], 2), str(note): (str(note), None)}
     dropped = DroppedRow(last, *where[last], first, *where[first], 1.0, True, True)

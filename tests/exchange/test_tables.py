@@ -13,11 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from helpers import database_of
+from helpers import database_of, new_session
 
 import lshdb
 from lshdb.model import Document, Failure
-from lshdb.sources.readers import Reader
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # theirs, about themselves
@@ -108,7 +107,9 @@ def test_a_table_and_files_of_it_give_the_same_database(
     for source in (*files, MIXED, views, pa.Table.from_batches(MIXED.to_batches(), MIXED.schema)):
         with lshdb.open(path) as db:
             if isinstance(source, Path):
-                report = db.add_files([str(source)], reader=Reader(False, metadata_fields=fields))
+                report = db.add_files(
+                    [str(source)], reader=new_session(False, metadata_fields=fields)
+                )
             else:
                 report = db.add_table(source, metadata_fields=fields)
             assert (report.added, report.failed, report.replaced) == (4, 0, 1)

@@ -14,13 +14,12 @@ from typing import Any
 
 import inspection
 import pytest
-from helpers import database_of
+from helpers import database_of, new_session
 
 import lshdb
 from lshdb.errors import InputError, UsageError
 from lshdb.model import SyncChange, SyncReport
 from lshdb.options import WalkingOptions
-from lshdb.sources.readers import Reader
 
 
 @pytest.fixture(autouse=True)
@@ -140,7 +139,7 @@ def test_only_documents_of_files_below_are_touched() -> None:
     write("e/b", "text of b")
     write("d/rows.jsonl", '{"id": "d/row", "text": "a row of a table"}\n{"text": "and another"}\n')
     with lshdb.open("lsh.db") as db:
-        db.add_files(["d", "e"], reader=Reader(False, auto_key=True))
+        db.add_files(["d", "e"], reader=new_session(False, auto_key=True))
         db.add_many([("d/by hand", "a note"), ("dd/x", "more"), ("d", "the name itself")])
     others = {key: text for key, text in stored().items() if key not in ("d/a", "e/b")}
     os.unlink("d/a")
@@ -179,7 +178,7 @@ def test_what_is_excluded_is_removed_and_what_cannot_be_read_stays() -> None:
         assert set(stored()) == {"d/a.txt", "d/sub/c.txt"}
         failures.clear()
     os.unlink("d/torn.gz")
-    report = sync("d", reader=Reader(False, rules=WalkingOptions(ignore=False)))
+    report = sync("d", reader=new_session(False, rules=WalkingOptions(ignore=False)))
     assert counts(report) == (1, 0, 0, 1, 1)
 
 

@@ -17,11 +17,10 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from helpers import Command
+from helpers import Command, new_session
 
 import lshdb
 from lshdb.sources.identity import FilesRead, is_same_file, may_repeat
-from lshdb.sources.readers import Reader
 
 A = "the quick brown fox jumps over the lazy dog and runs home"
 B = "nobody has written these other words in any file before today"
@@ -303,5 +302,5 @@ class TestIdentity:
 
     def test_one_input_remembers_nothing(self) -> None:
         with mock.patch.object(FilesRead, "earlier", side_effect=AssertionError):
-            assert len([*Reader(False).read(["."])]) == 2
-            assert len([*Reader(False).read(["a"])]) == 1
+            assert len([*new_session(False).read(["."])]) == 2
+            assert len([*new_session(False).read(["a"])]) == 1

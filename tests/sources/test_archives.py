@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import new_session
 
 import lshdb
 from lshdb.limits import Limits
 from lshdb.model import Document, Failure
 from lshdb.options import WalkingOptions
-from lshdb.sources.readers import Reader
 
 
 @pytest.fixture(autouse=True)
@@ -54,7 +54,7 @@ def make_tar(path: str, members: Iterable[tuple[str, bytes | tarfile.TarInfo]]) 
 
 def read(path: str, limits: Limits | None = None, **options: Any) -> list[Document | Failure]:
     rules = WalkingOptions(**options)
-    reader = Reader(False, archives=True, rules=rules, limits=limits or Limits())
+    reader = new_session(False, archives=True, rules=rules, limits=limits or Limits())
     return list(reader.read([path]))
 
 
@@ -93,8 +93,8 @@ def test_a_packed_tree_is_read_as_the_tree(suffix: str) -> None:
         (make_zip if suffix == "zip" else make_tar)(packed, members)
         assert read(packed) == read(f"{number}p"), "also if it is named"
         for rule in rules:
-            expected = Reader(False, rules=WalkingOptions(**rule))
-            found = Reader(False, archives=True, rules=WalkingOptions(**rule))
+            expected = new_session(False, rules=WalkingOptions(**rule))
+            found = new_session(False, archives=True, rules=WalkingOptions(**rule))
             same = {
                 name_of(one): getattr(one, "content", None)
                 for one in expected.read([f"{number}/x"])
@@ -104,7 +104,7 @@ def test_a_packed_tree_is_read_as_the_tree(suffix: str) -> None:
                 for one in found.read([f"{number}p"])
             }
             assert got == same
-            assert found.skipped_files["large"] == expected.skipped_files["large"]
+            assert found.counts.skipped["large"] == expected.counts.skipped["large"]
     assert {one.name for one in Path().iterdir()} == {
         f"{one}{p}" for one in "012" for p in ("", "p")
     }
@@ -133,7 +133,7 @@ def test_names_that_lead_elsewhere_and_what_is_no_file() -> None:
         others.append((info.name, info))
     make_tar("x.tar", [*((name, b"bad") for name in bad), *others, *good])
     for path in ("x.zip", "x.tar"):
-        reader = Reader(False, archives=True)
+        reader = new_session(False, archives=True)
         found = list(reader.read([path]))
         failures = {one.where: one.reason for one in found if isinstance(one, Failure)}
         shown = [name.replace("\\", "/") if path == "x.zip" else name for name in bad]
@@ -143,7 +143,7 @@ def test_names_that_lead_elsewhere_and_what_is_no_file() -> None:
         texts = {one.key: one.content for one in found if isinstance(one, Document)}
         wanted = {"ok.py": "the last", "win/c.py": "two", "a": "3", "a/b": "4"}
         assert texts == {f"{path}/{name}": text for name, text in wanted.items()}
-        assert reader.skipped_files.total() == (1 if path == "x.zip" else 4)
+        assert reader.counts.skipped.total() == (1 if path == "x.zip" else 4)
     assert not Path("../evil.py").exists()
 
 

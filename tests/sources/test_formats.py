@@ -19,7 +19,7 @@ import inspection
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from helpers import Command
+from helpers import Command, new_session
 
 import lshdb
 from lshdb import Limits
@@ -27,7 +27,6 @@ from lshdb.model import Document, Failure
 from lshdb.sources.compression import packed
 from lshdb.sources.metadata import to_json
 from lshdb.sources.paths import escaped
-from lshdb.sources.readers import Reader
 
 Row = dict[str, Any]
 
@@ -147,7 +146,7 @@ def test_other_names_are_of_texts(tmp_path: Path) -> None:
     for name, pack in files.items():
         path = tmp_path / name
         path.write_bytes(pack(b"the fox"))
-        assert [*Reader(False).read([str(path)])] == [Document(str(path), "the fox")]
+        assert [*new_session(False).read([str(path)])] == [Document(str(path), "the fox")]
 
 
 def test_what_parquet_has_and_json_has_not(tmp_path: Path) -> None:
@@ -169,11 +168,11 @@ def test_what_parquet_has_and_json_has_not(tmp_path: Path) -> None:
         }
     )
     pq.write_table(table, tmp_path / "x.parquet")
-    reader = Reader(False, auto_key=True)
+    reader = new_session(False, auto_key=True)
     name = str(tmp_path / "x.parquet")
     one, other = (item for item in reader.read([name]) if isinstance(item, Document))
     assert (one.key, one.content, other.key) == ("a", "caf\u00e9", f"{name}:2")
-    assert (other.content, reader.replaced) == ("caf\ufffd", 1)
+    assert (other.content, reader.counts.replaced) == ("caf\ufffd", 1)
     assert to_json(one.metadata) == (
         '{"when":"2020-09-13T12:26:40.123456+00:00","day":"2019-04-14",'
         '"in":{"at":0.0,"x":[1.5,null]},"raw":"/wA=","price":12.5,"many":9223372036854775807,"far":"1970-01-01T00:00:00",'
@@ -190,7 +189,7 @@ def test_what_parquet_has_and_json_has_not(tmp_path: Path) -> None:
 
 def failures_of(path: Path, data: bytes, **options: Any) -> list[str]:
     path.write_bytes(data)
-    items = Reader(False, **options).read([str(path)])
+    items = new_session(False, **options).read([str(path)])
     return [
         f"{item.where.removeprefix(str(path))}: {item.reason}"
         for item in items
@@ -244,10 +243,10 @@ def test_a_record_of_csv_may_be_long_but_not_endless(tmp_path: Path) -> None:
     text = "a\n" * 5_000
     path = tmp_path / "x.csv"
     path.write_bytes(as_csv([{"id": "1", "text": text}, {"id": "2", "text": "b"}]))
-    found = [*Reader(False, limits=small).read([str(path)])]
+    found = [*new_session(False, limits=small).read([str(path)])]
     assert found == [Document("1", text), Document("2", "b")]
     limits = replace(small, largest_document=20_000)
-    (failure,) = Reader(False, limits=limits).read([str(path)])
+    (failure,) = new_session(False, limits=limits).read([str(path)])
     assert isinstance(failure, Failure)
     assert failure.reason == "line 2: a record longer than 5,000 bytes, the limit"
 
@@ -258,9 +257,9 @@ def test_a_heading_without_a_comma_says_what_delimits_fields(
 ) -> None:
     path = tmp_path / "x.csv"
     path.write_bytes(b"\n" + as_csv([{"id": "1", "text": f"a, b{delimiter} c"}], delimiter))
-    assert [*Reader(False).read([str(path)])] == [Document("1", f"a, b{delimiter} c")]
+    assert [*new_session(False).read([str(path)])] == [Document("1", f"a, b{delimiter} c")]
     path.write_bytes(b'id,"a;b;c",text\n1,2,t\n')
-    assert [*Reader(False).read([str(path)])] == [Document("1", "t", {"a;b;c": "2"})]
+    assert [*new_session(False).read([str(path)])] == [Document("1", "t", {"a;b;c": "2"})]
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "x.jsonl"])
@@ -288,7 +287,7 @@ def test_wrong_bytes_give_failures_and_no_error(tmp_path: Path, name: str) -> No
         for _ in range(chance.randint(1, 3)):
             data[chance.randrange(len(data))] = chance.randrange(256)
         path.write_bytes(data)
-        for item in Reader(False).read([str(path)]):
+        for item in new_session(False).read([str(path)]):
             failures += isinstance(item, Failure)
             assert isinstance(item, Document | Failure)
             assert not isinstance(item, Failure) or item.reason == escaped(item.reason)

@@ -10,12 +10,12 @@ from itertools import islice, repeat
 from typing import Any
 
 import pytest
+from helpers import new_session
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lshdb.limits import Limits
 from lshdb.model import Document, Failure
-from lshdb.sources.readers import Reader
 
 
 def read(data: bytes, chunk: int = 1 << 20) -> list[Document | Failure]:
@@ -24,7 +24,7 @@ def read(data: bytes, chunk: int = 1 << 20) -> list[Document | Failure]:
             return super().read(chunk)
 
     limits = Limits(largest_document=200_000)
-    return list(Reader(False, format="json", stdin=Pipe(data), limits=limits).read(["-"]))
+    return list(new_session(False, format="json", stdin=Pipe(data), limits=limits).read(["-"]))
 
 
 VALUES = st.recursive(
@@ -112,7 +112,7 @@ def test_an_array_without_end_is_read_piece_by_piece() -> None:
             return next(self.pieces)
 
     limits = Limits(largest_document=1_000_000)
-    items = Reader(False, format="json", stdin=Pipe(), limits=limits).read(["-"])
+    items = new_session(False, format="json", stdin=Pipe(), limits=limits).read(["-"])
     tracemalloc.start()
     try:
         kinds = [type(item) for item in islice(items, 101)]

@@ -15,11 +15,10 @@ from typing import Any
 import inspection
 import pyarrow as pa
 import pyarrow.parquet as pq
-from helpers import database_of
+from helpers import database_of, new_session
 
 import lshdb
 from lshdb.model import Failure
-from lshdb.sources.readers import Reader
 
 
 @cache
@@ -82,7 +81,7 @@ def test_fewer_rows_than_a_file_says_are_a_failure_behind_them(tmp_path: Path) -
     data[place + 1] += 2
     source.write_bytes(data)
     source.with_suffix(".parquet.gz").write_bytes(gzip.compress(data))
-    *rows, damaged, packed = Reader(False).read([str(source), f"{source}.gz"])
+    *rows, damaged, packed = new_session(False).read([str(source), f"{source}.gz"])
     assert len(rows) == 200
     assert (damaged, packed) == (
         Failure(str(source), "it has 200 rows, and says that it has 201"),
@@ -95,6 +94,6 @@ def test_a_file_on_standard_input(tmp_path: Path) -> None:
     data = write(tmp_path / "x.parquet", contents, 1_200).read_bytes()
     with (tmp_path / "x.parquet").open("rb") as opened:
         for file in (opened, io.BytesIO(data)):
-            read = list(Reader(False, format="parquet", stdin=file).read(["-"]))
+            read = list(new_session(False, format="parquet", stdin=file).read(["-"]))
             assert [one.content for one in read if isinstance(one, lshdb.Document)] == contents
             assert not file.closed

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 import pytest
-from helpers import in_any_version
+from helpers import in_any_version, new_session
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -24,9 +24,9 @@ from lshdb.errors import InputError
 from lshdb.model import Document, Failure
 from lshdb.options import Format
 from lshdb.shingling.shingling import Content
+from lshdb.sources.counts import SkippedFiles
 from lshdb.sources.paths import escaped
-from lshdb.sources.readers import Reader
-from lshdb.sources.walking import SkippedFiles
+from lshdb.sources.session import Session
 
 BOM = b"\xef\xbb\xbf"
 LF = b"\n"
@@ -40,21 +40,20 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def read(*paths: str, reader: Reader | None = None) -> list[Document | Failure]:
-    found = list((reader or Reader(of_sets=False)).read(paths))
+def read(*paths: str, reader: Session | None = None) -> list[Document | Failure]:
+    found = list((reader or new_session(of_sets=False)).read(paths))
     return [
         replace(one, reason=in_any_version(one.reason)) if isinstance(one, Failure) else one
         for one in found
     ]
 
 
-def from_stdin(data: bytes, reader: Reader) -> list[Document | Failure]:
-    reader.stdin = io.BytesIO(data)
-    return read("-", reader=reader)
+def from_stdin(data: bytes, reader: Session) -> list[Document | Failure]:
+    return read("-", reader=reader.like(stdin=io.BytesIO(data)))
 
 
 def texts(data: bytes) -> list[Document | Failure]:
-    return from_stdin(data, Reader(of_sets=False))
+    return from_stdin(data, new_session(of_sets=False))
 
 
 # files and directories
@@ -78,10 +77,10 @@ def test_what_is_passed_over_in_directories_is_counted_and_read_when_named(root:
     os.mkfifo(root / "d" / "pipe")
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("d/socket")
-        reader = Reader(of_sets=False)
+        reader = new_session(of_sets=False)
         found = read("d", reader=reader)
         assert [type(item) for item in found] == [Document, Document]
-        assert reader.skipped_files == SkippedFiles(hidden=2, binary=1, links=2, special=2)
+        assert reader.counts.skipped == SkippedFiles(hidden=2, binary=1, links=2, special=2)
         named = read("d/.hidden", "d/link", "d/binary", "d/socket")
     assert named[:3] == [
         Document("d/.hidden", "hidden"),
@@ -100,10 +99,10 @@ def test_the_files_beside_an_open_database_are_passed_over(root: Path) -> None:
         (root / "notes").write_text("no database")
         (root / "notes-journal").write_text("a text")
         (root / "lone-wal").write_text("a text")
-        reader = Reader(of_sets=False)
+        reader = new_session(of_sets=False)
         keys = [item.key for item in read(".", reader=reader) if isinstance(item, Document)]
     assert keys == ["lone-wal", "notes", "notes-journal"]
-    assert reader.skipped_files == SkippedFiles(binary=4)
+    assert reader.counts.skipped == SkippedFiles(binary=4)
 
 
 def test_a_tree_deeper_than_the_stack_is_walked(root: Path) -> None:
@@ -126,7 +125,7 @@ def test_a_directory_that_goes_away_costs_only_itself(root: Path) -> None:
     for name in ("d/a/1", "d/b/1"):
         (root / name).parent.mkdir(parents=True)
         (root / name).write_text("text")
-    stream = Reader(of_sets=False).read(["d"])
+    stream = new_session(of_sets=False).read(["d"])
     assert next(stream) == Document("d/a/1", "text")
     (root / "d/b/1").unlink()
     (root / "d/b").rmdir()
@@ -160,7 +159,7 @@ def test_format_goes_by_the_suffix_unless_it_is_given(
     line = '{"id": "k", "text": "t"}'
     (root / name).write_text(line)
     expected = Document("k", "t") if of_lines else Document(name, line)
-    assert read(name, reader=Reader(of_sets=False, format=format)) == [expected]
+    assert read(name, reader=new_session(of_sets=False, format=format)) == [expected]
 
 
 # standard input
@@ -177,7 +176,7 @@ def test_standard_input_is_json_lines_if_its_first_character_says_so(start: byte
     assert texts(start + b"a text") == [
         Failure("-", "not JSON lines, and a text needs a key: give stdin_key=")
     ]
-    with_key = Reader(of_sets=False, stdin_key="k")
+    with_key = new_session(of_sets=False, stdin_key="k")
     text = (start.removeprefix(BOM) + b'{"id": 1}').decode()
     assert from_stdin(start + b'{"id": 1}', with_key) == [Document("k", text)]
 
@@ -196,7 +195,7 @@ def test_standard_input_is_json_lines_if_its_first_character_says_so(start: byte
 def test_standard_input_in_a_format_that_is_given(
     format: Format, data: bytes, failure: Failure
 ) -> None:
-    assert from_stdin(data, Reader(of_sets=False, format=format)) == [failure]
+    assert from_stdin(data, new_session(of_sets=False, format=format)) == [failure]
     assert read("-") == [Failure("-", "standard input is closed")]
 
 
@@ -231,7 +230,7 @@ def test_standard_input_in_a_format_that_is_given(
 )
 def test_lines_that_other_programs_write(line: bytes, found: Document | str) -> None:
     expected = Failure("-:1", found) if isinstance(found, str) else found
-    (item,) = from_stdin(line, Reader(of_sets=False, format="jsonl"))
+    (item,) = from_stdin(line, new_session(of_sets=False, format="jsonl"))
     assert repr(item) == repr(expected)
 
 
@@ -247,7 +246,7 @@ def test_a_line_too_long_costs_one_line(block: int) -> None:
         b'{"id": 6, "text": "' + b"x" * 100,
     ]
     assert len(lines[0]) == 40
-    reader = Reader(of_sets=False, limits=limits)
+    reader = new_session(of_sets=False, limits=limits)
     reason = "longer than 39 bytes, the limit"
     assert from_stdin(b"".join(lines), reader) == [
         Document("1", "just fits ........"),
@@ -257,7 +256,7 @@ def test_a_line_too_long_costs_one_line(block: int) -> None:
         Failure("-:5", "longer than 15 bytes, the limit"),
         Failure("-:6", reason),
     ]
-    assert reader.bytes_read == len(b"".join(lines))
+    assert reader.counts.bytes_read == len(b"".join(lines))
 
 
 def test_a_text_too_large_is_refused(root: Path) -> None:
@@ -265,7 +264,7 @@ def test_a_text_too_large_is_refused(root: Path) -> None:
     (root / "fits").write_bytes(b"x" * 10_000)
     (root / "large").write_bytes(b"x" * 10_001)
     (root / "wide").write_bytes(b"x" * 3_999 + "é".encode())
-    assert read("large", "wide", "fits", reader=Reader(False, limits=limits)) == [
+    assert read("large", "wide", "fits", reader=new_session(False, limits=limits)) == [
         Failure("large", "larger than 10,000 bytes, the limit: split it"),
         Failure("wide", "larger than 4,000 bytes, the limit: split it"),
         Document("fits", "x" * 10_000),
@@ -290,7 +289,7 @@ def test_a_text_too_large_is_refused(root: Path) -> None:
 def test_the_one_document_of_a_query(
     of_sets: bool, text: str, expected: Content | InputError
 ) -> None:
-    reader = Reader(of_sets, stdin=io.BytesIO(BOM + text.encode()))
+    reader = new_session(of_sets, stdin=io.BytesIO(BOM + text.encode()))
     if isinstance(expected, InputError):
         with pytest.raises(InputError, match=f"^-: {expected}"):
             reader.read_one("-")
@@ -321,7 +320,7 @@ def test_any_bytes_give_documents_and_failures_and_no_error(
     strict: bool,
     key: str | None,
 ) -> None:
-    reader = Reader(of_sets, format=format, strict=strict, stdin_key=key)
+    reader = new_session(of_sets, format=format, strict=strict, stdin_key=key)
     for item in from_stdin(data, reader):
         if isinstance(item, Failure):
             assert item.where.startswith("-")
@@ -329,7 +328,7 @@ def test_any_bytes_give_documents_and_failures_and_no_error(
         else:
             item.key.encode()
             assert not isinstance(item.content, str) or item.content.encode() is not None
-    assert reader.bytes_read <= len(data)
+    assert reader.counts.bytes_read <= len(data)
 
 
 @given(
@@ -348,16 +347,16 @@ def test_encodings_are_read_however_the_bytes_come(
     lines = [json.dumps({"id": f"k{i}", "text": text}) for i, text in enumerate(texts)]
     data = "\n".join(lines).encode(encoding)
     marked = encoding in ("utf-16", "utf-32")
-    reader = Reader(False, stdin=Pipe(data), encoding=None if marked else encoding)
+    reader = new_session(False, stdin=Pipe(data), encoding=None if marked else encoding)
     assert read("-", reader=reader) == [Document(f"k{i}", text) for i, text in enumerate(texts)]
-    assert (reader.replaced, reader.bytes_read) == (0, len(data))
+    assert (reader.counts.replaced, reader.counts.bytes_read) == (0, len(data))
 
 
 # counting bytes, and names
 
 
 def test_a_reader_used_again_counts_what_it_replaces_in_each_call(root: Path) -> None:
-    reader = Reader(of_sets=False)
+    reader = new_session(of_sets=False)
     with lshdb.open("lsh.db") as db:
         for number in range(3):
             (root / f"{number}.txt").write_bytes(b"na\xefve fox %d" % number)

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from helpers import new_session
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,10 +21,10 @@ from lshdb.errors import ContentError, InputError
 from lshdb.model import Document, Failure
 from lshdb.sources.arrow_rows import document_batches, table_batches
 from lshdb.sources.metadata import to_json
-from lshdb.sources.readers import Reader
+from lshdb.sources.session import Session
 
 Record = dict[str, Any]
-Source = Callable[[list[Record], Reader, Path], Iterator[Document | Failure]]
+Source = Callable[[list[Record], Session, Path], Iterator[Document | Failure]]
 
 
 def columns_of(records: list[Record]) -> list[str]:
@@ -35,22 +36,22 @@ def table_of(records: list[Record]) -> pa.Table:
     return pa.table(columns or {"id": pa.array([], pa.string()), "text": []})
 
 
-def from_file(name: str, data: bytes, reader: Reader, directory: Path) -> Iterator[Any]:
+def from_file(name: str, data: bytes, reader: Session, directory: Path) -> Iterator[Any]:
     path = directory / name
     path.write_bytes(data)
     return reader.read([str(path)])
 
 
-def from_json_lines(records: list[Record], reader: Reader, directory: Path) -> Iterator[Any]:
+def from_json_lines(records: list[Record], reader: Session, directory: Path) -> Iterator[Any]:
     data = b"".join(json.dumps(record).encode() + b"\n" for record in records)
     return from_file("x.jsonl", data, reader, directory)
 
 
-def from_json_array(records: list[Record], reader: Reader, directory: Path) -> Iterator[Any]:
+def from_json_array(records: list[Record], reader: Session, directory: Path) -> Iterator[Any]:
     return from_file("x.json", json.dumps(records, indent=2).encode(), reader, directory)
 
 
-def from_csv(records: list[Record], reader: Reader, directory: Path) -> Iterator[Any]:
+def from_csv(records: list[Record], reader: Session, directory: Path) -> Iterator[Any]:
     """Values that are not strings are written as JSON; missing ones as an empty field."""
     file, columns = io.StringIO(newline=""), columns_of(records)
     writer = csv.writer(file)
@@ -61,23 +62,23 @@ def from_csv(records: list[Record], reader: Reader, directory: Path) -> Iterator
     return from_file("x.csv", file.getvalue().encode(), reader, directory)
 
 
-def from_parquet(records: list[Record], reader: Reader, directory: Path) -> Iterator[Any]:
+def from_parquet(records: list[Record], reader: Session, directory: Path) -> Iterator[Any]:
     sink = io.BytesIO()
     pq.write_table(table_of(records), sink, row_group_size=2)
     return from_file("x.parquet", sink.getvalue(), reader, directory)
 
 
-def from_arrow(records: list[Record], reader: Reader, directory: Path) -> Iterator[Any]:
+def from_arrow(records: list[Record], reader: Session, directory: Path) -> Iterator[Any]:
     sink, table = io.BytesIO(), table_of(records)
     with pa.ipc.new_stream(sink, table.schema) as file:
         file.write_table(table, max_chunksize=3)
     return from_file("x.arrow", sink.getvalue(), reader, directory)
 
 
-def from_table(records: list[Record], reader: Reader, _: Path) -> Iterator[Any]:
+def from_table(records: list[Record], reader: Session, _: Path) -> Iterator[Any]:
     """As `Database.add_table` reads it."""
-    batches = table_batches(table_of(records), reader)
-    for batch in document_batches(batches, "table", reader):
+    batches = table_batches(table_of(records), reader.options)
+    for batch in document_batches(batches, "table", reader.options, reader.ids):
         yield from batch.items()
 
 
@@ -285,7 +286,7 @@ CASES: dict[str, tuple[list[str], dict[str, Any], list[Record], list[Any]]] = {
 )
 def test_records_are_the_same_from_every_source(case: str, source: str, tmp_path: Path) -> None:
     _, options, records, expected = CASES[case]
-    reader = Reader(**{"of_sets": False, **options})
+    reader = new_session(**{"of_sets": False, **options})
     found = list(ALL[source](records, reader, tmp_path))
     first = 2 if source == "CSV" else 1  # behind the heading
     line = first
@@ -317,7 +318,7 @@ def test_a_missing_column_costs_the_file(
     text: str, records: list[Record], reasons: list[str], tmp_path: Path
 ) -> None:
     for source, reason in zip(("CSV", "Parquet", "table"), reasons, strict=False):
-        reader = Reader(False, text_field=text)
+        reader = new_session(False, text_field=text)
         if source == "table":
             with pytest.raises(InputError, match=reason):
                 [*ALL[source](records, reader, tmp_path)]
@@ -350,13 +351,13 @@ def bad_bytes(name: str) -> bytes:
 def test_bytes_that_are_not_utf8_are_replaced_and_counted_or_refused(
     name: str, tmp_path: Path
 ) -> None:
-    reader = Reader(False)
+    reader = new_session(False)
     one, other, *refused = from_file(name, bad_bytes(name), reader, tmp_path)
     assert [each.reason for each in refused] == [TORN_KEY] * 2
     assert one == Document("k", "caf\ufffd", {"x": "\ufffd"})
     assert (other.key, other.content) == ("b", "\u00e9")
-    assert reader.replaced == 1
-    strict = from_file(name, bad_bytes(name), Reader(False, strict=True), tmp_path)
+    assert reader.counts.replaced == 1
+    strict = from_file(name, bad_bytes(name), new_session(False, strict=True), tmp_path)
     assert [getattr(each, "key", None) for each in strict] == [None, "b", None, None]
     reasons = [each.reason for each in strict if isinstance(each, Failure)]
     assert all("not UTF-8" in reason for reason in reasons)
@@ -409,4 +410,4 @@ def test_any_strings_come_back_from_every_source(
     for name, source in ALL.items():
         if name == "CSV" and any("\r" in "".join(row) or "\0" in "".join(row) for row in rows):
             continue  # Python's csv writes and reads these otherwise
-        assert list(source(records, Reader(False), directory)) == expected, name
+        assert list(source(records, new_session(False), directory)) == expected, name

@@ -8,13 +8,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from helpers import new_session
 
 from lshdb.errors import UsageError
 from lshdb.model import Document, Failure
 from lshdb.options import WalkingOptions
+from lshdb.sources.counts import SkippedFiles
 from lshdb.sources.paths import key_of
-from lshdb.sources.readers import Reader
-from lshdb.sources.walking import SkippedFiles
 
 pytestmark = pytest.mark.usefixtures("root")
 
@@ -32,7 +32,7 @@ def write(path: str, text: str = "text") -> None:
 
 
 def keys(*paths: str, root: str | None = None, **rules: object) -> list[str]:
-    reader = Reader(False, format="text", rules=WalkingOptions(**rules, root=root))  # type: ignore[arg-type]
+    reader = new_session(False, format="text", rules=WalkingOptions(**rules, root=root))  # type: ignore[arg-type]
     found = list(reader.read(paths))
     assert all(isinstance(one, Document) for one in found), found
     return [one.key for one in found if isinstance(one, Document)]
@@ -117,9 +117,9 @@ def test_exclude_include_hidden_and_sizes() -> None:
     assert keys("d", include=["/v/**"], exclude=["w"]) == ["d/v/c.py"]
     assert keys("d", hidden=True, include=["*.py"])[:2] == ["d/.e.py", "d/.f/g.py"]
     assert keys("d", max_filesize=50) == ["d/a.py", "d/b.txt"]
-    reader = Reader(False, rules=WalkingOptions(exclude=["v/"], max_filesize=40))
+    reader = new_session(False, rules=WalkingOptions(exclude=["v/"], max_filesize=40))
     assert [one.key for one in reader.read(["d"]) if isinstance(one, Document)] == ["d/a.py"]
-    assert reader.skipped_files == SkippedFiles(hidden=3, ignored=1, large=1)
+    assert reader.counts.skipped == SkippedFiles(hidden=3, ignored=1, large=1)
     with pytest.raises(UsageError, match=r"exclude '!' is not a pattern"):
         keys("d", exclude=["!"])
 
@@ -128,7 +128,7 @@ def test_an_ignore_file_that_cannot_be_read_costs_its_directory() -> None:
     write("d/a/file")
     write("d/b/file")
     os.mkdir("d/a/.gitignore")
-    found = list(Reader(False).read(["d"]))
+    found = list(new_session(False).read(["d"]))
     assert found == [Failure("d/a", "is a directory"), Document("d/b/file", "text")]
 
 

@@ -178,7 +178,8 @@ def add(
     """
     import lshdb
     from lshdb.model import AddReport
-    from lshdb.sources.readers import Reader
+    from lshdb.sources.session import Session
+    from lshdb.sources.session_options import SessionOptions
 
     curve: list[tuple[int, float]] = []
     with lshdb.open(database, shingle=shingle, content=content) as db:
@@ -188,8 +189,8 @@ def add(
             done = curve[-1][0] if curve else 0
             curve.append((done + report.documents, time.perf_counter() - begun))
 
-        reader = Reader(of_sets=shingle == "set", format="jsonl")
-        db.add_files([path], reader=reader, on_batch=stamp, workers=workers)
+        session = Session(SessionOptions(of_sets=shingle == "set", format="jsonl"))
+        db.add_files([path], reader=session, on_batch=stamp, workers=workers)
     return {"curve": curve, "closed": time.perf_counter() - begun}
 
 

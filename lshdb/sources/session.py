@@ -1,0 +1,278 @@
+"""A session of reading: paths, standard input and tables to a stream of batches of documents.
+
+Its options do not change. What changes while it reads is in one place: counts, failures, the
+process that extracts, the open archive, and which files were read. Input that cannot be read is a
+failure in a batch, so that one bad line costs one line; a job passes it to `counts.failures`.
+"""
+
+import os
+from collections.abc import Collection, Generator, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from itertools import chain
+from typing import Any, BinaryIO
+
+from lshdb.errors import InputError
+from lshdb.groups import Options
+from lshdb.keys import Ids
+from lshdb.model import Document, Failure
+from lshdb.progress import BYTES, Progress, shown, silent
+from lshdb.shingling.shingling import Content, Shingling
+from lshdb.sources import formats, inputs, json_rows, records, walking
+from lshdb.sources import paths as names
+from lshdb.sources.archives import Archives, Member, archive_of, is_archive
+from lshdb.sources.batch import Batch
+from lshdb.sources.counts import ReadCounts, failure_of, reason
+from lshdb.sources.extracting import Extractor
+from lshdb.sources.identity import FilesRead, may_repeat
+from lshdb.sources.paths import STDIN, printable_path
+from lshdb.sources.session_options import SessionOptions, session_options
+from lshdb.sources.text_files import TextFiles
+from lshdb.store import guard
+
+TABLE = "a table by its suffix, and only texts are read"
+
+
+class Session:
+    """Reads documents from paths and streams, each file once, and counts what it did.
+
+    Attributes:
+        options: how; they do not change.
+        counts: what was read so far, and what was not.
+        extractor: takes the text out of documents such as PDF.
+        archives: reads members of archives.
+        files_read: which files were read, by device and inode, where paths may repeat.
+        ids: those of all rows read with these options.
+    """
+
+    def __init__(
+        self,
+        options: SessionOptions,
+        counts: ReadCounts | None = None,
+        files_read: FilesRead | None = None,
+        extractor: Extractor | None = None,
+        archives: Archives | None = None,
+    ) -> None:
+        limits = options.limits
+        if extractor is None:
+            extractor = Extractor(options.taken, limits.largest_text, options.source)
+        self.options = options
+        self.counts = counts or ReadCounts()
+        self.files_read = files_read or FilesRead()
+        self.extractor = extractor
+        self.archives = archives or Archives(limits)
+        self.ids = Ids()
+        self._texts = TextFiles(options, self.counts, extractor, self.archives)
+
+    def like(self, **changes: Any) -> "Session":
+        """A session with other options, and the same counts, resources and files."""
+        options = replace(self.options, **changes)
+        return Session(options, self.counts, self.files_read, self.extractor, self.archives)
+
+    def apart(self, counts: ReadCounts | None = None, **changes: Any) -> "Session":
+        """A session that counts for itself, and may read files again, with the same extractor."""
+        options = replace(self.options, **changes)
+        return Session(options, counts, FilesRead(self.files_read.before), self.extractor)
+
+    def skip_files_of(self, other: "Session") -> None:
+        """From now on, skip the files that another session reads before this one."""
+        self.files_read = FilesRead(other.files_read)
+
+    @contextmanager
+    def shown(
+        self, progress: bool | Progress, label: str, paths: Iterable[str]
+    ) -> Iterator[Progress]:
+        """As lshdb.progress.shown; the function first reports the bytes read of these files."""
+        counts = self.counts
+        with shown(progress, label) as show:
+            known = show is not silent and isinstance(paths, Collection)
+            total, before = names.input_bytes(paths) if known else None, counts.bytes_read
+
+            def report(done: int, of: int | None, unit: str) -> None:
+                show(counts.bytes_read - before, total, BYTES)
+                show(done, of, unit)
+
+            yield report
+
+    def read(self, paths: Iterable[str]) -> Iterator[Document | Failure]:
+        """The documents of files, directories (walked), patterns and `-`, in order."""
+        for batch in self.batches(paths):
+            yield from batch.items()
+
+    def batches(self, paths: Iterable[str]) -> Iterator[Batch]:
+        """Like `read`, in batches: of rows, or of one text file.
+
+        A file to which several paths lead is read once, and counted as skipped after that.
+        """
+        expanded: Iterable[str] = names.expanded(paths)
+        if isinstance(paths, Collection):
+            expanded = [*expanded]
+        files_read = self.files_read
+        # Where no path leads to a file again, millions of files need not be remembered.
+        files_read.is_needed |= not isinstance(expanded, list) or may_repeat(expanded)
+        for path in expanded:
+            if path != STDIN and (
+                os.path.isdir(path) or (self.options.archives and archive_of(path) == path)
+            ):
+                yield from self._directory(path)
+            elif path == STDIN or not files_read.is_needed:
+                yield from self.file(path)
+            else:
+                archive = archive_of(path)
+                yield from self._once(path, None, None if archive == path else archive)
+
+    def is_repeated(self, path: str, archive: str | None = None) -> bool:
+        """Whether a file was read before; counts it then, and remembers it otherwise."""
+        if earlier := self.files_read.earlier(path, archive):
+            self.counts.skipped.add_repeated(path, earlier)
+        return earlier is not None
+
+    def _once(self, path: str, key: str | None, archive: str | None) -> Iterator[Batch]:
+        """The documents of a file (see `file`) that was not read before."""
+        if self.is_repeated(path, archive):
+            return
+        is_empty = True
+        for batch in self.file(path, key):
+            is_empty = False
+            yield batch
+            del batch  # before another is read
+        if is_empty:  # skipped in a directory: where it is named itself, it is a failure
+            self.files_read.forget(path, archive)
+
+    def _directory(self, directory: str) -> Iterator[Batch]:
+        rules = self.options.rules
+        key, start = names.key_of(directory, rules.root), len(os.path.join(directory, ""))
+        for entry in self.walked(directory):
+            if isinstance(entry, walking.Unlisted):
+                yield Batch(failures=[(0, entry.failure)])
+            elif self.options.skip_tables and names.format_of(entry.name) != "text":
+                self.counts.skipped.add("tables", entry.path, TABLE)
+            else:
+                file_key = os.path.join(key, printable_path(entry.path[start:]))
+                if self.files_read.is_needed:
+                    archive = archive_of(entry.path) if isinstance(entry, Member) else None
+                    yield from self._once(entry.path, file_key, archive)
+                else:
+                    yield from self.file(entry.path, file_key)
+
+    def walked(self, directory: str) -> Iterator[walking.Entry | walking.Unlisted]:
+        """The files in a directory or archive and below; see lshdb.sources.walking.walk."""
+        packed = self.archives if self.options.archives else None
+        return walking.walk(directory, self.options.rules, self.counts.skipped, packed)
+
+    def file(self, path: str, key: str | None = None) -> Generator[Batch]:
+        """The documents of one file, or of standard input.
+
+        A file in a directory has a key, and gives nothing if it is binary, or JSON without rows.
+        What cannot be read of a mailbox is a failure of a message; else it is one of the file.
+        """
+        options, counts = self.options, self.counts
+        try:
+            with self._opened(path) as file:
+                source = self._input(file, path)
+                for batch in self._batches_of(source, path, key):
+                    if source.torn:
+                        batch = replace(batch, replaced=batch.replaced + source.torn)
+                        source.torn = 0
+                    counts.replaced += batch.replaced
+                    yield batch
+                    del batch  # before another is read: a line may have a hundred megabytes
+        except (InputError, OSError) as error:
+            # Where the format of tables is asked for, JSON of another kind is a failure.
+            if (
+                key is not None
+                and isinstance(error, inputs.Skipped)
+                and (error.kind != "tables" or options.format == "auto")
+            ):
+                packed = error.kind == "binary" and not options.archives and is_archive(path)
+                counts.skipped.add("archives" if packed else error.kind, path, str(error))
+            else:
+                yield Batch(failures=[(0, failure_of(path, error))])
+
+    def _batches_of(self, source: inputs.Input, path: str, key: str | None) -> Iterator[Batch]:
+        """The documents of an open file."""
+        if path == STDIN:
+            return self._stdin(source)
+        format = self.options.format_of(path)
+        if format != "text":
+            return formats.format_named(format).read(source)
+        names.check_key_is_free(path)
+        key = names.key_of(path, self.options.rules.root) if key is None else key
+        return self._texts.read(source, path, key)
+
+    def read_one(self, path: str) -> Content:
+        """The one document, without a key, that a file or `-` holds; InputError if it does not."""
+        try:
+            with self._opened(path) as file:
+                source = self._input(file, path)
+                if self.options.of_sets or path == STDIN:
+                    text = source.one_text(None if self.options.of_sets else lambda: None)
+                    self._texts.note_guess(source)
+                    content = self.options.content_of(text)
+                else:
+                    batches = [*self._texts.read(source, path, printable_path(path))]
+                    for _, failure in chain.from_iterable(batch.failures for batch in batches):
+                        raise InputError(failure.reason)
+                    contents = [*chain.from_iterable(batch.contents for batch in batches)]
+                    if len(contents) != 1:
+                        raise InputError(f"it has {'several' if contents else 'no'} messages")
+                    (content,) = contents
+                    self.counts.replaced += sum(batch.replaced for batch in batches)
+                self.counts.replaced += source.torn
+                return content
+        except (InputError, OSError) as error:
+            raise InputError(f"{printable_path(path)}: {reason(error)}") from error
+
+    def _opened(self, path: str) -> AbstractContextManager[BinaryIO]:
+        if path != STDIN and guard.is_open(path):
+            raise inputs.Skipped("binary", "the database itself")
+        if member := self.archives.find(path):
+            return self.archives.opened(member)
+        return names.opened(path, self.options.stdin)
+
+    def _input(self, file: BinaryIO, path: str) -> inputs.Input:
+        name = printable_path(path)
+        return inputs.Input(file, name, self.options, self.ids, self.counts.add_bytes)
+
+    def _stdin(self, source: inputs.Input) -> Iterator[Batch]:
+        options = self.options
+        if options.stdin_key is not None:
+            return iter([self._texts.whole(source, options.stdin_key, None)])
+        format = options.format_of(STDIN)
+        key = options.option("--key KEY", "stdin_key=")
+        if options.format == "text":
+            raise InputError(f"a text on standard input needs a key: give {key}")
+        if format == "text":
+            format, source.text = "jsonl", _starting_object(source.text, key)
+        return formats.format_named(format).read(source)
+
+
+def session_of(
+    options: Options, shingling: Shingling, counts: ReadCounts | None = None, **others: Any
+) -> Session:
+    """The session of a job: the one that its options have, or a new one by these.
+
+    Args:
+        options: a group; its `on_failure` gets each failure.
+        shingling: of the documents.
+        counts: of a new session.
+        others: of SessionOptions, for a new session.
+    """
+    on_failure = getattr(options, "on_failure", None)
+    session: Session | None = getattr(options, "reader", None)
+    if session is None:
+        session = Session(session_options(options, shingling, **others), counts)
+    if on_failure is not None:
+        session.counts.failures.on_failure = on_failure
+    return session
+
+
+def _starting_object(chunks: Iterable[bytes], key: str) -> Iterator[bytes]:
+    """The chunks; InputError, with the option for a key, if they begin no JSON object."""
+    begun = False
+    for chunk in chunks:
+        if not begun and not json_rows.is_blank(chunk):
+            begun = True
+            if not chunk.removeprefix(records.BOM).lstrip().startswith(b"{"):
+                raise InputError(f"not JSON lines, and a text needs a key: give {key}")
+        yield chunk
