@@ -38,7 +38,7 @@ from lshdb.sources.paths import expanded
 from lshdb.sources.records import Collector
 from lshdb.sources.walking import SkippedFiles
 from lshdb.store.store import Store
-from lshdb.tuning.resolve import check_against, resolve
+from lshdb.tuning.resolve import check_against, resolve, with_passages
 
 Rows = TypeVar("Rows")
 _P = ParamSpec("_P")
@@ -445,7 +445,8 @@ def _decided(
 def _opened(options: DataOptions) -> Store:
     """The database of `into`, made if there is none."""
     needed = rule_of(options).index(resolve(options)).passages
-    made = replace(options, passages=options.passages or needed or None)
+    asked = with_passages(options)
+    made = replace(options, passages=asked.passages or needed or None)
     path = Path(str(options.into))
     return Store.open(path, "create", TIMEOUT, lambda: resolve(made), limits=options.limits)
 

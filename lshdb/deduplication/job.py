@@ -27,6 +27,7 @@ from lshdb.deduplication.run import Run, check_plan
 from lshdb.errors import UsageError
 from lshdb.exchange.results import dropped_columns, dropped_row
 from lshdb.groups import regrouped
+from lshdb.keys import is_key_of
 from lshdb.limits import DEFAULTS
 from lshdb.model import AddReport, DroppedRow, Failure
 from lshdb.options import RowsOptions, SettingsOptions, WalkingOptions
@@ -37,6 +38,7 @@ from lshdb.sources.compression import compression_of
 from lshdb.sources.identity import is_same_file
 from lshdb.sources.outputs import STDOUT, Output
 from lshdb.sources.paths import (
+    STDIN,
     descriptor_of,
     expanded,
     format_of,
@@ -48,7 +50,7 @@ from lshdb.sources.readers import Reader, reader_of
 from lshdb.sources.sinks import Columns
 from lshdb.sources.walking import SkippedFiles
 from lshdb.store.store import Store
-from lshdb.tuning.resolve import OF_INDEX, as_in, resolve
+from lshdb.tuning.resolve import OF_INDEX, as_in, resolve, with_passages
 
 
 @dataclass(frozen=True)
@@ -288,6 +290,7 @@ class Job:
         # Otherwise contents are kept while the command runs: exact similarities need them.
         if self.rows.estimate and database is None:
             asked = replace(asked, content=False)
+        asked = asked if database is None else with_passages(asked)
         made = resolve(asked)
         if database is not None:
             needed = self.rule.index(made).passages
@@ -385,17 +388,21 @@ class Job:
                     return None
                 for path in targets if self.read.in_directory else ():
                     os.makedirs(os.path.dirname(path), exist_ok=True)
-                return stack.enter_context(KeptRows(targets, reader, beside, added, self.warn))
+                return stack.enter_context(KeptRows(targets, reader, beside, added, self._output))
 
             if out.dropped is not None:
                 written.dropped = stack.enter_context(self._list(out.dropped))
             written.kept = rows_to(self.read.targets, {})
             written.annotated = rows_to(self.read.annotated, ANNOTATED)
             if out.cuts is not None and written.kept is not None:
-                file = stack.enter_context(Output(out.cuts, warn=self.warn))
+                file = stack.enter_context(self._output(out.cuts))
                 written.cuts = CutList(file, written.kept.same_format)
             yield written
             written.finish()
+
+    def _output(self, path: str) -> Output:
+        """A file to be written; what a killed run left is deleted if the input is read again."""
+        return Output(path, self.warn, clears=STDIN not in self.read.paths)
 
     @contextmanager
     def _list(self, path: str) -> Iterator[sinks.Sink]:
@@ -403,7 +410,7 @@ class Job:
         format = tables.checked_format(path, "jsonl")
         head = formats.table_schema_of(self.columns, format)
         with (
-            Output(path, warn=self.warn) as output,
+            self._output(path) as output,
             formats.sink(sinks.Target(output, format, path == STDOUT), head) as rows,
         ):
             yield rows
@@ -418,7 +425,9 @@ class Job:
             counts["stored"] += len(dropped) - len(others)
             dropped = others
         elif self.database is not None:
-            counts["stored"] += sum(not row.reference and row.kept == row.key for row in dropped)
+            counts["stored"] += sum(
+                not row.reference and is_key_of(row.kept, row.key, row.identical) for row in dropped
+            )
         return [dropped_row(row, copied=self._copied) for row in dropped]
 
 
