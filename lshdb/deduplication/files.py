@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from lshdb.deduplication.cutting import Cutting
 from lshdb.deduplication.deciding import Decided
 from lshdb.deduplication.ordering import check_read_twice, reads_twice
-from lshdb.deduplication.references import Opening, Reference, directory_of, references_of
+from lshdb.deduplication.references import Reference, directory_of, references_of
 from lshdb.deduplication.rules import Copied, Rule, rule_of
 from lshdb.deduplication.run import Run
 from lshdb.errors import UsageError
@@ -110,27 +110,17 @@ def decided_files(store: Store, paths: Iterable[str], options: DedupOptions) -> 
     if reads_twice(options):
         paths = list(paths)
         check_read_twice(options, paths)
-    failures, beside = Failures(options.on_failure), directory_of(store)
-    opening = Opening(
-        rule=rule,
-        settings=settings,
-        reader=replace(reader),
-        limits=limits,
-        fields=options.fields,
-        workers=options.workers,
-        on_failure=options.on_failure,
-        timeout=store.timeout,
-        beside=beside,
-        files_read=reader.reference_files,
-        progress=options.progress,
-    )
+    failures = Failures(options.on_failure)
     run = Run(
         options=options,
         rule=rule,
         settings=settings,
         source=Files(paths, reader),
-        opening=opening,
         references=references,
+        of_references=replace(reader),
+        files_read=reader.reference_files,
+        timeout=store.timeout,
+        shows_progress=options.progress,
         only_against=options.only_against,
         database=None if options.only_against else lambda: store,
         stored=None if options.only_against else store,
@@ -139,7 +129,7 @@ def decided_files(store: Store, paths: Iterable[str], options: DedupOptions) -> 
         workers=options.workers,
         limits=limits,
         on_failure=failures,
-        beside=beside,
+        beside=directory_of(store),
         on_batch=options.on_batch or (lambda _: None),
     )
     return _decided(run, reader.shown(options.progress, "dedup", paths), failures)

@@ -18,7 +18,7 @@ import numpy as np
 
 from lshdb.deduplication import tables
 from lshdb.deduplication.outputs import ANNOTATED, KeptRows
-from lshdb.deduplication.references import Opening, outermost, references_of
+from lshdb.deduplication.references import outermost, references_of
 from lshdb.deduplication.rules import rule_of
 from lshdb.deduplication.run import Run, check_plan
 from lshdb.errors import InputError, SettingsWarning, UsageError, warn
@@ -402,23 +402,15 @@ def _decided(
         changed: dict[str, Any] = dict(names)
         return _source_of(data, replace(reading, **changed)).batches()
 
-    opening = Opening(
-        rule=rule,
-        settings=settings,
-        reader=reading,
-        limits=options.limits,
-        batches=batches,
-        workers=options.workers,
-        on_failure=options.on_failure,
-    )
     masks, clusters, dropped = [_NONE], [_NO_NUMBERS], Dropped()
     with Run(
         options=options,
         rule=rule,
         settings=settings,
         source=source,
-        opening=opening,
         references=references_of(options.against),
+        of_references=reading,
+        batches=batches,
         only_against=options.only_against,
         database=None if options.into is None else lambda: _opened(options),
         stored=stored,

@@ -21,7 +21,7 @@ from lshdb.deduplication.deciding import Decided
 from lshdb.deduplication.files import Files, cutting_of, reference_files, rule_of_rows
 from lshdb.deduplication.ordering import check_read_twice
 from lshdb.deduplication.outputs import ANNOTATED, KeptRows, Written
-from lshdb.deduplication.references import Opening, Reference, outermost
+from lshdb.deduplication.references import Reference, outermost
 from lshdb.deduplication.rules import Rule
 from lshdb.deduplication.run import Run, check_plan
 from lshdb.errors import UsageError
@@ -327,7 +327,7 @@ class Job:
         return reader
 
     def _run(self, made: Settings, store: Store | None, reader: Reader) -> Run:
-        rows, beside = self.rows, self._beside()
+        rows = self.rows
         of_reference = replace(reader, naming="--against PATH:{}=NAME")
         of_reference.skipped_files = self._skipped_of_reference
         of_reference.skipped_files.on_skip = self.on_skip
@@ -336,19 +336,11 @@ class Job:
             rule=self.rule,
             settings=made,
             source=Files(self.read.paths, reader),
-            opening=Opening(
-                rule=self.rule,
-                settings=made,
-                reader=of_reference,
-                limits=DEFAULTS,
-                fields=rows.fields,
-                on_failure=self.on_failure,
-                timeout=self.timeout,
-                beside=beside,
-                files_read=reader.reference_files,
-                progress=self.progress,
-            ),
             references=self.references,
+            of_references=of_reference,
+            files_read=reader.reference_files,
+            timeout=self.timeout,
+            shows_progress=self.progress,
             only_against=rows.only_against,
             database=None if self.database is None else lambda: self.opens(self._asked),
             stored=store,
@@ -358,7 +350,7 @@ class Job:
             clusters=self.outputs.annotated is not None,
             limits=DEFAULTS,
             on_failure=self.on_failure,
-            beside=beside,
+            beside=self._beside(),
             on_batch=self._on_batch,
         )
 
