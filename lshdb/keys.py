@@ -318,3 +318,18 @@ def distinct_key(key: str, digest: bytes) -> str:
     'a#0000000000000000'
     """
     return f"{key}#{digest[:_DIGEST_SHOWN].hex()}"
+
+
+def is_key_of(stored: str, key: str, identical: bool) -> bool:
+    """Whether a document is stored under a key, or under that which tells it from the first of it.
+
+    Args:
+        stored: the key that it is stored under.
+        key: its own.
+        identical: whether the stored document has the same content, and so the same digest.
+
+    >>> is_key_of("a#0000000000000000", "a", True), is_key_of("a#b", "a", True)
+    (True, False)
+    """
+    length = len(distinct_key(key, bytes(_DIGEST_SHOWN)))
+    return stored == key or (identical and len(stored) == length and stored.startswith(f"{key}#"))

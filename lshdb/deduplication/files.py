@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from lshdb.deduplication.cutting import Cutting
 from lshdb.deduplication.deciding import Decided
 from lshdb.deduplication.ordering import check_read_twice, reads_twice
-from lshdb.deduplication.references import Opening, directory_of, references_of
+from lshdb.deduplication.references import directory_of, references_of
 from lshdb.deduplication.rules import Copied, Rule, rule_of
 from lshdb.deduplication.run import Run
 from lshdb.errors import UsageError
@@ -105,26 +105,16 @@ def decided_files(store: Store, paths: Iterable[str], options: DedupOptions) -> 
     if reads_twice(options):
         paths = list(paths)
         check_read_twice(options, paths)
-    failures, beside = session.counts.failures, directory_of(store)
-    opening = Opening(
-        rule=rule,
-        settings=settings,
-        session=of_references,
-        limits=limits,
-        fields=options.fields,
-        workers=options.workers,
-        on_failure=options.on_failure,
-        timeout=store.timeout,
-        beside=beside,
-        progress=options.progress,
-    )
+    failures = session.counts.failures
     run = Run(
         options=options,
         rule=rule,
         settings=settings,
         source=Files(paths, session),
-        opening=opening,
         references=references,
+        of_references=of_references,
+        timeout=store.timeout,
+        shows_progress=options.progress,
         only_against=options.only_against,
         database=None if options.only_against else lambda: store,
         stored=None if options.only_against else store,
@@ -133,7 +123,7 @@ def decided_files(store: Store, paths: Iterable[str], options: DedupOptions) -> 
         workers=options.workers,
         limits=limits,
         on_failure=failures,
-        beside=beside,
+        beside=directory_of(store),
         on_batch=options.on_batch or (lambda _: None),
     )
     return _decided(run, session.shown(options.progress, "dedup", paths), failures)

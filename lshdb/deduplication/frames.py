@@ -18,7 +18,7 @@ import numpy as np
 
 from lshdb.deduplication import tables
 from lshdb.deduplication.outputs import ANNOTATED, KeptRows
-from lshdb.deduplication.references import Opening, outermost, references_of
+from lshdb.deduplication.references import outermost, references_of
 from lshdb.deduplication.rules import rule_of
 from lshdb.deduplication.run import Run, check_plan
 from lshdb.errors import InputError, SettingsWarning, UsageError, warn
@@ -39,7 +39,7 @@ from lshdb.sources.records import Collector
 from lshdb.sources.session import Session
 from lshdb.sources.session_options import SessionOptions
 from lshdb.store.store import Store
-from lshdb.tuning.resolve import check_against, resolve
+from lshdb.tuning.resolve import check_against, resolve, with_passages
 
 Rows = TypeVar("Rows")
 _P = ParamSpec("_P")
@@ -403,23 +403,15 @@ def _decided(
         changed: dict[str, Any] = dict(names)
         return _source_of(data, replace(reading, **changed)).batches()
 
-    opening = Opening(
-        rule=rule,
-        settings=settings,
-        session=Session(reading),
-        limits=options.limits,
-        batches=batches,
-        workers=options.workers,
-        on_failure=options.on_failure,
-    )
     masks, clusters, dropped = [_NONE], [_NO_NUMBERS], Dropped()
     with Run(
         options=options,
         rule=rule,
         settings=settings,
         source=source,
-        opening=opening,
         references=references_of(options.against),
+        of_references=Session(reading),
+        batches=batches,
         only_against=options.only_against,
         database=None if options.into is None else lambda: _opened(options),
         stored=stored,
@@ -446,7 +438,8 @@ def _decided(
 def _opened(options: DataOptions) -> Store:
     """The database of `into`, made if there is none."""
     needed = rule_of(options).index(resolve(options)).passages
-    made = replace(options, passages=options.passages or needed or None)
+    asked = with_passages(options)
+    made = replace(options, passages=asked.passages or needed or None)
     path = Path(str(options.into))
     return Store.open(path, "create", TIMEOUT, lambda: resolve(made), limits=options.limits)
 

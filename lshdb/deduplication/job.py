@@ -21,12 +21,13 @@ from lshdb.deduplication.deciding import Decided
 from lshdb.deduplication.files import Files, cutting_of, rule_of_rows
 from lshdb.deduplication.ordering import check_read_twice
 from lshdb.deduplication.outputs import ANNOTATED, KeptRows, Written
-from lshdb.deduplication.references import Opening, Reference, outermost
+from lshdb.deduplication.references import Reference, outermost
 from lshdb.deduplication.rules import Rule
 from lshdb.deduplication.run import Run, check_plan
 from lshdb.errors import UsageError
 from lshdb.exchange.results import dropped_columns, dropped_row
 from lshdb.groups import regrouped
+from lshdb.keys import is_key_of
 from lshdb.limits import DEFAULTS
 from lshdb.model import AddReport, DroppedRow
 from lshdb.options import RowsOptions, SettingsOptions, WalkingOptions
@@ -38,6 +39,7 @@ from lshdb.sources.counts import ReadCounts
 from lshdb.sources.identity import is_same_file
 from lshdb.sources.outputs import STDOUT, Output
 from lshdb.sources.paths import (
+    STDIN,
     descriptor_of,
     expanded,
     format_of,
@@ -48,7 +50,7 @@ from lshdb.sources.paths import (
 from lshdb.sources.session import Session, session_of
 from lshdb.sources.sinks import Columns
 from lshdb.store.store import Store
-from lshdb.tuning.resolve import OF_INDEX, as_in, resolve
+from lshdb.tuning.resolve import OF_INDEX, as_in, resolve, with_passages
 
 
 @dataclass(frozen=True)
@@ -283,6 +285,7 @@ class Job:
         # Otherwise contents are kept while the command runs: exact similarities need them.
         if self.rows.estimate and database is None:
             asked = replace(asked, content=False)
+        asked = asked if database is None else with_passages(asked)
         made = resolve(asked)
         if database is not None:
             needed = self.rule.index(made).passages
@@ -318,7 +321,7 @@ class Job:
         return session
 
     def _run(self, made: Settings, store: Store | None, session: Session) -> Run:
-        rows, beside, failures = self.rows, self._beside(), self.reading.failures
+        rows = self.rows
         of_references = session.apart(self._of_references, naming="--against PATH:{}=NAME")
         if not all(reference.is_database for reference in self.references):
             session.skip_files_of(of_references)
@@ -327,18 +330,10 @@ class Job:
             rule=self.rule,
             settings=made,
             source=Files(self.read.paths, session),
-            opening=Opening(
-                rule=self.rule,
-                settings=made,
-                session=of_references,
-                limits=DEFAULTS,
-                fields=rows.fields,
-                on_failure=failures,
-                timeout=self.timeout,
-                beside=beside,
-                progress=self.progress,
-            ),
             references=self.references,
+            of_references=of_references,
+            timeout=self.timeout,
+            shows_progress=self.progress,
             only_against=rows.only_against,
             database=None if self.database is None else lambda: self.opens(self._asked),
             stored=store,
@@ -347,8 +342,8 @@ class Job:
             fields=rows.fields,
             clusters=self.outputs.annotated is not None,
             limits=DEFAULTS,
-            on_failure=failures,
-            beside=beside,
+            on_failure=self.reading.failures,
+            beside=self._beside(),
             on_batch=self._on_batch,
         )
 
@@ -378,17 +373,21 @@ class Job:
                     return None
                 for path in targets if self.read.in_directory else ():
                     os.makedirs(os.path.dirname(path), exist_ok=True)
-                return stack.enter_context(KeptRows(targets, session, beside, added, self.warn))
+                return stack.enter_context(KeptRows(targets, session, beside, added, self._output))
 
             if out.dropped is not None:
                 written.dropped = stack.enter_context(self._list(out.dropped))
             written.kept = rows_to(self.read.targets, {})
             written.annotated = rows_to(self.read.annotated, ANNOTATED)
             if out.cuts is not None and written.kept is not None:
-                file = stack.enter_context(Output(out.cuts, warn=self.warn))
+                file = stack.enter_context(self._output(out.cuts))
                 written.cuts = CutList(file, written.kept.same_format)
             yield written
             written.finish()
+
+    def _output(self, path: str) -> Output:
+        """A file to be written; what a killed run left is deleted if the input is read again."""
+        return Output(path, self.warn, clears=STDIN not in self.read.paths)
 
     @contextmanager
     def _list(self, path: str) -> Iterator[sinks.Sink]:
@@ -396,7 +395,7 @@ class Job:
         format = tables.checked_format(path, "jsonl")
         head = formats.table_schema_of(self.columns, format)
         with (
-            Output(path, warn=self.warn) as output,
+            self._output(path) as output,
             formats.sink(sinks.Target(output, format, path == STDOUT), head) as rows,
         ):
             yield rows
@@ -411,7 +410,9 @@ class Job:
             counts["stored"] += len(dropped) - len(others)
             dropped = others
         elif self.database is not None:
-            counts["stored"] += sum(not row.reference and row.kept == row.key for row in dropped)
+            counts["stored"] += sum(
+                not row.reference and is_key_of(row.kept, row.key, row.identical) for row in dropped
+            )
         return [dropped_row(row, copied=self._copied) for row in dropped]
 
 

@@ -66,7 +66,6 @@ class Scored:
         min_similarity: of a pair that counts.
         is_exact: whether similarities are exact.
         also: what a similar pair has to fulfil besides, bool[c] for pairs; None for nothing.
-        copied: the scorer, by the rule `copied`; None by others.
         names_passages: whether a reason has the longest passage.
     """
 
@@ -75,7 +74,6 @@ class Scored:
     min_similarity: float
     is_exact: bool
     also: Callable[[IntArray, IntArray], Mask] | None = None
-    copied: Copied | None = None
     names_passages: bool = True
 
 
@@ -156,8 +154,8 @@ class BucketMatcher:
 
     def passages(self, row: int, without: Set[int] = frozenset()) -> Iterator[Reason]:
         """See Matcher: those that cover all that the document copies from kept ones."""
-        same, copied = self._same[row], self._scored.copied
-        if copied is None or row not in self._reasons:
+        same, copied = self._same[row], self._scored.scorer
+        if not isinstance(copied, Copied) or row not in self._reasons:
             return
         others = self._candidates(row) & self._compared.get(same, set())
         others -= {self._number.get(doc_id, -1) for doc_id in without}
@@ -172,8 +170,8 @@ class BucketMatcher:
         same, its, scored = self._same[row], self._same[other], self._scored
         self._reasons[row] = other
         passage = None
-        if scored.copied is not None and scored.names_passages:
-            passages = scored.copied.passages[same, its]
+        if isinstance(scored.scorer, Copied) and scored.names_passages:
+            passages = scored.scorer.passages[same, its]
             passage = max(passages, key=attrgetter("words"), default=None)
         return Reason(self._doc_id[other], similarity, scored.is_exact, same == its, passage)
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import lru_cache
 
-from lshdb.deduplication.rules import OnAll, RowRule, rule_of
+from lshdb.deduplication.containing import Codes
+from lshdb.deduplication.rules import RowRule, rule_of
 from lshdb.errors import InputError, UsageError
 from lshdb.ingest.batches import Job
 from lshdb.model import AddReport
@@ -173,7 +174,7 @@ def take_in(
     job: Job,
     progress: Progress,
     options: RuleOptions,
-    on_all: OnAll | None,
+    on_all: Codes | None,
 ) -> AddReport:
     """Write all documents to the temporary file, in the order in which they are decided on.
 

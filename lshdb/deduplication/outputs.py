@@ -38,7 +38,7 @@ class KeptRows:
         session: that reads the tables.
         beside: the directory of a temporary file; None for the system's.
         added: columns that rows get besides their own.
-        warn: as for Output.
+        opens: an output.
 
     Raises:
         UsageError, InputError: these rows cannot go there.
@@ -48,7 +48,7 @@ class KeptRows:
     session: Session
     beside: Path | None = None
     added: Columns = field(default_factory=dict)
-    warn: Callable[[str], None] = lambda _: None
+    opens: Callable[[str], outputs.Output] = outputs.Output
 
     def __post_init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -88,7 +88,7 @@ class KeptRows:
         """Each output in turn, also those without rows; the next ends the one before."""
         with ExitStack() as files:
             for path, format, head, of_lines in self._targets:
-                output = files.enter_context(outputs.Output(path, self.warn))
+                output = files.enter_context(self.opens(path))
                 target = sinks.Target(output, format, beside=self.beside)
                 with formats.sink(target, head, of_lines=of_lines) as rows:
                     yield output, rows

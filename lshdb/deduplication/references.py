@@ -23,7 +23,6 @@ from lshdb.ingest.locations import Locations
 from lshdb.ingest.temporary import temporary_store
 from lshdb.limits import Limits
 from lshdb.model import AddReport, Failure
-from lshdb.options import TIMEOUT
 from lshdb.progress import Progress, silent
 from lshdb.sketching.settings import Settings
 from lshdb.sketching.signature_sets import Sketching, check_comparable
@@ -159,33 +158,26 @@ def _are_fields(value: object) -> bool:
     return isinstance(value, Mapping) and bool(value) and value.keys() <= set(FIELDS)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Opening:
-    """How references are opened.
+    """How references are opened; see Run.
 
     Attributes:
-        rule: by which documents are compared with them.
         settings: of the documents that are compared with them.
-        session: reads those that are files: all of a file, or nothing.
-        batches: the documents of data of a program, with some names of fields.
-        fields: of metadata, which dropped rows have.
-        workers, limits, on_failure: as for the run.
-        timeout: of a database.
-        beside: the directory of temporary files; None for the system's.
-        progress: whether a bar is shown, or a function.
+        session: reads those that are files.
     """
 
     rule: Rule
     settings: Settings
     session: Session
     limits: Limits
-    batches: Callable[[Any, Mapping[str, str]], Iterator[Batch]] | None = None
-    fields: Sequence[str] = ()
-    workers: int | None = None
-    on_failure: Callable[[Failure], object] | None = None
-    timeout: float = TIMEOUT
-    beside: Path | None = None
-    progress: bool | Progress = False
+    batches: Callable[[Any, Mapping[str, str]], Iterator[Batch]] | None
+    fields: Sequence[str]
+    workers: int | None
+    on_failure: Callable[[Failure], object] | None
+    timeout: float
+    beside: Path | None
+    progress: bool | Progress
 
     def open(self, reference: Reference) -> AbstractContextManager[Collection]:
         """A reference: a database, or a temporary one with the documents of what it names.

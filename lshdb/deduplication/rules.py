@@ -8,21 +8,20 @@ call names one as NAME or NAME:ARGUMENT.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from lshdb.deduplication.collection import Collection
-from lshdb.deduplication.containing import Codes, Deciding
+from lshdb.deduplication.containing import Codes
 from lshdb.deduplication.matching import BucketMatcher, Matcher, Scored, signatures_of
 from lshdb.deduplication.whole_texts import WholeTexts
 from lshdb.errors import UsageError
 from lshdb.exchange.results import COPIED
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import asked
-from lshdb.model import DroppedRow
 from lshdb.options import RuleOptions
 from lshdb.search.passages import Copied as CopiedScorer
 from lshdb.search.query import contents_of, exact_of
@@ -32,7 +31,6 @@ from lshdb.sketching.banding import bucket_codes
 from lshdb.sketching.settings import Settings
 from lshdb.sources.sinks import Columns
 from lshdb.store.lookups import StoreReader
-from lshdb.store.spool import Spool
 
 _ANY_SHARE = 1e-12
 """Less than the share of its words that a document of any length shares."""
@@ -84,33 +82,11 @@ signed by its settings, bool[n], which of these are compared (None: all, and non
 many of them may replace a stored one."""
 
 
-class OnAll(Protocol):
-    """Takes in all rows, and then decides."""
-
-    def add(self, numbers: Sequence[int], stored: Sequence[str]) -> list[int]:
-        """Take in documents, by their numbers and stored forms; the rank of each in the order."""
-
-    def decisions(
-        self, spool: Spool, references: Sequence[Collection], deciding: Deciding
-    ) -> Iterator[list[tuple[int, DroppedRow, int]]]:
-        """The documents that are dropped, some at a time, when all are taken in.
-
-        Args:
-            spool: all documents, the highest ranks first.
-            references: whose documents all stay.
-            deciding: how they are decided on.
-
-        Yields:
-            Their numbers, why they are dropped, and the number of the kept one, -1 for one of a
-            collection.
-        """
-
-
 @runtime_checkable
 class WholeRule(Rule, Protocol):
     """A rule that decides on all rows at once."""
 
-    def on_all(self, settings: Settings) -> OnAll:
+    def on_all(self, settings: Settings) -> Codes:
         """What takes in documents of these settings."""
 
 
@@ -232,7 +208,7 @@ class Copied:
                 contents = contents_of(reader, query, doc_ids)
                 scorer = CopiedScorer(contents, lengths, reader.settings, reader.limits, self.words)
                 names = not self.cuts or decided is None
-                return Scored(scorer, exact.same, _ANY_SHARE, True, None, scorer, names)
+                return Scored(scorer, exact.same, _ANY_SHARE, True, names_passages=names)
 
             grows = None if decided is None else replaced
             members = reader.documents_of_fingerprints
@@ -265,7 +241,7 @@ class Contained:
         """See Rule."""
         return replace(settings, passages=0, reworded=False)
 
-    def on_all(self, settings: Settings) -> OnAll:
+    def on_all(self, settings: Settings) -> Codes:
         """See WholeRule."""
         return Codes(settings.shingling)
 

@@ -9,12 +9,12 @@ back what it has written: it adds each batch to the database before the rows of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self, cast
+from typing import Any, Protocol, Self, cast
 
 from lshdb.deduplication import ordering
 from lshdb.deduplication.collection import Collection
@@ -34,7 +34,7 @@ from lshdb.ingest.writing import Writer
 from lshdb.keys import distinct_key
 from lshdb.limits import Limits
 from lshdb.model import AddReport, DroppedRow, Failure
-from lshdb.options import RuleOptions
+from lshdb.options import TIMEOUT, RuleOptions
 from lshdb.progress import Progress, silent
 from lshdb.shingling.content import digest
 from lshdb.sketching.settings import Settings
@@ -69,8 +69,11 @@ class Run:
         rule: the rule that they name.
         settings: by which documents are signed: those of the database if there is one.
         source: the rows.
-        opening: opens the references.
         references: with which rows are compared first.
+        of_references: reads those that are files: all of a file, or nothing.
+        batches: the documents of a reference that is data of a program, with some names of fields.
+        timeout: of databases that are references.
+        shows_progress: whether a bar is shown while references are read, or a function.
         only_against: whether rows are compared with references only, and not with each other.
         database: opens the database that kept rows are added to; None without one.
         stored: the database, if it has documents and is open already.
@@ -88,8 +91,11 @@ class Run:
     rule: Rule
     settings: Settings
     source: Source
-    opening: Opening
     references: Sequence[Reference] = ()
+    of_references: Session
+    batches: Callable[[Any, Mapping[str, str]], Iterator[Batch]] | None = None
+    timeout: float = TIMEOUT
+    shows_progress: bool | Progress = False
     only_against: bool = False
     database: Callable[[], Store] | None = None
     stored: Store | None = None
@@ -122,9 +128,22 @@ class Run:
 
     def __enter__(self) -> Self:
         self._stack = ExitStack()
+        opening = Opening(
+            self.rule,
+            self.settings,
+            self.of_references,
+            self.limits,
+            self.batches,
+            self.fields,
+            self.workers,
+            self.on_failure,
+            self.timeout,
+            self.beside,
+            self.shows_progress,
+        )
         with ExitStack() as stack:
             self._opened = [
-                stack.enter_context(self.opening.open(reference)) for reference in self.references
+                stack.enter_context(opening.open(reference)) for reference in self.references
             ]
             if self.database is not None and self.stored is None and not self.staged:
                 self.stored = stack.enter_context(closing(self.database()))

@@ -9,7 +9,7 @@ from typing import BinaryIO, Self
 
 from lshdb.sources.compression import check_available, compression_of, packed
 from lshdb.sources.paths import descriptor_of
-from lshdb.store.partial_files import PartialFile, left_over
+from lshdb.store.partial_files import PartialFile, clear_left_over, left_over
 
 STDOUT = "-"
 
@@ -18,17 +18,19 @@ STDOUT = "-"
 class Output:
     """A file to be written, compressed by its suffix, or standard output. A context manager.
 
-    Writes to a file beside it, NAME.N.partial, which takes its name at the end: an interrupted
-    job leaves no file that looks complete. A device or a pipe is written directly, and so is an
-    open file such as /dev/stdout, from where it is.
+    Writes to a file beside it, NAME.N.lshdb.partial, which takes its name at the end: an
+    interrupted job leaves no file that looks complete. A device or a pipe is written directly, and
+    so is an open file such as /dev/stdout, from where it is.
 
     Attributes:
         path: the file's path, or `-`.
         warn: called with a line about each partial file that a killed run left.
+        clears: whether these are deleted, as nothing in them is the only copy.
     """
 
     path: str
     warn: Callable[[str], None] = lambda _: None
+    clears: bool = False
 
     def __post_init__(self) -> None:
         self._partial: PartialFile | None = None
@@ -54,8 +56,10 @@ class Output:
         else:
             if os.path.exists(self.path) and not os.access(self.path, os.W_OK):
                 raise PermissionError(13, "permission denied", self.path)
-            for left in left_over(os.path.realpath(self.path)):
-                self.warn(f"{left} was left by a killed run; delete it if its lines are not needed")
+            target = os.path.realpath(self.path)
+            advice = "it is deleted" if self.clears else "delete it if its lines are not needed"
+            for left in clear_left_over(target) if self.clears else left_over(target):
+                self.warn(f"{left} was left by a killed run; {advice}")
             with self._named():
                 self._partial = PartialFile(self.path)
             self._raw = self._partial.file

@@ -28,6 +28,7 @@ def candidate_pairs(
     *,
     limit: int | None = BucketOptions.limit,
     counts: Counts | None = None,
+    only_against: bool = False,
 ) -> DataFrame:
     """The pairs of documents that share a bucket, or enough of them for a cascade, each once.
 
@@ -37,6 +38,7 @@ def candidate_pairs(
         limit: in a bucket of more documents, each is paired only with the first one; None for all
             pairs of every bucket.
         counts: counts of the pairs that the limit leaves out are added to these.
+        only_against: whether a is of a reference in all pairs.
 
     Returns:
         a string, b string: keys, a before b in the order of their UTF-8 bytes.
@@ -46,7 +48,7 @@ def candidate_pairs(
     """
     BucketOptions(limit=limit)  # checks it
     construction = settings.construction
-    pairs = _listed(bands, limit).groupBy("a", "b")
+    pairs = _listed(bands, limit, only_against=only_against).groupBy("a", "b")
     cut = [F.count("cut").alias("cut_buckets"), F.sum("cut").alias("cut_pairs")]
     if construction.higher:
         shared = pairs.agg(*cut, F.collect_set("band_no").alias("band_nos"))
@@ -67,8 +69,10 @@ def candidate_pairs(
     return shared.mapInArrow(run, "a string, b string")
 
 
-def _listed(bands: DataFrame, limit: int | None) -> DataFrame:
+def _listed(bands: DataFrame, limit: int | None, *, only_against: bool) -> DataFrame:
     """The pairs of each bucket: a, b, band_no, cut; b is of no reference.
+
+    With `only_against`, a is of one, unless it is the same as b.
 
     In a bucket above the limit, a document is paired with the first one and with the first of no
     reference, which is paired with itself as well: `cut` of that row is the number of pairs that
@@ -77,22 +81,29 @@ def _listed(bands: DataFrame, limit: int | None) -> DataFrame:
     bucket = Window.partitionBy("band_no", "bucket_key")
     members = F.count("*").over(bucket).alias("members")
     new_key = F.when(~F.startswith("key", F.lit(REFERENCE)), F.col("key"))
+    # The keys that new documents are compared with.
+    first = F.when(new_key.isNull(), F.col("key")) if only_against else F.col("key")
     # Most buckets have one document: few rows are left for the next steps.
     shared = bands.select("band_no", "bucket_key", "key", members).where("members > 1")
     shared = shared.withColumns(
         {
             "own": new_key,
             "owns": F.count(new_key).over(bucket),
-            "firsts": F.array(F.min("key").over(bucket), F.min(new_key).over(bucket)),
+            "firsts": F.array(F.min(first).over(bucket), F.min(new_key).over(bucket)),
         }
-    ).where("owns > 0")
+    ).where("owns > 0 AND firsts[0] IS NOT NULL")
     hot = F.lit(False) if limit is None else F.col("members") > limit
     # Each document of a hot bucket has its own window, or all would be listed for each.
     same = Window.partitionBy("band_no", "bucket_key", "alone").orderBy("key")
-    before = F.collect_list("key").over(same.rowsBetween(Window.unboundedPreceding, -1))
+    before = F.collect_list(first).over(same.rowsBetween(Window.unboundedPreceding, -1))
     rows = shared.withColumn("alone", F.when(hot, F.col("key"))).withColumn("before", before)
-    others = F.when(hot, F.array_distinct("firsts")).otherwise(F.col("before"))
-    left_out = "(owns - 1) * (owns - 2) div 2 + owns * greatest(members - owns - 1, 0)"
+    left_out = "owns * greatest(members - owns - 1, 0)"
+    if only_against:
+        firsts = F.expr("IF(own = firsts[1], firsts, slice(firsts, 1, 1))")
+    else:
+        firsts = F.array_distinct("firsts")
+        left_out += " + (owns - 1) * (owns - 2) div 2"
+    others = F.when(hot, firsts).otherwise(F.col("before"))
     pairs = rows.where("own IS NOT NULL").withColumn("a", F.explode(others))
     cut = f"nullif(IF(a = b, {left_out}, 0), 0) AS cut"
     return pairs.selectExpr("a", "own AS b", "band_no", cut)

@@ -70,7 +70,13 @@ def cards(documents: DataFrame, settings: Settings, counts: Counts | None = None
     return of_documents(documents, settings, columns, schema, counts)
 
 
-def contained(cards: DataFrame, documents: DataFrame, options: SparkPairsOptions) -> DataFrame:
+def contained(
+    cards: DataFrame,
+    documents: DataFrame,
+    options: SparkPairsOptions,
+    *,
+    only_against: bool = False,
+) -> DataFrame:
     """The documents that others contain, by jobs: b, each once, and the kept a that contains it.
 
     The kept document is the first one of the reference, or else the largest; the first of equal
@@ -80,6 +86,7 @@ def contained(cards: DataFrame, documents: DataFrame, options: SparkPairsOptions
         cards: the cards of all documents.
         documents: key and content of each; keys of the reference have its prefix.
         options: only the settings count.
+        only_against: whether only documents of the reference contain others.
 
     Returns:
         The columns of `similar` but the estimate.
@@ -94,7 +101,8 @@ def contained(cards: DataFrame, documents: DataFrame, options: SparkPairsOptions
         )
     )
     firsts = cards.where("key = first")
-    larger = firsts.selectExpr("key AS a", "shingles AS larger", "known AS a_known")
+    holders = firsts.where("known") if only_against else firsts
+    larger = holders.selectExpr("key AS a", "shingles AS larger", "known AS a_known")
     smaller = firsts.where("NOT all_known").selectExpr("key AS b", "shingles", "code", "known")
     pairs = _with_codes(documents, settings, _bitmap(smaller)).join(larger, "a")
     # A document that the reference also has is dropped for that, or for an earlier one of it.
@@ -102,17 +110,15 @@ def contained(cards: DataFrame, documents: DataFrame, options: SparkPairsOptions
     order = "OVER (PARTITION BY b ORDER BY IF(a_known, NULL, -larger), a)"
     pairs = checkpointed(pairs.selectExpr("a", "b", "larger", f"row_number() {order} AS place"))
     best = _best(pairs, documents, settings).withColumnRenamed("b", "first")
-    return (
-        cards.where("NOT known")
-        .join(best, "first", "left")
-        .where("coalesce(a, first) <> key")
-        .selectExpr(
-            "coalesce(a, first) AS a",
-            "key AS b",
-            "coalesce(double(shingles) / larger, 1) AS similarity",
-            "true AS exact",
-            "a IS NULL AND identical AS identical",
-        )
+    found = cards.where("NOT known").join(best, "first", "left")
+    if only_against:
+        found = found.where(F.startswith(F.coalesce("a", "first"), F.lit(REFERENCE)))
+    return found.where("coalesce(a, first) <> key").selectExpr(
+        "coalesce(a, first) AS a",
+        "key AS b",
+        "coalesce(double(shingles) / larger, 1) AS similarity",
+        "true AS exact",
+        "a IS NULL AND identical AS identical",
     )
 
 

@@ -85,7 +85,7 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     options = replace(options, counts=options.counts or Counts(df.sparkSession))
     rule = rule_of(RuleOptions(rule=options.rule, estimate=options.estimate))
     columns, signed = {**DROPPED, **rule.columns}, sketching.signed
-    compared: Callable[[DataFrame, DataFrame, SparkDedupOptions], DataFrame] = similar
+    compared: Callable[..., DataFrame] = similar
     if isinstance(rule, Copied):
         signed, compared = passages.prints, passages.copied
         options = replace(options, settings=rule.index(options.settings))
@@ -104,14 +104,12 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     for reference, _ in references:
         signatures = signatures.unionByName(signed(reference, settings, unusable))
         docs = docs.unionByName(reference)
-    pairs = compared(signatures, docs, options)
+    pairs = compared(signatures, docs, options, only_against=options.only_against)
     if isinstance(rule, Copied) and references:
         short = [passages.short_texts(each, settings, rule.words) for each, _ in references]
         pairs = pairs.unionByName(
             passages.whole_texts(new_docs, short, settings, rule.words, options)
         )
-    if options.only_against:
-        pairs = pairs.where(F.startswith("a", F.lit(candidates.REFERENCE)))
     pairs = clustering.checkpointed(pairs)
     is_decided = isinstance(rule, Contained) or options.only_against
     decided = pairs if is_decided else _without_keys(pairs, "a", _dropped_keys(pairs))

@@ -124,8 +124,14 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
     return verifying.compared(pairs, docs, settings, compare, _SCHEMA)
 
 
-def copied(fingerprints: DataFrame, documents: DataFrame, options: SparkPairsOptions) -> DataFrame:
-    """The pairs of which b copies from a, by the rule of `options`.
+def copied(
+    fingerprints: DataFrame,
+    documents: DataFrame,
+    options: SparkPairsOptions,
+    *,
+    only_against: bool = False,
+) -> DataFrame:
+    """The pairs of which b copies from a, by the rule of `options`; see `candidate_pairs`.
 
     Candidates are found as by bands: a fingerprint is a bucket.
 
@@ -136,7 +142,9 @@ def copied(fingerprints: DataFrame, documents: DataFrame, options: SparkPairsOpt
     settings, limit, counts = options.settings, options.limit, options.counts
     buckets = fingerprints.selectExpr("key", "0 AS band_no", "fingerprint AS bucket_key").distinct()
     plain = replace(settings, construction=Construction(rows=1, bands=1))
-    pairs = candidates.candidate_pairs(buckets, plain, limit=limit, counts=counts)
+    pairs = candidates.candidate_pairs(
+        buckets, plain, limit=limit, counts=counts, only_against=only_against
+    )
     columns = {**PAIR, **COPIED}
     del columns["estimate"]
     schema = schema_of(columns)

@@ -51,8 +51,14 @@ def pairs(df: DataFrame, options: SparkPairsOptions) -> DataFrame:
     return similar(signed(docs, options.settings, options.counts), docs, options)
 
 
-def similar(signatures: DataFrame, documents: DataFrame, options: SparkPairsOptions) -> DataFrame:
-    """`pairs` of documents that are checked and signed."""
+def similar(
+    signatures: DataFrame,
+    documents: DataFrame,
+    options: SparkPairsOptions,
+    *,
+    only_against: bool = False,
+) -> DataFrame:
+    """`pairs` of documents that are checked and signed; see `candidate_pairs`."""
     # Not the options: they may have a DataFrame, which cannot be sent to the tasks.
     settings = options.settings
     minimum = options.threshold or settings.threshold
@@ -74,7 +80,11 @@ def similar(signatures: DataFrame, documents: DataFrame, options: SparkPairsOpti
         return pa.RecordBatch.from_arrays(values, [*PAIR])
 
     candidates = candidate_pairs(
-        bands(signatures), settings, limit=options.limit, counts=options.counts
+        bands(signatures),
+        settings,
+        limit=options.limit,
+        counts=options.counts,
+        only_against=only_against,
     )
     return compared(candidates, documents, settings, compare, schema_of(PAIR))
 

@@ -23,15 +23,16 @@ try:
 except ImportError:  # Windows: nothing is locked, nothing cleared away
     fcntl = None  # type: ignore[assignment]
 
-PARTIAL = ".partial"
-"""The suffix of a file, after its name and a number, until it is complete."""
+PARTIAL = ".lshdb.partial"
+"""The suffix of a file, after its name and a number, until it is complete. It names the program, so
+that what a killed run left is known as such."""
 _PREFIX = ".lshdb-dedup-"
 _BUFFER = 1 << 20
 
 
 @dataclass(eq=False)
 class PartialFile:
-    """A new file NAME.N.partial beside NAME, which takes that name when it is complete.
+    """A new file NAME.N.lshdb.partial beside NAME, which takes that name when it is complete.
 
     It is locked until it is closed: others see that it is in use.
 
@@ -49,10 +50,15 @@ class PartialFile:
         self.target = os.path.realpath(self._target)
         self.path = f"{self.target}.{os.getpid()}{PARTIAL}"
         mode = 0o600 if self.private else 0o666
-        self.file: BinaryIO = open(  # noqa: SIM115
-            self.path, "xb", _BUFFER, opener=lambda path, flags: os.open(path, flags, mode)
-        )
-        _lock(self.file.fileno())
+        while True:
+            self.file: BinaryIO = open(  # noqa: SIM115
+                self.path, "xb", _BUFFER, opener=lambda path, flags: os.open(path, flags, mode)
+            )
+            _lock(self.file.fileno(), wait=True)
+            # Before the lock, another run may have deleted it as left over.
+            if os.path.exists(self.path):
+                break
+            self.file.close()
 
     def take_name(self, *, replace: bool = True, sync: bool = False) -> None:
         """Give the completed file its final name.
@@ -130,13 +136,23 @@ def temporary_directory(beside: Path | None) -> Iterator[Path]:
 
 
 def left_over(target: str) -> list[str]:
-    """The files TARGET.NUMBER.partial that no running command writes."""
+    """The files TARGET.NUMBER.lshdb.partial that no running command writes."""
     paths = sorted(glob.glob(f"{glob.escape(target)}.*{PARTIAL}"))
     return [
         path
         for path in paths
         if path[len(target) + 1 : -len(PARTIAL)].isdecimal() and not _in_use(Path(path))
     ]
+
+
+def clear_left_over(target: str) -> list[str]:
+    """Delete these files where they can be; return them."""
+    left = left_over(target)
+    for path in left:
+        with contextlib.suppress(OSError), alone(path) as is_alone:
+            if is_alone:
+                os.unlink(path)
+    return left
 
 
 def rename_new(path: str, target: str) -> None:
@@ -187,10 +203,15 @@ def _sync(path: str) -> None:
         os.close(descriptor)
 
 
-def _lock(descriptor: int) -> bool:
-    """Lock an open file until it is closed or the process ends; False if somebody else has."""
+def _lock(descriptor: int, *, wait: bool = False) -> bool:
+    """Lock an open file until it is closed or the process ends; False if somebody else has.
+
+    Args:
+        descriptor: the file's.
+        wait: whether to wait while another process has it locked.
+    """
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except (AttributeError, OSError):
         return False
     return True

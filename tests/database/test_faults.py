@@ -421,3 +421,11 @@ def test_what_a_killed_dedup_left_is_reported_or_cleared_away(tmp_path: Path) ->
         "kept 3, dropped 0, failed 0\n"
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["out", partial.name])
+    # Of a file, the rows come again; another file of such a name may be the user's.
+    command.write("in.jsonl", lines(3, "a"))
+    command.write("out.7.partial", "mine")
+    said = command.done("dedup", "in.jsonl", "-o", "out").err
+    assert said == (
+        f"lshdb: {partial} was left by a killed run; it is deleted\nkept 3, dropped 0, failed 0\n"
+    )
+    assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "out", "out.7.partial"}

@@ -147,3 +147,20 @@ def test_nothing_that_was_written_is_forgotten_although_keys_repeat(
         assert db.query(later[0]["text"])[0].key.startswith("b#")
     again = lshdb.dedup([*SAME_KEY, *later], into=command.path("seen.db"))
     assert [row["id"] for row in again.kept] == []
+    if way in ("file", "pipe"):
+        command.write("rows.jsonl", lines_of([*SAME_KEY, *later]))
+        output = ["-o", "o.jsonl"] if way == "file" else []
+        done = command.done("dedup", "rows.jsonl", "-d", "seen.db", *output)
+        assert done.err.startswith("kept 0, dropped 4 (4 stored before)")
+
+
+def test_a_new_database_for_programs_has_passages(command: Command) -> None:
+    rows = [{"id": "a", "text": "def total(values):\n    return sum(values)\n"}]
+    command.write("rows.jsonl", lines_of(rows))
+    command.done("dedup", "rows.jsonl", "-d", "a.db", "--for", "programs", "-o", "o.jsonl")
+    lshdb.dedup(rows, into=command.path("b.db"), purpose="programs")
+    with lshdb.open(command.path("c.db"), purpose="programs") as db:
+        expected = db.settings.passages
+    for name in ("a.db", "b.db"):
+        with lshdb.open(command.path(name)) as db:
+            assert db.settings.passages == expected > 0

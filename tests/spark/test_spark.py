@@ -48,6 +48,8 @@ from lshdb.keys import key_of_id
 from lshdb.options import Keep, SparkOptions
 from lshdb.search.pairs import Components
 from lshdb.spark import reading
+from lshdb.spark.candidates import candidate_pairs
+from lshdb.spark.counts import Counts
 from lshdb.spark.documents import documents, keys_of, number_order
 from lshdb.spark.session import session, translated_errors
 
@@ -384,6 +386,22 @@ def test_test_sets_alone_as_on_one_machine(spark: SparkSession, rule: str) -> No
     assert result.counts["short_references"] == (1 if rule == "copied:8" else 0)
     with pytest.raises(lshdb.UsageError, match="only_against"):
         lshdb.spark.dedup(df, settings, **given)
+
+
+@pytest.mark.parametrize("limit", [None, 4])
+def test_only_references_are_paired_with_rows(spark: SparkSession, limit: int | None) -> None:
+    keys = ["\0x", "\0y", "a", "b", "c"]
+    members = [*((7, key) for key in keys), *((8, key) for key in "abc"), (9, "\0x"), (9, "\0y")]
+    bands = spark.createDataFrame(
+        [(0, *row) for row in members], "band_no int, bucket_key long, key string"
+    )
+    counts = Counts(spark)
+    found = candidate_pairs(
+        bands, lshdb.spark.make_settings(), limit=limit, counts=counts, only_against=True
+    )
+    pairs = {(row["a"], row["b"]) for row in found.collect()}
+    assert pairs == {(a, b) for a in keys[: 1 if limit else 2] for b in "abc"}
+    assert counts["cut_pairs"] == (3 if limit else 0)
 
 
 # bad input
