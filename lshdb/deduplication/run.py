@@ -39,6 +39,7 @@ from lshdb.progress import Progress, silent
 from lshdb.shingling.content import digest
 from lshdb.sketching.settings import Settings
 from lshdb.sources.batch import Batch
+from lshdb.sources.session import Session
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.spool import Spool, SpooledDocument
 from lshdb.store.store import Store
