@@ -164,4 +164,4 @@ class Failures:
         if self.count <= self._shown:
             warn(f"lshdb: {failure.where or repr('')}: {failure.reason}")
         elif self.count == self._shown + 1:
-            warn("lshdb: further failures are counted only")
+            warn("lshdb: further failures are counted, not printed")
