@@ -42,7 +42,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "add": ("adding", "Add files, folders and tables, or replace what has changed."),
         "sync": ("adding", "Update the database from folders."),
         "remove": ("deciding", "Remove documents."),
-        "trash": ("deciding", "Move the files that you decided to drop to a folder, or back."),
+        "trash": ("deciding", "Move files that you decided to drop to a folder, or back."),
         "review": ("deciding", "Review the clusters, and decide which documents stay."),
         "decide": ("deciding", "Store what you decided: keep, drop, or different."),
     },

@@ -356,9 +356,9 @@ def clusters(
     """Group similar documents, and show which one of each group to keep.
 
     A cluster is all documents that similar pairs connect. Members that are less similar to the kept
-    one than the threshold are marked "below"; --star makes clusters without such members. A line has the number of
-    the cluster, the similarity to the kept one, the role (keep, member or below, or the decision),
-    and the key.
+    one than the threshold are marked "below"; --star makes clusters without such members. A line
+    has the number of the cluster, the similarity to the kept one, the role (keep, member or below,
+    or the decision), and the key.
 
     With --folders a line is two directories, by the keys as paths: the shares of the files below
     each that are in clusters with some of the other, how many these are of the first, the bytes
