@@ -1,5 +1,6 @@
 """The commands that fill a database: init, add, sync."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -140,7 +141,8 @@ def add(
 
 def _opened_like(at: DatabaseFile, paths: Sequence[str]) -> Database:
     """The database; a new one has the settings of the first database that is added to it."""
-    first = None if at.is_filled else first_database(paths, at.timeout)
+    is_filled = os.path.exists(at.db) and at.is_filled  # a name may be too long for a file
+    first = None if is_filled else first_database(paths, at.timeout)
     if first is None:
         return at.open()
     path, settings = first
