@@ -100,7 +100,7 @@ class Commands(TyperGroup):
             from difflib import get_close_matches
 
             if nearest := get_close_matches(args[0], COMMANDS, 1):
-                ctx.fail(f"No such command {args[0]!r}; did you mean {nearest[0]}?")
+                ctx.fail(f"No such command {args[0]!r}; did you mean {nearest[0]!r}?")
         ctx.meta[_ARGUMENTS] = args[1:]
         return super().resolve_command(ctx, args)
 
