@@ -252,7 +252,7 @@ class Database:
 
     @takes_with(SyncOptions)
     def sync(self, directories: Sequence[str], options: SyncOptions) -> SyncReport:
-        """Bring the database in line with directories, as `lshdb sync` does.
+        """Update the database from folders, as `lshdb sync` does.
 
         New text files are added, changed ones updated, and documents whose files are gone
         removed; a document whose file was moved gets the new key, and keeps its doc_id. Only

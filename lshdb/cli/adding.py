@@ -1,5 +1,6 @@
 """The commands that fill a database: init, add, sync."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -39,9 +40,9 @@ _INTERRUPTED = "interrupted; what is counted above is in the file"
 def init(*, at: DatabaseFile, settings: SettingsOptions, base: BasePaths = None) -> None:
     """Make a database with settings of your own.
 
-    Not needed before add, which makes one with the defaults. A file that exists stays as it is:
-    of the settings given, those of its index (threshold, recall, bands and rows) may differ, and a
-    note says so; others are refused.
+    Prints what the database finds. Not needed before add, which makes one with the defaults. A file
+    that exists stays as it is: settings of its index (threshold, recall, bands and rows) may differ
+    from those given, and a note says so; other settings that differ are refused.
 
     Example: lshdb init -d code.db --threshold 0.7 --shingle char:5
 
@@ -85,8 +86,8 @@ def add(
 
     A text file is a document, and its path is its key. So is a JSON line, or a row of CSV, Parquet
     or Arrow; its other fields become metadata. The format is detected from the suffix, also before
-    .gz, .bz2, .xz or .zst. What cannot be read is reported and left out. Of another database, if it
-    is named itself, all documents are added.
+    .gz, .bz2, .xz or .zst. What cannot be read is reported and left out. Naming another database
+    adds all of its documents; a new database then takes its settings.
 
     Example: lshdb add -d code.db src/
 
@@ -143,7 +144,8 @@ def _inputs_of(
 
 def _opened_like(at: DatabaseFile, paths: Sequence[str]) -> Database:
     """The database; a new one has the settings of the first database that is added to it."""
-    first = None if at.is_filled else first_database(paths, at.timeout)
+    is_filled = os.path.exists(at.db) and at.is_filled  # a name may be too long for a file
+    first = None if is_filled else first_database(paths, at.timeout)
     if first is None:
         return at.open()
     path, settings = first
@@ -195,7 +197,7 @@ def sync(
     list_skipped: ListSkipped = False,
     form: Form,
 ) -> bool:
-    """Bring the database in line with directories: add, update and remove documents.
+    """Update the database from folders: add, update and remove documents.
 
     Text files that are new are added, changed ones are updated, and documents whose files are gone
     are removed. A moved file keeps its document, with the new key. A file with the same size and

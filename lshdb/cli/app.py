@@ -29,20 +29,20 @@ lshdb --help lists all commands, and lshdb COMMAND --help explains one."""
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Find": {
         "query": ("querying", "Find documents similar to a text, or to rows of a table."),
-        "passages": ("querying", "Find which passages of a text are in documents, and where."),
+        "passages": ("querying", "Find the passages that a text shares with documents."),
         "pairs": ("querying", "Find all pairs of similar documents."),
         "clusters": ("querying", "Group similar documents, and show which one to keep."),
         "compare": ("querying", "Show why two documents are similar, or why not."),
         "dedup": ("deduplicating", "Drop rows that are similar to an earlier row."),
-        "gate": ("gating", "Check what changes of a repository copy from elsewhere in it."),
-        "restore": ("restoring", "Put back what dedup --cut has cut out of rows."),
+        "gate": ("gating", "Find what changes of a repository copy from its other files."),
+        "restore": ("restoring", "Put back what dedup --cut cut out of rows."),
     },
     "Change": {
         "init": ("adding", "Make a database with settings of your own."),
         "add": ("adding", "Add files, folders and tables, or replace what has changed."),
-        "sync": ("adding", "Bring the database in line with directories."),
+        "sync": ("adding", "Update the database from folders."),
         "remove": ("deciding", "Remove documents."),
-        "trash": ("deciding", "Move files that were decided to drop aside, or back."),
+        "trash": ("deciding", "Move files that you decided to drop to a folder, or back."),
         "review": ("deciding", "Review the clusters, and decide which documents stay."),
         "decide": ("deciding", "Store what you decided: keep, drop, or different."),
     },
@@ -63,9 +63,9 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Web and cluster": {
         "serve": ("looking", "Show the database in a browser."),
-        "mcp": ("looking", "Offer the database to a language model, as a server of MCP."),
+        "mcp": ("looking", "Give a language model tools for the database, by MCP."),
         "spark-dedup": ("sparking", "Drop near duplicates of more rows than a machine holds."),
-        "spark-passages": ("sparking", "Find copied passages in more texts than it holds."),
+        "spark-passages": ("sparking", "Find copied passages in more texts than a machine holds."),
     },
 }
 """Every command, under the heading of `lshdb --help`: its module, and what the list says of it."""
@@ -100,7 +100,7 @@ class Commands(TyperGroup):
             from difflib import get_close_matches
 
             if nearest := get_close_matches(args[0], COMMANDS, 1):
-                ctx.fail(f"No such command {args[0]!r}; did you mean {nearest[0]}?")
+                ctx.fail(f"No such command {args[0]!r}; did you mean {nearest[0]!r}?")
         ctx.meta[_ARGUMENTS] = args[1:]
         return super().resolve_command(ctx, args)
 

@@ -319,7 +319,7 @@ def trash(
     ] = None,
     form: Form,
 ) -> None:
-    """Move the files of documents that were decided to drop aside, or back.
+    """Move the files of documents that you decided to drop to a folder, or back.
 
     A file is moved if it is as it was when you decided, and if another file holds a copy that you
     keep: a document that is not to be dropped, with the same content or as similar as the

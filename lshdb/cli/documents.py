@@ -172,4 +172,4 @@ def _print_first(failures: Failures, print_all: bool, failure: Failure) -> None:
     if print_all or failures.count <= FAILURES_SHOWN:
         print_failure(failure)
     elif failures.count == FAILURES_SHOWN + 1:
-        warn("lshdb: further failures are counted only")
+        warn("lshdb: further failures are counted, not printed")

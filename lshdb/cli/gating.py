@@ -56,7 +56,7 @@ def gate(
     request: GateOptions,
     form: GateForm,
 ) -> bool:
-    """Check what changes of a repository copy from elsewhere in it.
+    """Find what changes of a repository copy from its other files.
 
     It finds passages that changed lines have in common with another file, and new files that are
     near duplicates of another one, and then exits with status 1, as where a file cannot be read.

@@ -250,12 +250,12 @@ def mcp(
     purpose: PurposeOptions,
     read_only: Annotated[bool, Option("Offer no tool that writes.")] = False,
 ) -> None:
-    """Offer the database to a language model, as a server of the Model Context Protocol.
+    """Give a language model tools for the database, by the Model Context Protocol (MCP).
 
-    A client of MCP starts it and speaks to it over standard input and output. It has tools to find
-    similar texts, words, copied passages and clusters, to compare documents, to add a text unless
-    similar ones are stored, and to remove documents; documents are resources. Without --read-only
-    it makes the file if there is none.
+    A client of MCP, such as an editor, starts it and speaks to it over standard input and output.
+    It has tools to find similar texts, words, copied passages and clusters, to compare documents,
+    to add a text unless similar ones are stored, and to remove documents; documents are resources.
+    Without --read-only it makes the file if there is none.
 
     Needs pip install 'lshdb[mcp]'.
 
@@ -292,7 +292,7 @@ def report(
 ) -> bool:
     """Write a report of the near duplicates, as one HTML file.
 
-    It shows how many documents have near duplicates and how much could go, the similarities of
+    It shows how many documents are duplicated and how many can be removed, the similarities of
     the pairs, the largest clusters, the most similar pairs side by side with what differs, and
     the decisions. The file opens in any browser, without a network, and can be printed; it has
     10 MB or less. It holds parts of the documents: give it only to people who may read them.

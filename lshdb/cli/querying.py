@@ -350,7 +350,7 @@ def clusters(
     asked: ClustersOptions,
     drop_list: Annotated[
         bool,
-        Option("Print only the keys of what can go."),
+        Option("Print only keys of documents that can be removed."),
     ] = False,
     folders: Annotated[
         bool, Option("Print the pairs of directories that share files, the largest first.")
@@ -361,9 +361,9 @@ def clusters(
     """Group similar documents, and show which one of each group to keep.
 
     A cluster is all documents that similar pairs connect. Members that are less similar to the kept
-    one than the threshold are marked "below"; with --star there are none. A line has the number of
-    the cluster, the similarity to the kept one, the role (keep, member or below, or the decision),
-    and the key.
+    one than the threshold are marked "below"; --star makes clusters without such members. A line
+    has the number of the cluster, the similarity to the kept one, the role (keep, member or below,
+    or the decision), and the key.
 
     With --folders a line is two directories, by the keys as paths: the shares of the files below
     each that are in clusters with some of the other, how many these are of the first, the bytes
@@ -639,7 +639,7 @@ def passages(
     fields: FieldOptions,
     form: Form,
 ) -> bool:
-    """Find which passages of a text are in stored documents, and where.
+    """Find the passages that a text shares with stored documents, and where.
 
     The index of passages finds every run of words that both have, from the length with which it
     was made: lshdb init --passages 8, or lshdb reindex --passages 8. Case and punctuation do not

@@ -21,7 +21,7 @@ def restore(
         str, Option("For the rows.", metavar="OUTPUT", flags=("--output", "-o"))
     ] = STDOUT,
 ) -> None:
-    """Put back what dedup --cut has cut out of rows.
+    """Put back what dedup --cut cut out of rows.
 
     The result is the input of dedup, byte for byte, without the rows that it could not read.
 

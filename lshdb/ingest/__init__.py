@@ -14,7 +14,7 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
     folders     the files of each folder as one document of a temporary file
     submissions which of a directory a report says nothing of, and why
     deciding    what reviewers decide of documents; removes what they decided to drop
-    sync        brings documents in line with the files below directories
+    sync        updates documents from the files below directories
     kept_copies which files hold a copy of a dropped document
     trash       moves files of dropped documents aside, and back
 

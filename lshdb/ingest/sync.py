@@ -1,4 +1,4 @@
-"""Bringing documents in line with the files below some directories.
+"""Updating documents from the files below some directories.
 
 Stored documents are read first, then the directories are walked: documents without a file at that
 moment are gone. A file with the same size and time as when it was last read is not opened. The plan
@@ -83,7 +83,7 @@ class _Plan:
 
 
 def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> SyncReport:
-    """Bring the database in line with directories; see Database.sync."""
+    """Update the database from folders; see Database.sync."""
     if store.settings.shingling.of_sets:
         raise UsageError("text files are documents of texts, and this database holds sets")
     check_directories(directories)
@@ -128,7 +128,7 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
 def check_directories(directories: Sequence[str]) -> None:
     """InputError if one does not exist, UsageError if one is a file, or none is given."""
     if not directories:
-        raise UsageError("give the directories to bring the database in line with")
+        raise UsageError("name the folders to update the database from")
     for path in directories:
         if os.path.isdir(path):
             continue

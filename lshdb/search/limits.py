@@ -49,7 +49,7 @@ def runs_cut(runs: int, shortest: int, read: int) -> Cut:
     return Cut(
         "query",
         runs,
-        f"runs of {shortest} words of the query stand in more than {read:,} documents; "
+        f"runs of {shortest} words of the query are in more than {read:,} documents; "
         "documents that share nothing else with it may be missing: exhaustive compares with all",
     )
 

@@ -449,7 +449,7 @@ def _list(visit: Visit, kind: str, size: int) -> Page:
     if kind == "clusters" and visit.review is not None:
         documents, copies = visit.review.copies(visit.database, survey.items)
         view |= {"documents": dumps(documents), "copies": copies}
-    return Page(kind, f"{kind.capitalize()} of {visit.name}", data, view)
+    return Page(kind, kind.capitalize(), data, view)
 
 
 def _listing(visit: Visit, kind: str, asked: Filters) -> Listing:
@@ -658,7 +658,7 @@ def sql(visit: Visit) -> Page:
         "cut": False,
         "problem": None,
     }
-    page = Page("sql", f"SQL of {visit.name}", data, {"tables": _TABLES})
+    page = Page("sql", "SQL", data, {"tables": _TABLES})
     if not statement:
         return page
     try:

@@ -88,7 +88,7 @@ def test_after_20_failures_the_rest_is_only_counted(command: Command) -> None:
     message = result.err.splitlines()
     assert len(message) == 21
     assert message[19].startswith("lshdb: lines.jsonl:20: not JSON")
-    assert message[20] == "lshdb: further failures are counted only"
+    assert message[20] == "lshdb: further failures are counted, not printed"
 
 
 def test_bad_elements_and_texts_in_a_database_of_sets(command: Command) -> None:

@@ -9,8 +9,8 @@ from helpers import Command
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["querry"], "No such command 'querry'; did you mean query?"),
-        (["spark_dedup"], "did you mean spark-dedup?"),
+        (["querry"], "No such command 'querry'; did you mean 'query'?"),
+        (["spark_dedup"], "did you mean 'spark-dedup'?"),
         (["xyzzy"], "No such command 'xyzzy'."),
         (["info", "x.db"], "x.db is a database: give it as -d x.db"),
         (["pairs", "-d", "x.db", "x.db"], "x.db is a database: give it as -d x.db"),

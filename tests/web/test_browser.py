@@ -338,7 +338,7 @@ def test_the_whole_way_of_a_review(browser: Browser, reviewed: Site) -> None:
         page.get_by_label("Part of a key").fill("src/")
         page.get_by_label("Show", exact=True).select_option("undecided")
         page.get_by_label("Part of a key").press("Enter")
-        assert page.get_by_text("2 of them are like that.").is_visible()
+        assert page.get_by_text("2 of them match these filters.").is_visible()
         page.locator(".clusters h2 a").first.press("Enter")
         look()
         page.get_by_role("link", name="Compare").first.press("Enter")

@@ -67,7 +67,7 @@ def test_copies_come_first_and_are_marked(submissions: Command) -> None:
     text = submissions.path("out.html").read_text("utf-8")
     assert {path.name for path in submissions.directory.iterdir()} == before | {"out.html"}
     figures = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", text))
-    assert (figures["submissions"], figures["have near duplicates"]) == ("4", "2")
+    assert (figures["submissions"], figures["duplicated"]) == ("4", "2")
     assert first_pair(text) == ("hw/anna_lee", "hw/ben")
     article = text.partition("<article")[2].partition("</article>")[0]
     marked = re.findall(r'<span class="(\w+)">(.*?)</span>', article, re.DOTALL)
@@ -81,7 +81,7 @@ def test_copies_come_first_and_are_marked(submissions: Command) -> None:
     whole = submissions.done(*ASKED, "--threshold", "0.2").out
     assert not whole
     text = submissions.path("out.html").read_text("utf-8")
-    assert "have near duplicates</dt><dd>4<" in text, "without the base the template counts"
+    assert "duplicated</dt><dd>4<" in text, "without the base the template counts"
 
 
 def test_a_class_of_archives_is_the_class_unpacked(submissions: Command) -> None:

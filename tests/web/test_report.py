@@ -51,7 +51,7 @@ def test_it_shows_what_there_is_and_no_document_gets_out_of_its_place(command: C
     page, text = written(command, "--title", HOSTILE)
     figures = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", text))
     gone = command("clusters", "--drop-list", "-0").out.count("\0")
-    assert [figures[name] for name in ("documents", "have near duplicates", "could go")] == [
+    assert [figures[name] for name in ("documents", "duplicated", "can be removed")] == [
         "5",
         "5",
         str(gone),
@@ -111,14 +111,14 @@ def test_sets_signatures_and_nothing(tmp_path: Path) -> None:
     ).close()
     assert "Only in the first: 1" in written(command, "-d", "sets.db")[1]
     database_of(tmp_path / "bare.db", [("a", TEXT), ("b", f"{TEXT} 1")], content=False).close()
-    assert "of contents saved" not in written(command, "-d", "bare.db")[1]
+    assert "would be freed" not in written(command, "-d", "bare.db")[1]
     lshdb.open(tmp_path / "empty.db").close()
     assert "No two documents have similarity 0.8" in written(command, "-d", "empty.db")[1]
 
 
 def test_which_documents_it_is_about(command: Command) -> None:
     text = written(command, "--where", "key LIKE ?", "-p", "essays%", "--threshold", "0.6")[1]
-    assert "have near duplicates</dt><dd>2<" in text
+    assert "duplicated</dt><dd>2<" in text
     assert "evil.example" not in text.partition('id="decisions"')[0]
 
 

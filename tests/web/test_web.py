@@ -66,10 +66,10 @@ def test_the_overview_shows_what_commands_print(directory: Path, site: Site) -> 
     context = facts(answer)
     with lshdb.open(directory / "texts.db", mode="read") as db:
         clusters, pairs = list(db.clusters()), list(db.pairs())
-        expected = {"Documents": len(db), "clusters of them": len(clusters)}
-    expected["have near duplicates"] = sum(len(one.members) for one in clusters)
+        expected = {"Documents": len(db), "clusters": len(clusters)}
+    expected["duplicated"] = sum(len(one.members) for one in clusters)
     dropped = Command(directory)("clusters", "-d", "texts.db", "--drop-list", "-0").out
-    expected["could go"] = dropped.count("\0")
+    expected["can be removed"] = dropped.count("\0")
     assert {name: context[name] for name in expected} == {n: str(c) for n, c in expected.items()}
     assert [context[name] for name in ("Shingle", "Bands", "Rows")] == ["word:3", "35", "3"]
     histogram = dict(pairwise(answer.page.texts("td")))
@@ -277,7 +277,7 @@ def listed(site: Site, page: str, **asked: str) -> list[list[Row]]:
     """The rows of a list, cluster by cluster or one by one, without their numbers."""
     answer = check(eventually(site, page, **asked))
     items = json_lines(site.get(page, format="jsonl", **asked))
-    assert items or "is like that." in answer.text
+    assert items or "matches these filters." in answer.text
     assert [item.pop("number") for item in items] == [*range(1, len(items) + 1)]
     return [item.get("members", [item]) for item in items]
 
@@ -403,7 +403,7 @@ def test_facets_count_values_and_lead_to_them(varied: tuple[Path, Site]) -> None
     assert answer.page.texts("dl", class_="facets")[0].split() == ["lang", "en", "68", "de", "35"]
     links = [href for href in answer.page.values("href") if "field=lang" in href]
     assert len(links) == 2
-    assert "10 of them are like that." in site.ask(links[1]).text
+    assert "10 of them match these filters." in site.ask(links[1]).text
 
 
 def test_clusters_and_counts_follow_the_file_and_are_paged(tmp_path: Path) -> None:
