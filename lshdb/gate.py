@@ -29,13 +29,11 @@ import numpy as np
 from lshdb.database import Database
 from lshdb.errors import InputError, UsageError
 from lshdb.formatting import counted, number
-from lshdb.groups import regrouped
 from lshdb.ingest.workers import in_processes
 from lshdb.json_text import loads
 from lshdb.model import CopiedPassage
-from lshdb.opening import open_database
+from lshdb.opening import open as open_database
 from lshdb.options import (
-    ExcludeOptions,
     GateOptions,
     OpenOptions,
     PassagePairsOptions,
@@ -272,9 +270,15 @@ class _Job:
     def _step(self, suffixes: str) -> SyncOptions:
         """How the files of a kind are read."""
         patterns = [f"*.{suffix}" for suffix in suffixes.split()]
-        exclude = regrouped(self.request, ExcludeOptions)
-        walking = regrouped(exclude, SyncOptions, include=patterns, tracked=True, root=self.top)
-        return replace(walking, max_filesize=_LARGEST, remove_most=True, progress=self.progress)
+        return SyncOptions(
+            exclude=self.request.exclude,
+            include=patterns,
+            tracked=True,
+            root=self.top,
+            max_filesize=_LARGEST,
+            remove_most=True,
+            progress=self.progress,
+        )
 
     def _keys(self, database: Database) -> list[str] | None:
         """The files of a database that are to be checked; None for all."""
@@ -297,14 +301,14 @@ class _Job:
     ) -> dict[str, str]:
         """The texts of files to check that git does not track, by their keys."""
         found: dict[str, str] = {}
-        endings = tuple(pattern[1:] for pattern in step.include)
+        endings = tuple(pattern[1:] for pattern in step.files.walk.include)
         for key, path in missing.items():
             is_tracked = os.fsencode(key).decode("latin-1") in tracked
             if key in database or is_tracked or not path.endswith(endings):
                 continue
             if os.path.getsize(path) > _LARGEST:
                 continue
-            reader = reader_of(step, database.settings.shingling, format="text")
+            reader = reader_of(step.texts, database.settings.shingling, step.files, format="text")
             for batch in reader.file(path, key):
                 found.update((key, str(content)) for content in batch.contents)
             if key in found and self.changes is not None:
@@ -454,9 +458,9 @@ class _Search:
             for pair in self.database.passage_pairs(options):
                 for passage in pair.passages:
                     yield pair.a, pair.b, passage
-        queries = {key: regrouped(options, PassagesOptions, key=key) for key in self.keys or ()}
+        queries = {key: PassagesOptions(search=options, key=key) for key in self.keys or ()}
         for key, text in self.others.items():
-            queries[key] = regrouped(options, PassagesOptions, text=text)
+            queries[key] = PassagesOptions(text, search=options)
         for key, query in queries.items():
             for source in self.database.passages(query):
                 for passage in source.passages:

@@ -19,11 +19,11 @@ from lshdb.cli.options import (
 from lshdb.errors import UsageError
 from lshdb.exchange.results import DROPPED
 from lshdb.formatting import counted, number
-from lshdb.groups import Option
+from lshdb.groups import Option, replaced
 from lshdb.ingest.failures import MAX_KEPT
 from lshdb.ingest.sync import check_directories
 from lshdb.model import AddReport, DroppedRow, SyncChange
-from lshdb.options import AddFilesOptions, Mode, SettingsOptions, SyncOptions
+from lshdb.options import INPUT, AddFilesOptions, Mode, SettingsOptions, SyncOptions
 from lshdb.sources.paths import STDIN, escaped, listed
 from lshdb.sources.readers import Reader
 from lshdb.tuning.resolve import resolve
@@ -50,7 +50,7 @@ def init(*, at: DatabaseFile, settings: SettingsOptions, base: BasePaths = None)
         made = database.settings
         done = "exists already" if existed else "made"
         messages.message(f"{at.db} {done}: shingle {made.shingling}, {messages.shape(made)}")
-        messages.warn_of_low_recall(made, settings)
+        messages.warn_of_low_recall(made, settings.shape)
 
 
 def add(
@@ -70,7 +70,7 @@ def add(
     ] = None,
     files_from: Annotated[
         str | None,
-        Option("Add the paths that FILE (or -) lists.", metavar="FILE"),
+        Option("Add the paths that FILE (or -) lists.", metavar="FILE", section=INPUT),
     ] = None,
     null: Null = False,
     list_skipped: ListSkipped = False,
@@ -96,22 +96,25 @@ def add(
         raise UsageError("--null is for the list of --files-from")
     if files_from == STDIN and STDIN in paths:
         raise UsageError("standard input is the list of paths, so it cannot be added")
-    if asked.metadata_fields and not asked.metadata:
+    if asked.read.metadata_fields and not asked.read.metadata:
         raise UsageError("give one of --metadata-fields and --no-metadata")
-    if key is not None and (paths != [STDIN] or files_from or asked.format not in ("auto", "text")):
+    is_text = asked.read.table.format in ("auto", "text")
+    if key is not None and (paths != [STDIN] or files_from or not is_text):
         raise UsageError("--key is for one text on standard input: lshdb add --key KEY -")
     if key == "":
         raise UsageError("--key is empty")
     also = () if files_from is None else listed(files.entries_of(files_from, null=null))
     with at.open() as database:
-        reader = documents.reader_for(database, asked, stdin_key=key)
+        reader = documents.reader_for(
+            database, asked.read, files=asked.files, sets=asked.sets, stdin_key=key
+        )
         batches: list[AddReport] = []
         failures = documents.Failures(print_all=list_skipped)
         if list_skipped:
             reader.skipped_files.on_skip = documents.report_skip
         interrupted = False
         try:
-            options = replace(
+            options = replaced(
                 asked,
                 reader=reader,
                 on_batch=batches.append,
@@ -198,11 +201,11 @@ def sync(
     is_new = asked.dry_run and not at.db.exists()
     mode: Mode = "read" if asked.dry_run else "create"
     with documents.temporary_database() if is_new else at.open(mode) as database:
-        reader = documents.reader_for(database, asked)
+        reader = documents.reader_for(database, asked.texts, files=asked.files)
         if list_skipped:
             reader.skipped_files.on_skip = documents.report_skip
         try:
-            options = replace(
+            options = replaced(
                 asked, reader=reader, on_failure=failures.report, progress=messages.shows_progress()
             )
             report = database.sync(directories, options)

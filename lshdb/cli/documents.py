@@ -14,7 +14,6 @@ from lshdb.cli.options import NAMING
 from lshdb.database import Database
 from lshdb.errors import InputError
 from lshdb.formatting import counted
-from lshdb.groups import Options
 from lshdb.limits import DEFAULTS
 from lshdb.model import Failure
 from lshdb.options import QueriesOptions, ReadingOptions, SettingsOptions
@@ -24,18 +23,18 @@ from lshdb.sources.paths import format_of, printable_path
 
 if TYPE_CHECKING:
     from lshdb.sketching.settings import Settings
-    from lshdb.sources.readers import Reader
+    from lshdb.sources.readers import HowRead, Reader
 
 _FAILURES_SHOWN = 20
 _DEFAULT = ReadingOptions()
 
 
-def reader_for(database: Database, options: Options = _DEFAULT, **others: Any) -> Reader:
+def reader_for(database: Database, read: HowRead = _DEFAULT, **others: Any) -> Reader:
     """The reader of files for a database; see lshdb.sources.readers.Reader."""
     from lshdb.sources.readers import reader_of  # a query for a key reads none
 
     shingling = database.settings.shingling
-    return reader_of(options, shingling, stdin=stdin(), naming=NAMING, **others)
+    return reader_of(read, shingling, stdin=stdin(), naming=NAMING, **others)
 
 
 def queries_reader(database: Database, options: QueriesOptions) -> Reader:
@@ -43,7 +42,7 @@ def queries_reader(database: Database, options: QueriesOptions) -> Reader:
 
     A text on standard input has the key `-`; a row without a key is named by its place.
     """
-    stdin_key = STDOUT if options.format in ("auto", "text") else None
+    stdin_key = STDOUT if options.table.format in ("auto", "text") else None
     others: Any = {"auto_key": True, "metadata": False}
     return reader_for(database, options, stdin_key=stdin_key, **others)
 
@@ -55,9 +54,9 @@ def is_table(file: str, format: str = "auto") -> bool:
     return format != "text"
 
 
-def content_of_file(database: Database, name: str, options: Options = _DEFAULT) -> Content:
+def content_of_file(database: Database, name: str, read: HowRead = _DEFAULT) -> Content:
     """The one document that a file or `-` holds; InputError if it does not."""
-    return read_content(reader_for(database, options), name)
+    return read_content(reader_for(database, read), name)
 
 
 def read_content(reader: Reader, name: str) -> Content:

@@ -13,10 +13,9 @@ from lshdb.deduplication.references import Opening, Reference, directory_of, ref
 from lshdb.deduplication.rules import Copied, Rule, rule_of
 from lshdb.deduplication.run import Run
 from lshdb.errors import UsageError
-from lshdb.groups import regrouped
 from lshdb.ingest.failures import Failures
 from lshdb.model import DecidedRow
-from lshdb.options import DedupOptions, RowsOptions, WalkingOptions
+from lshdb.options import DedupOptions, RowsOptions
 from lshdb.progress import Progress
 from lshdb.sketching.settings import Settings
 from lshdb.sources import json_rows
@@ -54,7 +53,7 @@ def rule_of_rows(options: RowsOptions, threshold: float | None) -> Rule:
     """The rule for rows: to cut runs out is to find what is copied."""
     if options.cut is not None:
         return Copied(options.cut, cuts=True)
-    return rule_of(options, threshold)
+    return rule_of(options.choice, threshold)
 
 
 def cutting_of(options: RowsOptions, settings: Settings, reader: Reader) -> Cutting | None:
@@ -96,53 +95,60 @@ def decided_files(store: Store, paths: Iterable[str], options: DedupOptions) -> 
     settings, limits, reader = store.settings, store.limits, options.reader
     if reader is None:
         # Data is often kept out of git.
-        rules = regrouped(options, WalkingOptions, ignore=False)
+        rules = replace(options.rows.walk, ignore=False)
         reader = reader_of(
-            options, settings.shingling, fallback="jsonl", rules=rules, whole=True, limits=limits
+            options.rows.read,
+            settings.shingling,
+            fallback="jsonl",
+            rules=rules,
+            on_null=options.rows.on_null,
+            whole=True,
+            limits=limits,
         )
-    references = references_of(options.against)
+    references = references_of(options.rows.against)
     for reference in references:
         if not reference.is_path:
             raise UsageError(f"against {reference.data!r:.100} is not the name of a file")
         reference.check()
     reader.reference_files = reference_files(references)
-    rule = rule_of_rows(options, options.threshold)
-    if reads_twice(options):
+    rule = rule_of_rows(options.rows, options.threshold)
+    if reads_twice(options.rows.choice):
         paths = list(paths)
-        check_read_twice(options, paths)
+        check_read_twice(options.rows.choice, paths)
     failures, beside = Failures(options.on_failure), directory_of(store)
     opening = Opening(
         rule=rule,
         settings=settings,
         reader=replace(reader),
         limits=limits,
-        fields=options.fields,
-        workers=options.workers,
+        fields=options.rows.fields,
+        workers=options.write.workers,
         on_failure=options.on_failure,
         timeout=store.timeout,
         beside=beside,
         files_read=reader.reference_files,
-        progress=options.progress,
+        progress=options.write.progress,
     )
     run = Run(
-        options=options,
+        options=options.rows.choice,
+        root=options.rows.walk.root or "",
         rule=rule,
         settings=settings,
         source=Files(paths, reader),
         opening=opening,
         references=references,
-        only_against=options.only_against,
-        database=None if options.only_against else lambda: store,
-        stored=None if options.only_against else store,
-        cutting=cutting_of(options, settings, reader),
-        fields=options.fields,
-        workers=options.workers,
+        only_against=options.rows.only_against,
+        database=None if options.rows.only_against else lambda: store,
+        stored=None if options.rows.only_against else store,
+        cutting=cutting_of(options.rows, settings, reader),
+        fields=options.rows.fields,
+        workers=options.write.workers,
         limits=limits,
         on_failure=failures,
         beside=beside,
-        on_batch=options.on_batch or (lambda _: None),
+        on_batch=options.write.on_batch or (lambda _: None),
     )
-    return _decided(run, reader.shown(options.progress, "dedup", paths), failures)
+    return _decided(run, reader.shown(options.write.progress, "dedup", paths), failures)
 
 
 def _decided(

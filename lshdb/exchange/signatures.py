@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from lshdb.errors import ContentError, SettingsMismatch
 from lshdb.exchange.results import Matches, matches_of
-from lshdb.groups import checked
+from lshdb.groups import takes
 from lshdb.ingest import batches, parts, writing
 from lshdb.model import AddReport
 from lshdb.options import RankingOptions
@@ -27,7 +27,7 @@ _UNKNOWN = 1
 """Stands for an unknown number of shingles above 0."""
 
 
-@checked
+@takes()
 def signatures(database: Opened) -> SignatureSet:
     """The signatures of all documents, as a matrix with its keys.
 
@@ -80,7 +80,7 @@ def lanes(signatures: npt.ArrayLike, permutations: int) -> arrays.Lanes:
     return matrix.astype(np.uint32, copy=False)
 
 
-@checked
+@takes()
 def add_signatures(
     database: Opened,
     keys: Iterable[Any],
@@ -154,7 +154,7 @@ def add_signatures(
     return total
 
 
-@checked
+@takes()
 def query_signature(
     database: Opened,
     signature: npt.ArrayLike,

@@ -136,7 +136,7 @@ def _reports(
     alone: bool = False,
 ) -> Iterator[AddReport]:
     """Add documents in batches, as the options say; the report of each."""
-    job = Job(store, options.workers, failures, late=options.index == "auto")
+    job = Job(store, options.write.workers, failures, late=options.index == "auto")
     if select is not None:
         return select(job, items)
     if alone:
@@ -156,8 +156,8 @@ def _summed(
     for report in reports:
         total += report
         progress(total.documents + total.failed, count, "documents")
-        if options.on_batch is not None:
-            options.on_batch(report)
+        if options.write.on_batch is not None:
+            options.write.on_batch(report)
     failures.warn()
     return replace(total, failures=failures.kept)
 
@@ -169,7 +169,7 @@ def add_many(
     select: Select | None = None,
 ) -> AddReport:
     """Add documents; see Database.add_many."""
-    with shown(options.progress, "adding") as report:
+    with shown(options.write.progress, "adding") as report:
         return add_documents(store, documents, options, select=select, progress=report)
 
 
@@ -182,12 +182,18 @@ def add_files(
     """Add the documents of files; see Database.add_files."""
     reader = options.reader
     if reader is None:
-        reader = reader_of(options, store.settings.shingling, limits=store.limits)
+        reader = reader_of(
+            options.read,
+            store.settings.shingling,
+            options.files,
+            options.sets,
+            limits=store.limits,
+        )
     failures = Failures(options.on_failure)
     reader.stored_guess = store.extracted_of
-    with reader.shown(options.progress, "adding", paths) as progress:
+    with reader.shown(options.add.write.progress, "adding", paths) as progress:
         reports = _of_paths(store, reader, paths, options, failures, progress, select)
-        return _summed(reports, options, failures, progress)
+        return _summed(reports, options.add, failures, progress)
 
 
 def _of_paths(
@@ -202,17 +208,17 @@ def _of_paths(
     """Add files in batches, and each database among them by merging it, in their order."""
     if reader.element_field:
         items = long_tables.grouped(reader.batches(paths), reader, store.real_path.parent)
-        yield from _reports(store, items, options, failures, progress, select)
+        yield from _reports(store, items, options.add, failures, progress, select)
         return
     if isinstance(paths, Collection) and not any(map(_is_database, expanded(paths))):
         items = reader.batches(paths)
-        yield from _reports(store, items, options, failures, progress, select)
+        yield from _reports(store, items, options.add, failures, progress, select)
         return
     files_read = FilesRead(reader.reference_files)
     for is_merged, some in groupby(expanded(paths), _is_database):
         if not is_merged:
             items = reader.batches(map(literal, some), files_read)
-            yield from _reports(store, items, options, failures, progress, select)
+            yield from _reports(store, items, options.add, failures, progress, select)
             continue
         for path in some:
             if earlier := files_read.earlier(path):
@@ -241,11 +247,13 @@ def _merged(
     """Add the documents of another database; what stands against it is a failure of the file."""
     how = options.on_conflict
     try:
-        if options.on_similar == "skip":
+        if options.add.on_similar == "skip":
             skip = reader.option("--on-similar skip", "on_similar")
             raise InputError(f"a database, which is added whole: leave out {skip}")
         with merging.opened(path, store) as source:
-            yield from merging.merged(store, source, how, index=options.index, progress=progress)
+            yield from merging.merged(
+                store, source, how, index=options.add.index, progress=progress
+            )
     except (ContentError, InputError, SettingsMismatch) as error:
         failures(Failure(printable_path(path), str(error).removeprefix(f"{path} ")))
         yield AddReport(failed=1)
@@ -254,9 +262,9 @@ def _merged(
 def removed(store: Store, options: RemoveOptions) -> list[str]:
     """Remove documents, see Database.remove; their keys."""
     keys = [options.keys] if isinstance(options.keys, str) else options.keys
-    with store.reading() if options.dry_run else store.writing():
+    with store.reading() if options.removal.dry_run else store.writing():
         # Other writers wait, so that exactly the documents that are read are removed.
-        if options.decided:
+        if options.removal.decided:
             made = read_decisions(store)
             keys = sorted(
                 one.keys[0] for one in made if one.verdict == "drop" and one.state == "holds"
@@ -264,8 +272,8 @@ def removed(store: Store, options: RemoveOptions) -> list[str]:
         if keys is None:
             found = _matching(store, options)
         else:
-            found = _known(store, list(keys), missing_ok=options.missing_ok)
-        if not options.dry_run:
+            found = _known(store, list(keys), missing_ok=options.removal.missing_ok)
+        if not options.removal.dry_run:
             writing.delete(store, sorted(found.values()))
     return list(found)
 
@@ -287,7 +295,8 @@ def _known(store: Store, keys: Sequence[str], *, missing_ok: bool) -> dict[str, 
 def _matching(store: Store, options: RemoveOptions) -> dict[str, int]:
     """The documents that match the condition, in the order of addition, and their ids."""
     found: dict[str, int] = {}
-    with store.beside(options.where or "", options.parameters) as (reader, keep):
+    condition = options.removal.condition
+    with store.beside(condition.where or "", condition.parameters) as (reader, keep):
         assert keep is not None
         for some, keys in reader.all_keys():
             fits = keep(some)

@@ -14,7 +14,7 @@ from itertools import count
 from typing import Any, BinaryIO, cast, get_args
 
 from lshdb.errors import InputError, KeyNotFound, UsageError
-from lshdb.groups import checked as checked_types
+from lshdb.groups import takes
 from lshdb.ingest.add import removed
 from lshdb.json_text import loads
 from lshdb.keys import key_arguments, key_fault
@@ -50,7 +50,7 @@ def decide(
         return _insert(store, _with_digests(store, made))
 
 
-@checked_types
+@takes()
 def add_decisions(database: Opened, decisions: Iterable[Decision]) -> int:
     """Store decisions that were made elsewhere, such as in a copy of the file.
 
@@ -73,7 +73,7 @@ def add_decisions(database: Opened, decisions: Iterable[Decision]) -> int:
         return len(_insert(store, [new[one] for one in reversed(new) if one not in seen]))
 
 
-@checked_types
+@takes()
 def undo_decision(
     database: Opened, decision: int | None = None, decided: str | None = None
 ) -> Decision:
@@ -103,7 +103,7 @@ def undo_decision(
     raise KeyNotFound(f"there is no decision{which} to undo")
 
 
-@checked_types
+@takes()
 def undo_last_decisions(database: Opened) -> list[Decision]:
     """Undo all decisions of the last command, or key or button of a review.
 
@@ -145,7 +145,7 @@ def undo_chosen(
     return undone
 
 
-@checked_types
+@takes()
 def remove_decided(database: Opened, *, dry_run: bool = False) -> list[str]:
     """Remove the documents that the decisions mark as `drop`.
 

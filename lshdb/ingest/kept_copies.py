@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from lshdb.errors import InputError
-from lshdb.options import QueryOptions, WalkingOptions
+from lshdb.options import FilesOptions, QueryOptions, TextOptions
 from lshdb.search.decisions import contents_in_force
 from lshdb.search.query import search
 from lshdb.shingling.arrays import int_array
@@ -86,7 +86,9 @@ class KeptCopies:
     def __init__(self, store: Store, root: str | None) -> None:
         self._store = store
         self._root = root
-        self._reader = reader_of(WalkingOptions(root=root), store.settings.shingling, format="text")
+        self._reader = reader_of(
+            TextOptions(), store.settings.shingling, FilesOptions(root=root), format="text"
+        )
         self._reader.stored_guess = store.extracted_of
         with store.reading():
             self._decided = contents_in_force(store)
@@ -141,7 +143,7 @@ class KeptCopies:
             query = QueryOptions(key=dropped.key, top=_SIMILAR)
         else:
             query = QueryOptions(dropped.content, top=_SIMILAR)
-        keys = [match.key for match in search(self._store, query)]
+        keys = [match.key for match in search(self._store, query.ranking, query)]
         with self._store.reading():
             known = self._store.known(keys)
             files = self._store.files_of([one.doc_id for one in known.values()])

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from lshdb.errors import InputError, UsageError
-from lshdb.groups import checked
+from lshdb.groups import takes
 from lshdb.ingest.add import add_documents
 from lshdb.ingest.failures import Failures
 from lshdb.ingest.writing import delete
 from lshdb.model import AddReport, Failure, SyncChange, SyncReport
-from lshdb.options import AddManyOptions, SyncOptions, WalkingOptions
+from lshdb.options import AddManyOptions, FilesOptions, SyncOptions, TextOptions
 from lshdb.progress import shown
 from lshdb.search.decisions import dropped_contents
 from lshdb.shingling.arrays import chunks, int_array
@@ -85,7 +85,9 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
     if store.settings.shingling.of_sets:
         raise UsageError("text files are documents of texts, and this database holds sets")
     check_directories(directories)
-    given = options.reader or reader_of(options, store.settings.shingling, limits=store.limits)
+    given = options.reader or reader_of(
+        options.texts, store.settings.shingling, options.files, limits=store.limits
+    )
     reader = replace(given, format="text")
     reader.skipped_files = given.skipped_files
     if not options.extract_again:
@@ -100,8 +102,8 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
     else:
         _refusal(plan, options)
         moved = _move(store, plan)
-        writing = AddManyOptions(workers=options.workers, on_batch=options.on_batch)
-        with shown(options.progress, "reading files") as report:
+        writing = AddManyOptions(workers=options.write.workers, on_batch=options.write.on_batch)
+        with shown(options.write.progress, "reading files") as report:
             added = add_documents(store, _items(plan, reader), writing, failed, progress=report)
         refused = _refusal(plan, options)
         removed = _remove(store, plan)
@@ -277,7 +279,7 @@ def _recognise(store: Store, plan: _Plan, reader: Reader) -> None:
     plan.gone = [one for one in plan.gone if one.doc_id not in moved]
 
 
-@checked
+@takes()
 def dropped_files(database: Opened, root: str | None = None) -> list[str]:
     """The paths of files whose documents the decisions mark as `drop`, removed or not.
 
@@ -332,8 +334,8 @@ def files_of_dropped(store: Store, root: str | None) -> Iterator[DroppedFile]:
         known = [one for key, one in store.known([*dropped]).items() if one.digest in dropped[key]]
         read = {one.key: one.state for one in store.files_of([one.doc_id for one in known])}
         staying = _staying(store, dropped)
-    options = WalkingOptions(root=root)
-    reader = reader_of(options, store.settings.shingling, format="text")
+    files, shingling = FilesOptions(root=root), store.settings.shingling
+    reader = reader_of(TextOptions(), shingling, files, format="text")
     reader.stored_guess = store.extracted_of
     current = {one.key: one.digest for one in known}
     for key, digests in sorted(dropped.items()):

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from lshdb.errors import DamagedFile
-from lshdb.groups import takes_only
+from lshdb.groups import takes
 from lshdb.maintenance import findings, reindex
 from lshdb.maintenance.examining import Examination, batches
 from lshdb.options import CheckOptions
@@ -35,7 +35,7 @@ _FEW = 256
 some 100 MB for their rows."""
 
 
-@takes_only(CheckOptions)
+@takes(CheckOptions)
 def check(options: CheckOptions) -> findings.CheckReport:
     """Check whether a file is whole, also one that `open` refuses.
 
@@ -62,13 +62,13 @@ def check(options: CheckOptions) -> findings.CheckReport:
     True
     """
     try:
-        opened = audited(Path(options.path), options.timeout, write=options.repair)
+        opened = audited(Path(options.path), options.timeout, write=options.repairs.repair)
         with shown(options.progress, "checking") as progress, opened as file:
             report = _report(file, options, progress)
     except DamagedFile as error:
         damage = (findings.Problem("damaged", 1, (str(error),)),)
-        return findings.CheckReport(0, 0, options.deep, damage, (), damage)
-    if options.repair and report.ok:
+        return findings.CheckReport(0, 0, options.repairs.deep, damage, (), damage)
+    if options.repairs.repair and report.ok:
         store = Store.open(file.real_path, "write", options.timeout)  # links may have changed
         with closing(store), shown(options.progress, "indexing") as progress:
             late.complete(store, progress)
@@ -76,18 +76,18 @@ def check(options: CheckOptions) -> findings.CheckReport:
 
 
 def _report(file: Connection, options: CheckOptions, progress: Progress) -> findings.CheckReport:
-    first = last = Examination(file, options.deep, progress)
+    first = last = Examination(file, options.repairs.deep, progress)
     done: Counter[str] = Counter()
-    for step in _STEPS if options.repair else ():
+    for step in _STEPS if options.repairs.repair else ():
         if last.repairable and (written := +step(file, last, progress)):
             done += written
-            last = Examination(file, options.deep, progress)
+            last = Examination(file, options.repairs.deep, progress)
     if done:
         file.rows("COMMIT")
     return findings.CheckReport(
         first.documents,
         first.tables[BANDS].found,
-        options.deep,
+        options.repairs.deep,
         first.problems(),
         tuple(findings.Repair(kind, done[kind]) for kind in findings.REPAIRS if done[kind]),
         last.problems(),

@@ -13,11 +13,12 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, islice, product
 
 from lshdb.formatting import counted, listed
+from lshdb.groups import replaced
 from lshdb.options import ClustersOptions
 from lshdb.search.pairs import all_clusters
 from lshdb.shingling.arrays import int_array
@@ -89,13 +90,14 @@ def folder_pairs(store: Store, request: ClustersOptions) -> list[FolderPair]:
     """
     cluster_of = {
         key: one.cluster
-        for one in all_clusters(store, replace(request, top=None))
+        for one in all_clusters(store, replaced(request, top=None))
         for key, decided in zip(one.members, one.decided, strict=True)
         if decided != "different"
     }
     below: _Below = defaultdict(lambda: defaultdict(list))
     folders_of: defaultdict[int, set[str]] = defaultdict(set)
-    with store.beside(request.where, request.parameters) as (reader, keep):
+    similar = request.join.similar
+    with store.beside(similar.condition.where, similar.condition.parameters) as (reader, keep):
         files = reader.files_below("")
         doc_ids = int_array(sorted(one.doc_id for one in files))
         if keep is not None:
@@ -117,7 +119,7 @@ def folder_pairs(store: Store, request: ClustersOptions) -> list[FolderPair]:
     disk = _Disk(files)
     apart = (one for one in unwalked if not _is_one_directory(one.a, one.b))
     found = [
-        _pair(below, disk, *map(_folder, (one.a, one.b))) for one in islice(apart, request.top)
+        _pair(below, disk, *map(_folder, (one.a, one.b))) for one in islice(apart, similar.top)
     ]
     return sorted((one for one in found if one.files), key=_order)
 

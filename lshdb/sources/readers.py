@@ -13,9 +13,19 @@ from itertools import chain
 from typing import Any, BinaryIO
 
 from lshdb.errors import InputError, UsageError
-from lshdb.groups import Options, regrouped
+from lshdb.groups import values_of
 from lshdb.model import Document, Failure
-from lshdb.options import DocumentOptions, Format, LongTableOptions, WalkingOptions
+from lshdb.options import (
+    DocumentOptions,
+    EncodingOption,
+    FilesOptions,
+    Format,
+    LongTableOptions,
+    QueriesOptions,
+    ReadingOptions,
+    TextOptions,
+    WalkingOptions,
+)
 from lshdb.progress import BYTES, Progress, shown, silent
 from lshdb.shingling.shingling import Content, Shingling
 from lshdb.sources import formats, inputs, json_rows, long_tables, records, sinks, walking
@@ -38,6 +48,8 @@ from lshdb.sources.paths import (
 )
 from lshdb.store import guard, rows
 
+HowRead = ReadingOptions | QueriesOptions | TextOptions | EncodingOption
+"""The groups of options that say how files become documents."""
 TABLE = "a table by its suffix, and only texts are read"
 _SETTLED = 2_000_000_000
 """Nanoseconds after which a change gives a file another time, even in FAT."""
@@ -406,15 +418,31 @@ class Reader(records.RecordOptions):
         return True
 
 
-def reader_of(options: Options, shingling: Shingling, **others: Any) -> Reader:
-    """A reader of what is shingled so, by the options of a group, and others of `Reader`."""
-    names = {one.name for one in fields(Reader) if one.init}
-    own = {name: value for name, value in vars(options).items() if name in names}
-    own["rules"] = regrouped(options, WalkingOptions)
-    own |= {"taken": regrouped(options, DocumentOptions), "source": shingling.kind == "code"}
-    if isinstance(options, LongTableOptions):
-        own |= long_tables.reading(options, shingling)
-    return Reader(shingling.of_sets, **(own | others))
+def reader_of(
+    read: HowRead,
+    shingling: Shingling,
+    files: FilesOptions | None = None,
+    sets: LongTableOptions | None = None,
+    **others: Any,
+) -> Reader:
+    """A reader of what is shingled so.
+
+    Args:
+        read: how files become documents.
+        shingling: that of the documents.
+        files: which files of directories are read; None for the usual ones.
+        sets: the columns of a long table, if they may be given.
+        others: attributes of `Reader`.
+    """
+    files = files or FilesOptions()
+    names = {field.name for field in fields(Reader) if field.init}
+    values: dict[str, Any] = {n: value for n, value in values_of(read).items() if n in names}
+    texts = read.texts if isinstance(read, ReadingOptions | QueriesOptions) else read
+    values["taken"] = texts.extraction
+    values |= {"rules": files.walk, "archives": files.archives, "source": shingling.kind == "code"}
+    if sets is not None:
+        values |= long_tables.reading(sets, shingling, values)
+    return Reader(shingling.of_sets, **(values | others))
 
 
 def _to_read_again(states: Sequence[tuple[str, rows.FileState]]) -> Batch:

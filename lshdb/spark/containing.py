@@ -83,7 +83,7 @@ def contained(cards: DataFrame, documents: DataFrame, options: SparkPairsOptions
     Returns:
         The columns of `similar` but the estimate.
     """
-    settings, equal = options.settings, "OVER (PARTITION BY shingles_digest)"
+    settings, equal = options.data.settings, "OVER (PARTITION BY shingles_digest)"
     known = cards.withColumn("known", F.startswith("key", F.lit(REFERENCE)))
     cards = checkpointed(
         known.selectExpr(

@@ -19,7 +19,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from lshdb.deduplication.whole_texts import WholeTexts
 from lshdb.errors import Cut, limits_to
 from lshdb.exchange.results import COPIED, PAIR, PASSAGE_PAIR, copied_values, passage_values
-from lshdb.groups import regrouped, takes
+from lshdb.groups import takes
 from lshdb.limits import DEFAULTS
 from lshdb.options import SparkOptions, SparkPairsOptions, SparkPassagesOptions
 from lshdb.search import passage_runs, passage_windows, passages
@@ -84,18 +84,18 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
         UsageError: settings without passages, numbers out of range.
         InputError: several documents have the same key.
     """
-    settings, counts = options.settings, options.counts
-    criteria = passages.criteria_of(options, settings, DEFAULTS)
-    common = options.common or DEFAULTS.common
-    docs = documents(df, options)
+    settings, counts = options.data.settings, options.data.counts
+    criteria = passages.criteria_of(options.copied, settings, DEFAULTS)
+    common = options.copied.runs.common or DEFAULTS.common
+    docs = documents(df, options.data)
     check_keys(docs)
-    rows = fingerprints(df, regrouped(options, SparkOptions))
+    rows = fingerprints(df, options.data)
     members = F.count("*").over(Window.partitionBy("fingerprint"))
     shared = rows.select("key", "fingerprint", members.alias("members")).where("members > 1")
     shared = clustering.checkpointed(
         shared
     )  # two jobs need it, and left out rows must be counted once
-    counting = _counting(docs, shared, settings, common).with_base(options.base)
+    counting = _counting(docs, shared, settings, common).with_base(options.copied.base)
     later = Window.partitionBy("fingerprint").orderBy("key").rowsBetween(1, common)
     few = shared.where(F.col("members") <= common)
     listed = few.select("key", F.collect_list("key").over(later).alias("later"))
@@ -132,7 +132,7 @@ def copied(fingerprints: DataFrame, documents: DataFrame, options: SparkPairsOpt
         The columns of `similar` but the estimate, and those of `COPIED`; similarity is the share
         of b's words that are in such runs.
     """
-    settings, limit, counts = options.settings, options.limit, options.counts
+    settings, limit, counts = options.data.settings, options.buckets.limit, options.data.counts
     buckets = fingerprints.selectExpr("key", "0 AS band_no", "fingerprint AS bucket_key").distinct()
     plain = replace(settings, construction=Construction(rows=1, bands=1))
     pairs = candidates.candidate_pairs(buckets, plain, limit=limit, counts=counts)
@@ -197,8 +197,8 @@ def whole_texts(
 ) -> DataFrame:
     """The documents that have all of a short text of a reference, as `copied` gives pairs."""
     texts = [one for each in references for one in each]
-    if options.counts is not None:
-        options.counts.add("short_references", len(texts))
+    if options.data.counts is not None:
+        options.data.counts.add("short_references", len(texts))
     columns = {name: kind for name, kind in {**PAIR, **COPIED}.items() if name != "estimate"}
     short = WholeTexts(settings.shingling, words)
     short.take(range(len(texts)), [text for _, text in texts])
