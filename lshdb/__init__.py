@@ -72,7 +72,7 @@ if TYPE_CHECKING:
         SyncChange,
         SyncReport,
     )
-    from lshdb.opening import open_database as open  # noqa: A004
+    from lshdb.opening import open  # noqa: A004
     from lshdb.service import Service
     from lshdb.shingling.shingling import Shingling
     from lshdb.sketching.constructions import Construction
@@ -167,7 +167,6 @@ def __getattr__(name: str) -> object:
     """Import a name when it is first used: `lshdb --help` needs none of them."""
     if name not in __all__:
         raise AttributeError(f"module 'lshdb' has no attribute {name!r}")
-    source = "open_database" if name == "open" else name
     for module in (
         "lshdb.errors",
         "lshdb.model",
@@ -185,7 +184,7 @@ def __getattr__(name: str) -> object:
         "lshdb.store.functions",
         "lshdb.deduplication.frames",
     ):
-        value = getattr(importlib.import_module(module), source, None)
+        value = getattr(importlib.import_module(module), name, None)
         if value is not None:
             globals()[name] = value
             return value

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from lshdb.errors import UsageError
-from lshdb.groups import checked, takes, takes_with
+from lshdb.groups import takes
 from lshdb.keys import key_argument
 from lshdb.model import (
     AddReport,
@@ -166,7 +166,7 @@ class Database:
         """
         return self.add_many([Document(key, content, metadata)])
 
-    @takes_with(AddManyOptions)
+    @takes(AddManyOptions)
     def add_many(self, documents: Documents, options: AddManyOptions) -> AddReport:
         """Add documents in batches, each written in one transaction, whole or not at all.
 
@@ -227,7 +227,7 @@ class Database:
 
         return add_unless_similar(self.store, options)
 
-    @takes_with(AddFilesOptions)
+    @takes(AddFilesOptions)
     def add_files(self, paths: Iterable[str], options: AddFilesOptions) -> AddReport:
         """Add the documents of files and directories, as `lshdb add` does.
 
@@ -248,9 +248,9 @@ class Database:
         """
         from lshdb.ingest.add import add_files
 
-        return add_files(self.store, paths, options, _selecting(options))
+        return add_files(self.store, paths, options, _selecting(options.add))
 
-    @takes_with(SyncOptions)
+    @takes(SyncOptions)
     def sync(self, directories: Sequence[str], options: SyncOptions) -> SyncReport:
         """Update the database from folders, as `lshdb sync` does.
 
@@ -278,7 +278,7 @@ class Database:
 
         return sync(self.store, directories, options)
 
-    @takes_with(AddTableOptions)
+    @takes(AddTableOptions)
     def add_table(self, table: object, options: AddTableOptions) -> AddReport:
         """Add the rows of a table. Needs the extra `arrow` (pyarrow).
 
@@ -306,9 +306,9 @@ class Database:
         """
         from lshdb.exchange.tables import add_table
 
-        return add_table(self.store, table, options, _selecting(options))
+        return add_table(self.store, table, options, _selecting(options.add))
 
-    @takes_with(DedupOptions)
+    @takes(DedupOptions)
     def dedup_files(self, paths: Iterable[str], options: DedupOptions) -> Iterator[DecidedRow]:
         r"""Go through rows of files, and add the documents that are not similar to earlier ones.
 
@@ -370,7 +370,7 @@ class Database:
 
     # documents
 
-    @checked
+    @takes()
     def get(self, key: object) -> StoredDocument:
         """The document of a key; KeyNotFound if there is none.
 
@@ -447,11 +447,13 @@ class Database:
         """
         from lshdb.exchange.results import matches_of
 
-        found = search(self.store, options)
-        minimum = options.threshold or self.store.settings.threshold
-        return matches_of(found, options.containment, options.fields, minimum)
+        found = search(self.store, options.ranking, options)
+        minimum = options.ranking.similar.threshold or self.store.settings.threshold
+        return matches_of(
+            found, options.ranking.containment, options.ranking.similar.fields, minimum
+        )
 
-    @takes_with(QueryManyOptions)
+    @takes(QueryManyOptions)
     def query_many(
         self, documents: Documents, options: QueryManyOptions
     ) -> "Iterator[tuple[str, Matches]]":
@@ -483,7 +485,7 @@ class Database:
         from lshdb.ingest.queries import answer_many
 
         total = len(documents) if isinstance(documents, Collection) else None
-        minimum = options.threshold or self.settings.threshold
+        minimum = options.ranking.similar.threshold or self.settings.threshold
         return answers_of(answer_many([self.store], documents, options), options, minimum, total)
 
     @takes(PassagesOptions)
@@ -537,7 +539,7 @@ class Database:
 
         return passage_results(self.store, options)
 
-    @checked
+    @takes()
     def compare(self, a: object, b: object) -> Comparison:
         """What two documents have in common, and whether a query for one would find the other.
 
@@ -654,7 +656,7 @@ class Database:
 
     # deciding
 
-    @checked
+    @takes()
     def decide(
         self,
         verdict: Verdict,
@@ -708,7 +710,7 @@ class Database:
         with self.store.reading():
             return read_decisions(self.store)
 
-    @checked
+    @takes()
     def add_decisions(self, decisions: Iterable[Decision]) -> int:
         """Store decisions that were made elsewhere, such as in a copy of the file.
 
@@ -727,7 +729,7 @@ class Database:
 
         return add_decisions(self.store, decisions)
 
-    @checked
+    @takes()
     def undo_decision(self, decision: int | None = None, decided: str | None = None) -> Decision:
         """Undo a decision, so that the one before it holds again.
 
@@ -768,7 +770,7 @@ class Database:
 
         return undo_last_decisions(self.store)
 
-    @checked
+    @takes()
     def remove_decided(self, *, dry_run: bool = False) -> list[str]:
         """Remove the documents that the decisions mark as `drop`.
 
@@ -785,7 +787,7 @@ class Database:
 
         return removed(self.store, RemoveOptions(decided=True, dry_run=dry_run))
 
-    @checked
+    @takes()
     def dropped_files(self, root: str | None = None) -> list[str]:
         """The paths of files whose documents the decisions mark as `drop`, removed or not.
 
@@ -825,7 +827,7 @@ class Database:
 
         return signatures(self.store)
 
-    @checked
+    @takes()
     def add_signatures(
         self,
         keys: Iterable[Any],
@@ -879,7 +881,7 @@ class Database:
             on_batch=on_batch,
         )
 
-    @checked
+    @takes()
     def query_signature(
         self,
         signature: "npt.ArrayLike",
@@ -928,7 +930,7 @@ class Database:
             unindexed = self.store.unindexed()
             return Info(self.store.settings, documents, empty, unindexed, self.store.bytes())
 
-    @checked
+    @takes()
     def buckets(self, key: object = None, *, top: int = 10) -> "Buckets":
         """The buckets of a document, one per band; without a key the `top` largest of all.
 
@@ -945,7 +947,7 @@ class Database:
         asked = None if key is None else key_argument("key", key)
         return Buckets(largest_buckets(self.store, asked, top))
 
-    @checked
+    @takes()
     def sql(self, statement: str, parameters: Parameters = ()) -> "SqlRows":
         """Run a SELECT on the file's tables and views.
 
@@ -1054,7 +1056,7 @@ class Database:
 
         return check_stored(self.store, options)
 
-    @takes_with(BackupOptions)
+    @takes(BackupOptions)
     def backup(self, path: str | os.PathLike[str], options: BackupOptions) -> None:
         """Copy the database, as it is at this moment, to a file; others may write meanwhile.
 

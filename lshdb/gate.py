@@ -29,13 +29,11 @@ import numpy as np
 from lshdb.database import Database
 from lshdb.errors import InputError, UsageError
 from lshdb.formatting import counted, number
-from lshdb.groups import regrouped
 from lshdb.ingest.workers import in_processes
 from lshdb.json_text import loads
 from lshdb.model import CopiedPassage, Failure
-from lshdb.opening import open_database
+from lshdb.opening import open as open_database
 from lshdb.options import (
-    ExcludeOptions,
     GateOptions,
     OpenOptions,
     PassagePairsOptions,
@@ -289,10 +287,11 @@ class _Job:
     def _step(self, suffixes: str) -> SyncOptions:
         """How the files of a kind are read."""
         patterns = [f"*.{suffix}" for suffix in suffixes.split()]
-        exclude = regrouped(self.request, ExcludeOptions)
-        walking = regrouped(exclude, SyncOptions, include=patterns, tracked=True, root=self.top)
-        return replace(
-            walking,
+        return SyncOptions(
+            exclude=self.request.exclude,
+            include=patterns,
+            tracked=True,
+            root=self.top,
             max_filesize=_LARGEST,
             remove_most=True,
             progress=self.progress,
@@ -325,14 +324,20 @@ class _Job:
     ) -> dict[str, str]:
         """The texts of files to check that git does not track, by their keys."""
         found: dict[str, str] = {}
-        endings = tuple(pattern[1:] for pattern in step.include)
+        endings = tuple(pattern[1:] for pattern in step.files.walk.include)
         for key, path in missing.items():
             is_tracked = os.fsencode(key).decode("latin-1") in tracked
             if key in database or is_tracked or not path.endswith(endings):
                 continue
             if os.path.getsize(path) > _LARGEST:
                 continue
-            session = session_of(step, database.settings.shingling, format="text")
+            session = session_of(
+                step.texts,
+                database.settings.shingling,
+                step.files,
+                on_failure=step.on_failure,
+                format="text",
+            )
             for batch in session.file(path, key):
                 found.update((key, str(content)) for content in batch.contents)
                 for _, failure in batch.failures:
@@ -484,9 +489,9 @@ class _Search:
             for pair in self.database.passage_pairs(options):
                 for passage in pair.passages:
                     yield pair.a, pair.b, passage
-        queries = {key: regrouped(options, PassagesOptions, key=key) for key in self.keys or ()}
+        queries = {key: PassagesOptions(search=options, key=key) for key in self.keys or ()}
         for key, text in self.others.items():
-            queries[key] = regrouped(options, PassagesOptions, text=text)
+            queries[key] = PassagesOptions(text, search=options)
         for key, query in queries.items():
             for source in self.database.passages(query):
                 for passage in source.passages:

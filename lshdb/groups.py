@@ -1,24 +1,32 @@
 """Groups of options: what an option is, its checks, and methods that have a group as arguments.
 
-A group is a dataclass. A field is an option, with its type and default; an `Option` beside the type
-adds the range, one line of help, and how the command line writes it. A method that `takes` a group
-has its fields as arguments, or the group itself. A command whose parameter is a group has its
-options (lshdb.cli.running). All groups of the library are in lshdb.options.
+A group is a frozen dataclass. A field is an option, with its type and default; an `Option` beside
+the type adds the range, one line of help, and how the command line writes it. Or a field is another
+group, whose options are then options of this one, too: code reads `options.walk.hidden`, and users
+write `hidden=True`. A method that `takes` a group has all of these as arguments, or the group
+itself. A command whose parameter is a group has its options (lshdb.cli.running). All groups of the
+library are in lshdb.options.
 """
 
 import os
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields
-from functools import cache, partial, wraps
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, replace
+from functools import cache, wraps
 from inspect import Parameter, Signature, cleandoc, get_annotations, signature
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import (
     Any,
     ClassVar,
+    Concatenate,
+    ForwardRef,
     Literal,
+    NamedTuple,
+    NoReturn,
     ParamSpec,
     Protocol,
+    Self,
     TypeVar,
     Union,
     dataclass_transform,
@@ -33,13 +41,16 @@ Kind = tuple[str, Callable[[object], bool]]
 """What the values of a type are called in messages, and whether a value is one."""
 
 _P = ParamSpec("_P")
-_Self = TypeVar("_Self")
+_Q = ParamSpec("_Q")
+_P2 = ParamSpec("_P2")
+_Q2 = ParamSpec("_Q2")
+_Subject = TypeVar("_Subject")
+_Other = TypeVar("_Other")
 _Group = TypeVar("_Group")
-_Other = TypeVar("_Other", bound="Options")
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 _Result = TypeVar("_Result")
-_Subject = TypeVar("_Subject", contravariant=True)
-_Given = TypeVar("_Given", contravariant=True)
 _Returned = TypeVar("_Returned", covariant=True)
+_Changed = TypeVar("_Changed", bound="Options")
 
 
 @dataclass(frozen=True)
@@ -61,6 +72,7 @@ class Option:
         kind: of its values, if its type is only known to type checkers.
         convert: makes a value of its type of what a program gives, from its name and that value,
             or raises UsageError.
+        section: the heading of help pages that it is under, if not under that of its group.
     """
 
     help: str
@@ -74,6 +86,7 @@ class Option:
     of_command: bool = True
     kind: Kind | None = None
     convert: Callable[[str, Any], Any] | None = None
+    section: str | None = None
 
     def wrong(self, value: Any) -> str:
         """What is wrong with a number; empty if it is in the range."""
@@ -93,64 +106,233 @@ def argument(
     return Option(help, of_command=False, kind=kind, convert=convert)
 
 
+class Declared(NamedTuple):
+    """An option as a group has it.
+
+    Attributes:
+        name: in Python.
+        annotation: the type of its values.
+        default: its value if none is given; Parameter.empty if one must be.
+        option: what else is known of it.
+        kw_only: whether it is given by its name only.
+        group: the group that declares it.
+    """
+
+    name: str
+    annotation: Any
+    default: Any
+    option: Option
+    kw_only: bool
+    group: Any
+
+    @property
+    def section(self) -> str:
+        """The heading of help pages that it is under."""
+        section: str | None = self.option.section
+        return str(self.group.section) if section is None else section
+
+
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 class Options:
-    """A group of options, each with a value of its type and in its range.
+    """A group of options, each with a value of its type and in its range; it may hold groups.
+
+    The constructor takes options by name, also those of the groups that it holds; or such a group
+    as a whole, by the name of its field, which options that are given beside it change.
 
     The constructor is not that of a dataclass: to compile 40 of these takes an eighth of a query
     from the command line.
 
     Raises:
         UsageError: one has another value; the message names it.
+        TypeError: one is unknown, missing or given twice.
     """
 
     error: ClassVar[type[UsageError]] = UsageError
-    """The kind of error."""
+    """The kind of error for a wrong value."""
+    section: ClassVar[str] = ""
+    """The heading of help pages for the options that the group itself declares."""
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    _declared: ClassVar[dict[str, Declared]]
+    """All options, those of the groups that it holds among them, in the order of declaration."""
+    _fields: ClassVar[dict[str, str]]
+    """The field that gets a value, by the name of an option or of a group that is held."""
+    _defaults: ClassVar[dict[str, Any]]
+    """The values of the fields that may be left out."""
+    _required: ClassVar[list[str]]
+    """The options that may not."""
 
     def __init_subclass__(cls) -> None:
-        cls.__annotations__ = get_annotations(cls, eval_str=True)
+        if cls.__bases__ != (Options,):
+            raise TypeError(f"{cls.__name__} extends a group: let it hold that group")
+        if any(isinstance(kind, str) for kind in cls.__annotations__.values()):
+            cls.__annotations__ = get_annotations(cls, eval_str=True)
         dataclass(init=False, repr=False, eq=False, kw_only=True)(cls)
+        known, targets, defaults = dict[str, Declared](), dict[str, str](), dict[str, Any]()
+        required = list[str]()
+        for each in cls.__dataclass_fields__.values():
+            name = each.name
+            part: Any = each.type
+            names: Collection[str] = (name,)
+            if is_group(part):
+                names = (name, *part._declared)
+                known |= part._declared
+                required += part._required
+                if not part._required:
+                    defaults[name] = part()
+            else:
+                annotation, option = get_args(part)
+                default = Parameter.empty if each.default is MISSING else each.default
+                known[name] = Declared(name, annotation, default, option, bool(each.kw_only), cls)
+                if each.default is MISSING:
+                    required.append(name)
+                else:
+                    defaults[name] = default
+            if not targets.keys().isdisjoint(names):
+                twice = sorted(targets.keys() & names)
+                raise TypeError(f"{cls.__name__} has two of {', '.join(twice)}")
+            targets |= dict.fromkeys(names, name)
+        cls._declared, cls._fields = known, targets
+        cls._defaults, cls._required = defaults, required
 
     def __init__(self, *args: Any, **given: Any) -> None:
-        group: Any = type(self)
-        bound = signature_of(group).bind(*args, **given)
-        bound.apply_defaults()
-        self.__dict__.update(bound.arguments)
+        self._fill(type(self).__name__, args, given)
+
+    @classmethod
+    def of_call(cls, caller: str, args: Sequence[Any], given: Mapping[str, Any]) -> Self:
+        """The options that are the arguments of a function; errors name it."""
+        options = cls.__new__(cls)
+        options._fill(caller, args, given)
+        return options
+
+    def _fill(self, caller: str, args: Sequence[Any], given: Mapping[str, Any]) -> None:
+        """Set all values by the arguments of a function."""
+        if args:
+            given = _named(type(self), caller, args, given)
+        values, fields_of, of_parts = self.__dict__, self._fields, dict[str, dict[str, Any]]()
+        values.update(self._defaults)
+        for name, value in given.items():
+            target = fields_of.get(name)
+            if target is None:
+                raise _unexpected(caller, name, self._declared)
+            if target == name:
+                values[name] = value
+            else:
+                of_parts.setdefault(target, {})[name] = value
+        for name in self._required:
+            if name not in given and fields_of[name] not in given:
+                raise TypeError(f"{caller}() needs the argument {name!r}")
+        for name in given:
+            self._check(name)
+        for target, changes in of_parts.items():
+            part: Any = self.__dataclass_fields__[target].type
+            before = vars(values[target]) if target in values else {}
+            values[target] = part(**before | changes)
         self.__post_init__()
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise FrozenInstanceError(f"cannot assign to {name!r}: make other options instead")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({vars(self)})"
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if value is not one.default:
-                annotation, option = get_args(one.type)
-                if option.convert is not None:
-                    value = self.__dict__[one.name] = option.convert(one.name, value)
-                check_value(one.name, value, annotation, option, self.error)
+        """Check options that go only together, or not together; UsageError."""
+
+    def _check(self, name: str) -> None:
+        declared, value = self._declared.get(name), self.__dict__.get(name)
+        if declared is None:  # a group as a whole
+            part: Any = self.__dataclass_fields__[name].type
+            if not isinstance(value, part):
+                raise self.error(f"{name} {value!r:.100} is not of {part.__name__}")
+        elif self._fields[name] == name and value is not declared.default:
+            if declared.option.convert is not None:
+                value = self.__dict__[name] = declared.option.convert(name, value)
+            check_value(name, value, declared.annotation, declared.option, self.error)
 
 
-@cache
-def signature_of(group: Any) -> Signature:
-    """The signature of a group's constructor."""
+def is_group(annotation: object) -> bool:
+    """Whether a type is a group of options."""
+    return isinstance(annotation, type) and issubclass(annotation, Options)
+
+
+def declared(group: Any) -> dict[str, Declared]:
+    """All options of a group and of those that it holds, by name."""
+    options: dict[str, Declared] = group._declared
+    return options
+
+
+def values_of(options: Options) -> dict[str, Any]:
+    """The values of all options of a group and of those that it holds, by name."""
+    values = dict[str, Any]()
+    for name, value in vars(options).items():
+        values |= values_of(value) if isinstance(value, Options) else {name: value}
+    return values
+
+
+def replaced(options: _Changed, **changes: Any) -> _Changed:
+    """A group with other values of some options, also of groups that it holds.
+
+    Where the group itself declares them, `dataclasses.replace` does the same, and knows their
+    types.
+    """
+    return replace(options, **changes)
+
+
+def unfold(group: Any) -> Signature:
+    """The arguments by which users give the options of a group: the names of all of them.
+
+    Types that the module of the group imports late, as `--help` does not need them, are looked up.
+    """
     parameters = [
         Parameter(
-            one.name,
-            Parameter.KEYWORD_ONLY if one.kw_only else Parameter.POSITIONAL_OR_KEYWORD,
-            default=getattr(group, one.name, Parameter.empty),
-            annotation=get_args(one.type)[0],
+            option.name,
+            Parameter.KEYWORD_ONLY if option.kw_only else Parameter.POSITIONAL_OR_KEYWORD,
+            default=option.default,
+            annotation=_looked_up(option.annotation, group),
         )
-        for one in fields(group)
+        for option in declared(group).values()
     ]
-    return Signature(sorted(parameters, key=lambda one: one.kind))
+    return Signature(sorted(parameters, key=lambda parameter: parameter.kind))
 
 
-def option_of(one: Field[Any]) -> Option:
-    """What a field of a group declares beside its type."""
-    option: Option = get_args(one.type)[1]
-    return option
+def _looked_up(annotation: Any, group: Any) -> Any:
+    if not isinstance(annotation, ForwardRef):
+        return annotation
+    module = sys.modules[group.__module__]
+    return eval(annotation.__forward_arg__, {}, _Names(module))  # of our own code
+
+
+class _Names(dict[str, Any]):
+    """The names of a module, also those that it makes when they are asked for."""
+
+    def __init__(self, module: object) -> None:
+        self.module = module
+
+    def __missing__(self, name: str) -> Any:
+        return getattr(self.module, name)
+
+
+def _unexpected(function: str, name: str, known: Iterable[str]) -> TypeError:
+    """The error for an argument that a function does not have."""
+    from difflib import get_close_matches  # no command needs it
+
+    similar = get_close_matches(name, known, 1)
+    hint = f"; did you mean {similar[0]!r}?" if similar else ""
+    return TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
+
+
+def _named(
+    group: Any, caller: str, args: Sequence[Any], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """All arguments by name; TypeError for one that is given twice, or too many of them."""
+    names = [option.name for option in declared(group).values() if not option.kw_only]
+    if len(args) > len(names):
+        after = f" after {', '.join(names)}" if names else ""
+        raise TypeError(f"{caller}() takes arguments by their names only{after}")
+    by_position = dict(zip(names, args, strict=False))
+    if twice := by_position.keys() & given.keys():
+        raise TypeError(f"{caller}() got two values of argument {min(twice)!r}")
+    return by_position | {**given}
 
 
 def check_value(
@@ -241,105 +423,106 @@ _KINDS: dict[object, Kind] = {
 }
 
 
-def regrouped(options: Options, group: type[_Other], **others: Any) -> _Other:
-    """Another group with those options that both have, and others."""
-    names = {one.name for one in fields(group)}
-    both = {name: value for name, value in vars(options).items() if name in names}
-    return group(**both | others)
-
-
 # functions and methods whose arguments are a group
 
 
-class Called(Protocol[_P, _Given, _Returned]):
+class Taking(Protocol[_P, _Q, _Returned]):
     """A function that takes the options of a group one by one, or the group."""
 
     @overload
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _Returned: ...
     @overload
-    def __call__(self, options: _Given, /) -> _Returned: ...
-
-
-class Taking(Protocol[_Subject, _P, _Given, _Returned]):
-    """A function that takes them after its subject; as a method, whose subject is the object."""
-
+    def __call__(self, *args: _Q.args, **kwargs: _Q.kwargs) -> _Returned: ...
     @overload
-    def __call__(self, subject: _Subject, /, *args: _P.args, **kwargs: _P.kwargs) -> _Returned: ...
+    def __get__(self, instance: None, owner: type, /) -> Self: ...
     @overload
-    def __call__(self, subject: _Subject, options: _Given, /) -> _Returned: ...
     def __get__(
-        self, instance: object, owner: type | None = None, /
-    ) -> Called[_P, _Given, _Returned]: ...
+        self: "Taking[Concatenate[_Subject, _P2], Concatenate[_Subject, _Q2], _Result]",
+        instance: _Subject,
+        owner: type | None = None,
+        /,
+    ) -> "Taking[_P2, _Q2, _Result]": ...
 
 
-class MethodWith(Protocol[_Subject, _P, _Given, _Returned]):
-    """A method that takes them after another argument."""
+class _Giving(Protocol[_P, _Group]):
+    """What makes such a function of one whose last argument is the group.
 
-    def __get__(
-        self, instance: object, owner: type | None = None, /
-    ) -> Taking[_Subject, _P, _Given, _Returned]: ...
-
-
-def takes(
-    group: Callable[_P, _Group],
-) -> Callable[[Callable[[_Subject, _Group], _Result]], Taking[_Subject, _P, _Group, _Result]]:
-    """Give a method or a function the options of a group as arguments, which it gets as one object.
-
-    Its signature shows all of them, and its docstring gets a line for each. A method has no other
-    argument, a function one.
+    Up to two arguments come before it, that of the object among them.
     """
-    return partial(_taking, group)
+
+    @overload
+    def __call__(
+        self, function: Callable[[_Group], _Result], /
+    ) -> Taking[_P, [_Group], _Result]: ...
+    @overload
+    def __call__(
+        self, function: Callable[[_Subject, _Group], _Result], /
+    ) -> Taking[Concatenate[_Subject, _P], [_Subject, _Group], _Result]: ...
+    @overload
+    def __call__(
+        self, function: Callable[[_Subject, _Other, _Group], _Result], /
+    ) -> Taking[Concatenate[_Subject, _Other, _P], [_Subject, _Other, _Group], _Result]: ...
 
 
-def takes_with(
-    group: Callable[_P, _Group],
-) -> Callable[
-    [Callable[[_Self, _Subject, _Group], _Result]], MethodWith[_Subject, _P, _Group, _Result]
-]:
-    """The same for a method with one other argument before them."""
-    return partial(_taking, group)
+@overload
+def takes() -> Callable[[_Function], _Function]: ...
+@overload
+def takes(group: Callable[_P, _Group]) -> _Giving[_P, _Group]: ...
+def takes(group: Any = None) -> Any:
+    """Give a function or a method the options of a group as arguments, which it gets as one object.
 
-
-def takes_only(
-    group: Callable[_P, _Group],
-) -> Callable[[Callable[[_Group], _Result]], Called[_P, _Group, _Result]]:
-    """The same for a function without another argument."""
-    return partial(_taking, group)
-
-
-def _taking(group: Any, function: Callable[..., Any]) -> Any:
-    own = signature(function)
-    *before, last = own.parameters.values()
-    given = own.replace(parameters=[*before, *signature_of(group).parameters.values()])
-
-    @wraps(function)
-    def call(*args: Any, **options: Any) -> Any:
-        first, rest = args[: len(before)], args[len(before) :]
-        named = {one.name: options.pop(one.name) for one in before if one.name in options}
-        is_group = len(rest) == 1 and type(rest[0]) is group and not options
-        chosen = rest[0] if is_group else group(*rest, **options)
-        for one, value in zip(before, (*first, *named.values()), strict=False):
-            check_value(one.name, value, one.annotation)
-        return function(*first, **named, **{last.name: chosen})
-
-    lines = [f"    {one.name}: {option_of(one).help}" for one in fields(group)]
-    call.__signature__ = given  # type: ignore[attr-defined]
-    call.__doc__ = "\n".join([cleandoc(function.__doc__ or ""), "", "Options:", *lines])
-    return call
-
-
-def checked(function: Callable[_P, _Result]) -> Callable[_P, _Result]:
-    """Check the types of a function's arguments by its annotations.
+    Its signature shows all of them, and its docstring gets a line for each. Other arguments come
+    before the group, and their types are checked by their annotations. Without a group, that is
+    all.
 
     Raises:
         UsageError: an argument has another type; the message names it.
+        TypeError: an argument is unknown, missing or given twice; the message names the function.
     """
-    own = signature(function)
+    return _checking if group is None else lambda function: _taking(group, function)
+
+
+def _checking(function: Callable[..., Any]) -> Any:
+    known = signature(function)
 
     @wraps(function)
-    def call(*args: _P.args, **given: _P.kwargs) -> _Result:
-        for name, value in own.bind(*args, **given).arguments.items():
-            check_value(name, value, own.parameters[name].annotation)
+    def call(*args: Any, **given: Any) -> Any:
+        for name in given:
+            if name not in known.parameters:
+                raise _unexpected(function.__name__, name, known.parameters)
+        try:
+            arguments = known.bind(*args, **given).arguments
+        except TypeError as error:
+            raise TypeError(f"{function.__name__}(): {error}") from None
+        for name, value in arguments.items():
+            check_value(name, value, known.parameters[name].annotation)
         return function(*args, **given)
 
+    return call
+
+
+def _taking(group: Any, function: Callable[..., Any]) -> Any:
+    written, arguments = signature(function), unfold(group)
+    *before, _ = written.parameters.values()
+    caller, count = function.__name__, len(before)
+    checks = [each for each in before if each.annotation is not Parameter.empty]
+
+    @wraps(function)
+    def call(*args: Any, **given: Any) -> Any:
+        first, rest = args[:count], args[count:]
+        for parameter in before[len(first) :]:
+            if parameter.name not in given:
+                raise TypeError(f"{caller}() needs the argument {parameter.name!r}")
+            first += (given.pop(parameter.name),)
+        for parameter, value in zip(checks, first[count - len(checks) :], strict=True):
+            check_value(parameter.name, value, parameter.annotation)
+        if len(rest) == 1 and type(rest[0]) is group and not given:
+            return function(*first, rest[0])
+        return function(*first, group.of_call(caller, rest, given))
+
+    lines = [f"    {option.name}: {option.option.help}" for option in declared(group).values()]
+    call.__signature__ = written.replace(  # type: ignore[attr-defined]
+        parameters=[*before, *arguments.parameters.values()]
+    )
+    call.__doc__ = "\n".join([cleandoc(function.__doc__ or ""), "", "Options:", *lines])
     return call

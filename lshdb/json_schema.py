@@ -1,11 +1,12 @@
 """The JSON schemas of types and options, for programs that call them."""
 
 from collections.abc import Sequence
-from dataclasses import MISSING, Field, is_dataclass
+from dataclasses import is_dataclass
+from inspect import Parameter
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from lshdb.groups import option_of, without_none
+from lshdb.groups import Declared, without_none
 
 _TYPES = {int: "integer", float: "number", str: "string", bool: "boolean", NoneType: "null"}
 
@@ -31,22 +32,23 @@ def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": [*properties]}
 
 
-def option_schema(option_field: Field[Any], kind: Any = None) -> dict[str, Any]:
+def option_schema(declared: Declared, kind: Any = None) -> dict[str, Any]:
     """The schema of an option of a group, with its range, default and help.
 
     Args:
-        option_field: the field of the group.
+        declared: the option, as its group declares it.
         kind: the type of its values, if they are given in another one.
     """
-    option = option_of(option_field)
+    option = declared.option
     known = {
         "description": option.help.partition(" [default")[0],
         "minimum": option.min,
         "exclusiveMinimum": option.above,
         "maximum": option.max,
-        "default": option_field.default,
+        "default": declared.default,
     }
     if kind is None:
-        kind = without_none(get_args(option_field.type)[0])
-    given = {n: value for n, value in known.items() if value is not None and value is not MISSING}
+        kind = without_none(declared.annotation)
+    missing = (None, Parameter.empty)
+    given = {name: value for name, value in known.items() if value not in missing}
     return schema_of(kind) | given

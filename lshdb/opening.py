@@ -5,15 +5,15 @@ from pathlib import Path
 
 from lshdb.database import Database
 from lshdb.errors import SettingsWarning, warn
-from lshdb.groups import takes_only
+from lshdb.groups import takes
 from lshdb.options import OpenOptions
 from lshdb.sketching.settings import Settings
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import check_against, resolve, with_passages
 
 
-@takes_only(OpenOptions)
-def open_database(options: OpenOptions) -> Database:
+@takes(OpenOptions)
+def open(options: OpenOptions) -> Database:  # lshdb.open
     """Open a database file; make it where there is none.
 
     The settings describe a new file. An existing file may have been reindexed since, so its own
@@ -48,20 +48,20 @@ def open_database(options: OpenOptions) -> Database:
 
 def opened(options: OpenOptions) -> tuple[Database, str]:
     """The same, and what a SettingsWarning would say; empty if there is none."""
-    path, limits, made = options.path, options.limits, None
+    path, settings, limits, made = options.path, options.settings, options.limits, None
     if not os.path.exists(path) or not os.path.getsize(path):
         # Impossible settings are refused before SQLite writes a file.
-        made = resolve(with_passages(options))
+        made = resolve(with_passages(settings))
     store = Store.open(
         Path(path),
         options.mode,
         options.timeout,
-        lambda: made or resolve(with_passages(options)),
+        lambda: made or resolve(with_passages(settings)),
         limits=limits,
     )
     try:
         whole = options.check_settings
-        note = check_against(options, store.settings, store.path, whole=whole)
+        note = check_against(settings, store.settings, store.path, whole=whole)
     except BaseException:
         store.close()
         raise

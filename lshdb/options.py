@@ -1,13 +1,15 @@
 """Every option, declared once: for the library, the command line, Spark and the docs.
 
-To add one: a line here, in its group (see lshdb.groups), and one use of it.
+To add one: a line here, in its group (see lshdb.groups), and one use of it. Types of its arguments,
+for type checkers and editors, are in options.pyi, which scripts/site/option_types.py writes.
 """
 
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from lshdb.errors import SettingsError, UsageError
 from lshdb.groups import Kind, Option, Options, argument
@@ -18,6 +20,16 @@ if TYPE_CHECKING:
     from lshdb.model import AddReport, DroppedRow, Failure
     from lshdb.shingling.shingling import Content
     from lshdb.sketching.settings import Settings
+
+
+def __getattr__(name: str) -> object:
+    """The types above, when a signature is made of them: `--help` needs none of them."""
+    sources = {"Content": "lshdb.shingling.shingling", "Settings": "lshdb.sketching.settings"}
+    sources |= dict.fromkeys(("AddReport", "DroppedRow", "Failure"), "lshdb.model")
+    if name not in sources:
+        raise AttributeError(f"module 'lshdb.options' has no attribute {name!r}")
+    return getattr(import_module(sources[name]), name)
+
 
 Keep = Literal["first", "longest", "last"]
 """Which of similar documents is kept."""
@@ -40,6 +52,9 @@ TIMEOUT = 30.0
 """Seconds to wait while another process writes."""
 LONGEST_TIMEOUT = 1_000_000
 """SQLite counts milliseconds in 32 bits."""
+
+INPUT, MATCHING, OUTPUT, INDEX, ADVANCED = "Input", "Matching", "Output", "Index", "Advanced"
+"""Headings of help pages; options without one are those that most people use."""
 
 # values as the command line writes them
 
@@ -97,7 +112,7 @@ StoredKey = Annotated[
     Any,
     Option("A stored document, by its key.", metavar="KEY", convert=_key),
 ]
-Estimate = Annotated[bool, Option("Faster: estimate from signatures.")]
+Estimate = Annotated[bool, Option("Faster: estimate from signatures.", section=MATCHING)]
 Distinguish = Annotated[
     Literal["numbers"] | None,
     Option("Texts whose numbers differ are not similar.", metavar="numbers"),
@@ -139,7 +154,18 @@ OnProgress = Annotated[
     bool | Progress,
     argument("True for a bar; or a function, called with done, total (or None) and unit."),
 ]
-Encoding = Annotated[str | None, Option("Of texts. [default: UTF-8, or the BOM's]", metavar="NAME")]
+Encoding = Annotated[
+    str | None,
+    Option("Of texts. [default: UTF-8, or the BOM's]", metavar="NAME", section=INPUT),
+]
+Exclude = Annotated[
+    Sequence[str],
+    Option("Skip files that match, such as '*.min.js'.", metavar="GLOB", section=INPUT),
+]
+GroupBy = Annotated[
+    str | os.PathLike[str] | None,
+    Option("Each folder (in DIR) is one document.", metavar="folder|DIR"),
+]
 
 
 def character(text: str) -> str:
@@ -173,7 +199,13 @@ OnFailure = Annotated[
 SampleSeed = Annotated[int, Option("Seed of samples.", min=0)]
 Timeout = Annotated[
     float,
-    Option("Wait while another process writes.", min=0, max=LONGEST_TIMEOUT, metavar="SECONDS"),
+    Option(
+        "Wait while another process writes.",
+        min=0,
+        max=LONGEST_TIMEOUT,
+        metavar="SECONDS",
+        section=ADVANCED,
+    ),
 ]
 
 
@@ -183,10 +215,13 @@ Timeout = Annotated[
 class ShapeOptions(Options):
     """What an index is made for; None for what is not given."""
 
-    error: ClassVar[type[UsageError]] = SettingsError
+    section = INDEX
+
+    error = SettingsError
 
     threshold: Annotated[
-        float | None, Option("Minimum Jaccard similarity. [default: 0.8]", above=0, max=1)
+        float | None,
+        Option("Minimum Jaccard similarity. [default: 0.8]", above=0, max=1, section=""),
     ] = None
     recall: Annotated[
         float | None,
@@ -215,7 +250,9 @@ class ShapeOptions(Options):
 class ShingleOptions(Options):
     """What is compared, and by which hashes; None for what is not given."""
 
-    error: ClassVar[type[UsageError]] = SettingsError
+    section = INDEX
+
+    error = SettingsError
 
     shingle: Annotated[
         str | None,
@@ -247,6 +284,9 @@ BaseTexts = Annotated[
 class PurposeOptions(Options):
     """What kind of documents a file is made for."""
 
+    section = INDEX
+    error = SettingsError
+
     purpose: Annotated[
         Literal["short-text", "documents", "programs", "code", "baskets"] | None,
         Option(
@@ -257,8 +297,15 @@ class PurposeOptions(Options):
     ] = None
 
 
-class SettingsOptions(PurposeOptions, ShingleOptions, ShapeOptions):
+class SettingsOptions(Options):
     """What a file is made with; None for what is not given."""
+
+    section = INDEX
+    error = SettingsError
+
+    shape: ShapeOptions
+    shingles: ShingleOptions
+    kind: PurposeOptions
 
     reworded: Annotated[bool | None, Option("Also index rare words, to find reworded copies.")] = (
         None
@@ -276,13 +323,14 @@ class SettingsOptions(PurposeOptions, ShingleOptions, ShapeOptions):
     base: BaseTexts = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         # A command without the flag asks for nothing, as where it is None.
         object.__setattr__(self, "reworded", self.reworded or None)
 
 
-class OpenOptions(SettingsOptions):
+class OpenOptions(Options):
     """Options of `lshdb.open`."""
+
+    settings: SettingsOptions
 
     path: Path = field(default="lsh.db", kw_only=False)
     mode: Annotated[
@@ -296,8 +344,13 @@ class OpenOptions(SettingsOptions):
     ] = False
 
 
-class ReindexOptions(ShapeOptions):
+class ReindexOptions(Options):
     """Options of `Database.reindex`."""
+
+    section = INDEX
+    error = SettingsError
+
+    shape: ShapeOptions
 
     reworded: Annotated[
         bool | Literal["on", "off"] | None,
@@ -313,16 +366,12 @@ class ReindexOptions(ShapeOptions):
 # reading
 
 
-class ExcludeOptions(Options):
-    """Which files of directories are left out."""
-
-    exclude: Annotated[
-        Sequence[str], Option("Skip files that match, such as '*.min.js'.", metavar="GLOB")
-    ] = ()
-
-
-class WalkingOptions(ExcludeOptions):
+class WalkingOptions(Options):
     """Which files of directories are read, and what their keys are."""
+
+    section = INPUT
+
+    exclude: Exclude = ()
 
     include: Annotated[
         Sequence[str], Option("Read only files that match one of these.", metavar="GLOB")
@@ -341,14 +390,20 @@ class WalkingOptions(ExcludeOptions):
     ] = None
 
 
-class FilesOptions(WalkingOptions):
+class FilesOptions(Options):
     """Which files of directories are read as texts or tables."""
+
+    section = INPUT
+
+    walk: WalkingOptions
 
     archives: Annotated[bool, Option("Read ZIP and tar files as directories.")] = False
 
 
 class FieldOptions(Options):
     """The fields of a JSON line, or the columns of a table."""
+
+    section = INPUT
 
     key_field: Annotated[str, Option("Field or column of the key.", metavar="NAME")] = "id"
     text_field: Annotated[str, Option("Of the text; also a,b, a.b or a[].b.", metavar="NAME")] = (
@@ -376,20 +431,31 @@ class DocumentOptions(Options):
     ] = ()
 
 
-class EncodingOption(DocumentOptions):
+class EncodingOption(Options):
     """How bytes become a text."""
+
+    section = INPUT
+
+    extraction: DocumentOptions
 
     encoding: Encoding = None
 
 
-class TextOptions(EncodingOption):
+class TextOptions(Options):
     """How bytes become texts."""
+
+    section = INPUT
+
+    extraction: DocumentOptions
+    encoding: Encoding = None
 
     strict: Annotated[bool, Option("Refuse bad bytes instead of replacing them.")] = False
 
 
-class QueriesOptions(FieldOptions, EncodingOption):
-    """How files become queries."""
+class TableOptions(Options):
+    """How files hold documents: their format, and the marks of CSV."""
+
+    section = INPUT
 
     format: Annotated[Format, Option("Of all files. [default: by suffix]", metavar="FORMAT")] = (
         "auto"
@@ -398,8 +464,22 @@ class QueriesOptions(FieldOptions, EncodingOption):
     escape: Escape = None
 
 
-class ReadingOptions(QueriesOptions, TextOptions):
+class QueriesOptions(Options):
+    """How files become queries."""
+
+    texts: EncodingOption
+    names: FieldOptions
+    table: TableOptions
+
+
+class ReadingOptions(Options):
     """How files become documents."""
+
+    section = INPUT
+
+    texts: TextOptions
+    names: FieldOptions
+    table: TableOptions
 
     auto_key: Annotated[bool, Option("Rows without a key get FILE:NUMBER.")] = False
     metadata: Annotated[bool, Option("Leave out the other fields.")] = True
@@ -420,8 +500,10 @@ class WritingOptions(Options):
     progress: OnProgress = False
 
 
-class AddManyOptions(WritingOptions):
+class AddManyOptions(Options):
     """Options of `Database.add_many`."""
+
+    write: WritingOptions
 
     on_similar: Annotated[
         OnSimilar,
@@ -443,6 +525,8 @@ class AddManyOptions(WritingOptions):
 class LongTableOptions(Options):
     """The columns of a long table, whose rows each have one element of a set."""
 
+    section = INPUT
+
     set_key: Annotated[
         str | None,
         Option("Column of sets' keys, if a row is one element.", metavar="NAME"),
@@ -450,13 +534,17 @@ class LongTableOptions(Options):
     set_item: Annotated[str | None, Option("Column of the element.", metavar="NAME")] = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if (self.set_key is None) != (self.set_item is None):
             raise UsageError("set_key and set_item are given together")
 
 
-class AddFilesOptions(AddManyOptions, ReadingOptions, FilesOptions, LongTableOptions):
+class AddFilesOptions(Options):
     """Options of `Database.add_files`."""
+
+    sets: LongTableOptions
+    files: FilesOptions
+    read: ReadingOptions
+    add: AddManyOptions
 
     on_conflict: Annotated[
         OnConflict,
@@ -523,16 +611,24 @@ class ColumnOptions(Options):
     ] = None
 
 
-class AddTableOptions(AddManyOptions, ColumnOptions, LongTableOptions):
+class AddTableOptions(Options):
     """Options of `Database.add_table`."""
+
+    sets: LongTableOptions
+    columns: ColumnOptions
+    add: AddManyOptions
 
     metadata: Annotated[bool, argument("Whether the other columns are kept.")] = True
     metadata_fields: Annotated[Sequence[str], argument("Which of them; all if empty.")] = ()
     on_failure: OnFailure = None
 
 
-class SyncOptions(WritingOptions, TextOptions, FilesOptions):
+class SyncOptions(Options):
     """Options of `Database.sync`."""
+
+    files: FilesOptions
+    texts: TextOptions
+    write: WritingOptions
 
     reader: AnyReader = None
     dry_run: Annotated[
@@ -558,17 +654,20 @@ class SyncOptions(WritingOptions, TextOptions, FilesOptions):
 class ConditionOptions(Options):
     """Which documents are meant."""
 
+    section = MATCHING
+
     where: Where = None
     parameters: WhereParameters = ()
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if self.where is None and self.parameters:
             raise UsageError("parameters need an expression: give where")
 
 
-class SimilarOptions(ConditionOptions):
+class SimilarOptions(Options):
     """Which similar documents are found, and what comes with each."""
+
+    condition: ConditionOptions
 
     top: Top = None
     threshold: Threshold = None
@@ -577,7 +676,6 @@ class SimilarOptions(ConditionOptions):
     fields: FieldNames = ()
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if self.distinguish and self.estimate:
             raise UsageError("distinguish compares contents: give no estimate")
         self.__dict__["fields"] = tuple(dict.fromkeys(self.fields))  # each once
@@ -586,7 +684,6 @@ class SimilarOptions(ConditionOptions):
 class WeightedOptions(Options):
     """How results are ordered and chosen by their similarity weighted by rarity."""
 
-    top: Top = None
     sort: Annotated[
         Literal["weighted", "weighted_share"] | None,
         Option("Best first by this column.", metavar="weighted|weighted_share"),
@@ -596,15 +693,22 @@ class WeightedOptions(Options):
     ] = None
 
 
-class RankingOptions(WeightedOptions, SimilarOptions):
+class RankingOptions(Options):
     """How documents are found for a query, and ranked."""
+
+    section = MATCHING
+
+    similar: SimilarOptions
+    weighted: WeightedOptions
 
     exhaustive: Annotated[bool, Option("Slower: compare with all documents.")] = False
     containment: Annotated[bool, Option("Rank by the share of the query held.")] = False
 
 
-class QueryOptions(RankingOptions):
+class QueryOptions(Options):
     """Options of `Database.query`."""
+
+    ranking: RankingOptions
 
     content: Annotated["Content | None", argument("The document to compare with; or")] = field(
         default=None, kw_only=False
@@ -612,29 +716,24 @@ class QueryOptions(RankingOptions):
     key: StoredKey = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if (self.content is None) == (self.key is None):
             raise UsageError("a query takes either a document or a key")
 
 
-class QueryManyOptions(RankingOptions):
+class QueryManyOptions(Options):
     """Options of `Database.query_many`."""
+
+    ranking: RankingOptions
 
     workers: Workers = None
     progress: OnProgress = False
 
 
-class FolderOptions(Options):
-    """Whether the files of a folder are one document."""
-
-    group_by: Annotated[
-        str | os.PathLike[str] | None,
-        Option("Each folder (in DIR) is one document.", metavar="folder|DIR"),
-    ] = None
-
-
-class JoinOptions(FolderOptions, SimilarOptions):
+class JoinOptions(Options):
     """Which pairs of documents are compared."""
+
+    similar: SimilarOptions
+    group_by: GroupBy = None
 
     key: StoredKey = None
     ignore_decisions: Annotated[
@@ -642,13 +741,15 @@ class JoinOptions(FolderOptions, SimilarOptions):
     ] = False
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.group_by is not None and self.fields:
+        if self.group_by is not None and self.similar.fields:
             raise UsageError("a folder has no fields: give one of group_by and fields")
 
 
-class PairsOptions(WeightedOptions, JoinOptions):
+class PairsOptions(Options):
     """Options of `Database.pairs`."""
+
+    join: JoinOptions
+    weighted: WeightedOptions
 
     max_similarity: Annotated[
         float | None,
@@ -660,10 +761,9 @@ class PairsOptions(WeightedOptions, JoinOptions):
     seed: Annotated[int | None, Option("Seed of the sample. [default: 1]", min=0)] = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.threshold is not None:
-            self.check_range(self.threshold)
-        if self.sample is not None and self.top is not None:
+        if self.join.similar.threshold is not None:
+            self.check_range(self.join.similar.threshold)
+        if self.sample is not None and self.join.similar.top is not None:
             raise UsageError("give one of sample and top: a sample has any pairs, top the best")
         if self.seed is not None and self.sample is None:
             raise UsageError("seed is for a sample: give sample, too")
@@ -671,26 +771,33 @@ class PairsOptions(WeightedOptions, JoinOptions):
     def check_range(self, threshold: float) -> None:
         """UsageError if no similarity is from the threshold to the maximum."""
         if self.max_similarity is not None and self.max_similarity < threshold:
-            whose = "" if self.threshold is not None else " of the database: give a lower threshold"
+            whose = (
+                ""
+                if self.join.similar.threshold is not None
+                else " of the database: give a lower threshold"
+            )
             raise UsageError(
                 f"max_similarity {self.max_similarity} is below the threshold {threshold}{whose}"
             )
 
 
-class KeysOptions(ConditionOptions):
+class KeysOptions(Options):
     """Options of `Database.keys`."""
+
+    condition: ConditionOptions
 
     prefix: Annotated[str | None, argument("Only keys that begin with this text.")] = None
     top: Annotated[int | None, argument("Maximum number; None for all.")] = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.prefix is not None and self.where is not None:
+        if self.prefix is not None and self.condition.where is not None:
             raise UsageError("give one of prefix and where")
 
 
-class RemovalOptions(ConditionOptions):
+class RemovalOptions(Options):
     """Which documents are removed, besides those of some keys."""
+
+    condition: ConditionOptions
 
     missing_ok: Annotated[bool, Option("Pass over keys that no document has.")] = False
 
@@ -698,49 +805,66 @@ class RemovalOptions(ConditionOptions):
     dry_run: Annotated[bool, Option("Print the keys, but remove nothing.")] = False
 
 
-class RemoveOptions(RemovalOptions):
+class RemoveOptions(Options):
     """Options of `Database.remove`."""
+
+    removal: RemovalOptions
 
     keys: Annotated[Any, argument("A key, or several; or", convert=_keys)] = field(
         default=None, kw_only=False
     )
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if (self.keys is not None) + (self.where is not None) + self.decided != 1:
+        removal = self.removal
+        if (self.keys is not None) + (removal.condition.where is not None) + removal.decided != 1:
             raise UsageError("give one of keys, where and decided")
-        if self.missing_ok and self.keys is None:
+        if removal.missing_ok and self.keys is None:
             raise UsageError("missing_ok (--missing-ok) is for keys")
 
 
-class GroupingOptions(ConditionOptions):
-    """How similar documents are grouped."""
+class StarOptions(Options):
+    """How similar documents make clusters, and which of each is kept."""
 
-    threshold: Threshold = None
     keep: KeepOption = "first"
     star: Annotated[bool, Option("Make every member similar to the kept one itself.")] = False
 
 
-class PictureOptions(FolderOptions, GroupingOptions):
+class GroupingOptions(Options):
+    """How similar documents are grouped."""
+
+    condition: ConditionOptions
+    threshold: Threshold = None
+    clusters: StarOptions
+
+
+class PictureOptions(Options):
     """Options of `lshdb plot`."""
 
+    grouping: GroupingOptions
+    group_by: GroupBy = None
 
-class ReportOptions(PictureOptions):
+
+class ReportOptions(Options):
     """Options of `lshdb report`."""
 
+    picture: PictureOptions
     anonymous: Annotated[
         bool, Option("Name them submission-1, ...; contents stay. Prints who is who.")
     ] = False
 
 
-class ClusteringOptions(GroupingOptions):
-    """The same, and of which documents."""
+class ClusteringOptions(Options):
+    """How similar documents are grouped, and of which one."""
 
+    grouping: GroupingOptions
     key: StoredKey = None
 
 
-class ClustersOptions(ClusteringOptions, JoinOptions):
+class ClustersOptions(Options):
     """Options of `Database.clusters`."""
+
+    join: JoinOptions
+    clusters: StarOptions
 
     min_size: Annotated[
         int | None,
@@ -749,7 +873,6 @@ class ClustersOptions(ClusteringOptions, JoinOptions):
     max_size: Annotated[int | None, Option("Maximum number of members.", min=1)] = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if self.max_size is not None and self.max_size < (self.min_size or 2):
             smaller = "no cluster is so small" if self.min_size else "min_size 1 lists single ones"
             raise UsageError(f"max_size {self.max_size} is below {self.min_size or 2}: {smaller}")
@@ -772,8 +895,10 @@ class CommonOptions(Options):
     ] = None
 
 
-class CopiedOptions(CommonOptions):
+class CopiedOptions(Options):
     """Which passages are wanted."""
+
+    runs: CommonOptions
 
     min_words: Annotated[
         int | None,
@@ -788,8 +913,13 @@ class CopiedOptions(CommonOptions):
     ] = ()
 
 
-class PassagePairsOptions(WeightedOptions, FolderOptions, CopiedOptions):
+class PassagePairsOptions(Options):
     """Options of `Database.passage_pairs`."""
+
+    copied: CopiedOptions
+    group_by: GroupBy = None
+    top: Top = None
+    weighted: WeightedOptions
 
     reworded: Annotated[bool, Option("Passages that share rare words, in whatever order.")] = False
     min_score: Annotated[
@@ -799,32 +929,34 @@ class PassagePairsOptions(WeightedOptions, FolderOptions, CopiedOptions):
     progress: OnProgress = False
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if self.min_score is not None and not self.reworded:
             raise UsageError("min_score is for reworded passages: give reworded, too")
-        if self.reworded and (self.sort or self.min_weighted is not None):
+        if self.reworded and (self.weighted.sort or self.weighted.min_weighted is not None):
             raise UsageError("reworded passages have a score: give no sort and min_weighted")
 
 
-class PassagesOptions(PassagePairsOptions):
+class PassagesOptions(Options):
     """Options of `Database.passages`."""
+
+    search: PassagePairsOptions
 
     text: Annotated[str | None, argument("The text; or")] = field(default=None, kw_only=False)
     key: StoredKey = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if (self.text is None) == (self.key is None):
             raise UsageError("give either a text or a key")
-        if self.group_by is not None:
+        if self.search.group_by is not None:
             raise UsageError("group_by is for all pairs")
 
 
 # a repository
 
 
-class GateOptions(ExcludeOptions):
+class GateOptions(Options):
     """Options of `lshdb gate`."""
+
+    exclude: Exclude = ()
 
     since: Annotated[
         str | None,
@@ -875,7 +1007,6 @@ class RuleOptions(Options):
     distinguish: Distinguish = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if (self.keep != "first") + len(self.ranked_by) > 1:
             raise UsageError("give one of keep, keep_max and keep_min")
         if self.ordered and self.drop_all:
@@ -892,8 +1023,12 @@ class RuleOptions(Options):
         return self.keep != "first" or bool(self.ranked_by) or self.keep_in is not None
 
 
-class RowsOptions(RuleOptions, ReadingOptions, WalkingOptions):
+class RowsOptions(Options):
     """Which rows are kept."""
+
+    walk: WalkingOptions
+    read: ReadingOptions
+    choice: RuleOptions
 
     cut: Annotated[
         int | None,
@@ -909,31 +1044,37 @@ class RowsOptions(RuleOptions, ReadingOptions, WalkingOptions):
     fields: FieldNames = ()
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if self.cut is None:
             return
-        in_order = not self.ordered and not self.drop_all and self.rule == "similar"
+        choice, text_field = self.choice, self.read.names.text_field
+        in_order = not choice.ordered and not choice.drop_all and choice.rule == "similar"
         if not in_order or self.against:
             raise UsageError("cut takes the rows as they come: give no rule, order or reference")
-        if self.estimate or "," in self.text_field or "[]" in self.text_field:
+        if choice.estimate or "," in text_field or "[]" in text_field:
             raise UsageError("texts can be cut in one field only, and with their contents")
 
 
-class DedupOptions(WritingOptions, RowsOptions):
+class DedupOptions(Options):
     """Options of `Database.dedup_files`."""
+
+    rows: RowsOptions
+    write: WritingOptions
 
     reader: AnyReader = None
     threshold: Threshold = None
     on_failure: OnFailure = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.drop_all:
+        if self.rows.choice.drop_all:
             raise UsageError(_ALL_AT_ONCE)
 
 
-class DataOptions(RuleOptions, SettingsOptions, ColumnOptions):
+class DataOptions(Options):
     """Options of `lshdb.dedup`."""
+
+    columns: ColumnOptions
+    index: SettingsOptions
+    choice: RuleOptions
 
     against: Against = None
     only_against: OnlyAgainst = False
@@ -947,16 +1088,17 @@ class DataOptions(RuleOptions, SettingsOptions, ColumnOptions):
     limits: OwnLimits = DEFAULTS
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.drop_all and self.into is not None:
+        if self.choice.drop_all and self.into is not None:
             raise UsageError(_ALL_AT_ONCE)
 
 
 # Spark
 
 
-class SparkOptions(ColumnOptions):
+class SparkOptions(Options):
     """How the rows of a DataFrame become documents: keys are all different, sets are arrays."""
+
+    columns: ColumnOptions
 
     settings: Annotated[
         "Settings",
@@ -968,8 +1110,10 @@ class SparkOptions(ColumnOptions):
     counts: Annotated[Any, argument("`Counts` to which rows that are left out are added.")] = None
 
 
-class SparkWriteOptions(SparkOptions):
+class SparkWriteOptions(Options):
     """Options of `lshdb.spark.write_databases`."""
+
+    data: SparkOptions
 
     directory: Annotated[
         str | os.PathLike[str],
@@ -988,25 +1132,27 @@ class BucketOptions(Options):
     ] = 2000
 
 
-class SparkKeepOptions(BucketOptions):
-    """The same, and which of similar documents are kept."""
+class SparkRuleOptions(Options):
+    """Which of similar documents are kept."""
 
     rule: RuleName = "similar"
     keep: KeepOption = "first"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        RuleOptions(keep=self.keep, estimate=self.estimate)  # checks them
 
-
-class SparkPairsOptions(BucketOptions, SparkOptions):
+class SparkPairsOptions(Options):
     """Options of `lshdb.spark.pairs`."""
+
+    data: SparkOptions
+    buckets: BucketOptions
 
     threshold: Threshold = None
 
 
-class SparkDedupOptions(SparkKeepOptions, SparkPairsOptions):
+class SparkDedupOptions(Options):
     """Options of `lshdb.spark.dedup`."""
+
+    pairs: SparkPairsOptions
+    choice: SparkRuleOptions
 
     against: Annotated[
         Any,
@@ -1021,8 +1167,11 @@ class SparkDedupOptions(SparkKeepOptions, SparkPairsOptions):
     on_null: OnNull = "fail"
 
 
-class SparkPassagesOptions(CopiedOptions, SparkOptions):
+class SparkPassagesOptions(Options):
     """Options of `lshdb.spark.passage_pairs`."""
+
+    data: SparkOptions
+    copied: CopiedOptions
 
 
 # choosing an index
@@ -1071,8 +1220,10 @@ class RepairOptions(Options):
     progress: OnProgress = False
 
 
-class CheckOptions(RepairOptions):
+class CheckOptions(Options):
     """Options of `lshdb.check`."""
+
+    repairs: RepairOptions
 
     path: Path = field(default="lsh.db", kw_only=False)
     timeout: Timeout = TIMEOUT

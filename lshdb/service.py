@@ -114,7 +114,7 @@ class Service:
         self, path: str | os.PathLike[str] = "lsh.db", *, readers: int = 2, **settings: Any
     ) -> None:
         check_value("readers", readers, int, Option("", min=1, max=64))
-        options = OpenOptions(path, **settings)
+        options = OpenOptions.of_call("Service", [path], settings)
         reading = OpenOptions(path, mode="read", timeout=options.timeout, limits=options.limits)
         self.path = Path(path)
         self._closing = threading.Lock()

@@ -9,7 +9,7 @@ from pathlib import Path
 from lshdb.database import Database
 from lshdb.errors import InputError, SettingsMismatch, UsageError
 from lshdb.exchange.results import Matches, matches_of
-from lshdb.opening import open_database
+from lshdb.opening import open as open_database
 from lshdb.options import TIMEOUT, QueryOptions
 from lshdb.search.query import best
 
@@ -59,5 +59,7 @@ def query_files(files: Sequence[Database], options: QueryOptions) -> Matches:
             )
         elsewhere = replace(options, key=None, content=content)
     found = [match for one in files for match in one.query(options if one is home else elsewhere)]
-    minimum = options.threshold or files[0].settings.threshold
-    return matches_of(best(found, options), options.containment, options.fields, minimum)
+    ranking = options.ranking
+    minimum = ranking.similar.threshold or files[0].settings.threshold
+    best_matches = best(found, ranking)
+    return matches_of(best_matches, ranking.containment, ranking.similar.fields, minimum)

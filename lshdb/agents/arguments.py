@@ -7,12 +7,12 @@ line that says what to send.
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import MISSING, Field, fields
 from difflib import get_close_matches
-from typing import Annotated, Any, TypeVar, get_args
+from inspect import Parameter
+from typing import Annotated, Any, TypeVar
 
 from lshdb.errors import UsageError
-from lshdb.groups import Option, Options, argument, option_of, without_none
+from lshdb.groups import Declared, Option, Options, argument, declared, without_none
 from lshdb.json_schema import option_schema
 from lshdb.json_text import without_surrogates
 from lshdb.keys import key_argument, key_arguments
@@ -37,7 +37,8 @@ def schema_of_tool(group: type[Options]) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": {
-            option.name: option_schema(option, _sent_type(option)) for option in fields(group)
+            name: option_schema(option, _sent_type(option))
+            for name, option in declared(group).items()
         },
         "required": _required(group),
         "additionalProperties": False,
@@ -52,7 +53,7 @@ def arguments_of(
     Raises:
         UsageError: an argument is unknown, missing, or of another type or range.
     """
-    known = {option.name: option for option in fields(group)}
+    known = declared(group)
     for name in values:
         if name not in known:
             matches = get_close_matches(name, known, 1)
@@ -67,7 +68,7 @@ def arguments_of(
     notes: list[str] = []
     for name, value in present.items():
         present[name] = value = _converted(known[name], value)
-        if option_of(known[name]).convert is None and isinstance(value, str):
+        if known[name].option.convert is None and isinstance(value, str):
             present[name] = without_surrogates(value)
             if present[name] is not value:
                 notes.append(f"{name} had half a surrogate pair, which was replaced by U+FFFD")
@@ -75,25 +76,26 @@ def arguments_of(
 
 
 def _required(group: type[Options]) -> list[str]:
-    return [option.name for option in fields(group) if option.default is MISSING]
+    every = declared(group).items()
+    return [name for name, option in every if option.default is Parameter.empty]
 
 
-def _help(option: Field[Any]) -> str:
-    text = option_of(option).help.rstrip(".")
+def _help(option: Declared) -> str:
+    text = option.option.help.rstrip(".")
     return text[:1].lower() + text[1:]
 
 
-def _sent_type(option: Field[Any]) -> Any:
+def _sent_type(option: Declared) -> Any:
     """The type of the value that a client sends for an option."""
-    convert = option_of(option).convert
+    convert = option.option.convert
     if convert is key_arguments:
         return list[_KEY] | str | int
     return _KEY if convert is key_argument else None
 
 
-def _converted(option: Field[Any], value: Any) -> Any:
+def _converted(option: Declared, value: Any) -> Any:
     """A value in the type of its option, if it has one possible meaning in that type."""
-    kind = without_none(get_args(option.type)[0])
+    kind = without_none(option.annotation)
     if kind in (int, float) and isinstance(value, bool):
         raise UsageError(f"{option.name} {str(value).lower()} is not a number")
     if kind is int and isinstance(value, float) and value.is_integer():

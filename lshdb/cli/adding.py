@@ -22,12 +22,12 @@ from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.exchange.results import DROPPED
 from lshdb.formatting import counted, number
-from lshdb.groups import Option
+from lshdb.groups import Option, replaced
 from lshdb.ingest.add import first_database
 from lshdb.ingest.sync import check_directories
 from lshdb.model import AddReport, DroppedRow, SyncChange, SyncReport
 from lshdb.opening import made_with
-from lshdb.options import AddFilesOptions, Mode, OpenOptions, SettingsOptions, SyncOptions
+from lshdb.options import INPUT, AddFilesOptions, Mode, OpenOptions, SettingsOptions, SyncOptions
 from lshdb.sketching.settings import purpose_in_words
 from lshdb.sources.counts import MAX_KEPT
 from lshdb.sources.paths import STDIN, escaped, listed
@@ -56,7 +56,7 @@ def init(*, at: DatabaseFile, settings: SettingsOptions, base: BasePaths = None)
         made = database.settings
         done = "exists already" if existed else "made"
         messages.message(f"{at.db} {done}: {purpose_in_words(made)}")
-        messages.warn_of_low_recall(made, settings)
+        messages.warn_of_low_recall(made, settings.shape)
 
 
 def add(
@@ -76,7 +76,7 @@ def add(
     ] = None,
     files_from: Annotated[
         str | None,
-        Option("Add the paths that FILE (or -) lists.", metavar="FILE"),
+        Option("Add the paths that FILE (or -) lists.", metavar="FILE", section=INPUT),
     ] = None,
     null: Null = False,
     list_skipped: ListSkipped = False,
@@ -98,11 +98,13 @@ def add(
     inputs = _inputs_of(paths or [], asked, key, files_from, null=null)
     with _opened_like(at, paths or []) as database:
         counts = documents.counts_printed(print_all=list_skipped)
-        session = documents.session_for(database, asked, counts, stdin_key=key)
+        session = documents.session_for(
+            database, asked.read, files=asked.files, sets=asked.sets, counts=counts, stdin_key=key
+        )
         batches: list[AddReport] = []
         interrupted = False
         try:
-            options = replace(
+            options = replaced(
                 asked,
                 reader=session,
                 on_batch=batches.append,
@@ -131,9 +133,10 @@ def _inputs_of(
         raise UsageError("--null is for the list of --files-from")
     if files_from == STDIN and STDIN in paths:
         raise UsageError("standard input is the list of paths, so it cannot be added")
-    if asked.metadata_fields and not asked.metadata:
+    if asked.read.metadata_fields and not asked.read.metadata:
         raise UsageError("give one of --metadata-fields and --no-metadata")
-    if key is not None and (paths != [STDIN] or files_from or asked.format not in ("auto", "text")):
+    is_text = asked.read.table.format in ("auto", "text")
+    if key is not None and (paths != [STDIN] or files_from or not is_text):
         raise UsageError("--key is for one text on standard input: lshdb add --key KEY -")
     if key == "":
         raise UsageError("--key is empty")
@@ -218,9 +221,11 @@ def sync(
     is_new = asked.dry_run and not at.db.exists()
     mode: Mode = "read" if asked.dry_run else "create"
     with documents.temporary_database() if is_new else at.open(mode) as database:
-        session = documents.session_for(database, asked, counts)
+        session = documents.session_for(
+            database, asked.texts, files=asked.files, counts=counts, on_failure=asked.on_failure
+        )
         try:
-            options = replace(asked, reader=session, progress=messages.shows_progress())
+            options = replaced(asked, reader=session, progress=messages.shows_progress())
             report = database.sync(directories, options)
         except KeyboardInterrupt:
             raise running.failed(

@@ -14,7 +14,7 @@ from lshdb.cli.documents import base_texts
 from lshdb.cli.messages import message, shape, shows_progress, warn, warn_of_low_recall
 from lshdb.errors import UsageError
 from lshdb.formatting import counted, size
-from lshdb.groups import Option, regrouped
+from lshdb.groups import Option
 from lshdb.maintenance.findings import PROBLEMS, REPAIRS, CheckReport
 from lshdb.options import BackupOptions, CheckOptions, ReindexOptions, RepairOptions
 from lshdb.sources.sinks import Columns
@@ -47,9 +47,7 @@ def check(*, at: options.DatabaseFile, asked: RepairOptions, form: options.Form)
     form.check(at.db)
     running.end_on_interrupt()  # SQLite takes back what is half done
     path, progress = at.db, shows_progress()
-    report = lshdb.check(
-        regrouped(asked, CheckOptions, path=path, timeout=at.timeout, progress=progress)
-    )
+    report = lshdb.check(CheckOptions(path, repairs=asked, timeout=at.timeout, progress=progress))
     if report.problems or not form.is_text:
         shown = ("kind", "count", "what", "examples")
         results.write_results(_FINDING, _findings(report), form, shown=shown)
@@ -157,7 +155,7 @@ def reindex(
             is_old = database.settings == before
             now = "the index is as before" if is_old else "the new index is in place"
             raise running.failed(f"interrupted; {now}", running.INTERRUPTED) from None
-    warn_of_low_recall(done.after, asked)
+    warn_of_low_recall(done.after, asked.shape)
     if done.after == done.before:
         message(f"{at.db} has {shape(done.after)} already: nothing to do")
         return

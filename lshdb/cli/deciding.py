@@ -3,7 +3,6 @@
 import shlex
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Annotated, get_args
 
 from lshdb.cli import results, running
@@ -19,12 +18,19 @@ from lshdb.cli.options import (
 )
 from lshdb.errors import KeyNotFound, UsageError
 from lshdb.formatting import counted, listed, size
-from lshdb.groups import Option, regrouped
+from lshdb.groups import Option, replaced
 from lshdb.ingest import deciding, sync
 from lshdb.ingest import trash as aside
 from lshdb.ingest.add import removed
 from lshdb.model import Decision, Verdict
-from lshdb.options import ClusteringOptions, ClustersOptions, RemovalOptions, RemoveOptions
+from lshdb.options import (
+    ClusteringOptions,
+    ClustersOptions,
+    JoinOptions,
+    RemovalOptions,
+    RemoveOptions,
+    SimilarOptions,
+)
 from lshdb.progress import silent
 from lshdb.search.decisions import Disagreement, agreements, dropped_contents
 from lshdb.sources.paths import escaped, printable_path
@@ -248,7 +254,7 @@ def remove(
 
     Example: lshdb remove --where "metadata ->> '$.year' < ?" -p 2020 --dry-run
     """
-    ways = bool(keys), asked.where is not None, listed is not None, asked.decided
+    ways = bool(keys), asked.condition.where is not None, listed is not None, asked.decided
     if sum(ways) != 1:
         raise UsageError("give one of KEY..., --where SQL, --from FILE and --decided")
     if null and listed is None:
@@ -261,10 +267,10 @@ def remove(
         keys = [*map(printable_path, entries_of(listed, null=null))]
     if asked.dry_run:
         form.check(at.db)
-    request = regrouped(asked, RemoveOptions, keys=keys)
+    request = RemoveOptions(keys, removal=asked)
     with at.open("read" if asked.dry_run else "write") as database:
         if not (asked.dry_run or yes) and sys.stdin and sys.stdin.isatty() and sys.stderr.isatty():
-            _ask(len(removed(database.store, replace(request, dry_run=True))), len(database))
+            _ask(len(removed(database.store, replaced(request, dry_run=True))), len(database))
         found = removed(database.store, request)
         if asked.dry_run:
             results.write_results({"key": str}, ((key,) for key in found), form, noun=("key",))
@@ -419,7 +425,10 @@ def review(
 
     with at.open("write") as database:
         # Without decisions, so that clusters keep their places from one run to the next.
-        request = regrouped(asked, ClustersOptions, ignore_decisions=True)
+        grouping = asked.grouping
+        similar = SimilarOptions(condition=grouping.condition, threshold=grouping.threshold)
+        join = JoinOptions(similar=similar, key=asked.key, ignore_decisions=True)
+        request = ClustersOptions(join=join, clusters=grouping.clusters)
         found = survey_clusters(database.store, request, silent)
         if not found.items:
             message("no two documents are similar: nothing to review")

@@ -24,7 +24,7 @@ from lshdb.cli.parameters import DATABASE
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options
 from lshdb.json_text import dumps
-from lshdb.options import TIMEOUT, RowsOptions, SettingsOptions
+from lshdb.options import ADVANCED, OUTPUT, TIMEOUT, RowsOptions, SettingsOptions
 
 if TYPE_CHECKING:
     from lshdb.deduplication.job import Job
@@ -36,7 +36,10 @@ class DedupOutputs(Options):
     output: Annotated[
         str | None,
         Option(
-            "For kept rows. [default: standard output]", metavar="OUTPUT", flags=("--output", "-o")
+            "For kept rows. [default: standard output]",
+            metavar="OUTPUT",
+            flags=("--output", "-o"),
+            section=OUTPUT,
         ),
     ] = None
     annotate: Annotated[
@@ -68,9 +71,9 @@ class EarlierRuns(Options):
             parse=database_path,
         ),
     ] = None
-    timeout: Annotated[float, Option("Wait while another process writes.", metavar="SECONDS")] = (
-        TIMEOUT
-    )
+    timeout: Annotated[
+        float, Option("Wait while another process writes.", metavar="SECONDS", section=ADVANCED)
+    ] = TIMEOUT
 
 
 def dedup(

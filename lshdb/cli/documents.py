@@ -13,7 +13,6 @@ from lshdb.cli.options import NAMING
 from lshdb.database import Database
 from lshdb.errors import InputError
 from lshdb.formatting import counted
-from lshdb.groups import Options
 from lshdb.limits import DEFAULTS
 from lshdb.model import Failure
 from lshdb.options import QueriesOptions, ReadingOptions, SettingsOptions
@@ -25,22 +24,18 @@ if TYPE_CHECKING:
     from lshdb.sketching.settings import Settings
     from lshdb.sources.counts import Failures, ReadCounts
     from lshdb.sources.session import Session
+    from lshdb.sources.session_options import HowRead
 
 FAILURES_SHOWN = 20
 _DEFAULT = ReadingOptions()
 
 
-def session_for(
-    database: Database,
-    options: Options = _DEFAULT,
-    counts: ReadCounts | None = None,
-    **others: Any,
-) -> Session:
-    """The session that reads files for a database; see lshdb.sources.session."""
+def session_for(database: Database, read: HowRead = _DEFAULT, **others: Any) -> Session:
+    """The session that reads files for a database; see lshdb.sources.session.session_of."""
     from lshdb.sources.session import session_of  # a query for a key reads none
 
     shingling = database.settings.shingling
-    return session_of(options, shingling, counts, stdin=stdin(), naming=NAMING, **others)
+    return session_of(read, shingling, stdin=stdin(), naming=NAMING, **others)
 
 
 def queries_session(database: Database, options: QueriesOptions) -> Session:
@@ -48,9 +43,9 @@ def queries_session(database: Database, options: QueriesOptions) -> Session:
 
     A text on standard input has the key `-`; a row without a key is named by its place.
     """
-    stdin_key = STDOUT if options.format in ("auto", "text") else None
+    stdin_key = STDOUT if options.table.format in ("auto", "text") else None
     others: Any = {"auto_key": True, "metadata": False}
-    return session_for(database, options, counts_printed(), stdin_key=stdin_key, **others)
+    return session_for(database, options, counts=counts_printed(), stdin_key=stdin_key, **others)
 
 
 def is_table(file: str, format: str = "auto") -> bool:
@@ -60,9 +55,9 @@ def is_table(file: str, format: str = "auto") -> bool:
     return format != "text"
 
 
-def content_of_file(database: Database, name: str, options: Options = _DEFAULT) -> Content:
+def content_of_file(database: Database, name: str, read: HowRead = _DEFAULT) -> Content:
     """The one document that a file or `-` holds; InputError if it does not."""
-    return read_content(session_for(database, options), name)
+    return read_content(session_for(database, read), name)
 
 
 def read_content(session: Session, name: str) -> Content:

@@ -1,7 +1,7 @@
 """The gate of a repository, as people and other programs read it."""
 
 from collections import Counter
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import typer
 
@@ -12,36 +12,38 @@ from lshdb.errors import UsageError
 from lshdb.formatting import counted
 from lshdb.gate import Finding, Findings, left_out, sarif, summary
 from lshdb.gate import gate as check
-from lshdb.groups import Option
+from lshdb.groups import Option, Options
 from lshdb.json_text import encode
-from lshdb.options import GateOptions
+from lshdb.options import OUTPUT, GateOptions
 from lshdb.sources.json_rows import in_ascii
 from lshdb.sources.paths import escaped
 
+_SARIF = ".sarif"
 _WORST = 5
 """Pairs of files that a summary shows."""
 _PLACES = {"file": str, "other": str, "tokens": int}
 _PAIRS = {"file": str, "other": str, "findings": int, "tokens": int}
 
 
-class GateForm(Form):
+class GateForm(Options):
     """The format of findings: as for other commands, or SARIF."""
 
-    more_suffixes: ClassVar[tuple[str, ...]] = (".sarif",)
+    section = OUTPUT
 
+    usual: Form
     as_sarif: Annotated[bool, Option("Print SARIF 2.1.0, for GitHub.", flags=("--sarif",))] = False
 
     @property
     def is_sarif(self) -> bool:
         """Whether the log of SARIF is wanted, on standard output or in a file."""
-        return self.as_sarif or (self.output or "").endswith(self.more_suffixes)
+        return self.as_sarif or (self.usual.output or "").endswith(_SARIF)
 
     def __post_init__(self) -> None:
-        if self.as_sarif and (self.as_json or self.as_csv):
+        usual = self.usual
+        if self.as_sarif and (usual.as_json or usual.as_csv):
             raise UsageError("give one of --sarif, --json and --csv")
-        if self.as_sarif and self.output and not self.output.endswith(self.more_suffixes):
-            raise UsageError(f"--sarif --output {self.output}: the name must end in .sarif")
-        super().__post_init__()
+        if self.as_sarif and usual.output and not usual.output.endswith(_SARIF):
+            raise UsageError(f"--sarif --output {usual.output}: the name must end in {_SARIF}")
 
 
 def gate(
@@ -72,12 +74,12 @@ def gate(
     Example: lshdb gate --json > accepted.jsonl; lshdb gate --baseline accepted.jsonl
     """
     given = paths or []
-    form.check(*given)
+    form.usual.check(*given, more_suffixes=[_SARIF])
     done = check(given, request, messages.shows_progress(), version=__version__)
     if form.is_sarif:
-        _write_sarif(done, form.output)
-    elif not form.is_text:
-        results.write_results(Finding, done.found, form, noun=("finding",))
+        _write_sarif(done, form.usual.output)
+    elif not form.usual.is_text:
+        results.write_results(Finding, done.found, form.usual, noun=("finding",))
     elif results.on_terminal():
         _show(done)
     else:

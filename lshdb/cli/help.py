@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 from functools import partial
 from inspect import cleandoc
 from typing import Any
@@ -10,38 +9,14 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from lshdb.options import FilesOptions, SettingsOptions
+from lshdb.options import ADVANCED, INDEX, INPUT, MATCHING, OUTPUT
 from lshdb.sources.paths import escaped
 
-_HEADINGS = {
-    "Input": (
-        *(one.name for one in fields(FilesOptions)),
-        "list_skipped",
-        "format",
-        "input_format",
-        "files_from",
-        "key_field",
-        "text_field",
-        "set_field",
-        "set_key",
-        "set_item",
-        "metadata",
-        "metadata_fields",
-        "auto_key",
-        "encoding",
-        "delimiter",
-        "escape",
-        "strict",
-    ),
-    "Matching": ("estimate", "exhaustive", "containment", "where", "parameters"),
-    "Output": ("as_json", "as_csv", "output", "heading", "quiet"),
-    "Index": tuple(one.name for one in fields(SettingsOptions) if one.name != "threshold"),
-    "Advanced": ("timeout", "workers", "conf"),
-}
-"""Options by name; all others are those that most people use, and come first."""
+_HEADINGS = ("", INPUT, MATCHING, OUTPUT, INDEX, ADVANCED)
+"""In the order of a page. Each option has that of its group; those without one come first."""
 _EXPLAINED = {
-    "Input": ("add", "sync"),
-    "Index": ("init", "reindex", "tune"),
+    INPUT: ("add", "sync"),
+    INDEX: ("init", "reindex"),
 }
 """The commands that explain the options of a heading; other pages only name them."""
 
@@ -82,17 +57,16 @@ class Page(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options, those without a heading of their own first."""
-        sections: dict[str, list[tuple[str, str]]] = {"Options": []}
-        sections |= {heading: [] for heading in _HEADINGS}
+        sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in _HEADINGS}
         for parameter, option, text in described(self, ctx):
-            named = (one for one, names in _HEADINGS.items() if parameter.name in names)
-            sections[next(named, "Options")].append((option, text))
-        sections["Options"].sort(key=lambda row: "--help" in row[0])
+            heading = getattr(parameter, "rich_help_panel", None) or ""
+            sections[heading].append((option, text))
+        sections[""].sort(key=lambda row: "--help" in row[0])
         for heading, rows in sections.items():
             if not rows:
                 continue
             explained = _EXPLAINED.get(heading)
-            with formatter.section(heading):
+            with formatter.section(heading or "Options"):
                 if explained is None or self.name in explained:
                     formatter.write_dl(rows)
                 else:

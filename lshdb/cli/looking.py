@@ -22,7 +22,7 @@ from lshdb.cli.options import (
 )
 from lshdb.cli.sql_values import with_values
 from lshdb.errors import InputError, LshdbError, UsageError
-from lshdb.groups import Option, regrouped
+from lshdb.groups import Option, replaced
 from lshdb.ingest.submissions import LeftOut, Notes, left_out_of
 from lshdb.model import Bucket, Failure, Info
 from lshdb.options import (
@@ -30,6 +30,7 @@ from lshdb.options import (
     PurposeOptions,
     ReportOptions,
     SettingsOptions,
+    ShapeOptions,
     StoredKey,
     WhereParameters,
 )
@@ -263,7 +264,7 @@ def mcp(
     """
     if files.stdin() is None:
         raise InputError("standard input is closed: a client of MCP speaks over it")
-    settings = regrouped(purpose, SettingsOptions)
+    settings = SettingsOptions(kind=purpose)
     with at.open("read" if read_only else "create", settings) as database:
         with installed("lshdb mcp needs the SDK of MCP", "mcp"):
             from lshdb.agents.server import serve
@@ -326,25 +327,32 @@ def report(
             if is_database(directory):
                 name = printable_path(directory)
                 raise UsageError(f"{name} is a database: give it as -d {name}")
-            settings = _settings(purpose, asked.threshold, base)
+            settings = _settings(purpose, asked.picture.grouping.threshold, base)
             lowest = settings.threshold
-            usual = resolve(regrouped(purpose, SettingsOptions)).threshold
-            asked = replace(
+            usual = resolve(SettingsOptions(kind=purpose)).threshold
+            asked = replaced(
                 asked,
-                threshold=asked.threshold or usual,
-                group_by=asked.group_by or directory,
+                threshold=asked.picture.grouping.threshold or usual,
+                group_by=asked.picture.group_by or directory,
             )
             store, failures, left_out = stack.enter_context(_submissions(directory, settings))
             failed = len(failures)
             name = f"Similar submissions in {printable_path(directory)}"
         read = () if directory else (at.db,)
         web, output, progress = stack.enter_context(_drawn(report_file, *read))
-        found = stack.enter_context(folders(store, asked, anonymous=asked.anonymous))
+        found = stack.enter_context(
+            folders(
+                store,
+                asked.picture.group_by,
+                asked.picture.grouping.condition,
+                anonymous=asked.anonymous,
+            )
+        )
         if directory is not None and len(found.files) < 2:
             alone = "one submission alone, with nothing to compare it with"
             raise InputError(f"{printable_path(directory)}: {alone}")
-        if directory is None and asked.group_by is not None:
-            check_units(found, asked.group_by)
+        if directory is None and asked.picture.group_by is not None:
+            check_units(found, asked.picture.group_by)
         if asked.anonymous:
             left_out, failures = _renamed(left_out, found), ()
         heading = title or ("Similar submissions" if asked.anonymous else name)
@@ -383,10 +391,11 @@ def _renamed(left_out: Sequence[LeftOut], found: "Folders") -> list[LeftOut]:
 
 def _settings(purpose: PurposeOptions, threshold: float | None, base: BasePaths) -> Settings:
     """The settings of a temporary database of submissions."""
-    asked = regrouped(purpose, SettingsOptions, threshold=min(_LOWEST, threshold or 1))
+    shape = ShapeOptions(threshold=min(_LOWEST, threshold or 1))
+    asked = SettingsOptions(kind=purpose, shape=shape)
     shingling = resolve(asked).shingling
     texts = documents.base_texts(base, shingling) if base else None
-    return resolve(replace(asked, passages=_PASSAGES.get(shingling.kind), base=texts))
+    return resolve(replaced(asked, passages=_PASSAGES.get(shingling.kind), base=texts))
 
 
 @contextmanager
@@ -447,7 +456,7 @@ def plot(
     _check_name(plot_file, ".svg")
     with (
         at.reading() as database,
-        folders(database.store, asked) as found,
+        folders(database.store, asked.group_by, asked.grouping.condition) as found,
         _drawn(plot_file, at.db) as (web, output, progress),
     ):
         output.write(web.plot(found, asked, printable_path(at.db.name), progress).encode())

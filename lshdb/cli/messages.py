@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 from lshdb.formatting import percent
-from lshdb.options import ShapeOptions
+from lshdb.options import SettingsOptions, ShapeOptions
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
@@ -97,9 +97,9 @@ def warn_of_low_recall(settings: Settings, asked: ShapeOptions) -> None:
         )
 
 
-def note_settings(settings: Settings, asked: ShapeOptions, threshold: float) -> None:
+def note_settings(settings: Settings, asked: SettingsOptions, threshold: float) -> None:
     """Note what an index finds at a threshold, and warn if it was asked to find too little."""
-    warn_of_low_recall(settings, asked)
+    warn_of_low_recall(settings, asked.shape)
     note_recall(settings, threshold)
 
 

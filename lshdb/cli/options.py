@@ -4,21 +4,30 @@ import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import typer
 
 from lshdb.cli import files, messages, parameters, running
 from lshdb.database import Database
 from lshdb.errors import UsageError
-from lshdb.groups import Option, Options, regrouped
+from lshdb.groups import Option, Options
 from lshdb.opening import opened
-from lshdb.options import TIMEOUT, Mode, OpenOptions, SettingsOptions, Timeout
+from lshdb.options import (
+    INDEX,
+    INPUT,
+    OUTPUT,
+    TIMEOUT,
+    Mode,
+    OpenOptions,
+    SettingsOptions,
+    Timeout,
+)
 from lshdb.sources import formats, paths
 
 # documents
 
-ListSkipped = Annotated[bool, Option("Say of each file that is not read why.")]
+ListSkipped = Annotated[bool, Option("Say of each file that is not read why.", section=INPUT)]
 key_argument = partial(
     typer.Argument, parser=paths.printable_path, autocompletion=parameters.completed_keys
 )
@@ -30,7 +39,11 @@ Null = Annotated[
 ]
 BasePaths = Annotated[
     Sequence[str] | None,
-    Option("Text that counts nowhere: a task, a template; repeatable.", metavar="DIR|FILE"),
+    Option(
+        "Text that counts nowhere: a task, a template; repeatable.",
+        metavar="DIR|FILE",
+        section=INDEX,
+    ),
 ]
 Base = Annotated[
     Sequence[str] | None,
@@ -68,18 +81,17 @@ class ReferenceFields(Options):
 
 # results
 
-AsJson = Annotated[bool, Option("Print a JSON object per line.", flags=("--json",))]
+AsJson = Annotated[bool, Option("Print a JSON object per line.", flags=("--json",), section=OUTPUT)]
 
 
 class Form(Options):
     """Options for the format of a command's results.
 
     Raises:
-        UsageError: more than one is given, or the file's suffix names no format.
+        UsageError: more than one is given.
     """
 
-    more_suffixes: ClassVar[Sequence[str]] = ()
-    """Of files that a command writes in formats of its own."""
+    section = OUTPUT
 
     as_json: AsJson = False
     as_csv: Annotated[bool, Option("Print CSV.", flags=("--csv",))] = False
@@ -96,33 +108,33 @@ class Form(Options):
     ] = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if self.as_json + self.as_csv + (self.output is not None) > 1:
             raise UsageError("give one of --json, --csv and --output")
-        if (
-            self.output is not None
-            and paths.format_of(self.output) == "text"
-            and not self.output.endswith(tuple(self.more_suffixes))
-            and not files.is_open_file(os.path.join(os.curdir, self.output))
-        ):
-            suffixes = ", ".join([*paths.FORMATS, *self.more_suffixes])
-            raise UsageError(f"--output {self.output}: the name must end in {suffixes}")
 
     @property
     def is_text(self) -> bool:
         """Whether results are printed for people."""
         return not (self.as_json or self.as_csv or self.output)
 
-    def check(self, *read: str | os.PathLike[str]) -> None:
+    def check(self, *read: str | os.PathLike[str], more_suffixes: Sequence[str] = ()) -> None:
         """UsageError if the file cannot be written, before any work.
 
         Args:
             read: the databases and files that the command reads.
+            more_suffixes: of files that it writes in formats of its own.
         """
         if self.output is None:
             return
+        is_special = self.output.endswith(tuple(more_suffixes))
+        if (
+            paths.format_of(self.output) == "text"
+            and not is_special
+            and not files.is_open_file(os.path.join(os.curdir, self.output))
+        ):
+            suffixes = ", ".join([*paths.FORMATS, *more_suffixes])
+            raise UsageError(f"--output {self.output}: the name must end in {suffixes}")
         files.check_distinct([os.fspath(path) for path in read], [self.output])
-        if self.more_suffixes and self.output.endswith(tuple(self.more_suffixes)):
+        if is_special:
             return
         formats.output_format(self.output, "jsonl")
 
@@ -154,9 +166,10 @@ class DatabaseFile(Options):
 
     def open(self, mode: Mode = "create", settings: SettingsOptions | None = None) -> Database:
         """Open the database; see lshdb.open."""
-        asked = settings or SettingsOptions()
         database, note = opened(
-            regrouped(asked, OpenOptions, path=self.db, mode=mode, timeout=self.timeout)
+            OpenOptions(
+                self.db, settings=settings or SettingsOptions(), mode=mode, timeout=self.timeout
+            )
         )
         if note:
             messages.warn(f"lshdb: {note}")

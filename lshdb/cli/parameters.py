@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from inspect import Parameter
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
@@ -12,7 +11,7 @@ import typer
 import lshdb
 from lshdb.cli.sql_values import with_values
 from lshdb.errors import UsageError
-from lshdb.groups import Option, Options, option_of, signature_of, without_none
+from lshdb.groups import Option, Options, declared, is_group, without_none
 from lshdb.sources.paths import printable_path
 
 DATABASE = Path("lsh.db")
@@ -21,40 +20,42 @@ _SIMPLE = (bool, int, float, str, Path)
 """Types that typer knows."""
 
 
-def is_group(annotation: object) -> bool:
-    """Whether a parameter of this type stands for the options of a group."""
-    return isinstance(annotation, type) and issubclass(annotation, Options)
-
-
-def parameters_of(one: Parameter) -> list[Parameter]:
+def parameters_of(parameter: Parameter) -> list[Parameter]:
     """What a parameter of a function is for its command: one, or one for each option of a group.
 
     An `Option` beside the type is typer's. Groups check the bounds of theirs.
     """
-    if is_group(one.annotation):
-        own = signature_of(one.annotation).parameters
-        declared = [(own[each.name], option_of(each)) for each in fields(one.annotation)]
-        return [_parameter(each, option) for each, option in declared if option.of_command]
-    if get_origin(one.annotation) is Annotated:
-        annotation, option = get_args(one.annotation)
+    if is_group(parameter.annotation):
+        return [
+            _parameter(each.name, each.annotation, each.default, each.option, each.section)
+            for each in declared(parameter.annotation).values()
+            if each.option.of_command
+        ]
+    if get_origin(parameter.annotation) is Annotated:
+        annotation, option = get_args(parameter.annotation)
         if isinstance(option, Option):
-            own_type = one.replace(annotation=annotation)
-            return [_parameter(own_type, option, min=option.min, max=option.max)]
-    return [one]
+            bounds = {"min": option.min, "max": option.max}
+            section = option.section or ""
+            return [
+                _parameter(parameter.name, annotation, parameter.default, option, section, **bounds)
+            ]
+    return [parameter]
 
 
-def _parameter(one: Parameter, option: Option, **bounds: float | None) -> Parameter:
-    kind: Any = without_none(one.annotation)
-    default, flags, parse = one.default, option.flags, option.parse
+def _parameter(
+    name: str, annotation: Any, default: Any, option: Option, section: str, **bounds: float | None
+) -> Parameter:
+    kind: Any = without_none(annotation)
+    flags, parse = option.flags, option.parse
     is_key = option.metavar == "KEY"
     if is_key:
         # A file name that is not UTF-8 becomes the key that add gave.
         parse = printable_path
     if kind is bool and "/" not in "".join(flags):
-        default, flags = False, flags_of(one.name, default, option)
+        default, flags = False, flags_of(name, default, option)
     elif parse is not None or kind not in _SIMPLE:
         # Of a union, such as values with and without names, the command line has the list.
-        is_list = any(get_origin(one) is Sequence for one in (kind, *get_args(kind)))
+        is_list = any(get_origin(each) is Sequence for each in (kind, *get_args(kind)))
         kind, default = list[str] if is_list and parse is None else str, default or None
     info: Any = typer.Option(  # type: ignore[call-overload]
         *flags,
@@ -66,12 +67,13 @@ def _parameter(one: Parameter, option: Option, **bounds: float | None) -> Parame
         envvar=option.variable,
         show_envvar=False,
         readable=False,  # what opens a file reports it
+        rich_help_panel=section,  # which lshdb.cli.help reads
         **bounds,
     )
     if default is None:
         kind = kind | None
-    return one.replace(
-        default=default, annotation=Annotated[kind, info], kind=Parameter.KEYWORD_ONLY
+    return Parameter(
+        name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
     )
 
 
@@ -96,15 +98,14 @@ def _parser(parse: Callable[[str], Any]) -> Callable[[str], Any]:
 def grouped(group: Any, given: dict[str, Any]) -> Options:
     """A group with the values of its options, which are taken out of those of the command."""
     values = {}
-    for one in fields(group):
-        option = option_of(one)
-        if not option.of_command:
+    for name, each in declared(group).items():
+        if not each.option.of_command:
             continue
-        value = given.pop(one.name)
-        if flags_of(one.name, one.default, option)[0].startswith("--no-"):
-            value = False if value else one.default
+        value = given.pop(name)
+        if flags_of(name, each.default, each.option)[0].startswith("--no-"):
+            value = False if value else each.default
         if value is not None:
-            values[one.name] = value
+            values[name] = value
     if "parameters" in values:
         if "where" not in values:
             raise UsageError("-p is for the parameters of --where, which is not given")

@@ -28,13 +28,14 @@ from lshdb.exchange.results import (
     with_fields,
 )
 from lshdb.formatting import counted, listed, number, percent, shortened
-from lshdb.groups import Option, regrouped
+from lshdb.groups import Option, replaced
 from lshdb.limits import DEFAULTS
 from lshdb.model import Cluster, CommonPassage, Comparison, Document, Failure, Match
 from lshdb.options import (
     ClustersOptions,
     EncodingOption,
     FieldOptions,
+    JoinOptions,
     PairsOptions,
     PassagePairsOptions,
     PassagesOptions,
@@ -113,13 +114,13 @@ def query(
         raise UsageError("--unmatched is for FILE...")
     _check_one_stdin(files)
     failed = 0
-    counts = _Counts(asked.top)
+    counts = _Counts(asked.similar.top)
     with opened(at.db, at.timeout) as databases, ExitStack() as stack:
         form.check(*(one.path for one in databases), *files)
         database = databases[0]
-        if files and asked.top is not None:
-            asked = replace(asked, top=asked.top + 1)  # one more, as a file is left out
-        several = not _is_one(database, files, reading.format)
+        if files and asked.similar.top is not None:
+            asked = replaced(asked, top=asked.similar.top + 1)  # one more, as a file is left out
+        several = not _is_one(database, files, reading.table.format)
         if several:
             from lshdb.ingest.queries import answer_many
 
@@ -130,18 +131,19 @@ def query(
             answers = answer_many(
                 [one.store for one in databases],
                 counts.files_noted(session.batches(files)),
-                regrouped(asked, QueryManyOptions),
+                QueryManyOptions(ranking=asked),
                 on_failure=session.counts.failures,
             )
         else:
             content = None if key is not None else _content(database, files, text, reading)
-            one = regrouped(asked, QueryOptions, content=content, key=key)
+            one = QueryOptions(content, ranking=asked, key=key)
             name = "".join(files)
             if name not in ("", STDOUT):
                 counts.files.add(name := key_of(name))
             answers = iter([(name, query_files(databases, one))])
         answers = counts.of_others(answers)
-        minimum = database.settings.threshold if asked.threshold is None else asked.threshold
+        minimum = asked.similar.threshold
+        minimum = database.settings.threshold if minimum is None else minimum
         if asked.containment and not asked.exhaustive:
             _note_containment_recall(database, minimum)
         elif not asked.exhaustive:
@@ -159,18 +161,18 @@ def query(
             before = ["query"] if several else []
             by = ["containment", "similarity"] if asked.containment else ["similarity"]
             results.write_results(
-                with_fields(dict.fromkeys(before, str) | own, asked.fields),
+                with_fields(dict.fromkeys(before, str) | own, asked.similar.fields),
                 (
                     (*[name][: len(before)], *match_row(match, own))
                     for name, matches in answers
                     for match in matches
                 ),
                 form,
-                shown=(*before, *filter(None, [asked.sort]), *by, "exact", "key"),
-                fields=asked.fields,
+                shown=(*before, *filter(None, [asked.weighted.sort]), *by, "exact", "key"),
+                fields=asked.similar.fields,
                 noun=("match", "matches"),
                 none=f"no document with {by[0]} {minimum:g} or more",
-                extras=_first_words(databases, ["key"], asked),
+                extras=_first_words(databases, ["key"], asked.similar),
             )
     if several:
         failed = session.counts.failures.count
@@ -294,22 +296,22 @@ def pairs(
         if not form.is_text:
             raise UsageError("give one of --into-table, --json, --csv and --output")
         with at.open("write") as database:
-            _minimum(database, asked.threshold)
+            _minimum(database, asked.join.similar.threshold)
             count = database.store_pairs(asked)
             messages.message(f"{at.db}: table similar_pairs: {counted(count, 'pair')}")
         return
-    with at.reading(form, temporary=asked.group_by is not None) as database:
-        minimum = _minimum(database, asked.threshold)
+    with at.reading(form, temporary=asked.join.group_by is not None) as database:
+        minimum = _minimum(database, asked.join.similar.threshold)
         found = database.pairs(asked)
         results.write_results(
             found.columns,
             found.rows(),
             form,
-            shown=(*filter(None, [asked.sort]), "similarity", "exact", "a", "b"),
-            fields=asked.fields,
+            shown=(*filter(None, [asked.weighted.sort]), "similarity", "exact", "a", "b"),
+            fields=asked.join.similar.fields,
             noun=("pair",),
             none=f"no pair with similarity {_range(minimum, asked.max_similarity)}",
-            extras=_first_words([database], ["a", "b"], asked),
+            extras=_first_words([database], ["a", "b"], asked.join),
         )
     if found.drawn_from:
         count = min(asked.sample or 0, found.drawn_from)
@@ -321,13 +323,17 @@ def pairs(
 
 
 def _first_words(
-    databases: Sequence[Database], keys: Sequence[str], asked: SimilarOptions
+    databases: Sequence[Database], keys: Sequence[str], asked: SimilarOptions | JoinOptions
 ) -> Extras:
     """How a terminal shows documents by their titles or first words, beside the columns `keys`.
 
     The user's own fields take their place; folders have no words.
     """
-    if asked.fields or getattr(asked, "group_by", None) is not None:
+    if isinstance(asked, JoinOptions):
+        if asked.group_by is not None:
+            return NONE
+        asked = asked.similar
+    if asked.fields:
         return NONE
 
     def words_of(some: Sequence[str]) -> Mapping[str, str]:
@@ -374,12 +380,12 @@ def clusters(
     """
     if null and not (drop_list and form.is_text):
         raise UsageError("--null is for --drop-list as text")
-    if drop_list + folders + bool(asked.fields) > 1:
+    if drop_list + folders + bool(asked.join.similar.fields) > 1:
         raise UsageError("give one of --drop-list, --folders and --fields")
-    if folders and asked.group_by is not None:
+    if folders and asked.join.group_by is not None:
         raise UsageError("give one of --folders and --group-by")
-    with at.reading(form, temporary=asked.group_by is not None) as database:
-        minimum = _minimum(database, asked.threshold)
+    with at.reading(form, temporary=asked.join.group_by is not None) as database:
+        minimum = _minimum(database, asked.join.similar.threshold)
         if folders:
             from lshdb.search.folders import FolderPair, folder_pairs  # a query needs no pairs
 
@@ -401,12 +407,12 @@ def clusters(
             found.rows(),
             form,
             shown=("cluster", "similarity", "exact", "role", "key"),
-            fields=asked.fields,
+            fields=asked.join.similar.fields,
             noun=("document in clusters", "documents in clusters"),
             none="no document that matches"
             if asked.min_size == 1
             else f"no two documents with similarity {minimum:g} or more",
-            extras=_first_words([database], ["key"], asked),
+            extras=_first_words([database], ["key"], asked.join),
         )
 
 
@@ -644,8 +650,7 @@ def passages(
     The index of passages finds every run of words that both have, from the length with which it
     was made: lshdb init --passages 8, or lshdb reindex --passages 8. Case and punctuation do not
     matter. With char shingles it finds runs of characters, with code shingles of a program's
-    tokens. A stored document is not its own source, nor is that of a file, even if the file has
-    changed since.
+    tokens. A stored document is not its own source, nor is that of a file, even a changed one.
 
     A passage is a line: the share of the text that its document has, the document's key, the
     number of words, its line in the text and in the document, and its text. The document that
@@ -674,8 +679,11 @@ def passages(
     form.check(at.db, *files)
     with at.reading(form, temporary=asked.group_by is not None) as database:
         texts = tuple(str(documents.content_of_file(database, name)) for name in base or ())
-        asked = replace(asked, base=texts, progress=messages.shows_progress())
-        lead = [*filter(None, [asked.sort]), *(["score", "kind"] if asked.reworded else [])]
+        asked = replaced(asked, base=texts, progress=messages.shows_progress())
+        lead = [
+            *filter(None, [asked.weighted.sort]),
+            *(["score", "kind"] if asked.reworded else []),
+        ]
         place = ("passage_words", "line", "stored_line", "text")
         noun = "passage"
         rows: Iterable[Sequence[Any]]
@@ -693,7 +701,7 @@ def passages(
             none = "no passage that two documents share"
         else:
             columns = {"query": str, **SOURCE, **PASSAGE}
-            session = documents.queries_session(database, regrouped(fields, QueriesOptions))
+            session = documents.queries_session(database, QueriesOptions(names=fields))
             queries: Iterable[_TextQuery] = [(key, None, False)]
             if files:
                 queries = _text_queries(session, files)
@@ -711,7 +719,7 @@ def passages(
             extras=Extras(below="text"),
         )
         if noted:
-            _note_common(noted, unit_of(database.settings), asked.common)
+            _note_common(noted, unit_of(database.settings), asked.copied.runs.common)
         if several:
             documents.report_skipped_files(session.counts.skipped.counts())
         failed = 0 if everything else session.counts.failures.count
@@ -756,7 +764,7 @@ def _rows(
     for key, text, is_file in queries:
         one_more = asked if top is None or not is_file else replace(asked, top=top + 1)
         result = database.passages(
-            regrouped(one_more, PassagesOptions, text=text, key=key if text is None else None)
+            PassagesOptions(text, search=one_more, key=key if text is None else None)
         )
         noted += [(key, one) for one in result.common]
         if not result.words:

@@ -13,6 +13,8 @@ import typer
 
 from lshdb.cli import messages, parameters
 from lshdb.errors import LshdbError, UsageError, limits_to
+from lshdb.groups import is_group
+from lshdb.options import OUTPUT
 
 FAILED = 1
 WRONG_USAGE = 2
@@ -34,7 +36,7 @@ _OF_OUTPUT = {
 """Errors of writing: without the name of a file they are about standard output."""
 Quiet = Annotated[
     bool,
-    typer.Option("--quiet", "-q", help="No notes and no progress."),
+    typer.Option("--quiet", "-q", help="No notes and no progress.", rich_help_panel=OUTPUT),
 ]
 
 _P = ParamSpec("_P")
@@ -47,8 +49,8 @@ def command(function: Callable[_P, bool | None]) -> Callable[..., None]:
     The command has the option --quiet besides its own. A parameter whose type is a group of options
     stands for these; one with an `Option` beside its type is an option, too.
     """
-    own = inspect.signature(function, eval_str=True).parameters.values()
-    groups = {one.name: one.annotation for one in own if parameters.is_group(one.annotation)}
+    written = inspect.signature(function, eval_str=True).parameters
+    groups = {n: each.annotation for n, each in written.items() if is_group(each.annotation)}
 
     @wraps(function)
     def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
@@ -83,7 +85,9 @@ def command(function: Callable[_P, bool | None]) -> Callable[..., None]:
         "quiet", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet
     )
     options = [
-        one.replace(kind=one.KEYWORD_ONLY) for each in own for one in parameters.parameters_of(each)
+        option.replace(kind=option.KEYWORD_ONLY)
+        for each in written.values()
+        for option in parameters.parameters_of(each)
     ]
     run.__signature__ = inspect.Signature([*options, quiet])  # type: ignore[attr-defined]
     return run

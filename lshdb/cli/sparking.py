@@ -15,19 +15,26 @@ from lshdb.cli import files, messages, results
 from lshdb.cli.documents import FAILURES_SHOWN, counts_printed, read_content
 from lshdb.cli.options import AsJson, Base, ReferenceFields
 from lshdb.errors import LshdbError, SettingsMismatch, UsageError
-from lshdb.groups import Option, Options, regrouped
+from lshdb.groups import Option, Options, values_of
 from lshdb.model import Failure
 from lshdb.options import (
+    ADVANCED,
+    INPUT,
+    BucketOptions,
+    ColumnOptions,
     CommonOptions,
+    CopiedOptions,
     FieldOptions,
     OnlyAgainst,
     OnNull,
     SettingsOptions,
+    ShapeOptions,
     ShingleOptions,
     SparkDedupOptions,
-    SparkKeepOptions,
     SparkOptions,
+    SparkPairsOptions,
     SparkPassagesOptions,
+    SparkRuleOptions,
 )
 from lshdb.sources.paths import printable_path
 
@@ -44,8 +51,11 @@ Input = Annotated[
 ]
 
 
-class Dropping(SparkKeepOptions):
+class Dropping(Options):
     """What is dropped, and where that is listed."""
+
+    buckets: BucketOptions
+    choice: SparkRuleOptions
 
     against: Annotated[
         Sequence[str],
@@ -63,8 +73,10 @@ class Dropping(SparkKeepOptions):
     ] = None
 
 
-class Copying(CommonOptions):
+class Copying(Options):
     """Which passages are found."""
+
+    runs: CommonOptions
 
     words: Annotated[
         int | None,
@@ -86,18 +98,18 @@ class Spark(Options):
     ] = None
     format: Annotated[
         Literal["auto", "parquet", "jsonl"],
-        Option("Of INPUT; auto: by name.", metavar="auto|parquet|jsonl"),
+        Option("Of INPUT; auto: by name.", metavar="auto|parquet|jsonl", section=INPUT),
     ] = "auto"
     master: Annotated[
         str | None, Option("Where to run. [default: as configured]", metavar="URL")
     ] = None
     conf: Annotated[
-        Sequence[str], Option("A setting of Spark; repeatable.", metavar="NAME=VALUE")
+        Sequence[str],
+        Option("A setting of Spark; repeatable.", metavar="NAME=VALUE", section=ADVANCED),
     ] = ()
     as_json: AsJson = False
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         for one in self.conf:
             name, equals, _ = one.partition("=")
             if not name or not equals:
@@ -109,7 +121,9 @@ class Spark(Options):
 
         # Any index may be asked for another threshold.
         given = [
-            name for name, one in vars(asked).items() if name != "threshold" and one is not None
+            name
+            for name, value in values_of(asked).items()
+            if name != "threshold" and value is not None
         ]
         file = self.settings_from
         if file is not None and given:
@@ -201,12 +215,20 @@ def spark_dedup(
         from lshdb.spark import dedup
 
         own = _columns(wanted, vars(fields))
-        given = {"settings": wanted, "threshold": settings.threshold, "against": None}
-        options = regrouped(asked, SparkDedupOptions, **given, **own)
+        data = SparkOptions(wanted, columns=ColumnOptions(**own))
+        compared = SparkPairsOptions(
+            data=data, buckets=asked.buckets, threshold=settings.shape.threshold
+        )
+        options = SparkDedupOptions(
+            pairs=compared,
+            choice=asked.choice,
+            only_against=asked.only_against,
+            on_null=asked.on_null,
+        )
         against = []
         for reference in references:
             path, names = str(reference.data), _named(fields, reference.fields)
-            its = SparkOptions(wanted, **_columns(wanted, names))
+            its = SparkOptions(wanted, columns=ColumnOptions(**_columns(wanted, names)))
             rows = _reference(running, path, its, of_databases=bool(_databases(path)))
             against.append(Reference(rows.toDF(*own.values()), label=path))
         options = replace(options, against=against or None)
@@ -250,7 +272,7 @@ def spark_passages(
 
     _check_names(input, output)
     words = 8 if asked.words is None and spark.settings_from is None else asked.words
-    wanted = spark.settings(regrouped(settings, SettingsOptions, passages=words))
+    wanted = spark.settings(SettingsOptions(shingles=settings, shape=ShapeOptions(passages=words)))
     base = [
         str(read_content(Session(SessionOptions(of_sets=False, stdin=files.stdin())), name))
         for name in asked.base or ()
@@ -261,9 +283,8 @@ def spark_passages(
 
         counts = Counts(running)
         columns = {"key": fields.key_field, "text": fields.text_field}
-        options = regrouped(
-            asked, SparkPassagesOptions, settings=wanted, base=base, counts=counts, **columns
-        )
+        data = SparkOptions(wanted, columns=ColumnOptions(**columns), counts=counts)
+        options = SparkPassagesOptions(data=data, copied=CopiedOptions(runs=asked.runs, base=base))
         source = spark.read(running, input, columns)
         passages = passage_pairs(source.rows, options)
         passages.write.option("ignoreNullFields", "false").save(output, source.format)
@@ -271,7 +292,7 @@ def spark_passages(
         pairs = written.select("a", "b").distinct().count()
         unusable = None
         if counts["bad_keys"] or counts["bad_documents"]:
-            unusable = failures(documents(source.rows, options), wanted.shingling)
+            unusable = failures(documents(source.rows, data), wanted.shingling)
         failed = _report_failures(source.broken, unusable)
         numbers = {"pairs": pairs, "passages": written.count(), "failed": failed}
         spark.report(numbers, counts, "bad_keys", "bad_documents", "cut_passages")
@@ -319,7 +340,9 @@ def _reference(
         return read_database(spark, path).select("key", "content")
     try:
         kind = "set" if options.settings.shingling.of_sets else "text"
-        source = _read(spark, path, "auto", {"key": options.key, kind: getattr(options, kind)})
+        source = _read(
+            spark, path, "auto", {"key": options.columns.key, kind: getattr(options.columns, kind)}
+        )
         if source.broken is not None and (line := source.broken.head()):
             raise LshdbError(
                 f"{line['where']}: {line['reason']} (what resembles a row of the reference that "

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from lshdb.cli import messages, options, results
 from lshdb.errors import UsageError
-from lshdb.groups import Option, regrouped
+from lshdb.groups import Option
 from lshdb.options import MeasureOptions, TuneOptions
 from lshdb.tuning import choices, measuring
 
@@ -42,7 +42,9 @@ def tune(
         given = (asked.recall, asked.permutations, asked.documents, asked.construction)
         if any(option is not None for option in given):
             raise UsageError("--measure goes with --threshold, --sample and --seed only")
-        _measure(at, regrouped(asked, MeasureOptions, sample=sample), form)
+        _measure(
+            at, MeasureOptions(threshold=asked.threshold, sample=sample, seed=asked.seed), form
+        )
         return
     if sample is not None:
         raise UsageError("--sample goes with --measure")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lshdb.deduplication.cutting import Cutting
 from lshdb.deduplication.deciding import Decided
@@ -13,9 +13,8 @@ from lshdb.deduplication.references import directory_of, references_of
 from lshdb.deduplication.rules import Copied, Rule, rule_of
 from lshdb.deduplication.run import Run
 from lshdb.errors import UsageError
-from lshdb.groups import regrouped
 from lshdb.model import DecidedRow
-from lshdb.options import DedupOptions, RowsOptions, WalkingOptions
+from lshdb.options import DedupOptions, RowsOptions
 from lshdb.progress import Progress
 from lshdb.sketching.settings import Settings
 from lshdb.sources import json_rows
@@ -53,7 +52,7 @@ def rule_of_rows(options: RowsOptions, threshold: float | None) -> Rule:
     """The rule for rows: to cut runs out is to find what is copied."""
     if options.cut is not None:
         return Copied(options.cut, cuts=True)
-    return rule_of(options, threshold)
+    return rule_of(options.choice, threshold)
 
 
 def cutting_of(options: RowsOptions, settings: Settings, session: Session) -> Cutting | None:
@@ -89,11 +88,19 @@ def decided_files(store: Store, paths: Iterable[str], options: DedupOptions) -> 
     """
     settings, limits = store.settings, store.limits
     # Data is often kept out of git.
-    rules = regrouped(options, WalkingOptions, ignore=False)
+    rules = replace(options.rows.walk, ignore=False)
     session = session_of(
-        options, settings.shingling, fallback="jsonl", rules=rules, whole=True, limits=limits
+        options.rows.read,
+        settings.shingling,
+        reader=options.reader,
+        on_failure=options.on_failure,
+        fallback="jsonl",
+        rules=rules,
+        on_null=options.rows.on_null,
+        whole=True,
+        limits=limits,
     )
-    references = references_of(options.against)
+    references = references_of(options.rows.against)
     for reference in references:
         if not reference.is_path:
             raise UsageError(f"against {reference.data!r:.100} is not the name of a file")
@@ -101,32 +108,33 @@ def decided_files(store: Store, paths: Iterable[str], options: DedupOptions) -> 
     of_references = session.apart()
     if not all(reference.is_database for reference in references):
         session.skip_files_of(of_references)
-    rule = rule_of_rows(options, options.threshold)
-    if reads_twice(options):
+    rule = rule_of_rows(options.rows, options.threshold)
+    if reads_twice(options.rows.choice):
         paths = list(paths)
-        check_read_twice(options, paths)
+        check_read_twice(options.rows.choice, paths)
     failures = session.counts.failures
     run = Run(
-        options=options,
+        options=options.rows.choice,
+        root=options.rows.walk.root or "",
         rule=rule,
         settings=settings,
         source=Files(paths, session),
         references=references,
         of_references=of_references,
         timeout=store.timeout,
-        shows_progress=options.progress,
-        only_against=options.only_against,
-        database=None if options.only_against else lambda: store,
-        stored=None if options.only_against else store,
-        cutting=cutting_of(options, settings, session),
-        fields=options.fields,
-        workers=options.workers,
+        shows_progress=options.write.progress,
+        only_against=options.rows.only_against,
+        database=None if options.rows.only_against else lambda: store,
+        stored=None if options.rows.only_against else store,
+        cutting=cutting_of(options.rows, settings, session),
+        fields=options.rows.fields,
+        workers=options.write.workers,
         limits=limits,
         on_failure=failures,
         beside=directory_of(store),
-        on_batch=options.on_batch or (lambda _: None),
+        on_batch=options.write.on_batch or (lambda _: None),
     )
-    return _decided(run, session.shown(options.progress, "dedup", paths), failures)
+    return _decided(run, session.shown(options.write.progress, "dedup", paths), failures)
 
 
 def _decided(

@@ -12,7 +12,7 @@ from functools import partial
 from importlib import import_module
 from itertools import compress
 from pathlib import Path
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from lshdb.deduplication.run import Run, check_plan
 from lshdb.errors import InputError, SettingsWarning, UsageError, warn
 from lshdb.exchange.results import Dropped
 from lshdb.formatting import counted
-from lshdb.groups import Taking, checked, takes
+from lshdb.groups import Taking, replaced, takes
 from lshdb.keys import Ids, with_article
 from lshdb.model import Failure
 from lshdb.options import TIMEOUT, DataOptions, WalkingOptions
@@ -221,7 +221,7 @@ class Deduplicated(Generic[Rows]):
             UsageError: no row stays in place of others, as with `drop_all`; or the rows have such
                 columns; or the result was pickled.
         """
-        if self._options.drop_all:
+        if self._options.choice.drop_all:
             raise UsageError("drop_all keeps none of similar rows: there is none to name")
         if self._source.extend is None:
             raise UsageError("a result that was pickled has kept rows only: call lshdb.dedup again")
@@ -254,7 +254,7 @@ class Deduplicated(Generic[Rows]):
         """
         return self._files("iter_kept").each(self.mask)
 
-    @checked
+    @takes()
     def rethreshold(self, threshold: float) -> "Deduplicated[Rows]":
         """The result for the same or a higher threshold, with the same index.
 
@@ -305,7 +305,9 @@ class _Dedup(Protocol[_P]):
     ) -> Deduplicated[Rows]: ...
 
 
-def _in_the_same_form(function: Taking[object, _P, DataOptions, Any]) -> _Dedup[_P]:
+def _in_the_same_form(
+    function: Taking[Concatenate[object, _P], [object, DataOptions], Any],
+) -> _Dedup[_P]:
     return cast("_Dedup[_P]", function)
 
 
@@ -346,22 +348,22 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
     >>> [(row.key, row.kept, row.similarity) for row in result.dropped]
     [('b', 'a', 1.0)]
     """
-    if options.content is None:
-        options = replace(options, content=not options.estimate)
+    if options.index.content is None:
+        options = replaced(options, content=not options.choice.estimate)
     references = references_of(options.against)
-    check_plan(options, references, only_against=options.only_against)
+    check_plan(options.choice, references, only_against=options.only_against)
     with ExitStack() as stack:
         if options.into is None:
-            settings, store = resolve(options), None
+            settings, store = resolve(options.index), None
         else:
             store = stack.enter_context(closing(_opened(options)))
             settings = store.settings
-            if note := check_against(options, settings, store.path):
+            if note := check_against(options.index, settings, store.path):
                 warn(SettingsWarning(note))
         reading = replace(
             _reading(options, settings),
-            metadata=bool(options.ranked_by),
-            metadata_fields=outermost(options.ranked_by),
+            metadata=bool(options.choice.ranked_by),
+            metadata_fields=outermost(options.choice.ranked_by),
             whole=True,
         )
         files_read = FilesRead()
@@ -376,9 +378,9 @@ def _reading(options: DataOptions, settings: Settings) -> SessionOptions:
     """How rows, or those of a reference, become documents."""
     return SessionOptions(
         settings.shingling.of_sets,
-        options.key,
-        options.text or "text",
-        options.set or "set",
+        options.columns.key,
+        options.columns.text or "text",
+        options.columns.set or "set",
         auto_key=True,
         metadata=False,
         naming="{}=",
@@ -396,7 +398,7 @@ def _decided(
     stored: Store | None = None,
 ) -> Deduplicated[Any]:
     """Decide on all rows, and add the kept ones to a database if one is given."""
-    failed, rule = Failures(options.on_failure), rule_of(options, threshold)
+    failed, rule = Failures(options.on_failure), rule_of(options.choice, threshold)
     reading = _reading(options, settings)
 
     def batches(data: Any, names: Mapping[str, str]) -> Iterator[Batch]:
@@ -405,7 +407,7 @@ def _decided(
 
     masks, clusters, dropped = [_NONE], [_NO_NUMBERS], Dropped()
     with Run(
-        options=options,
+        options=options.choice,
         rule=rule,
         settings=settings,
         source=source,
@@ -437,9 +439,9 @@ def _decided(
 
 def _opened(options: DataOptions) -> Store:
     """The database of `into`, made if there is none."""
-    needed = rule_of(options).index(resolve(options)).passages
-    asked = with_passages(options)
-    made = replace(options, passages=asked.passages or needed or None)
+    needed = rule_of(options.choice).index(resolve(options.index)).passages
+    index = with_passages(options.index)
+    made = replaced(index, passages=index.shape.passages or needed or None)
     path = Path(str(options.into))
     return Store.open(path, "create", TIMEOUT, lambda: resolve(made), limits=options.limits)
 

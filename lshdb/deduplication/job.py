@@ -26,11 +26,11 @@ from lshdb.deduplication.rules import Rule
 from lshdb.deduplication.run import Run, check_plan
 from lshdb.errors import UsageError
 from lshdb.exchange.results import dropped_columns, dropped_row
-from lshdb.groups import regrouped
+from lshdb.groups import replaced
 from lshdb.keys import is_key_of
 from lshdb.limits import DEFAULTS
 from lshdb.model import AddReport, DroppedRow
-from lshdb.options import RowsOptions, SettingsOptions, WalkingOptions
+from lshdb.options import RowsOptions, SettingsOptions
 from lshdb.progress import Progress
 from lshdb.sketching.settings import Settings
 from lshdb.sources import formats, sinks
@@ -131,10 +131,10 @@ class Job:
 
     def __post_init__(self) -> None:
         rows, out = self.rows, self.outputs
-        check_read_twice(rows, list(expanded(self.inputs)))
-        self.rule: Rule = rule_of_rows(rows, self.settings.threshold)
-        check_plan(rows, self.references, only_against=rows.only_against)
-        if out.annotated is not None and (rows.cut is not None or rows.drop_all):
+        check_read_twice(rows.choice, list(expanded(self.inputs)))
+        self.rule: Rule = rule_of_rows(rows, self.settings.shape.threshold)
+        check_plan(rows.choice, self.references, only_against=rows.only_against)
+        if out.annotated is not None and (rows.cut is not None or rows.choice.drop_all):
             raise UsageError("--annotate names the row that stays: give no --cut and no --drop-all")
         if out.cuts is not None and rows.cut is None:
             raise UsageError("--cuts lists what is cut: give --cut WORDS")
@@ -159,13 +159,13 @@ class Job:
     def _inputs(self) -> _Inputs:
         rows, out, paths = self.rows, self.outputs, list(expanded(self.inputs))
         are_named_so = (
-            rows.format == "auto"
+            rows.read.table.format == "auto"
             and bool(paths)
             and all(map(is_named_as_text, paths))
             and not any(map(tables.begins_with_row, paths))
         )
         is_listed = out.kept is None and out.annotated is None
-        are_texts = rows.format == "text" or (
+        are_texts = rows.read.table.format == "text" or (
             is_listed and (are_named_so or any(map(os.path.isdir, paths)))
         )
         if are_texts:
@@ -174,7 +174,7 @@ class Job:
             for path in paths:
                 tables.check_readable(path)
             return _Inputs(paths, True, {}, {}, False)
-        walked = regrouped(rows, WalkingOptions, ignore=False)  # data is often kept out of git
+        walked = replace(rows.walk, ignore=False)  # data is often kept out of git
         found = tables.find_tables(self.inputs, walked, self.reading.skipped)
         if out.cuts is not None and len(found) > 1:
             raise UsageError("--cuts lists the cuts of one table: give one at a time")
@@ -205,9 +205,9 @@ class Job:
             raise UsageError("--dropped cannot be standard output, too: name a file")
         if out.cuts == STDOUT or (self.rows.cut is not None and read.are_texts):
             raise UsageError("--cut is for tables, and --cuts names a file")
-        own = {"key_field": self.rows.key_field, "text_field": self.rows.text_field}
-        contents = own["text_field"].split(",")
-        for name in {own["key_field"], *contents}.intersection(self.rows.fields):
+        names = self.rows.read.names
+        contents = names.text_field.split(",")
+        for name in {names.key_field, *contents}.intersection(self.rows.fields):
             raise UsageError(
                 f"--fields {name}: it is the key or the document, and --fields takes the others; "
                 "the list has the file and line of each row"
@@ -242,7 +242,7 @@ class Job:
         """Decide and write; the lines of the list of dropped rows, batch by batch."""
         with ExitStack() as stack:
             made, store = self._settings(stack)
-            threshold = self.settings.threshold
+            threshold = self.settings.shape.threshold
             self.on_settings(made, self._asked, made.threshold if threshold is None else threshold)
             for reference in self.references:
                 if not reference.is_database:
@@ -268,52 +268,53 @@ class Job:
         """The settings of the documents, and the database if it has some."""
         asked, database = self.settings, self.database
         if database is not None and database.exists() and database.stat().st_size:
-            self._asked = replace(asked, threshold=None)
+            self._asked = replaced(asked, threshold=None)
             store = stack.enter_context(closing(self.opens(self._asked)))
             # What the file has of its own is noted once, though it is opened again.
-            self._asked = replace(self._asked, **dict.fromkeys(OF_INDEX))
+            self._asked = replaced(self._asked, **dict.fromkeys(OF_INDEX))
             return store.settings, store
         for reference in self.references:
             if reference.is_database:
                 name = Path(reference.name)
                 with closing(Store.open(name, "read", self.timeout)) as known:
-                    threshold = asked.threshold
+                    threshold = asked.shape.threshold
                     asked = as_in(asked, known.settings)
                     if threshold is not None:
                         self.on_settings(known.settings, SettingsOptions(), threshold)
                 break
         # Otherwise contents are kept while the command runs: exact similarities need them.
-        if self.rows.estimate and database is None:
+        if self.rows.choice.estimate and database is None:
             asked = replace(asked, content=False)
         asked = asked if database is None else with_passages(asked)
         made = resolve(asked)
         if database is not None:
             needed = self.rule.index(made).passages
-            if needed and not asked.passages:
-                asked = replace(asked, passages=needed)
+            if needed and not asked.shape.passages:
+                asked = replaced(asked, passages=needed)
                 made = resolve(asked)
-        self._asked = replace(asked, seed=made.seed)  # a random one is chosen once
+        self._asked = replaced(asked, seed=made.seed)  # a random one is chosen once
         return made, None
 
     def _session(self, made: Settings) -> Session:
-        rows, read = self.rows, [*self.rows.fields, *self.rows.ranked_by]
+        rows, read = self.rows, [*self.rows.fields, *self.rows.choice.ranked_by]
         is_stored = self.database is not None
         session = session_of(
-            rows,
+            rows.read,
             made.shingling,
-            self.reading,
-            format="text" if self.are_texts else rows.format,
+            counts=self.reading,
+            format="text" if self.are_texts else rows.read.table.format,
             fallback="jsonl",
             stdin=self.stdin,
-            auto_key=rows.auto_key or not is_stored,
-            metadata=rows.metadata if is_stored else bool(read),  # else nobody would see it
-            metadata_fields=rows.metadata_fields if is_stored else outermost(read),
-            rules=regrouped(rows, WalkingOptions, **({} if self.are_texts else {"ignore": False})),
-            skip_tables=self.are_texts and rows.format != "text",
+            auto_key=rows.read.auto_key or not is_stored,
+            metadata=rows.read.metadata if is_stored else bool(read),  # else nobody would see it
+            metadata_fields=rows.read.metadata_fields if is_stored else outermost(read),
+            rules=rows.walk if self.are_texts else replace(rows.walk, ignore=False),
+            on_null=rows.on_null,
+            skip_tables=self.are_texts and rows.read.table.format != "text",
             whole=True,
             naming=self.naming,
         )
-        if not self.are_texts and rows.format == "auto":
+        if not self.are_texts and rows.read.table.format == "auto":
             tables.check_rows(
                 self.read.paths,
                 "--format text compares texts, and writes none; --format jsonl reads the rows",
@@ -326,7 +327,8 @@ class Job:
         if not all(reference.is_database for reference in self.references):
             session.skip_files_of(of_references)
         return Run(
-            options=rows,
+            options=rows.choice,
+            root=rows.walk.root or "",
             rule=self.rule,
             settings=made,
             source=Files(self.read.paths, session),
@@ -406,7 +408,7 @@ class Job:
         counts["kept"] += len(rows.keys) - len(dropped)
         counts["dropped"] += len(dropped)
         if self.are_texts and (self.database is not None or self.references):
-            others = [row for row in dropped if not _is_itself(row, self.rows.root)]
+            others = [row for row in dropped if not _is_itself(row, self.rows.walk.root)]
             counts["stored"] += len(dropped) - len(others)
             dropped = others
         elif self.database is not None:

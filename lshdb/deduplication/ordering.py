@@ -16,7 +16,7 @@ from lshdb.deduplication.rules import RowRule, rule_of
 from lshdb.errors import InputError, UsageError
 from lshdb.ingest.batches import Job
 from lshdb.model import AddReport
-from lshdb.options import RuleOptions, WalkingOptions
+from lshdb.options import RuleOptions
 from lshdb.progress import Progress
 from lshdb.shingling.arrays import bounded
 from lshdb.shingling.content import encoded, from_stored
@@ -85,6 +85,7 @@ def _ranks(
     numbers: Sequence[int],
     sizes: Iterable[int],
     inside: Callable[[str], bool] | None,
+    root: str,
 ) -> Iterator[tuple[int, object]]:
     """The place and the rank of each document; UsageError if it has no file that is needed.
 
@@ -94,9 +95,9 @@ def _ranks(
         numbers: of each.
         sizes: its length, or how many shingles it has.
         inside: whether a file is in the directory of `keep_in`.
+        root: the directory from which keys of files are paths.
     """
     keep, field = options.keep, next(iter(options.ranked_by), None)
-    root = options.root or "" if isinstance(options, WalkingOptions) else ""
     columns = numbers, sizes, batch.all_metadata(), batch.where()
     for number, size, metadata, (file, line) in zip(*columns, strict=True):
         path = os.path.abspath(os.path.join("" if line else root, file or ""))
@@ -175,6 +176,8 @@ def take_in(
     progress: Progress,
     options: RuleOptions,
     on_all: Codes | None,
+    *,
+    root: str = "",
 ) -> AddReport:
     """Write all documents to the temporary file, in the order in which they are decided on.
 
@@ -185,6 +188,7 @@ def take_in(
         progress: called with the number of rows.
         options: say in which order.
         on_all: takes the documents in, too, and ranks them.
+        root: the directory from which keys of files are paths.
 
     Returns:
         How many rows failed, and are empty as far as that is known.
@@ -201,7 +205,7 @@ def take_in(
         if on_all is not None:
             sizes = on_all.add(numbers, forms)
             empty += sizes.count(0)
-        ranks = [*_ranks(options, batch, numbers, sizes, inside)]
+        ranks = [*_ranks(options, batch, numbers, sizes, inside, root)]
         ranked += sum(rank is not None for _, rank in ranks)
         columns = numbers, batch.keys, ranks, forms, batch.all_metadata(), batch.where()
         spool.add(

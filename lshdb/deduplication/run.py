@@ -67,6 +67,7 @@ class Run:
 
     Attributes:
         options: which rows are dropped, and which of similar ones stays.
+        root: the directory from which keys of files are paths.
         rule: the rule that they name.
         settings: by which documents are signed: those of the database if there is one.
         source: the rows.
@@ -89,6 +90,7 @@ class Run:
     """
 
     options: RuleOptions
+    root: str = ""
     rule: Rule
     settings: Settings
     source: Source
@@ -243,7 +245,13 @@ class Run:
         on_all = self.rule.on_all(self.settings) if isinstance(self.rule, WholeRule) else None
         private = self._private()
         report = ordering.take_in(
-            spool, self.source.batches(), self._job, self.progress, self.options, on_all
+            spool,
+            self.source.batches(),
+            self._job,
+            self.progress,
+            self.options,
+            on_all,
+            root=self.root,
         )
         if not self._stores_at_once:
             self.on_batch(report)

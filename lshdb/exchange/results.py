@@ -41,7 +41,6 @@ from lshdb.model import (
 )
 from lshdb.options import (
     ClustersOptions,
-    FolderOptions,
     PairsOptions,
     PassagePairsOptions,
     QueryManyOptions,
@@ -259,7 +258,8 @@ def answers_of(
     total: int | None,
 ) -> Generator[tuple[str, Matches]]:
     """The keys of many queries and their matches; shows progress while they are taken."""
-    columns = with_fields(match_columns(containment=options.containment), options.fields)
+    ranking = options.ranking
+    columns = with_fields(match_columns(containment=ranking.containment), ranking.similar.fields)
     count = 0
     with shown(options.progress, "query") as show, closing(answers):  # type: ignore[type-var]
         for count, (key, found) in enumerate(answers, 1):
@@ -356,14 +356,19 @@ def _first_rows(
 
 
 def _finding(
-    find: Callable[..., Iterator[T]], store: Store, options: FolderOptions, *others: Any
+    find: Callable[..., Iterator[T]],
+    store: Store,
+    options: PairsOptions | ClustersOptions | PassagePairsOptions,
+    *others: Any,
 ) -> Callable[[], Iterator[T]]:
     """A search of a file, or of its folders if they are asked for."""
-    if options.group_by is None:
+    searched = options if isinstance(options, PassagePairsOptions) else options.join
+    group_by = searched.group_by
+    if group_by is None:
         return partial(find, store, options, *others)
     from lshdb.ingest.folders import in_folders
 
-    return partial(in_folders, find, store, options, *others)
+    return partial(in_folders, find, store, options, group_by, *others)
 
 
 class PairResults(Results[Pair]):
@@ -390,18 +395,18 @@ def pair_results(store: Store, options: PairsOptions) -> PairResults:
 
     def rows() -> Iterator[Sequence[Any]]:
         for block in _finding(pair_blocks, store, options, silent, drawn)():
-            if not options.fields:
+            if not options.join.similar.fields:
                 yield from block
                 continue
             for *row, a, b in block:
                 yield *row, *a.values(), *b.values()
 
-    columns = with_fields({**PAIR, **WEIGHTED}, options.fields, "a.", "b.")
+    columns = with_fields({**PAIR, **WEIGHTED}, options.join.similar.fields, "a.", "b.")
     find = _finding(all_pairs, store, options, silent, drawn)
 
     def none() -> str:
         with store.reading():
-            minimum = options.threshold or store.settings.threshold
+            minimum = options.join.similar.threshold or store.settings.threshold
         highest = options.max_similarity
         return f"no pair at {minimum:g} {'or more' if highest is None else f'to {highest:g}'}"
 
@@ -412,11 +417,12 @@ def pair_results(store: Store, options: PairsOptions) -> PairResults:
 
 def store_pairs(store: Store, options: PairsOptions) -> int:
     """Write all pairs to a table; see Database.store_pairs."""
-    if options.fields or options.group_by is not None:
+    if options.join.similar.fields or options.join.group_by is not None:
         raise UsageError("the table is of documents, without fields of metadata: join them on key")
     if options.sample is not None:
         raise UsageError("a sample is for people: the table is for programs, and has all pairs")
-    minimum = store.settings.threshold if options.threshold is None else options.threshold
+    threshold = options.join.similar.threshold
+    minimum = store.settings.threshold if threshold is None else threshold
     with store.writing():
         rows = (row[: len(PAIR)] for row in pair_results(store, options).rows())
         return store.replace_pairs(rows, minimum)
@@ -428,9 +434,10 @@ def cluster_results(store: Store, options: ClustersOptions) -> Results[Cluster]:
 
     with store.reading():
         settings = store.settings
-    if options.keep == "longest" and settings.shingling.foreign:
+    if options.clusters.keep == "longest" and settings.shingling.foreign:
         raise UsageError("signatures made elsewhere have no lengths: keep first or last")
-    threshold = settings.threshold if options.threshold is None else options.threshold
+    similar = options.join.similar
+    threshold = settings.threshold if similar.threshold is None else similar.threshold
     names = ["cluster", "documents", "keep", "others", "lowest", "mean", "below"]
     find = _finding(all_clusters, store, options)
 
@@ -442,7 +449,7 @@ def cluster_results(store: Store, options: ClustersOptions) -> Results[Cluster]:
         some = listed(others, _MEMBERS_SHOWN)
         return one.cluster, len(one.members), one.keep, some, one.lowest, one.mean, one.below
 
-    columns = with_fields(MEMBER, options.fields)
+    columns = with_fields(MEMBER, similar.fields)
     none = f"no two documents at {threshold:g} or more"
     return Results("clusters", columns, find, rows, lambda: none, (names, shown))
 
@@ -474,7 +481,7 @@ def passage_results(store: Store, options: PassagePairsOptions) -> PassageResult
 
     def totals() -> Iterable[Sequence[Any]]:
         found = map(shown, find())
-        if options.sort or options.top is not None:
+        if options.weighted.sort or options.top is not None:
             return found  # they are in order
         return sorted(found, key=lambda row: max(row[3:5]), reverse=True)
 

@@ -15,24 +15,24 @@ def add_table(
 ) -> AddReport:
     """Add the rows of a table; see Database.add_table."""
     of_sets = store.settings.shingling.of_sets
-    if options.set is not None and not of_sets:
+    if options.columns.set is not None and not of_sets:
         raise UsageError(
-            f"set={options.set!r}: this database holds texts, of a column named by text"
+            f"set={options.columns.set!r}: this database holds texts, of a column named by text"
         )
     if options.metadata_fields and not options.metadata:
         raise UsageError("metadata=False and metadata_fields do not go together")
     how: dict[str, Any] = {
-        "key_field": options.key,
+        "key_field": options.columns.key,
         "metadata": options.metadata,
         "metadata_fields": tuple(options.metadata_fields),
     }
     reading = records.RecordOptions(
         of_sets,
-        text_field=options.text or "text",
-        set_field=options.set or "set",
+        text_field=options.columns.text or "text",
+        set_field=options.columns.set or "set",
         naming="{}=",
         limits=store.limits,
-        **how | long_tables.reading(options, store.settings.shingling),
+        **how | long_tables.reading(options.sets, store.settings.shingling, how),
     )
     formats.check_one_table(table)
     formats.arrow()
@@ -41,4 +41,4 @@ def add_table(
     batches = documents_of_table(table, "table", reading)
     if reading.element_field:
         batches = long_tables.grouped(batches, reading, store.real_path.parent)
-    return add_documents(store, batches, options, options.on_failure, select=select)
+    return add_documents(store, batches, options.add, options.on_failure, select=select)

@@ -136,7 +136,7 @@ def _reports(
     alone: bool = False,
 ) -> Iterator[AddReport]:
     """Add documents in batches, as the options say; the report of each."""
-    job = Job(store, options.workers, failures, late=options.index == "auto")
+    job = Job(store, options.write.workers, failures, late=options.index == "auto")
     if select is not None:
         return select(job, items)
     if alone:
@@ -156,8 +156,8 @@ def _summed(
     for report in reports:
         total += report
         progress(total.documents + total.failed, count, "documents")
-        if options.on_batch is not None:
-            options.on_batch(report)
+        if options.write.on_batch is not None:
+            options.write.on_batch(report)
     failures.warn()
     return replace(total, failures=failures.kept)
 
@@ -169,7 +169,7 @@ def add_many(
     select: Select | None = None,
 ) -> AddReport:
     """Add documents; see Database.add_many."""
-    with shown(options.progress, "adding") as report:
+    with shown(options.write.progress, "adding") as report:
         return add_documents(store, documents, options, select=select, progress=report)
 
 
@@ -180,13 +180,20 @@ def add_files(
     select: Select | None = None,
 ) -> AddReport:
     """Add the documents of files; see Database.add_files."""
-    session = session_of(options, store.settings.shingling, limits=store.limits)
-    session = session.like(stored_guess=store.extracted_of)
+    session = session_of(
+        options.read,
+        store.settings.shingling,
+        options.files,
+        options.sets,
+        reader=options.reader,
+        on_failure=options.on_failure,
+        limits=store.limits,
+    ).like(stored_guess=store.extracted_of)
     skipped = session.counts.skipped
     damaged, guessed = skipped["damaged"], skipped["guessed"]
-    with session.shown(options.progress, "adding", paths) as progress:
+    with session.shown(options.add.write.progress, "adding", paths) as progress:
         reports = _of_paths(store, session, paths, options, progress, select)
-        total = _summed(reports, options, session.counts.failures, progress)
+        total = _summed(reports, options.add, session.counts.failures, progress)
     return replace(
         total, damaged=skipped["damaged"] - damaged, guessed=skipped["guessed"] - guessed
     )
@@ -205,16 +212,16 @@ def _of_paths(
     if session.options.element_field:
         rows = session.batches(paths)
         items = long_tables.grouped(rows, session.options, store.real_path.parent)
-        yield from _reports(store, items, options, failures, progress, select)
+        yield from _reports(store, items, options.add, failures, progress, select)
         return
     if isinstance(paths, Collection) and not any(map(_is_database, expanded(paths))):
         items = session.batches(paths)
-        yield from _reports(store, items, options, failures, progress, select)
+        yield from _reports(store, items, options.add, failures, progress, select)
         return
     for is_merged, some in groupby(expanded(paths), _is_database):
         if not is_merged:
             items = session.batches(map(literal, some))
-            yield from _reports(store, items, options, failures, progress, select)
+            yield from _reports(store, items, options.add, failures, progress, select)
             continue
         for path in some:
             if not session.is_repeated(path):
@@ -244,11 +251,13 @@ def _merged(
     """Add the documents of another database; what stands against it is a failure of the file."""
     how = options.on_conflict
     try:
-        if options.on_similar == "skip":
+        if options.add.on_similar == "skip":
             skip = session.options.option("--on-similar skip", "on_similar")
             raise InputError(f"a database, which is added whole: leave out {skip}")
         with merging.opened(path, store) as source:
-            yield from merging.merged(store, source, how, index=options.index, progress=progress)
+            yield from merging.merged(
+                store, source, how, index=options.add.index, progress=progress
+            )
     except (ContentError, InputError, SettingsMismatch) as error:
         why = InputError(str(error).removeprefix(f"{path} "))
         session.counts.failures(failure_of(path, why))
@@ -258,9 +267,9 @@ def _merged(
 def removed(store: Store, options: RemoveOptions) -> list[str]:
     """Remove documents, see Database.remove; their keys."""
     keys = [options.keys] if isinstance(options.keys, str) else options.keys
-    with store.reading() if options.dry_run else store.writing():
+    with store.reading() if options.removal.dry_run else store.writing():
         # Other writers wait, so that exactly the documents that are read are removed.
-        if options.decided:
+        if options.removal.decided:
             made = read_decisions(store)
             keys = sorted(
                 one.keys[0] for one in made if one.verdict == "drop" and one.state == "holds"
@@ -268,8 +277,8 @@ def removed(store: Store, options: RemoveOptions) -> list[str]:
         if keys is None:
             found = _matching(store, options)
         else:
-            found = _known(store, list(keys), missing_ok=options.missing_ok)
-        if not options.dry_run:
+            found = _known(store, list(keys), missing_ok=options.removal.missing_ok)
+        if not options.removal.dry_run:
             writing.delete(store, sorted(found.values()))
     return list(found)
 
@@ -291,7 +300,8 @@ def _known(store: Store, keys: Sequence[str], *, missing_ok: bool) -> dict[str, 
 def _matching(store: Store, options: RemoveOptions) -> dict[str, int]:
     """The documents that match the condition, in the order of addition, and their ids."""
     found: dict[str, int] = {}
-    with store.snapshot(options.where or "", options.parameters) as (reader, keep):
+    condition = options.removal.condition
+    with store.snapshot(condition.where or "", condition.parameters) as (reader, keep):
         assert keep is not None
         for some, keys in reader.all_keys():
             fits = keep(some)

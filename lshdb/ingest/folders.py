@@ -17,10 +17,17 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from lshdb.errors import UsageError
+from lshdb.groups import replaced
 from lshdb.ingest.add import add_documents
 from lshdb.ingest.temporary import temporary_store
 from lshdb.model import CopiedPassage, Document, PassagePair
-from lshdb.options import AddManyOptions, ConditionOptions
+from lshdb.options import (
+    AddManyOptions,
+    ClustersOptions,
+    ConditionOptions,
+    PairsOptions,
+    PassagePairsOptions,
+)
 from lshdb.shingling.families import FILES
 from lshdb.shingling.positions import with_line_feeds
 from lshdb.sources.paths import escaped, key_of
@@ -83,32 +90,39 @@ class Folders:
 
 
 @contextmanager
-def folders(store: Store, options: Any, *, anonymous: bool = False) -> Iterator[Folders]:
+def folders(
+    store: Store,
+    group_by: str | os.PathLike[str] | None,
+    condition: ConditionOptions | None = None,
+    *,
+    anonymous: bool = False,
+) -> Iterator[Folders]:
     """The folders of a file's documents in a temporary one; without group_by the file itself.
 
     Args:
         store: the file.
-        options: FolderOptions; the condition of ConditionOptions chooses documents.
+        group_by: which folders.
+        condition: chooses documents.
         anonymous: whether keys say nothing: submission-1 and so on, in a random order. Documents
             are then renamed even if they are not grouped.
 
     Raises:
         UsageError: the file holds no texts, or none below the directory.
     """
-    if options.group_by is None and not anonymous:
+    if group_by is None and not anonymous:
         yield Folders(store)
         return
     settings = store.settings
     if not settings.content or settings.shingling.of_sets or settings.shingling.foreign:
         raise UsageError("folders are made of texts, and this database keeps none")
-    where = getattr(options, "where", None)
-    with store.snapshot(where, getattr(options, "parameters", ())) as (reader, keep):
+    condition = condition or ConditionOptions()
+    with store.snapshot(condition.where, condition.parameters) as (reader, keep):
         ids: dict[str, int] = {}
         for doc_ids, keys in reader.all_keys():
             chosen = [True] * len(keys) if keep is None else keep(doc_ids)
             rows = zip(doc_ids.tolist(), keys, chosen, strict=True)
             ids.update((key, doc_id) for doc_id, key, wanted in rows if wanted)
-        groups = _groups(list(ids), options.group_by)
+        groups = _groups(list(ids), group_by)
         names = list(groups)
         if anonymous:
             SystemRandom().shuffle(names)
@@ -167,12 +181,19 @@ def check_units(folders: Folders, group_by: str | os.PathLike[str]) -> None:
 
 
 def in_folders(
-    find: Callable[..., Iterator[_T]], store: Store, options: Any, *others: Any
+    find: Callable[..., Iterator[_T]],
+    store: Store,
+    options: PairsOptions | ClustersOptions | PassagePairsOptions,
+    group_by: str | os.PathLike[str],
+    *others: Any,
 ) -> Iterator[_T]:
     """What a search finds among the folders of a file."""
-    with folders(store, options) as grouped:
-        check_units(grouped, options.group_by)
-        if isinstance(options, ConditionOptions):
-            options = replace(options, where=None, parameters=())
+    condition = None
+    if not isinstance(options, PassagePairsOptions):
+        condition = options.join.similar.condition
+    with folders(store, group_by, condition) as grouped:
+        check_units(grouped, group_by)
+        if condition is not None:
+            options = replaced(options, where=None, parameters=())
         for result in find(grouped.store, options, *others):
             yield grouped.located(result) if isinstance(result, PassagePair) else result  # type: ignore[misc]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from lshdb.errors import InputError
-from lshdb.options import QueryOptions, WalkingOptions
+from lshdb.options import FilesOptions, QueryOptions, TextOptions
 from lshdb.search.decisions import contents_in_force
 from lshdb.search.query import search
 from lshdb.shingling.arrays import int_array
@@ -88,8 +88,9 @@ class KeptCopies:
         self._store = store
         self._root = root
         self._session = session_of(
-            WalkingOptions(root=root),
+            TextOptions(),
             store.settings.shingling,
+            FilesOptions(root=root),
             format="text",
             stored_guess=store.extracted_of,
         )
@@ -152,7 +153,7 @@ class KeptCopies:
             query = QueryOptions(key=dropped.key, top=_SIMILAR)
         else:
             query = QueryOptions(dropped.content, top=_SIMILAR)
-        keys = [match.key for match in search(self._store, query)]
+        keys = [match.key for match in search(self._store, query.ranking, query)]
         with self._store.reading():
             known = self._store.known(keys)
             files = self._store.files_of(

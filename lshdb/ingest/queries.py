@@ -35,8 +35,9 @@ def answer_many(
     """
     shingling = stores[0].settings.shingling
     cleaned(() if shingling.of_sets else "", shingling)  # refuses signatures made elsewhere
-    if query.where is not None:
-        with stores[0].snapshot(query.where, query.parameters):
+    condition = query.ranking.similar.condition
+    if condition.where is not None:
+        with stores[0].snapshot(condition.where, condition.parameters):
             pass  # errors in it are raised before anything is read
     return _answered(stores, items, query, on_failure)
 
@@ -53,6 +54,7 @@ def _answered(
     on_failure: Callable[[Failure], None] | None,
 ) -> Generator[tuple[str, list[Match]]]:
     settings = _asked(stores[0].settings)
+    ranking, condition = query.ranking, query.ranking.similar.condition
     cut = 0
     limits = stores[0].limits
     job = batches.Job(stores[0], query.workers, on_failure)
@@ -62,16 +64,16 @@ def _answered(
             with ExitStack() as stack:
                 given: list[Iterator[tuple[list[Match], list[Cut]]]] = []
                 for store in stores if parts else ():
-                    state = store.snapshot(query.where, query.parameters)
+                    state = store.snapshot(condition.where, condition.parameters)
                     reader, keep = stack.enter_context(state)
                     documents = writing.joined(parts, _asked(reader.settings))
-                    given.append(answers(reader, query, writing.asked(documents), keep))
+                    given.append(answers(reader, ranking, writing.asked(documents), keep))
                 keys = chain.from_iterable(part.keys for part in parts)
                 for key, *answered in zip(keys, *given, strict=True) if given else ():
                     found = [matches for matches, _ in answered]
                     cut += sum(bool(cuts) for _, cuts in answered)
                     several = len(found) > 1
-                    yield key, best(chain.from_iterable(found), query) if several else found[0]
+                    yield key, best(chain.from_iterable(found), ranking) if several else found[0]
             del parts
         if cut:
-            warn_of_limit(queries_cut(cut, max(limits.query_first, (query.top or 0) + 1)))
+            warn_of_limit(queries_cut(cut, max(limits.query_first, (ranking.similar.top or 0) + 1)))

@@ -19,7 +19,7 @@ from lshdb.errors import InputError, UsageError
 from lshdb.ingest.add import add_documents
 from lshdb.ingest.writing import delete
 from lshdb.model import AddReport, SyncChange, SyncReport
-from lshdb.options import AddManyOptions, SyncOptions, WalkingOptions
+from lshdb.options import AddManyOptions, FilesOptions, SyncOptions, TextOptions
 from lshdb.progress import shown
 from lshdb.search.decisions import dropped_contents
 from lshdb.shingling.arrays import chunks, int_array
@@ -87,9 +87,14 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
     if store.settings.shingling.of_sets:
         raise UsageError("text files are documents of texts, and this database holds sets")
     check_directories(directories)
-    session = session_of(options, store.settings.shingling, limits=store.limits).like(
-        format="text", stored_guess=no_guess if options.extract_again else store.extracted_of
-    )
+    session = session_of(
+        options.texts,
+        store.settings.shingling,
+        options.files,
+        reader=options.reader,
+        on_failure=options.on_failure,
+        limits=store.limits,
+    ).like(format="text", stored_guess=no_guess if options.extract_again else store.extracted_of)
     failures = session.counts.failures
     plan = _plan(store, directories, session, again=options.extract_again)
     _recognise(store, plan, session)
@@ -100,8 +105,8 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
     else:
         _refusal(plan, options)
         moved = _move(store, plan)
-        writing = AddManyOptions(workers=options.workers, on_batch=options.on_batch)
-        with shown(options.progress, "reading files") as report:
+        writing = AddManyOptions(workers=options.write.workers, on_batch=options.write.on_batch)
+        with shown(options.write.progress, "reading files") as report:
             items = _items(plan, session)
             added = add_documents(store, items, writing, failures, progress=report)
         refused = _refusal(plan, options)
@@ -335,9 +340,12 @@ def files_of_dropped(store: Store, root: str | None) -> Iterator[DroppedFile]:
         known = [one for key, one in store.known([*dropped]).items() if one.digest in dropped[key]]
         read = {one.key: one.state for one in store.files_of([one.doc_id for one in known])}
         staying = _staying(store, dropped)
-    options = WalkingOptions(root=root)
     session = session_of(
-        options, store.settings.shingling, format="text", stored_guess=store.extracted_of
+        TextOptions(),
+        store.settings.shingling,
+        FilesOptions(root=root),
+        format="text",
+        stored_guess=store.extracted_of,
     )
     current = {one.key: one.digest for one in known}
     for key, digests in sorted(dropped.items()):

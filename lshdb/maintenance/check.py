@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from lshdb.errors import DamagedFile, ReadOnly
-from lshdb.groups import takes_only
+from lshdb.groups import takes
 from lshdb.maintenance import findings, reindex
 from lshdb.maintenance.examining import Examination, batches
 from lshdb.options import CheckOptions, RepairOptions
@@ -35,7 +35,7 @@ _FEW = 256
 of 10 million, whose rows take some 100 MB."""
 
 
-@takes_only(CheckOptions)
+@takes(CheckOptions)
 def check(options: CheckOptions) -> findings.CheckReport:
     """Check whether a file is whole, also one that `open` refuses.
 
@@ -62,13 +62,13 @@ def check(options: CheckOptions) -> findings.CheckReport:
     True
     """
     try:
-        opened = audited(Path(options.path), options.timeout, write=options.repair)
+        opened = audited(Path(options.path), options.timeout, write=options.repairs.repair)
         with shown(options.progress, "checking") as progress, opened as file:
             report = _report(file, options, progress)
     except DamagedFile as error:
         damage = (findings.Problem("damaged", 1, (str(error),)),)
-        return findings.CheckReport(0, 0, options.deep, damage, (), damage)
-    if options.repair and report.ok:
+        return findings.CheckReport(0, 0, options.repairs.deep, damage, (), damage)
+    if options.repairs.repair and report.ok:
         store = Store.open(file.real_path, "write", options.timeout)  # links may have changed
         with closing(store), shown(options.progress, "indexing") as progress:
             late.complete(store, progress)
@@ -79,22 +79,22 @@ def check_stored(store: Store, options: RepairOptions) -> findings.CheckReport:
     """The same for an open file; see Database.check."""
     if options.repair and store.read_only:
         raise ReadOnly(f"{store.path} was opened only to read: open it with mode='write'")
-    return check(CheckOptions(path=store.path, timeout=store.timeout, **vars(options)))
+    return check(CheckOptions(path=store.path, timeout=store.timeout, repairs=options))
 
 
 def _report(file: Connection, options: CheckOptions, progress: Progress) -> findings.CheckReport:
-    first = last = Examination(file, options.deep, progress)
+    first = last = Examination(file, options.repairs.deep, progress)
     repairs: Counter[str] = Counter()
-    for step in _STEPS if options.repair else ():
+    for step in _STEPS if options.repairs.repair else ():
         if last.repairable and (written := +step(file, last, progress)):
             repairs += written
-            last = Examination(file, options.deep, progress)
+            last = Examination(file, options.repairs.deep, progress)
     if repairs:
         file.rows("COMMIT")
     return findings.CheckReport(
         first.documents,
         first.tables[BANDS].stored,
-        options.deep,
+        options.repairs.deep,
         first.problems(),
         tuple(findings.Repair(kind, repairs[kind]) for kind in findings.REPAIRS if repairs[kind]),
         last.problems(),

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lshdb.errors import DamagedFile, UsageError
-from lshdb.groups import takes_only
+from lshdb.groups import takes
 from lshdb.maintenance.check import check
 from lshdb.options import RestoreOptions
 from lshdb.progress import shown
@@ -25,7 +25,7 @@ class Restored:
     replaced: Path | None
 
 
-@takes_only(RestoreOptions)
+@takes(RestoreOptions)
 def restore_backup(options: RestoreOptions) -> Restored:
     """Put a backup in the place of a database that nobody has open, also of a damaged one.
 

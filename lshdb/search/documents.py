@@ -61,10 +61,10 @@ def keys(store: Store, options: KeysOptions) -> list[str]:
             return []  # no stored key has a lone surrogate
         found = store.keys_from(prefix, _MAX_ROWS if top is None else min(top, _MAX_ROWS))
         return [key for key in found if key.startswith(prefix)]
-    if options.where is None:
+    if options.condition.where is None:
         with store.reading():
             return [key for _, some in store.all_keys() for key in some][:top]
-    with store.snapshot(options.where, options.parameters) as (reader, keep):
+    with store.snapshot(options.condition.where, options.condition.parameters) as (reader, keep):
         assert keep is not None
         return [
             key

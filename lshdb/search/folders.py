@@ -13,10 +13,11 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, islice, product
 
 from lshdb.formatting import counted, listed
+from lshdb.groups import replaced
 from lshdb.options import ClustersOptions
 from lshdb.search.pairs import all_clusters
 from lshdb.shingling.arrays import int_array
@@ -88,13 +89,14 @@ def folder_pairs(store: Store, request: ClustersOptions) -> list[FolderPair]:
     """
     cluster_of = {
         key: cluster.cluster
-        for cluster in all_clusters(store, replace(request, top=None))
+        for cluster in all_clusters(store, replaced(request, top=None))
         for key, decided in zip(cluster.members, cluster.decided, strict=True)
         if decided != "different"
     }
     below: _Below = defaultdict(lambda: defaultdict(list))
     folders_of: defaultdict[int, set[str]] = defaultdict(set)
-    with store.snapshot(request.where, request.parameters) as (reader, keep):
+    similar = request.join.similar
+    with store.snapshot(similar.condition.where, similar.condition.parameters) as (reader, keep):
         files = reader.files_below("")
         doc_ids = int_array(sorted(file.doc_id for file in files))
         if keep is not None:
@@ -117,7 +119,7 @@ def folder_pairs(store: Store, request: ClustersOptions) -> list[FolderPair]:
     separate = (pair for pair in unwalked if not _is_one_directory(pair.a, pair.b))
     pairs = [
         _pair(below, disk, *map(_folder, (pair.a, pair.b)))
-        for pair in islice(separate, request.top)
+        for pair in islice(separate, similar.top)
     ]
     return sorted((pair for pair in pairs if pair.files), key=_order)
 

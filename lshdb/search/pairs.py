@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import warn_of_limit
+from lshdb.groups import replaced
 from lshdb.limits import Limit
 from lshdb.model import Cluster, Pair
 from lshdb.options import ClustersOptions, JoinOptions, Keep, PairsOptions
@@ -64,18 +65,20 @@ class _Join:
     condition: readonly_sql.Keep | None
     only: IntArray | None = None
     progress: Progress = silent
+    of_pairs: PairsOptions | None = None
 
     def __post_init__(self) -> None:
-        self._fields = self.request.fields
+        similar = self.request.similar
+        self._fields = similar.fields
         self.settings, self.limits = self.reader.settings, self.reader.limits
         minimum = self.settings.threshold
-        self.threshold = minimum if self.request.threshold is None else self.request.threshold
+        self.threshold = minimum if similar.threshold is None else similar.threshold
         self.max_similarity = np.inf
-        if isinstance(self.request, PairsOptions) and self.request.max_similarity is not None:
-            self.max_similarity = self.request.max_similarity
+        if self.of_pairs is not None and self.of_pairs.max_similarity is not None:
+            self.max_similarity = self.of_pairs.max_similarity
         self.prefix_filtered = False
-        self.exact = self.settings.content and not self.request.estimate
-        if self.request.distinguish:
+        self.exact = self.settings.content and not similar.estimate
+        if similar.distinguish:
             check_numbers(self.settings)
         self.doc_ids, self.buckets = SharedBuckets.collect(
             self.reader.shared_buckets(self.progress) if self.only is None else ()
@@ -106,7 +109,7 @@ class _Join:
                 self.same,
                 self._shingles,
                 self.reader,
-                numbers=self.request.distinguish is not None,
+                numbers=similar.distinguish is not None,
             )
 
     def __len__(self) -> int:
@@ -139,7 +142,7 @@ class _Join:
         self, one: IntArray, other: IntArray, scores: npt.NDArray[np.float64]
     ) -> Scored:
         """Those of similar pairs int64[c] that have the requested weighted similarity."""
-        minimum = self.request.min_weighted if isinstance(self.request, PairsOptions) else None
+        minimum = None if self.of_pairs is None else self.of_pairs.weighted.min_weighted
         if minimum is None:
             return one, other, scores
         weighted, _ = rarity.weigh(self.reader, self._contents, self._shingles, one, other)
@@ -159,7 +162,7 @@ class _Join:
         identical = self.identical(one, other).tolist()
         keys, metadata = self.described(np.concatenate([one, other]))
         columns = [scores.tolist(), repeat(self.exact), estimates.tolist(), identical]
-        if isinstance(self.request, PairsOptions):
+        if self.of_pairs is not None:
             columns += rarity.weigh(self.reader, self._contents, self._shingles, one, other)
         else:
             columns += repeat(None), repeat(None)
@@ -199,7 +202,7 @@ class _Join:
 
 def all_pairs(
     store: Store,
-    request: JoinOptions,
+    request: JoinOptions | PairsOptions,
     progress: Progress = silent,
     drawn: Drawn | None = None,
 ) -> Iterator[Pair]:
@@ -212,19 +215,24 @@ def all_pairs(
 
 def pair_blocks(
     store: Store,
-    request: JoinOptions,
+    request: JoinOptions | PairsOptions,
     progress: Progress = silent,
     drawn: Drawn | None = None,
 ) -> Iterator[list[PairRow]]:
     """The fields of the same pairs, some thousands at a time, with the requested metadata."""
     drawn = drawn or Drawn()
-    if isinstance(request, PairsOptions) and (request.sort or request.min_weighted is not None):
-        every = chain.from_iterable(_blocks(store, replace(request, top=None), progress, drawn))
-        if request.sample is not None:
-            request = replace(request, min_weighted=None)  # the sample was drawn from those
-        yield [*rarity.ranked(every, request, "similarity", _field)]
-    else:
-        yield from _blocks(store, request, progress, drawn)
+    if not isinstance(request, PairsOptions):
+        yield from _blocks(store, request, None, progress, drawn)
+        return
+    weighted, top = request.weighted, request.join.similar.top
+    if not weighted.sort and weighted.min_weighted is None:
+        yield from _blocks(store, request.join, request, progress, drawn)
+        return
+    join = replaced(request.join, top=None)
+    every = chain.from_iterable(_blocks(store, join, request, progress, drawn))
+    if request.sample is not None:
+        weighted = replace(weighted, min_weighted=None)  # the sample was drawn from those
+    yield [*rarity.ranked(every, weighted, top, "similarity", _field)]
 
 
 def _field(name: str) -> Callable[[PairRow], Any]:
@@ -232,24 +240,29 @@ def _field(name: str) -> Callable[[PairRow], Any]:
 
 
 def _blocks(
-    store: Store, request: JoinOptions, progress: Progress, drawn: Drawn
+    store: Store,
+    request: JoinOptions,
+    of_pairs: PairsOptions | None,
+    progress: Progress,
+    drawn: Drawn,
 ) -> Iterator[list[PairRow]]:
-    with store.snapshot(request.where, request.parameters) as (reader, condition):
-        if isinstance(request, PairsOptions):
-            rarity.check_weighted(request, reader.settings)
-            request.check_range(request.threshold or reader.settings.threshold)
+    where, parameters = request.similar.condition.where, request.similar.condition.parameters
+    with store.snapshot(where, parameters) as (reader, condition):
+        if of_pairs is not None:
+            rarity.check_weighted(of_pairs.weighted, reader.settings)
+            of_pairs.check_range(request.similar.threshold or reader.settings.threshold)
         own = None if request.key is None else query.row_of_key(reader, request.key)
         only = None if own is None else NO_NUMBERS
         if own is not None and own.signature is not None:
             only = candidate_ids(reader, own.signature)
-        join = _Join(reader, request, condition, only, progress)
+        join = _Join(reader, request, condition, only, progress, of_pairs)
         candidates = _candidates(join) if own is None else _candidates_with(join, own.doc_id)
         found: Iterable[Scored] = (join.similar(a, b, join.threshold) for a, b in candidates)
-        if isinstance(request, PairsOptions) and request.sample is not None:
+        if of_pairs is not None and of_pairs.sample is not None:
             passing = (join.rare_enough(*some) for some in found)
-            found = [draw(passing, join.doc_ids, request.sample, request.seed, drawn)]
-        elif request.top is not None:
-            found = [_best(join, candidates, request.top)]
+            found = [draw(passing, join.doc_ids, of_pairs.sample, of_pairs.seed, drawn)]
+        elif request.similar.top is not None:
+            found = [_best(join, candidates, request.similar.top)]
         for a, b, scores in found:
             for part in chunks(len(a), join.limits.pairs_rows):
                 yield join.rows(a[part], b[part], scores[part])
@@ -261,7 +274,7 @@ def pairs_within(store: Store, keys: Sequence[str], request: PairsOptions) -> li
         rows = filter(None, map(reader.document, keys))
         signed = sorted(row.doc_id for row in rows if row.signature is not None)
         doc_ids = int_array(signed)
-        join = _Join(reader, request, None, doc_ids)
+        join = _Join(reader, request.join, None, doc_ids, of_pairs=request)
         one, other, scores = join.similar(*np.triu_indices(len(join), 1), join.threshold)
         shared = join.estimates.share_bucket(one, other)
         return [*starmap(Pair, join.rows(one[shared], other[shared], scores[shared]))]
@@ -315,11 +328,13 @@ def all_clusters(
     Their numbers are those among all clusters, whichever are chosen. If one member is enough, the
     documents that are similar to no other follow, in the order of addition, with the next numbers.
     """
-    with store.snapshot(request.where, request.parameters) as (reader, condition):
-        own = None if request.key is None else query.row_of_key(reader, request.key).doc_id
-        join = _Join(reader, request, condition, progress=progress)
-        find = _stars if request.star else _components
-        keeper, scores = find(join, join.order(request.keep))
+    similar, key = request.join.similar, request.join.key
+    where, parameters = similar.condition.where, similar.condition.parameters
+    with store.snapshot(where, parameters) as (reader, condition):
+        own = None if key is None else query.row_of_key(reader, key).doc_id
+        join = _Join(reader, request.join, condition, progress=progress)
+        find = _stars if request.clusters.star else _components
+        keeper, scores = find(join, join.order(request.clusters.keep))
         size = np.bincount(keeper, minlength=len(join))[keeper]
         # Clusters in the order of their first members; members in the order of addition.
         first = np.full(len(join), len(join))
@@ -334,8 +349,8 @@ def all_clusters(
         if own is not None:
             chosen &= np.logical_or.reduceat(join.doc_ids[members] == own, begins)
         numbers = np.flatnonzero(chosen)
-        if request.top is not None:
-            numbers = numbers[np.argsort(-mean[numbers], kind="stable")][: request.top]
+        if similar.top is not None:
+            numbers = numbers[np.argsort(-mean[numbers], kind="stable")][: similar.top]
         clustered, count = join.doc_ids[members], len(sizes)
         for part in chunks_of(sizes[numbers], join.limits.pairs_rows):
             some = [members[begins[number] : ends[number]] for number in numbers[part].tolist()]
@@ -362,8 +377,8 @@ def all_clusters(
                 )
         if request.min_size == 1:
             others = np.setdiff1d(reader.doc_ids(), clustered)
-            left = None if request.top is None else request.top - len(numbers)
-            yield from _singles(_Join(reader, request, condition, others), own, count, left)
+            left = None if similar.top is None else similar.top - len(numbers)
+            yield from _singles(_Join(reader, request.join, condition, others), own, count, left)
 
 
 def _singles(join: _Join, own: int | None, count: int, top: int | None) -> Iterator[Cluster]:

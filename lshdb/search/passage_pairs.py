@@ -67,20 +67,20 @@ def passage_pairs(
             with shown(query.progress, "comparing") as progress:
                 yield from reworded_pairs(reader, query, progress)
             return
-        criteria = passages.criteria_of(query, reader.settings, reader.limits)
+        criteria = passages.criteria_of(query.copied, reader.settings, reader.limits)
         shared, counts = reader.shared_fingerprints()
-        hot = shared[counts > min(query.common or reader.limits.common, MANY - 1)]
+        hot = shared[counts > min(query.copied.runs.common or reader.limits.common, MANY - 1)]
         weights = rarity.Rarity.of(
             shared,
             counts,
             reader.count()[0],
             reader.limits,
-            rarity.base_of(reader.settings, query.base),
+            rarity.base_of(reader.settings, query.copied.base),
         )
         windows = passage_windows.common_windows(reader, hot)
         common[:] = passage_windows.longest_common(reader, hot, windows)
         every = passage_windows.Counting.of(reader.settings, hot)
-        counting = replace(every, left_out=(windows,), shared=shared).with_base(query.base)
+        counting = replace(every, left_out=(windows,), shared=shared).with_base(query.copied.base)
         doc_ids = reader.doc_ids()
         together = reader.limits.passage_windows * _TOGETHER[reader.settings.shingling.kind]
         with closing(_Windows()) as found:
@@ -90,7 +90,7 @@ def passage_pairs(
             pairs = _candidates(found, reader.limits.passage_windows)
         blocks = _blocks(reader, doc_ids, pairs, 2 * together)
         compared = _compared(_Comparing(counting, criteria, weights, query), blocks, run)
-        yield from rarity.ranked(compared, query, "share")
+        yield from rarity.ranked(compared, query.weighted, query.top, "share")
 
 
 class _Windows:
@@ -222,7 +222,8 @@ class _Comparing:
             )
             for one, shares in zip(shared, weighted.T.tolist(), strict=True)
         )
-        return [*rarity.ranked(found, self.query, "share")], cuts
+        query = self.query
+        return [*rarity.ranked(found, query.weighted, query.top, "share")], cuts
 
 
 def _compared(job: _Comparing, blocks: Iterator[_Block], run: Run) -> Iterator[PassagePair]:

@@ -42,12 +42,12 @@ def criteria_of(query: CopiedOptions, settings: Settings, limits: Limits) -> pas
             f"for {run} or more, or rebuild the index with `lshdb reindex --passages "
             f"{max(min_words, 3)}`"
         )
-    return passage_runs.Criteria(run, min_words, query.gap, limits.passages)
+    return passage_runs.Criteria(run, min_words, query.runs.gap, limits.passages)
 
 
 def find_passages(store: Store, query: PassagesOptions) -> Passages:
     """The stored documents that share passages with a text, or with the document of a key."""
-    find = find_reworded if query.reworded else _find
+    find = find_reworded if query.search.reworded else _find
     with store.reading():
         if query.key is None:
             text = str(content.cleaned(query.text or "", store.settings.shingling))
@@ -56,10 +56,10 @@ def find_passages(store: Store, query: PassagesOptions) -> Passages:
         return find(store, query, row.content or "", row.doc_id)
 
 
-def _find(store: StoreReader, query: PassagesOptions, text: str, own_id: int) -> Passages:
-    settings = store.settings
-    criteria = criteria_of(query, settings, store.limits)
-    limit = query.common or store.limits.common
+def _find(store: StoreReader, request: PassagesOptions, text: str, own_id: int) -> Passages:
+    query, settings = request.search, store.settings
+    criteria = criteria_of(query.copied, settings, store.limits)
+    limit = query.copied.runs.common or store.limits.common
     prints = winnowing.fingerprints([text], settings.shingling, criteria.run, settings.seed)
     if not len(prints):
         return Passages(0, criteria.run, unit_of(settings), (), ())
@@ -71,7 +71,7 @@ def _find(store: StoreReader, query: PassagesOptions, text: str, own_id: int) ->
     shared = prints.values[np.unique(index[others])]
     every = passage_windows.Counting.of(settings, hot)
     own = every.windows_of([text])
-    counting = replace(every, left_out=(common,), shared=shared).with_base(query.base)
+    counting = replace(every, left_out=(common,), shared=shared).with_base(query.copied.base)
     candidates = np.unique(doc_ids[others & ~many[index]])
     found: list[tuple[int, int, passage_runs.Shared]] = []
     waiting = iter(candidates.tolist())
@@ -84,19 +84,18 @@ def _find(store: StoreReader, query: PassagesOptions, text: str, own_id: int) ->
         )
         found += ((ids[one.pair], int(texts.units[one.pair + 1]), one) for one in shown)
     found.sort(key=lambda each: (-each[2].words, -each[2].longest, each[1], each[0]))
-    if not query.sort and query.min_weighted is None:
+    if not query.weighted.sort and query.weighted.min_weighted is None:
         found = found[: query.top]
     doc_ids = int_array(doc_id for doc_id, _, _ in found)
-    weighted = _weighted(store, text, doc_ids, query.base)
+    weighted = _weighted(store, text, doc_ids, query.copied.base)
     sources = (
         Source(key, one.coverage, one.b_coverage, one.words, one.passages, *shares)
         for key, (_, _, one), shares in zip(store.keys_of(doc_ids), found, weighted, strict=True)
     )
     runs = passage_windows.common_passages(text, own.windows, common, criteria.run)
     units = int(own.units[0])
-    return Passages(
-        units, criteria.run, unit_of(settings), tuple(rarity.ranked(sources, query)), tuple(runs)
-    )
+    ranked = rarity.ranked(sources, query.weighted, query.top)
+    return Passages(units, criteria.run, unit_of(settings), tuple(ranked), tuple(runs))
 
 
 def _weighted(

@@ -135,21 +135,22 @@ class _Pairs(NamedTuple):
         return self.chosen(enough[first_of_each(self.query[enough], top, *keys)])
 
 
-def search(store: Store, query: RankingOptions, signature: Lanes | None = None) -> list[Match]:
-    """The matches of a query, or of a signature uint32[k] in place of its document, best first."""
-    if query.where is None:
+def search(store: Store, query: RankingOptions, wanted: QueryOptions | Lanes) -> list[Match]:
+    """The matches of what is wanted, a document or a signature uint32[k], best first."""
+    condition = query.similar.condition
+    if condition.where is None:
         with store.alone(), store.reading():
-            return _answer(store, query, None, signature)
-    with store.snapshot(query.where, query.parameters) as (reader, keep):
-        return _answer(reader, query, keep, signature)
+            return _answer(store, query, None, wanted)
+    with store.snapshot(condition.where, condition.parameters) as (reader, keep):
+        return _answer(reader, query, keep, wanted)
 
 
 def _answer(
-    store: StoreReader, query: RankingOptions, keep: Keep | None, signature: Lanes | None
+    store: StoreReader, query: RankingOptions, keep: Keep | None, wanted: QueryOptions | Lanes
 ) -> list[Match]:
     if query.containment and store.settings.shingling.foreign:
         raise UsageError("containment needs contents; this database has only signatures")
-    ((matches, cuts),) = answers(store, query, _query_batch(store, query, signature), keep)
+    ((matches, cuts),) = answers(store, query, _query_batch(store, wanted), keep)
     for cut in cuts:
         warn_of_limit(cut)
     return matches
@@ -185,7 +186,7 @@ def row_of_key(store: StoreReader, key: str) -> DocumentRow:
 
 def best(matches: Iterable[Match], query: RankingOptions) -> list[Match]:
     """The matches of several files, best first; equal ones keep their order."""
-    return [*ranked(sorted(matches, key=_rank), query)]
+    return [*ranked(sorted(matches, key=_rank), query.weighted, query.similar.top)]
 
 
 def _rank(match: Match) -> tuple[float, float]:
@@ -194,17 +195,19 @@ def _rank(match: Match) -> tuple[float, float]:
     return -match.containment, -match.similarity
 
 
-def _query_batch(store: StoreReader, query: RankingOptions, signature: Lanes | None) -> QueryBatch:
-    """The document of a query, as a batch of one."""
+def _query_batch(store: StoreReader, wanted: QueryOptions | Lanes) -> QueryBatch:
+    """The document of a query, or a signature, as a batch of one."""
     settings = store.settings
     shingles, stored, doc_id = 1, list[str](), -1
-    if signature is None:
-        assert isinstance(query, QueryOptions)
-        if query.key is None:
-            assert query.content is not None
-            content = cleaned(query.content, settings.shingling)
-            return QueryBatch([encoded(content)], [], signing.sign([content], settings))
-        row = row_of_key(store, query.key)
+    signature: Lanes | None
+    if not isinstance(wanted, QueryOptions):
+        signature = wanted
+    elif wanted.key is None:
+        assert wanted.content is not None
+        content = cleaned(wanted.content, settings.shingling)
+        return QueryBatch([encoded(content)], [], signing.sign([content], settings))
+    else:
+        row = row_of_key(store, wanted.key)
         signature, shingles, doc_id = row.signature, row.shingles, row.doc_id
         stored = [] if row.content is None else [row.content]
     if signature is None or (signature == minhash.EMPTY).all():
@@ -232,9 +235,9 @@ def answers(
     if not len(batch):
         return
     request = query
-    if request.sort or request.min_weighted is not None:
-        check_weighted(request, store.settings)
-        query = replace(query, top=None)
+    if request.weighted.sort or request.weighted.min_weighted is not None:
+        check_weighted(request.weighted, store.settings)
+        query = replace(query, similar=replace(query.similar, top=None))
     alone = len(batch) > 1 and _beyond_buckets(store, query)
     candidates = None if alone else _candidates(store, query, batch, keep)
     if candidates is None:
@@ -246,9 +249,11 @@ def answers(
     scored = _scored(store, query, batch, pairs)
     matches = _matches(store, query, batch, scored)
     for index, count in enumerate(np.bincount(scored.query, minlength=len(batch)).tolist()):
-        matches_of_query = [*ranked(islice(matches, count), request)]
+        weighted, top = request.weighted, request.similar.top
+        matches_of_query = [*ranked(islice(matches, count), weighted, top)]
         # No unread document is better than equal ones, which were added before it.
-        certain = count == query.top and min(match.similarity for match in matches_of_query) == 1
+        is_full = count == query.similar.top
+        certain = is_full and min(match.similarity for match in matches_of_query) == 1
         yield matches_of_query, [] if certain else cuts.get(index, [])
 
 
@@ -268,10 +273,10 @@ def _candidates(
     None if the buckets of several queries have too many rows at once.
     """
     max_documents, limits = None, store.limits
-    if query.top is not None and keep is None:
+    if query.similar.top is not None and keep is None:
         # The best of those that match a condition may be anywhere in a large bucket. One more, as
         # a stored document is not among its own matches.
-        max_documents = max(limits.query_first, min(query.top, _MAX_TOP) + 1)
+        max_documents = max(limits.query_first, min(query.similar.top, _MAX_TOP) + 1)
     cuts: dict[int, list[Cut]] = {}
     if query.exhaustive:
         doc_ids = _all_documents(store, query, batch)
@@ -355,16 +360,17 @@ def _sharing_runs(store: StoreReader, text: str) -> tuple[IntArray, list[Cut]]:
 
 
 def _threshold(store: StoreReader, query: RankingOptions) -> float:
-    return store.settings.threshold if query.threshold is None else query.threshold
+    threshold = query.similar.threshold
+    return store.settings.threshold if threshold is None else threshold
 
 
 def _scored(store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs: _Pairs) -> _Pairs:
     """The matches among candidates, the best of each query first."""
-    lanes, top, containment = store.settings.permutations, query.top, query.containment
+    lanes, top, containment = store.settings.permutations, query.similar.top, query.containment
     threshold = _threshold(store, query)
     level = np.full(len(batch), threshold)  # to reach, for each query
     exact, sizes = None, (level, level)
-    if query.distinguish:
+    if query.similar.distinguish:
         check_numbers(store.settings)
     if containment:
         exact, shingles = _exact(store, query, batch, pairs)
@@ -392,9 +398,9 @@ def _scored(store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs:
         pair_sizes = sizes[0][pairs.query], sizes[1][pairs.document]
         pairs = pairs._replace(containments=containment_at(pairs.estimates, *pair_sizes))
     few = exact is None and len(batch) == 1 and len(pairs.query) <= _FEW_DOCUMENTS
-    if query.estimate or not store.settings.content:
+    if query.similar.estimate or not store.settings.content:
         pass
-    elif few and not query.distinguish:
+    elif few and not query.similar.distinguish:
         scores, identical = similarities(store, batch.stored[0], pairs.doc_ids[pairs.document])
         pairs = pairs._replace(similarities=scores, identical=identical)
         return pairs.ranked(containment, top, threshold)
@@ -418,7 +424,7 @@ def _verified(
     They are verified in the order of their estimates, and with `top` only as long as one of the
     rest can still be among the best; `level` rises to the last of the best so far.
     """
-    top, containment = query.top, query.containment
+    top, containment = query.similar.top, query.containment
     if top is not None:
         pairs = pairs.ranked(containment, None, 0)
     if exact is None:
@@ -515,7 +521,7 @@ def _exact(
     store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs: _Pairs
 ) -> tuple[Exact, IntArray]:
     """The same for the documents of pairs."""
-    numbers = query.distinguish is not None
+    numbers = query.similar.distinguish is not None
     return exact_of(store, batch, pairs.doc_ids, len(pairs.query), numbers)
 
 
@@ -524,7 +530,7 @@ def _matches(
 ) -> Iterator[Match]:
     """The matches of all queries, with what is stored of their documents."""
     doc_ids = pairs.doc_ids[pairs.document]
-    fields = query.fields
+    fields = query.similar.fields
     weighted: list[list[Any]] = [[None] * len(doc_ids)] * 2
     if batch.stored:
         weighted = _weighted(store, batch, pairs)
@@ -533,7 +539,7 @@ def _matches(
         Match,
         store.keys_of(doc_ids),
         pairs.similarities.tolist(),
-        repeat(store.settings.content and not query.estimate),
+        repeat(store.settings.content and not query.similar.estimate),
         pairs.estimates.tolist(),
         pairs.bands.tolist(),
         pairs.containments.tolist() if query.containment else repeat(None),

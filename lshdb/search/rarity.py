@@ -161,6 +161,7 @@ def check_weighted(request: WeightedOptions, settings: Settings) -> None:
 def ranked(
     found: Iterable[T],
     request: WeightedOptions,
+    top: int | None,
     usual: str = "",
     value: Callable[[str], Callable[[T], Any]] = attrgetter,
 ) -> Iterable[T]:
@@ -169,6 +170,7 @@ def ranked(
     Args:
         found: results.
         request: what is asked.
+        top: how many of them, if not all.
         usual: the field that orders equal ones, and all without `request.sort`; empty if they are
             in order.
         value: gives what reads a field of a result.
@@ -177,7 +179,7 @@ def ranked(
         weighted = value("weighted")
         found = (one for one in found if weighted(one) >= minimum)
     order = [name for name in (request.sort, usual) if name]
-    if request.sort is not None or (order and request.top is not None):
+    if request.sort is not None or (order and top is not None):
         keys = [*map(value, order)]
         found = sorted(found, key=lambda one: [key(one) for key in keys], reverse=True)
-    return islice(found, None if request.top is None else min(request.top, sys.maxsize))
+    return islice(found, None if top is None else min(top, sys.maxsize))

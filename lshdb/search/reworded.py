@@ -284,9 +284,9 @@ class Search:
                 "on`, or a new file with `lshdb init --reworded`"
             )
         run = settings.passages if settings.shingling.kind == "word" else 0
-        run = query.min_words or run or RUN
+        run = query.copied.min_words or run or RUN
         none = NO_NUMBERS
-        base = [*(text for _, text in settings.shingling.base), *query.base]
+        base = [*(text for _, text in settings.shingling.base), *query.copied.base]
         words = Shingling("word", 1).without(base)
         counting = passage_windows.Counting(words, run, settings.seed, secret_seed(), none)
         return cls(
@@ -294,7 +294,7 @@ class Search:
             Rarity(reader, base),
             MIN_SCORE if query.min_score is None else query.min_score,
             counting,
-            passage_runs.Criteria(run, run, query.gap, reader.limits.passages),
+            passage_runs.Criteria(run, run, query.copied.runs.gap, reader.limits.passages),
         )
 
     def of_text(self, content: str, terms: Terms, doc_id: int, after: int = 0) -> Iterator[Source]:
@@ -444,12 +444,12 @@ def shared_rare_words(reader: StoreReader, a: str, b: str) -> tuple[list[Span], 
 
 def find_reworded(store: StoreReader, query: PassagesOptions, text: str, doc_id: int) -> Passages:
     """The stored documents of which a text has reworded copies; of its own document, -1 if none."""
-    search = Search.of(store, query)
+    search = Search.of(store, query.search)
     (terms,) = rare_words.terms_of([text])
     words = len(terms.starts) if len(terms.hashes) >= _MIN_SHARED else 0
     sources = [*search.of_text(text, terms, doc_id)] if words else []
     sources.sort(key=lambda source: (-_score(source), -source.words))
-    return Passages(words, _MIN_SHARED, "word", tuple(sources[: query.top]), ())
+    return Passages(words, _MIN_SHARED, "word", tuple(sources[: query.search.top]), ())
 
 
 def _score(shared: Source | PassagePair) -> float:

@@ -6,7 +6,7 @@ file, so that memory is bounded by the largest set.
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,15 @@ _ELEMENT = 60
 """Bytes of an element's object, about."""
 
 
-def reading(options: LongTableOptions, shingling: Shingling) -> dict[str, Any]:
+def reading(
+    options: LongTableOptions, shingling: Shingling, others: Mapping[str, Any]
+) -> dict[str, Any]:
     """How rows of a long table are read, as fields of RecordOptions; empty for other tables.
+
+    Args:
+        options: the columns.
+        shingling: that of the documents.
+        others: how other rows are read.
 
     Raises:
         UsageError: the database holds no sets, or other options make no sense with these.
@@ -45,7 +52,7 @@ def reading(options: LongTableOptions, shingling: Shingling) -> dict[str, Any]:
             "of sets with lshdb init --for baskets (shingle set)"
         )
     for name in ("auto_key", "metadata_fields"):
-        if getattr(options, name, None):
+        if others.get(name):
             raise UsageError(f"{name} is for rows that are documents: leave it out with set_item")
     return {
         "key_field": options.set_key,

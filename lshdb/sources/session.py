@@ -6,16 +6,16 @@ failure in a batch, so that one bad line costs one line; a job passes it to `cou
 """
 
 import os
-from collections.abc import Collection, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from itertools import chain
 from typing import Any, BinaryIO
 
 from lshdb.errors import InputError
-from lshdb.groups import Options
 from lshdb.keys import Ids
 from lshdb.model import Document, Failure
+from lshdb.options import FilesOptions, LongTableOptions
 from lshdb.progress import BYTES, Progress, shown, silent
 from lshdb.shingling.shingling import Content, Shingling
 from lshdb.sources import formats, inputs, json_rows, records, walking
@@ -26,7 +26,7 @@ from lshdb.sources.counts import ReadCounts, failure_of, reason
 from lshdb.sources.extracting import Extractor
 from lshdb.sources.identity import FilesRead, may_repeat
 from lshdb.sources.paths import STDIN, printable_path
-from lshdb.sources.session_options import SessionOptions, session_options
+from lshdb.sources.session_options import HowRead, SessionOptions, session_options
 from lshdb.sources.text_files import TextFiles
 from lshdb.store import guard
 
@@ -248,20 +248,31 @@ class Session:
 
 
 def session_of(
-    options: Options, shingling: Shingling, counts: ReadCounts | None = None, **others: Any
+    read: HowRead,
+    shingling: Shingling,
+    files: FilesOptions | None = None,
+    sets: LongTableOptions | None = None,
+    *,
+    reader: Session | None = None,
+    counts: ReadCounts | None = None,
+    on_failure: Callable[[Failure], object] | None = None,
+    **others: Any,
 ) -> Session:
-    """The session of a job: the one that its options have, or a new one by these.
+    """The session of a job: the given one, or a new one.
 
     Args:
-        options: a group; its `on_failure` gets each failure.
+        read: how files become documents.
         shingling: of the documents.
+        files: which files of directories are read; None for the usual ones.
+        sets: the columns of a long table, if they may be given.
+        reader: the session, if the caller has one.
         counts: of a new session.
+        on_failure: gets each failure.
         others: of SessionOptions, for a new session.
     """
-    on_failure = getattr(options, "on_failure", None)
-    session: Session | None = getattr(options, "reader", None)
+    session = reader
     if session is None:
-        session = Session(session_options(options, shingling, **others), counts)
+        session = Session(session_options(read, shingling, files, sets, **others), counts)
     if on_failure is not None:
         session.counts.failures.on_failure = on_failure
     return session

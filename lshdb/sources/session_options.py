@@ -7,12 +7,25 @@ from dataclasses import dataclass, field, fields
 from typing import Any, BinaryIO
 
 from lshdb.errors import UsageError
-from lshdb.groups import Options, regrouped
-from lshdb.options import DocumentOptions, Format, LongTableOptions, WalkingOptions
+from lshdb.groups import values_of
+from lshdb.options import (
+    DocumentOptions,
+    EncodingOption,
+    FilesOptions,
+    Format,
+    LongTableOptions,
+    QueriesOptions,
+    ReadingOptions,
+    TextOptions,
+    WalkingOptions,
+)
 from lshdb.shingling.shingling import Shingling
 from lshdb.sources import long_tables
 from lshdb.sources.paths import format_of
 from lshdb.sources.records import RecordOptions
+
+HowRead = ReadingOptions | QueriesOptions | TextOptions | EncodingOption
+"""The groups of options that say how files become documents."""
 
 
 def no_guess(_key: str) -> str | None:
@@ -71,12 +84,20 @@ class SessionOptions(RecordOptions):
         return self.fallback if format == "text" else format
 
 
-def session_options(options: Options, shingling: Shingling, **others: Any) -> SessionOptions:
-    """How to read what is shingled so, by the options of a group, and others."""
-    names = {one.name for one in fields(SessionOptions)}
-    given = {name: value for name, value in vars(options).items() if name in names}
-    given["rules"] = regrouped(options, WalkingOptions)
-    given |= {"taken": regrouped(options, DocumentOptions), "source": shingling.kind == "code"}
-    if isinstance(options, LongTableOptions):
-        given |= long_tables.reading(options, shingling)
-    return SessionOptions(shingling.of_sets, **(given | others))
+def session_options(
+    read: HowRead,
+    shingling: Shingling,
+    files: FilesOptions | None = None,
+    sets: LongTableOptions | None = None,
+    **others: Any,
+) -> SessionOptions:
+    """How to read what is shingled so; see lshdb.sources.session.session_of."""
+    files = files or FilesOptions()
+    names = {field.name for field in fields(SessionOptions)}
+    values: dict[str, Any] = {n: value for n, value in values_of(read).items() if n in names}
+    texts = read.texts if isinstance(read, ReadingOptions | QueriesOptions) else read
+    values["taken"] = texts.extraction
+    values |= {"rules": files.walk, "archives": files.archives, "source": shingling.kind == "code"}
+    if sets is not None:
+        values |= long_tables.reading(sets, shingling, values)
+    return SessionOptions(shingling.of_sets, **(values | others))

@@ -91,7 +91,7 @@ def contained(
     Returns:
         The columns of `similar` but the estimate.
     """
-    settings, equal = options.settings, "OVER (PARTITION BY shingles_digest)"
+    settings, equal = options.data.settings, "OVER (PARTITION BY shingles_digest)"
     known = cards.withColumn("known", F.startswith("key", F.lit(REFERENCE)))
     cards = checkpointed(
         known.selectExpr(

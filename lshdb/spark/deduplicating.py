@@ -8,7 +8,7 @@ decides the remaining documents, in order. The rule contained has no chains: see
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -20,7 +20,7 @@ from lshdb.deduplication.rules import Contained, Copied, Similar, rule_of
 from lshdb.deduplication.run import check_plan
 from lshdb.errors import InputError, UsageError
 from lshdb.exchange.results import DROPPED
-from lshdb.groups import takes
+from lshdb.groups import replaced, takes
 from lshdb.options import RuleOptions, SparkDedupOptions
 from lshdb.spark import candidates, clustering, containing, passages, sketching
 from lshdb.spark.counts import Counts
@@ -82,33 +82,33 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
         InputError: several documents of one collection have the same key; before documents are
             compared. Or a row of the reference has no usable key or document.
     """
-    options = replace(options, counts=options.counts or Counts(df.sparkSession))
-    rule = rule_of(RuleOptions(rule=options.rule, estimate=options.estimate))
+    options = replaced(options, counts=options.pairs.data.counts or Counts(df.sparkSession))
+    rule = rule_of(RuleOptions(rule=options.choice.rule, estimate=options.pairs.buckets.estimate))
     columns, signed = {**DROPPED, **rule.columns}, sketching.signed
     compared: Callable[..., DataFrame] = similar
     if isinstance(rule, Copied):
         signed, compared = passages.prints, passages.copied
-        options = replace(options, settings=rule.index(options.settings))
+        options = replaced(options, settings=rule.index(options.pairs.data.settings))
     elif isinstance(rule, Contained):
         signed, compared = containing.cards, containing.contained
     elif not isinstance(rule, Similar):
-        raise UsageError(f"rule {options.rule} is not one that Spark has joins for")
-    settings, unusable = options.settings, Counts(df.sparkSession)
-    counted_before = _unusable_rows(options.counts)
-    checked = docs = _with_nulls(documents(df, options), options)
+        raise UsageError(f"rule {options.choice.rule} is not one that Spark has joins for")
+    data, unusable = options.pairs.data, Counts(df.sparkSession)
+    settings, counted_before = data.settings, _unusable_rows(data.counts)
+    checked = docs = _with_nulls(documents(df, data), options)
     references = _references(options)
     for collection in (docs, *(each for each, _ in references)):
         check_keys(collection)
-    docs = _with_order_keys(docs, options, number_order(df, options.key, F.col("key")))
-    new_docs, signatures = docs, signed(docs, settings, options.counts)
+    docs = _with_order_keys(docs, options, number_order(df, data.columns.key, F.col("key")))
+    new_docs, signatures = docs, signed(docs, settings, data.counts)
     for reference, _ in references:
         signatures = signatures.unionByName(signed(reference, settings, unusable))
         docs = docs.unionByName(reference)
-    pairs = compared(signatures, docs, options, only_against=options.only_against)
+    pairs = compared(signatures, docs, options.pairs, only_against=options.only_against)
     if isinstance(rule, Copied) and references:
         short = [passages.short_texts(each, settings, rule.words) for each, _ in references]
         pairs = pairs.unionByName(
-            passages.whole_texts(new_docs, short, settings, rule.words, options)
+            passages.whole_texts(new_docs, short, settings, rule.words, options.pairs)
         )
     pairs = clustering.checkpointed(pairs)
     is_decided = isinstance(rule, Contained) or options.only_against
@@ -122,22 +122,22 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     gone = dropped.select(F.col("key").alias(_GONE))
     failed = failures(checked, settings.shingling)
     # Counted while documents were compared: without any, no row is looked at again.
-    if _unusable_rows(options.counts) == counted_before:
+    if _unusable_rows(data.counts) == counted_before:
         failed = failed.limit(0)
     else:
         failed = clustering.checkpointed(failed)
         gone = gone.unionByName(failed.selectExpr(f"key AS `{_GONE}`").dropna())
-    keys = keys_of(df, options.key)
+    keys = keys_of(df, data.columns.key)
     kept = df.where(keys.isNotNull()).join(gone, keys == F.col(f"`{_GONE}`"), "left_anti")
     listed = failed.select("where", "reason")
-    return Deduplicated(kept, dropped.to(schema_of(columns)), listed, options.counts)
+    return Deduplicated(kept, dropped.to(schema_of(columns)), listed, data.counts)
 
 
 def _with_nulls(docs: DataFrame, options: SparkDedupOptions) -> DataFrame:
     """The documents, of which missing ones stay as empty ones if `on_null` says so."""
     if options.on_null == "fail":
         return docs
-    nothing = F.lit("[]" if options.settings.shingling.of_sets else "")
+    nothing = F.lit("[]" if options.pairs.data.settings.shingling.of_sets else "")
     return docs.withColumn("content", F.coalesce("content", nothing))
 
 
@@ -145,18 +145,19 @@ def _references(options: SparkDedupOptions) -> list[tuple[DataFrame, str]]:
     """The documents of each reference, with keys that sort before all others, and its name."""
     collections = []
     references = references_of(options.against)
-    check_plan(
-        RuleOptions(rule=options.rule, keep=options.keep, estimate=options.estimate),
-        references,
-        only_against=options.only_against,
+    rule = RuleOptions(
+        rule=options.choice.rule,
+        keep=options.choice.keep,
+        estimate=options.pairs.buckets.estimate,
     )
+    check_plan(rule, references, only_against=options.only_against)
     for number, reference in enumerate(references):
         if not isinstance(reference.data, DataFrame):
             raise UsageError(f"against {reference.data!r:.100} is not a DataFrame")
         columns: dict[str, Any] = dict(reference.fields)
-        named = replace(options, against=None, **columns)
+        named = replaced(options.pairs.data, **columns)
         before: Column = F.lit(f"{candidates.REFERENCE}{number:0{_NUMBER_DIGITS}d}")
-        order = number_order(reference.data, named.key, F.col("key"))
+        order = number_order(reference.data, named.columns.key, F.col("key"))
         if order is not None:
             before = F.concat(before, order)
         collections.append((_with_keys(documents(reference.data, named), before), reference.name))
@@ -179,12 +180,12 @@ def _with_order_keys(
         number: for keys that are numbers, strings that sort as these numbers; else None.
     """
     before = F.lit("") if number is None else number
-    if options.keep == "last":
+    if options.choice.keep == "last":
         before = F.hex("key") if number is None else number
         before = F.translate(before, _DIGITS, _DIGITS[::-1])
-    elif options.keep == "longest":
+    elif options.choice.keep == "longest":
         length = F.length("content")
-        if options.settings.shingling.of_sets:
+        if options.pairs.data.settings.shingling.of_sets:
             length = F.size(F.array_distinct(F.from_json("content", "array<string>")))
         left = F.lit(1 << 31) - F.coalesce(length, F.lit(0))
         before = F.concat(F.lpad(left.cast("string"), 10, "0"), before)

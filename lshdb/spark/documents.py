@@ -25,7 +25,7 @@ from pyspark.sql.types import (
 )
 
 from lshdb.errors import ContentError, InputError, UsageError
-from lshdb.groups import takes_only
+from lshdb.groups import takes
 from lshdb.options import SettingsOptions, SparkOptions
 from lshdb.shingling.content import cleaned
 from lshdb.shingling.shingling import Content, Shingling
@@ -49,7 +49,7 @@ _TYPES = {str: StringType, int: LongType, float: DoubleType, bool: BooleanType}
 """Spark's types of the columns of results."""
 
 
-@takes_only(SettingsOptions)
+@takes(SettingsOptions)
 def make_settings(options: SettingsOptions) -> Settings:
     """Settings as `lshdb.open` makes them for a new file, with the same defaults.
 
@@ -73,12 +73,12 @@ def documents(df: DataFrame, options: SparkOptions) -> DataFrame:
     """
     shingling = options.settings.shingling
     kind, other = ("set", "text") if shingling.of_sets else ("text", "set")
-    if getattr(options, other) is not None:
+    if getattr(options.columns, other) is not None:
         raise UsageError(
             f"the settings are for {kind}s (shingle {shingling}): name their column with {kind}="
         )
-    key = keys_of(df, options.key)
-    name = getattr(options, kind) or kind
+    key = keys_of(df, options.columns.key)
+    name = getattr(options.columns, kind) or kind
     content, types = _column(df, name)
     if all(isinstance(data_type, StringType) for data_type in types):
         content = F.make_valid_utf8(content)

@@ -54,7 +54,7 @@ def write_databases(df: DataFrame, options: SparkWriteOptions) -> list[Shard]:
         FileExistsError: the directory is a file.
         InputError: several documents have the same key.
     """
-    settings, counts, shards = options.settings, options.counts, options.shards
+    settings, counts, shards = options.data.settings, options.data.counts, options.shards
     name = os.fspath(options.directory)
     if "://" in name:
         raise UsageError(
@@ -63,7 +63,7 @@ def write_databases(df: DataFrame, options: SparkWriteOptions) -> list[Shard]:
     target = Path(name).absolute()
     if any(target.glob("*.db")):
         raise UsageError(f"{name} holds databases already: name another directory")
-    docs = documents(df, options)
+    docs = documents(df, options.data)
     check_keys(docs)
     target.mkdir(parents=True, exist_ok=True)
     # With a given number, Spark keeps all partitions: each is a file, even an empty one.

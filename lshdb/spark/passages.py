@@ -20,7 +20,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from lshdb.deduplication.whole_texts import WholeTexts
 from lshdb.errors import Cut, limits_to
 from lshdb.exchange.results import COPIED, PAIR, PASSAGE_PAIR, copied_values, passage_values
-from lshdb.groups import regrouped, takes
+from lshdb.groups import takes
 from lshdb.limits import DEFAULTS
 from lshdb.options import SparkOptions, SparkPairsOptions, SparkPassagesOptions
 from lshdb.search import passage_runs, passage_windows, passages
@@ -85,18 +85,18 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
         UsageError: settings without passages, numbers out of range.
         InputError: several documents have the same key.
     """
-    settings, counts = options.settings, options.counts
-    criteria = passages.criteria_of(options, settings, DEFAULTS)
-    common = options.common or DEFAULTS.common
-    docs = documents(df, options)
+    settings, counts = options.data.settings, options.data.counts
+    criteria = passages.criteria_of(options.copied, settings, DEFAULTS)
+    common = options.copied.runs.common or DEFAULTS.common
+    docs = documents(df, options.data)
     check_keys(docs)
-    rows = fingerprints(df, regrouped(options, SparkOptions))
+    rows = fingerprints(df, options.data)
     members = F.count("*").over(Window.partitionBy("fingerprint"))
     shared = rows.select("key", "fingerprint", members.alias("members")).where("members > 1")
     shared = clustering.checkpointed(
         shared
     )  # two jobs need it, and left out rows must be counted once
-    counting = _window_counting(docs, shared, settings, common).with_base(options.base)
+    counting = _window_counting(docs, shared, settings, common).with_base(options.copied.base)
     later = Window.partitionBy("fingerprint").orderBy("key").rowsBetween(1, common)
     few = shared.where(F.col("members") <= common)
     listed = few.select("key", F.collect_list("key").over(later).alias("later"))
@@ -139,7 +139,7 @@ def copied(
         The columns of `similar` except the estimate, and the columns of `COPIED`; similarity is
         the share of b's words that are in copied runs.
     """
-    settings, limit, counts = options.settings, options.limit, options.counts
+    settings, limit, counts = options.data.settings, options.buckets.limit, options.data.counts
     buckets = fingerprints.selectExpr("key", "0 AS band_no", "fingerprint AS bucket_key").distinct()
     plain = replace(settings, construction=Construction(rows=1, bands=1))
     pairs = candidates.candidate_pairs(
@@ -206,8 +206,8 @@ def whole_texts(
 ) -> DataFrame:
     """The documents that contain a whole short text of a reference, in the columns of `copied`."""
     texts = [row for reference in references for row in reference]
-    if options.counts is not None:
-        options.counts.add("short_references", len(texts))
+    if options.data.counts is not None:
+        options.data.counts.add("short_references", len(texts))
     columns = {name: kind for name, kind in {**PAIR, **COPIED}.items() if name != "estimate"}
     short = WholeTexts(settings.shingling, words)
     short.take(range(len(texts)), [text for _, text in texts])

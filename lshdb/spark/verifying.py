@@ -47,8 +47,8 @@ def pairs(df: DataFrame, options: SparkPairsOptions) -> DataFrame:
     Raises:
         UsageError: a missing column, or a threshold or limit out of range.
     """
-    docs = documents(df, options)
-    return similar(signed(docs, options.settings, options.counts), docs, options)
+    docs = documents(df, options.data)
+    return similar(signed(docs, options.data.settings, options.data.counts), docs, options)
 
 
 def similar(
@@ -60,9 +60,9 @@ def similar(
 ) -> DataFrame:
     """`pairs` of documents that are checked and signed; see `candidate_pairs`."""
     # Not the options: they may have a DataFrame, which cannot be sent to the tasks.
-    settings = options.settings
+    settings = options.data.settings
     minimum = options.threshold or settings.threshold
-    exact = settings.content and not options.estimate
+    exact = settings.content and not options.buckets.estimate
 
     def compare(
         rows: pa.RecordBatch, contents: list[Content], indices: arrays.IntArray
@@ -82,8 +82,8 @@ def similar(
     candidates = candidate_pairs(
         bands(signatures),
         settings,
-        limit=options.limit,
-        counts=options.counts,
+        limit=options.buckets.limit,
+        counts=options.data.counts,
         only_against=only_against,
     )
     return compared(candidates, documents, settings, compare, schema_of(PAIR))

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from lshdb.errors import UsageError
-from lshdb.groups import takes_only
+from lshdb.groups import takes
 from lshdb.options import TuneOptions
 from lshdb.sketching.constructions import MAX_LANES, Construction, candidate_probability
 from lshdb.store.store import Store
@@ -76,7 +76,7 @@ class Constructions(list[Tuned]):
         return html_tables(Table([*names, "which"], rows, len(self), "no construction"))
 
 
-@takes_only(TuneOptions)
+@takes(TuneOptions)
 def tune(options: TuneOptions) -> Constructions:
     """The constructions worth having, best first.
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lshdb.errors import SettingsError, SettingsMismatch
+from lshdb.groups import replaced, values_of
 from lshdb.options import ReindexOptions, SettingsOptions, ShapeOptions, ShingleOptions
 from lshdb.shingling.content import normalized
 from lshdb.shingling.hashing import LARGEST_SEED
@@ -45,9 +46,9 @@ PASSAGES_OF_PROGRAMS = 12
 which tell copies apart less well (docs/figures.md)."""
 
 
-def _given_settings(request: ShapeOptions) -> dict[str, Any]:
+def _given_settings(request: SettingsOptions | ReindexOptions) -> dict[str, Any]:
     """The settings that a request gives, by name."""
-    return {name: value for name, value in vars(request).items() if value is not None}
+    return {name: value for name, value in values_of(request).items() if value is not None}
 
 
 def _settings_of(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,15 +93,15 @@ def check_against(
         SettingsMismatch: other settings differ, or with `whole` any settings.
     """
     stored = settings_record(actual)
-    shingle, threshold = PURPOSES.get(request.purpose or "", (None, None))
+    shingle, threshold = PURPOSES.get(request.kind.purpose or "", (None, None))
     # A purpose decides only the settings that are not given explicitly.
     values = {"shingle": shingle, "threshold": threshold} | _given_settings(request)
-    values["shingle"] = _shingle(
-        request, values["shingle"] or (request.ignoring and stored["shingle"])
-    )
-    if construction := given_construction(request):
+    shingles = request.shingles
+    chosen = values["shingle"] or (shingles.ignoring and stored["shingle"])
+    values["shingle"] = _shingle(shingles, chosen)
+    if construction := given_construction(request.shape):
         values["construction"] = str(construction)
-    if request.seed == "random":
+    if shingles.seed == "random":
         if actual.seed < MIN_RANDOM_SEED:
             raise SettingsMismatch(
                 f"{path} has seed {actual.seed}, not a random one: leave it out, or make another "
@@ -152,11 +153,12 @@ def _with_base(shingling: Shingling, base: Mapping[str, str] | None) -> Shinglin
 def as_in(request: SettingsOptions, other: Settings) -> SettingsOptions:
     """The request, completed with the settings of another file."""
     names = ["permutations", "sketch", "seed"]
-    if not (request.bands or request.rows or request.construction):
+    shape = request.shape
+    if not (shape.bands or shape.rows or shape.construction):
         names += ["threshold", "recall"]
     usual = {name: getattr(other, name) for name in names}
     usual |= {"shingle": str(other.shingling), "base": dict(other.shingling.base)}
-    return replace(request, **(usual | _given_settings(request)))
+    return replaced(request, **(usual | _given_settings(request)))
 
 
 def last_level(
@@ -210,22 +212,24 @@ def with_passages(request: SettingsOptions) -> SettingsOptions:
 
     A request that says which passages, or that no contents are kept, stays as it is.
     """
-    programs = PURPOSES.get(request.purpose or "", ("", 0))[0].startswith("code:")
-    if not programs or request.passages is not None or request.content is False:
+    programs = PURPOSES.get(request.kind.purpose or "", ("", 0))[0].startswith("code:")
+    if not programs or request.shape.passages is not None or request.content is False:
         return request
-    if request.shingle is not None and not request.shingle.startswith("code:"):
+    shingle = request.shingles.shingle
+    if shingle is not None and not shingle.startswith("code:"):
         return request
-    return replace(request, passages=PASSAGES_OF_PROGRAMS)
+    return replaced(request, passages=PASSAGES_OF_PROGRAMS)
 
 
 def resolve(request: SettingsOptions) -> Settings:
     """The settings of a new file; SettingsError if they are impossible."""
-    usual_shingle, usual_threshold = PURPOSES.get(request.purpose or "", (SHINGLE, THRESHOLD))
-    shingling = Shingling.parse(str(_shingle(request, request.shingle or usual_shingle)))
+    usual_shingle, usual_threshold = PURPOSES.get(request.kind.purpose or "", (SHINGLE, THRESHOLD))
+    chosen = request.shingles.shingle or usual_shingle
+    shingling = Shingling.parse(str(_shingle(request.shingles, chosen)))
     shingling = _with_base(shingling, request.base)
     if shingling.foreign and request.sketch is not None:
         raise SettingsError(f"shingle {shingling} has its own sketch: do not give one")
-    shape = given_construction(request) or Construction(1, 1)
+    shape = given_construction(request.shape) or Construction(1, 1)
     values = {
         "threshold": usual_threshold,
         "recall": RECALL,
@@ -237,10 +241,10 @@ def resolve(request: SettingsOptions) -> Settings:
         "shingling": shingling,
         "construction": shape,
     }
-    if request.seed == "random":
+    if request.shingles.seed == "random":
         values["seed"] = _random_seed()
     # Checked before a construction is chosen, which needs valid numbers.
-    return _shaped(request, Settings(**_settings_of(values)))
+    return _shaped(request.shape, Settings(**_settings_of(values)))
 
 
 def reindexed(request: ReindexOptions, settings: Settings) -> Settings:
@@ -262,14 +266,14 @@ def reindexed(request: ReindexOptions, settings: Settings) -> Settings:
         values["shingling"] = _with_base(settings.shingling, request.base)
     shape = {"threshold", "recall", "bands", "rows", "construction"} & values.keys()
     if shape:
-        values["construction"] = given_construction(request) or Construction(1, 1)
+        values["construction"] = given_construction(request.shape) or Construction(1, 1)
     changes = _settings_of(values)
     if not changes:
         raise SettingsError(
             "give a threshold, a recall, bands and rows, a construction, passages, reworded or base"
         )
     settings = replace(settings, **changes)
-    return _shaped(request, settings) if shape else settings
+    return _shaped(request.shape, settings) if shape else settings
 
 
 def _shaped(request: ShapeOptions, settings: Settings) -> Settings:

@@ -5,13 +5,13 @@ the library's results. The description, in OpenAPI, is made of the declarations 
 """
 
 from collections.abc import Sequence
-from dataclasses import Field, dataclass, fields, is_dataclass
+from dataclasses import dataclass, is_dataclass
 from typing import Any, get_type_hints
 
 import lshdb
 from lshdb.database import Database
 from lshdb.errors import Cut, UsageError, limits_noted
-from lshdb.groups import option_of
+from lshdb.groups import Declared, declared
 from lshdb.json_schema import object_schema, option_schema, schema_of
 from lshdb.json_text import loads
 from lshdb.model import Match, Passages
@@ -38,10 +38,10 @@ class Operation:
     contents: dict[str, Any]
     answer: dict[str, Any]
 
-    def options(self) -> dict[str, Field[Any]]:
+    def options(self) -> dict[str, Declared]:
         """The options that it takes."""
-        every = ((one.name, one) for one in fields(self.group))
-        return {n: one for n, one in every if option_of(one).of_command and n not in _LEFT_OUT}
+        every = declared(self.group).items()
+        return {n: one for n, one in every if one.option.of_command and n not in _LEFT_OUT}
 
 
 OPERATIONS = {
@@ -78,8 +78,8 @@ def answered(
         raise UsageError(f"give one of {', '.join(operation.contents)}")
     content = None if "key" in given else given.pop(named[0])
     request = operation.group(content, **given)
-    if request.top > MAX_RESULTS:
-        raise UsageError(f"top {request.top} is above {MAX_RESULTS:,}")
+    if given["top"] > MAX_RESULTS:
+        raise UsageError(f"top {given['top']} is above {MAX_RESULTS:,}")
     with limits_noted() as notes:
         found = getattr(database, name)(request)
     result = vars(found) if is_dataclass(found) else {"matches": [*found]}

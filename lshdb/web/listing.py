@@ -20,7 +20,7 @@ from lshdb.exchange.results import PAIR, dropped_members
 from lshdb.groups import Option, Options
 from lshdb.json_text import dumps
 from lshdb.model import Cluster, Pair
-from lshdb.options import ClustersOptions, JoinOptions, KeepOption, Threshold
+from lshdb.options import ClustersOptions, JoinOptions, KeepOption, PairsOptions, Threshold
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
 from lshdb.search.pair_sample import random_numbers
@@ -121,7 +121,7 @@ def keys_of(item: Cluster | Pair) -> tuple[str, ...]:
 
 def survey_clusters(store: Store, request: ClustersOptions, progress: Progress) -> Survey[Cluster]:
     """Find all clusters."""
-    threshold = request.threshold or store.settings.threshold
+    threshold = request.join.similar.threshold or store.settings.threshold
     items = list(all_clusters(store, request, progress))
     gone = {key for one in items for key in dropped_members(one, threshold)}
     facets, size, _ = _documents(store, items, gone, progress)
@@ -130,7 +130,9 @@ def survey_clusters(store: Store, request: ClustersOptions, progress: Progress) 
     return Survey(items, facets, totals, threshold, sizes(len(one.members) for one in items))
 
 
-def survey_pairs(store: Store, request: JoinOptions, progress: Progress) -> Survey[Pair]:
+def survey_pairs(
+    store: Store, request: JoinOptions | PairsOptions, progress: Progress
+) -> Survey[Pair]:
     """Find the most similar of all pairs, and estimate how many less similar ones there are.
 
     With PairsOptions, in a file with an index of passages, they are ordered by weighted similarity.
@@ -147,8 +149,9 @@ def survey_pairs(store: Store, request: JoinOptions, progress: Progress) -> Surv
     facets, _, doc_ids = _documents(store, items, set(), progress)
     found = int(counts.sum())
     totals = Totals(len(items), 2 * len(items), found, found >= MAX_PAIRS)
-    threshold = request.threshold or store.settings.threshold
-    documents, sampled = (0, None) if request.where else distribution_of(store, _SEED)
+    similar = (request.join if isinstance(request, PairsOptions) else request).similar
+    threshold = similar.threshold or store.settings.threshold
+    documents, sampled = (0, None) if similar.condition.where else distribution_of(store, _SEED)
     picture = columns(counts.tolist(), sampled, documents, threshold)
     return Survey(items, facets, totals, threshold, picture, doc_ids.reshape(-1, 2))
 

@@ -18,15 +18,17 @@ from markupsafe import Markup
 
 from lshdb.database import Database
 from lshdb.errors import limits_noted
-from lshdb.groups import regrouped
+from lshdb.groups import replaced
 from lshdb.ingest.folders import Folders
 from lshdb.model import Cluster, Pair, Passage
 from lshdb.options import (
     ClustersOptions,
+    ConditionOptions,
     JoinOptions,
     PairsOptions,
     PictureOptions,
     ReportOptions,
+    SimilarOptions,
 )
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
@@ -81,7 +83,7 @@ def report(
     """
     database = Database(folders.store)
     with limits_noted() as notes:
-        figures = _figures(folders, asked, lowest, progress)
+        figures = _figures(folders, asked.picture, lowest, progress)
         found, survey = figures["found"].items, figures["survey"]
         same = [pair for pair in found if pair.identical]
         # Each with a new document.
@@ -110,11 +112,11 @@ def report(
             review=None,
             title=title,
             submissions=bool(folders.files),
-            where=None if folders.names else asked.where,
+            where=None if folders.names else asked.picture.grouping.condition.where,
             made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
             style=Markup(style),  # our own files
             style_hash=digest,
-            asked=asked,
+            keep=asked.picture.grouping.clusters.keep,
             identical=len(same),
             copies=copies,
             clusters=[listed.described(one, _MEMBERS) for one in listed.items[:_CLUSTERS]],
@@ -146,11 +148,13 @@ def _figures(
 ) -> dict[str, Any]:
     """All clusters and pairs, and what the pictures of them show; arguments as of `report`."""
     store, settings = folders.store, folders.store.settings
-    of_folders: dict[str, Any] = {"where": None, "parameters": ()} if folders.files else {}
-    request = regrouped(asked, ClustersOptions, group_by=None, **of_folders)
-    kind = PairsOptions if settings.passages else JoinOptions
+    grouping = asked.grouping
+    condition = ConditionOptions() if folders.files else grouping.condition
+    join = JoinOptions(similar=SimilarOptions(condition=condition, threshold=grouping.threshold))
+    request = ClustersOptions(join=join, clusters=grouping.clusters)
     survey = listing.survey_clusters(store, request, progress)
-    of_pairs = regrouped(request, kind, threshold=lowest or survey.threshold)
+    join = replaced(join, threshold=lowest or survey.threshold)
+    of_pairs = PairsOptions(join=join) if settings.passages else join
     return {
         "info": Database(store).info(),
         "found": listing.survey_pairs(store, of_pairs, progress),

@@ -19,7 +19,7 @@ from lshdb.errors import InputError, KeyNotFound, UsageError
 from lshdb.ingest.deciding import now, undo_chosen, user, word_fault
 from lshdb.json_text import loads
 from lshdb.model import Cluster, Decision, Verdict
-from lshdb.opening import open_database
+from lshdb.opening import open as open_database
 from lshdb.search.decisions import Verdicts
 from lshdb.web.results import stat_of, state_of
 

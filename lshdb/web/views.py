@@ -9,13 +9,13 @@ import os
 import shlex
 import threading
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import parse_qsl, unquote, urlencode
 
 import lshdb
@@ -23,10 +23,10 @@ from lshdb.database import Database
 from lshdb.errors import limits_noted
 from lshdb.exchange.results import plain
 from lshdb.formatting import counted, shortened
-from lshdb.groups import Option, Options, without_none
+from lshdb.groups import Option, Options, declared, without_none
 from lshdb.json_text import dumps, encode
 from lshdb.model import Cluster, Comparison, Decision, Document, Pair
-from lshdb.options import ClustersOptions, PairsOptions, SqlValue, Threshold
+from lshdb.options import ClustersOptions, PairsOptions, SqlValue
 from lshdb.progress import Progress
 from lshdb.search.decisions import Verdicts
 from lshdb.search.decisions import agreements as agreements_of
@@ -98,16 +98,17 @@ _lock = threading.Lock()
 
 
 class Asked(Options):
-    """What documents are similar to one, or to a pasted text."""
+    """How documents that are similar to one, or to a pasted text, are found."""
 
-    threshold: Threshold = None
     containment: Flag = False
     exhaustive: Flag = False
 
 
-class Address(Filters, Asked):
+class Address(Options):
     """The fields of all pages."""
 
+    filters: Filters
+    similar: Asked
     page: Annotated[int, Option("Of several.", min=1, max=10**6)] = 1
     key: Text = ""
     a: Text = ""
@@ -130,22 +131,22 @@ def parsed(group: type[_Options], given: Mapping[str, str]) -> _Options:
         UsageError: one has another type or is out of range; the message names it.
     """
     values: dict[str, object] = {}
-    for one in fields(group):
-        text = given.get(one.name) or unquote(given.get(f"{one.name}_quoted", ""))
-        kind = without_none(get_args(one.type)[0])
+    for name, option in declared(group).items():
+        text = given.get(name) or unquote(given.get(f"{name}_quoted", ""))
+        kind = without_none(option.annotation)
         if kind in (int, float) and (text := text.strip()):
             try:
-                values[one.name] = kind(text)
+                values[name] = kind(text)
             except ValueError:
-                values[one.name] = text  # the group says what is wrong with it
+                values[name] = text  # the group says what is wrong with it
         elif text:
-            values[one.name] = kind is bool or text
+            values[name] = kind is bool or text
     return group(**values)
 
 
-def texts_of(group: type[Options], given: Mapping[str, str]) -> dict[str, str]:
-    """The texts of a group's fields that are given, for other addresses."""
-    return {one.name: text for one in fields(group) if (text := given.get(one.name))}
+def texts_of(names: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:
+    """The texts of fields that are given, for other addresses."""
+    return {name: text for name in names if (text := given.get(name))}
 
 
 class Waiting(Exception):
@@ -233,7 +234,7 @@ class Visit:
                 page = Page("waiting", self.name)
         said = [*self.notes, *map(str, notes)]
         data = {"notes": said, "outdated": self.outdated, "waiting": self.waiting}
-        filters = texts_of(Filters, self.arguments)
+        filters = texts_of(declared(Filters), self.arguments)
         view = {"asked": self.asked, "filters": filters, "settings": self.database.settings}
         if self.review is not None and page.template in _FORMS:
             view |= self.review.form(self.database) | {"back": urlencode(self.arguments)}
@@ -305,11 +306,11 @@ def _found(visit: Visit, content: Content | None = None, key: str | None = None)
         content,
         key=key,
         top=page * _ROWS + 1,
-        threshold=asked.threshold,
-        containment=asked.containment,
-        exhaustive=asked.exhaustive,
+        threshold=asked.filters.threshold,
+        containment=asked.similar.containment,
+        exhaustive=asked.similar.exhaustive,
     )
-    minimum = asked.threshold or settings.threshold
+    minimum = asked.filters.threshold or settings.threshold
     query = {
         "matches": found[(page - 1) * _ROWS : page * _ROWS],
         "page": page,
@@ -317,8 +318,8 @@ def _found(visit: Visit, content: Content | None = None, key: str | None = None)
         "more": len(found) > page * _ROWS,
         "threshold": minimum,
         "own_threshold": settings.threshold,
-        "exhaustive": asked.exhaustive,
-        "containment": asked.containment,
+        "exhaustive": asked.similar.exhaustive,
+        "containment": asked.similar.containment,
         "recall": candidate_probability(minimum, settings.construction) or 0.0,
     }
     passages = None
@@ -406,7 +407,9 @@ def compare(visit: Visit) -> Page:
             "paging": paging,
         }
     if asked.listed:
-        data["list"] = view["near"] = _listing(visit, "pairs", asked).neighbours(title, b)[1]
+        data["list"] = view["near"] = _listing(visit, "pairs", asked.filters).neighbours(title, b)[
+            1
+        ]
     view |= {} if asked.pasted else _form(visit, [title, b])
     return Page("compare", f"{title} and {b}", data, view)
 
@@ -426,7 +429,7 @@ def pairs(visit: Visit) -> Page:
 
 def _list(visit: Visit, kind: str, size: int) -> Page:
     """One of the two lists, as a page or as a file of JSON lines."""
-    listed = _listing(visit, kind, visit.asked)
+    listed = _listing(visit, kind, visit.asked.filters)
     survey, numbered = listed.survey, list(enumerate(listed.items, 1))
 
     def shown(number: int, one: Cluster | Pair, count: int | None = None) -> dict[str, Any]:
@@ -460,8 +463,9 @@ def _listing(visit: Visit, kind: str, asked: Filters) -> Listing:
     request = ClustersOptions(**given, min_size=min_size, ignore_decisions=True)
 
     def make(database: Database, progress: Progress) -> listing.Survey[Any]:
-        survey = listing.survey_clusters if kind == "clusters" else listing.survey_pairs
-        return survey(database.store, request, progress)
+        if kind == "clusters":
+            return listing.survey_clusters(database.store, request, progress)
+        return listing.survey_pairs(database.store, request.join, progress)
 
     return Listing(visit.wait_for((kind, *given.values(), min_size), make), visit.verdicts(), asked)
 
@@ -470,7 +474,7 @@ def cluster(visit: Visit) -> Page:
     """The members of one cluster, some on each page; any of them names it."""
     asked, key = visit.asked, visit.required("key")
     visit.database.get(key)
-    listed = _listing(visit, "clusters", asked)
+    listed = _listing(visit, "clusters", asked.filters)
     found, near = listed.neighbours(key)
     if not isinstance(found, Cluster):
         raise lshdb.KeyNotFound(
@@ -560,11 +564,11 @@ def _next(visit: Visit, page: str, back: dict[str, str]) -> reviewing.Next:
     asked = parsed(Address, back)
     if page == "cluster":
         asked = parsed(Address, back | {"decided": "no"})
-        found, near = _listing(visit, "clusters", asked).neighbours(asked.key)
+        found, near = _listing(visit, "clusters", asked.filters).neighbours(asked.key)
         if isinstance(found, Cluster) and not visit.verdicts().settled(found.members):
             return page, back
     else:
-        _, near = _listing(visit, "pairs", asked).neighbours(asked.a, asked.b)
+        _, near = _listing(visit, "pairs", asked.filters).neighbours(asked.a, asked.b)
     if near.following is None:
         return "decisions", {"finished": page}
     return page, back | {"page": "1"} | near.following
@@ -595,7 +599,7 @@ def query(visit: Visit) -> Page:
     """A box for a text, and the documents similar to it, under their own address."""
     posted, name = visit.posted, visit.asked.pasted
     given = visit.arguments if posted is None else posted
-    asked = texts_of(Asked, given)
+    asked = texts_of(("threshold", *declared(Asked)), given)
     text = None if posted is None else posted.get("text", "")
     if name:
         text = _kept(name)

@@ -5,23 +5,22 @@ usage: python scripts/site/options_page.py [OUT.md]
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from lshdb import options
 from lshdb.cli.parameters import flags_of
-from lshdb.groups import Option, Options, kind_of, option_of
+from lshdb.groups import Declared, Option, Options, declared, is_group, kind_of
 
 _OUT: Final = Path(__file__).resolve().parents[2] / "docs" / "options.md"
 _HEAD: Final = """\
 # All options
 
 For those who look up an option: each one of the library and the command line, by the group that
-declares it. A group also has the options of the groups that it extends. The first column is the
+declares it. A group also has the options of the groups that it holds. The first column is the
 name in Python, the second what a command takes; what has no second is for Python only.
 """
 
@@ -32,10 +31,15 @@ def groups() -> list[Any]:
     return [one for one in every if issubclass(one, Options) and one is not Options]
 
 
-def own_fields(group: Any) -> list[Any]:
+def own_options(group: Any) -> list[Declared]:
     """The options that a group itself declares."""
-    names = inspect.get_annotations(group)
-    return [one for one in fields(group) if one.name in names]
+    return [option for option in declared(group).values() if option.group is group]
+
+
+def parts(group: Any) -> list[str]:
+    """The groups that a group holds."""
+    kinds: list[Any] = [field.type for field in fields(group) if is_group(field.type)]
+    return [kind.__name__ for kind in kinds]
 
 
 def named_kind(annotation: Any, option: Option) -> str:
@@ -51,21 +55,20 @@ def page() -> Iterator[str]:
     """The lines of the page."""
     yield _HEAD
     for group in groups():
-        own = own_fields(group)
-        if not own:
-            continue
-        extended = [one.__name__ for one in group.__bases__ if one is not Options]
-        more = f" Extends {', '.join(f'`{one}`' for one in extended)}." if extended else ""
+        held = parts(group)
+        more = f" Holds {', '.join(f'`{name}`' for name in held)}." if held else ""
         yield f"## {group.__name__}\n\n{(group.__doc__ or '').splitlines()[0]}{more}\n"
-        yield "| option | command line | values | default | |"
-        yield "| --- | --- | --- | --- | --- |"
-        for one in own:
-            annotation, option = get_args(one.type)[0], option_of(one)
-            flags = ", ".join(f"`{flag}`" for flag in flags_of(one.name, one.default, option))
-            simple = isinstance(one.default, bool | int | float | str)
-            default = f"`{one.default!r}`" if simple else ""
-            kind = named_kind(annotation, option).replace("|", r"\|")
-            yield f"| `{one.name}` | {flags} | {kind} | {default} | {option.help} |"
+        own = own_options(group)
+        if own:
+            yield "| option | command line | values | default | |"
+            yield "| --- | --- | --- | --- | --- |"
+        for each in own:
+            option = each.option
+            flags = ", ".join(f"`{flag}`" for flag in flags_of(each.name, each.default, option))
+            simple = isinstance(each.default, bool | int | float | str)
+            default = f"`{each.default!r}`" if simple else ""
+            kind = named_kind(each.annotation, option).replace("|", r"\|")
+            yield f"| `{each.name}` | {flags} | {kind} | {default} | {option.help} |"
         yield ""
 
 

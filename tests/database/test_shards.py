@@ -37,7 +37,7 @@ def test_shards_answer_as_one_file_does(files: list[Path], options: dict[str, fl
         for key in list(TEXTS)[::17]:
             for asked in ({"key": key}, {"content": TEXTS[key] + " more"}):
                 one = db.query(**asked, **options)  # type: ignore[call-overload]
-                several = query_files(shards, QueryOptions(**asked, **options))  # type: ignore[arg-type]
+                several = query_files(shards, QueryOptions(**asked, **options))  # type: ignore[call-overload]
                 assert [_rank(match) for match in one] == [_rank(match) for match in several]
                 if "top" not in options:
                     assert set(several) == set(one)

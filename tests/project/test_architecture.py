@@ -56,7 +56,7 @@ FLOORS = {name: floor for floor, names in enumerate(ROOMS) for name in names}
 FOLDERS = [name for name in FLOORS if (PACKAGE / name).is_dir()]
 ALONE = "sources.documents"
 """The package that a process runs without the rest of lshdb, so they name each other only."""
-OTHER_FILES = {"py.typed", "schema.sql"}
+OTHER_FILES = {"options.pyi", "py.typed", "schema.sql"}
 
 PATHS = {
     ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"): path

@@ -111,7 +111,11 @@ def test_a_command_has_the_options_of_its_method(command: str) -> None:
 
 @pytest.mark.parametrize(
     ("script", "file"),
-    [("options_page.py", "docs/options.md"), ("interface.py", "tests/project/interface.txt")],
+    [
+        ("options_page.py", "docs/options.md"),
+        ("interface.py", "tests/project/interface.txt"),
+        ("option_types.py", "lshdb/options.pyi"),
+    ],
 )
 def test_what_is_generated_is_up_to_date(script: str, file: str, tmp_path: Path) -> None:
     """Who changes the interface runs the script again; the change shows in the file."""

@@ -172,7 +172,8 @@ def test_without_contents_pairs_and_clusters_are_estimated(path: Path) -> None:
 def test_how_far_a_join_is_is_reported(path: Path, find: Any, star: bool) -> None:
     steps: list[tuple[int, int, str]] = []
     with lshdb.open(made(path, TEXTS, shingle="word:3")) as db:
-        request = ClustersOptions(star=star)
+        clusters = ClustersOptions(star=star)
+        request = clusters.join if find is pair_blocks else clusters
         assert list(find(db.store, request, lambda *step: steps.append(step)))
     counted = [what for what, _ in groupby(what for _, _, what in steps)]
     assert counted[:2] == ["bands of the index read", "documents compared"]

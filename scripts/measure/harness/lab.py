@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from lshdb.opening import open_database
+from lshdb.opening import open as open_database
 from measure.common.commands import Measured, lshdb, measure, own_script
 from measure.harness import corpora
 from measure.harness.corpora import Corpus

@@ -1,0 +1,1463 @@
+# Written by scripts/site/option_types.py: see lshdb/options.py.
+# ruff: noqa
+# fmt: off
+
+from typing import overload
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+from lshdb.errors import SettingsError, UsageError
+from lshdb.groups import Kind, Option, Options, argument
+from lshdb.limits import DEFAULTS, Limits
+from lshdb.progress import Progress
+from lshdb.model import AddReport, DroppedRow, Failure
+from lshdb.shingling.shingling import Content
+from lshdb.sketching.settings import Settings
+Keep = Literal['first', 'longest', 'last']
+KeepRow = Literal['first', 'last', 'longest', 'newest', 'oldest', 'shortest-path']
+OnSimilar = Literal['keep', 'skip']
+OnConflict = Literal['replace', 'keep', 'error']
+Index = Literal['auto', 'now']
+Format = Literal['auto', 'text', 'jsonl', 'json', 'csv', 'tsv', 'parquet', 'arrow']
+Mode = Literal['create', 'read', 'write']
+SqlValue = str | int | float | bytes | None
+Parameters = Sequence[SqlValue] | Mapping[str, SqlValue]
+TIMEOUT = 30.0
+LONGEST_TIMEOUT = 1000000
+INPUT, MATCHING, OUTPUT, INDEX, ADVANCED = ('Input', 'Matching', 'Output', 'Index', 'Advanced')
+def names_of_text(text: str) -> list[str]: ...
+def size_of_text(text: str) -> int: ...
+def number_or(word: str, value: int | str) -> Callable[[str], int | str]: ...
+Threshold = float | None
+Top = int | None
+StoredKey = Any
+Estimate = bool
+Distinguish = Literal['numbers'] | None
+Where = str | None
+WhereParameters = Parameters
+FieldNames = Sequence[str]
+RuleName = str
+Against = Sequence[Any] | Any
+OnlyAgainst = bool
+OnNull = Literal['fail', 'keep']
+KeepOption = Keep
+OwnLimits = Limits
+Path = str | os.PathLike[str]
+OnProgress = bool | Progress
+Encoding = str | None
+Exclude = Sequence[str]
+GroupBy = str | os.PathLike[str] | None
+def character(text: str) -> str: ...
+Delimiter = str | None
+Escape = str | None
+AnyReader = Any
+Workers = int | None
+OnBatch = Callable[[AddReport], None] | None
+OnFailure = Callable[[Failure], None] | None
+SampleSeed = int
+Timeout = float
+
+class ShapeOptions(Options):
+    threshold: float | None = None
+    recall: float | None = None
+    bands: int | None = None
+    rows: int | None = None
+    construction: str | None = None
+    passages: int | None = None
+
+class ShingleOptions(Options):
+    shingle: str | None = None
+    ignoring: Literal['numbers'] | None = None
+    seed: int | Literal['random'] | None = None
+BaseTexts = Mapping[str, str] | None
+
+class PurposeOptions(Options):
+    purpose: Literal['short-text', 'documents', 'programs', 'code', 'baskets'] | None = None
+
+class SettingsOptions(Options):
+    shape: ShapeOptions
+    shingles: ShingleOptions
+    kind: PurposeOptions
+    reworded: bool | None
+    permutations: int | None
+    sketch: str | None
+    content: bool | None
+    base: BaseTexts
+    @overload
+    def __init__(
+        self,
+        *,
+        threshold: float | None = None,
+        recall: float | None = None,
+        bands: int | None = None,
+        rows: int | None = None,
+        construction: str | None = None,
+        passages: int | None = None,
+        shingle: str | None = None,
+        ignoring: Literal['numbers'] | None = None,
+        seed: int | Literal['random'] | None = None,
+        purpose: Literal['short-text', 'documents', 'programs', 'code', 'baskets'] | None = None,
+        reworded: bool | None = None,
+        permutations: int | None = None,
+        sketch: str | None = None,
+        content: bool | None = None,
+        base: BaseTexts = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        shape: ShapeOptions = ...,
+        shingles: ShingleOptions = ...,
+        kind: PurposeOptions = ...,
+        reworded: bool | None = None,
+        permutations: int | None = None,
+        sketch: str | None = None,
+        content: bool | None = None,
+        base: BaseTexts = None,
+    ) -> None: ...
+
+class OpenOptions(Options):
+    settings: SettingsOptions
+    path: Path
+    mode: Mode
+    timeout: Timeout
+    limits: OwnLimits
+    check_settings: bool
+    @overload
+    def __init__(
+        self,
+        path: Path = 'lsh.db',
+        *,
+        threshold: float | None = None,
+        recall: float | None = None,
+        bands: int | None = None,
+        rows: int | None = None,
+        construction: str | None = None,
+        passages: int | None = None,
+        shingle: str | None = None,
+        ignoring: Literal['numbers'] | None = None,
+        seed: int | Literal['random'] | None = None,
+        purpose: Literal['short-text', 'documents', 'programs', 'code', 'baskets'] | None = None,
+        reworded: bool | None = None,
+        permutations: int | None = None,
+        sketch: str | None = None,
+        content: bool | None = None,
+        base: BaseTexts = None,
+        mode: Mode = 'create',
+        timeout: Timeout = TIMEOUT,
+        limits: OwnLimits = DEFAULTS,
+        check_settings: bool = False,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        path: Path = 'lsh.db',
+        *,
+        settings: SettingsOptions = ...,
+        mode: Mode = 'create',
+        timeout: Timeout = TIMEOUT,
+        limits: OwnLimits = DEFAULTS,
+        check_settings: bool = False,
+    ) -> None: ...
+
+class ReindexOptions(Options):
+    shape: ShapeOptions
+    reworded: bool | Literal['on', 'off'] | None
+    base: BaseTexts
+    progress: OnProgress
+    @overload
+    def __init__(
+        self,
+        *,
+        threshold: float | None = None,
+        recall: float | None = None,
+        bands: int | None = None,
+        rows: int | None = None,
+        construction: str | None = None,
+        passages: int | None = None,
+        reworded: bool | Literal['on', 'off'] | None = None,
+        base: BaseTexts = None,
+        progress: OnProgress = False,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        shape: ShapeOptions = ...,
+        reworded: bool | Literal['on', 'off'] | None = None,
+        base: BaseTexts = None,
+        progress: OnProgress = False,
+    ) -> None: ...
+
+class WalkingOptions(Options):
+    exclude: Exclude = ()
+    include: Sequence[str] = ()
+    hidden: bool = False
+    ignore: bool = True
+    tracked: bool = False
+    max_filesize: int | None = None
+    root: str | None = None
+
+class FilesOptions(Options):
+    walk: WalkingOptions
+    archives: bool
+    @overload
+    def __init__(
+        self,
+        *,
+        exclude: Exclude = (),
+        include: Sequence[str] = (),
+        hidden: bool = False,
+        ignore: bool = True,
+        tracked: bool = False,
+        max_filesize: int | None = None,
+        root: str | None = None,
+        archives: bool = False,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        walk: WalkingOptions = ...,
+        archives: bool = False,
+    ) -> None: ...
+
+class FieldOptions(Options):
+    key_field: str = 'id'
+    text_field: str = 'text'
+    set_field: str = 'set'
+
+class DocumentOptions(Options):
+    documents: bool = True
+    extract_timeout: float = 60.0
+    quotes: bool = True
+    convert: Sequence[str] = ()
+
+class EncodingOption(Options):
+    extraction: DocumentOptions
+    encoding: Encoding
+    @overload
+    def __init__(
+        self,
+        *,
+        documents: bool = True,
+        extract_timeout: float = 60.0,
+        quotes: bool = True,
+        convert: Sequence[str] = (),
+        encoding: Encoding = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        extraction: DocumentOptions = ...,
+        encoding: Encoding = None,
+    ) -> None: ...
+
+class TextOptions(Options):
+    extraction: DocumentOptions
+    encoding: Encoding
+    strict: bool
+    @overload
+    def __init__(
+        self,
+        *,
+        documents: bool = True,
+        extract_timeout: float = 60.0,
+        quotes: bool = True,
+        convert: Sequence[str] = (),
+        encoding: Encoding = None,
+        strict: bool = False,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        extraction: DocumentOptions = ...,
+        encoding: Encoding = None,
+        strict: bool = False,
+    ) -> None: ...
+
+class TableOptions(Options):
+    format: Format = 'auto'
+    delimiter: Delimiter = None
+    escape: Escape = None
+
+class QueriesOptions(Options):
+    texts: EncodingOption
+    names: FieldOptions
+    table: TableOptions
+    @overload
+    def __init__(
+        self,
+        *,
+        documents: bool = True,
+        extract_timeout: float = 60.0,
+        quotes: bool = True,
+        convert: Sequence[str] = (),
+        encoding: Encoding = None,
+        key_field: str = 'id',
+        text_field: str = 'text',
+        set_field: str = 'set',
+        format: Format = 'auto',
+        delimiter: Delimiter = None,
+        escape: Escape = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        texts: EncodingOption = ...,
+        names: FieldOptions = ...,
+        table: TableOptions = ...,
+    ) -> None: ...
+
+class ReadingOptions(Options):
+    texts: TextOptions
+    names: FieldOptions
+    table: TableOptions
+    auto_key: bool
+    metadata: bool
+    metadata_fields: Sequence[str]
+    @overload
+    def __init__(
+        self,
+        *,
+        documents: bool = True,
+        extract_timeout: float = 60.0,
+        quotes: bool = True,
+        convert: Sequence[str] = (),
+        encoding: Encoding = None,
+        strict: bool = False,
+        key_field: str = 'id',
+        text_field: str = 'text',
+        set_field: str = 'set',
+        format: Format = 'auto',
+        delimiter: Delimiter = None,
+        escape: Escape = None,
+        auto_key: bool = False,
+        metadata: bool = True,
+        metadata_fields: Sequence[str] = (),
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        texts: TextOptions = ...,
+        names: FieldOptions = ...,
+        table: TableOptions = ...,
+        auto_key: bool = False,
+        metadata: bool = True,
+        metadata_fields: Sequence[str] = (),
+    ) -> None: ...
+
+class WritingOptions(Options):
+    workers: Workers = None
+    on_batch: OnBatch = None
+    progress: OnProgress = False
+
+class AddManyOptions(Options):
+    write: WritingOptions
+    on_similar: OnSimilar
+    index: Index
+    on_skip: Callable[[DroppedRow], None] | None
+    @overload
+    def __init__(
+        self,
+        *,
+        workers: Workers = None,
+        on_batch: OnBatch = None,
+        progress: OnProgress = False,
+        on_similar: OnSimilar = 'keep',
+        index: Index = 'auto',
+        on_skip: Callable[[DroppedRow], None] | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        write: WritingOptions = ...,
+        on_similar: OnSimilar = 'keep',
+        index: Index = 'auto',
+        on_skip: Callable[[DroppedRow], None] | None = None,
+    ) -> None: ...
+
+class LongTableOptions(Options):
+    set_key: str | None = None
+    set_item: str | None = None
+
+class AddFilesOptions(Options):
+    sets: LongTableOptions
+    files: FilesOptions
+    read: ReadingOptions
+    add: AddManyOptions
+    on_conflict: OnConflict
+    reader: AnyReader
+    on_failure: OnFailure
+    @overload
+    def __init__(
+        self,
+        *,
+        set_key: str | None = None,
+        set_item: str | None = None,
+        exclude: Exclude = (),
+        include: Sequence[str] = (),
+        hidden: bool = False,
+        ignore: bool = True,
+        tracked: bool = False,
+        max_filesize: int | None = None,
+        root: str | None = None,
+        archives: bool = False,
+        documents: bool = True,
+        extract_timeout: float = 60.0,
+        quotes: bool = True,
+        convert: Sequence[str] = (),
+        encoding: Encoding = None,
+        strict: bool = False,
+        key_field: str = 'id',
+        text_field: str = 'text',
+        set_field: str = 'set',
+        format: Format = 'auto',
+        delimiter: Delimiter = None,
+        escape: Escape = None,
+        auto_key: bool = False,
+        metadata: bool = True,
+        metadata_fields: Sequence[str] = (),
+        workers: Workers = None,
+        on_batch: OnBatch = None,
+        progress: OnProgress = False,
+        on_similar: OnSimilar = 'keep',
+        index: Index = 'auto',
+        on_skip: Callable[[DroppedRow], None] | None = None,
+        on_conflict: OnConflict = 'replace',
+        reader: AnyReader = None,
+        on_failure: OnFailure = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        sets: LongTableOptions = ...,
+        files: FilesOptions = ...,
+        read: ReadingOptions = ...,
+        add: AddManyOptions = ...,
+        on_conflict: OnConflict = 'replace',
+        reader: AnyReader = None,
+        on_failure: OnFailure = None,
+    ) -> None: ...
+
+class ArrivalOptions(Options):
+    key: Any = field(kw_only=False)
+    content: Content = field(kw_only=False)
+    metadata: Mapping[str, object] | None = field(default=None, kw_only=False)
+    find: int = 5
+    skip_similar: bool = False
+
+class AdmissionOptions(Options):
+    key: Any = field(kw_only=False)
+    content: Content = field(kw_only=False)
+    metadata: Mapping[str, object] | None = field(default=None, kw_only=False)
+    threshold: float | None = None
+    top: int = 5
+    replace: Any = None
+    force: bool = False
+
+class ColumnOptions(Options):
+    key: str = 'id'
+    text: str | None = None
+    set: str | None = None
+
+class AddTableOptions(Options):
+    sets: LongTableOptions
+    columns: ColumnOptions
+    add: AddManyOptions
+    metadata: bool
+    metadata_fields: Sequence[str]
+    on_failure: OnFailure
+    @overload
+    def __init__(
+        self,
+        *,
+        set_key: str | None = None,
+        set_item: str | None = None,
+        key: str = 'id',
+        text: str | None = None,
+        set: str | None = None,
+        workers: Workers = None,
+        on_batch: OnBatch = None,
+        progress: OnProgress = False,
+        on_similar: OnSimilar = 'keep',
+        index: Index = 'auto',
+        on_skip: Callable[[DroppedRow], None] | None = None,
+        metadata: bool = True,
+        metadata_fields: Sequence[str] = (),
+        on_failure: OnFailure = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        sets: LongTableOptions = ...,
+        columns: ColumnOptions = ...,
+        add: AddManyOptions = ...,
+        metadata: bool = True,
+        metadata_fields: Sequence[str] = (),
+        on_failure: OnFailure = None,
+    ) -> None: ...
+
+class SyncOptions(Options):
+    files: FilesOptions
+    texts: TextOptions
+    write: WritingOptions
+    reader: AnyReader
+    dry_run: bool
+    extract_again: bool
+    remove_most: bool
+    on_failure: OnFailure
+    @overload
+    def __init__(
+        self,
+        *,
+        exclude: Exclude = (),
+        include: Sequence[str] = (),
+        hidden: bool = False,
+        ignore: bool = True,
+        tracked: bool = False,
+        max_filesize: int | None = None,
+        root: str | None = None,
+        archives: bool = False,
+        documents: bool = True,
+        extract_timeout: float = 60.0,
+        quotes: bool = True,
+        convert: Sequence[str] = (),
+        encoding: Encoding = None,
+        strict: bool = False,
+        workers: Workers = None,
+        on_batch: OnBatch = None,
+        progress: OnProgress = False,
+        reader: AnyReader = None,
+        dry_run: bool = False,
+        extract_again: bool = False,
+        remove_most: bool = False,
+        on_failure: OnFailure = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        files: FilesOptions = ...,
+        texts: TextOptions = ...,
+        write: WritingOptions = ...,
+        reader: AnyReader = None,
+        dry_run: bool = False,
+        extract_again: bool = False,
+        remove_most: bool = False,
+        on_failure: OnFailure = None,
+    ) -> None: ...
+
+class ConditionOptions(Options):
+    where: Where = None
+    parameters: WhereParameters = ()
+
+class SimilarOptions(Options):
+    condition: ConditionOptions
+    top: Top
+    threshold: Threshold
+    estimate: Estimate
+    distinguish: Distinguish
+    fields: FieldNames
+    @overload
+    def __init__(
+        self,
+        *,
+        where: Where = None,
+        parameters: WhereParameters = (),
+        top: Top = None,
+        threshold: Threshold = None,
+        estimate: Estimate = False,
+        distinguish: Distinguish = None,
+        fields: FieldNames = (),
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        condition: ConditionOptions = ...,
+        top: Top = None,
+        threshold: Threshold = None,
+        estimate: Estimate = False,
+        distinguish: Distinguish = None,
+        fields: FieldNames = (),
+    ) -> None: ...
+
+class WeightedOptions(Options):
+    sort: Literal['weighted', 'weighted_share'] | None = None
+    min_weighted: float | None = None
+
+class RankingOptions(Options):
+    similar: SimilarOptions
+    weighted: WeightedOptions
+    exhaustive: bool
+    containment: bool
+    @overload
+    def __init__(
+        self,
+        *,
+        where: Where = None,
+        parameters: WhereParameters = (),
+        top: Top = None,
+        threshold: Threshold = None,
+        estimate: Estimate = False,
+        distinguish: Distinguish = None,
+        fields: FieldNames = (),
+        sort: Literal['weighted', 'weighted_share'] | None = None,
+        min_weighted: float | None = None,
+        exhaustive: bool = False,
+        containment: bool = False,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        similar: SimilarOptions = ...,
+        weighted: WeightedOptions = ...,
+        exhaustive: bool = False,
+        containment: bool = False,
+    ) -> None: ...
+
+class QueryOptions(Options):
+    ranking: RankingOptions
+    content: Content | None
+    key: StoredKey
+    @overload
+    def __init__(
+        self,
+        content: Content | None = None,
+        *,
+        where: Where = None,
+        parameters: WhereParameters = (),
+        top: Top = None,
+        threshold: Threshold = None,
+        estimate: Estimate = False,
+        distinguish: Distinguish = None,
+        fields: FieldNames = (),
+        sort: Literal['weighted', 'weighted_share'] | None = None,
+        min_weighted: float | None = None,
+        exhaustive: bool = False,
+        containment: bool = False,
+        key: StoredKey = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        content: Content | None = None,
+        *,
+        ranking: RankingOptions = ...,
+        key: StoredKey = None,
+    ) -> None: ...
+
+class QueryManyOptions(Options):
+    ranking: RankingOptions
+    workers: Workers
+    progress: OnProgress
+    @overload
+    def __init__(
+        self,
+        *,
+        where: Where = None,
+        parameters: WhereParameters = (),
+        top: Top = None,
+        threshold: Threshold = None,
+        estimate: Estimate = False,
+        distinguish: Distinguish = None,
+        fields: FieldNames = (),
+        sort: Literal['weighted', 'weighted_share'] | None = None,
+        min_weighted: float | None = None,
+        exhaustive: bool = False,
+        containment: bool = False,
+        workers: Workers = None,
+        progress: OnProgress = False,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        ranking: RankingOptions = ...,
+        workers: Workers = None,
+        progress: OnProgress = False,
+    ) -> None: ...
+
+class JoinOptions(Options):
+    similar: SimilarOptions
+    group_by: GroupBy
+    key: StoredKey
+    ignore_decisions: bool
+    @overload
+    def __init__(
+        self,
+        *,
+        where: Where = None,
+        parameters: WhereParameters = (),
+        top: Top = None,
+        threshold: Threshold = None,
+        estimate: Estimate = False,
+        distinguish: Distinguish = None,
+        fields: FieldNames = (),
+        group_by: GroupBy = None,
+        key: StoredKey = None,
+        ignore_decisions: bool = False,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        similar: SimilarOptions = ...,
+        group_by: GroupBy = None,
+        key: StoredKey = None,
+        ignore_decisions: bool = False,
+    ) -> None: ...
+
+class PairsOptions(Options):
+    join: JoinOptions
+    weighted: WeightedOptions
+    max_similarity: float | None
+    sample: int | None
+    seed: int | None
+    def check_range(self, threshold: float) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        where: Where = None,
+        parameters: WhereParameters = (),
+        top: Top = None,
+        threshold: Threshold = None,
+        estimate: Estimate = False,
+        distinguish: Distinguish = None,
+        fields: FieldNames = (),
+        group_by: GroupBy = None,
+        key: StoredKey = None,
+        ignore_decisions: bool = False,
+        sort: Literal['weighted', 'weighted_share'] | None = None,
+        min_weighted: float | None = None,
+        max_similarity: float | None = None,
+        sample: int | None = None,
+        seed: int | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        join: JoinOptions = ...,
+        weighted: WeightedOptions = ...,
+        max_similarity: float | None = None,
+        sample: int | None = None,
+        seed: int | None = None,
+    ) -> None: ...
+
+class KeysOptions(Options):
+    condition: ConditionOptions
+    prefix: str | None
+    top: int | None
+    @overload
+    def __init__(
+        self,
+        *,
+        where: Where = None,
+        parameters: WhereParameters = (),
+        prefix: str | None = None,
+        top: int | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        condition: ConditionOptions = ...,
+        prefix: str | None = None,
+        top: int | None = None,
+    ) -> None: ...
+
+class RemovalOptions(Options):
+    condition: ConditionOptions
+    missing_ok: bool
+    decided: bool
+    dry_run: bool
+    @overload
+    def __init__(
+        self,
+        *,
+        where: Where = None,
+        parameters: WhereParameters = (),
+        missing_ok: bool = False,
+        decided: bool = False,
+        dry_run: bool = False,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        condition: ConditionOptions = ...,
+        missing_ok: bool = False,
+        decided: bool = False,
+        dry_run: bool = False,
+    ) -> None: ...
+
+class RemoveOptions(Options):
+    removal: RemovalOptions
+    keys: Any
+    @overload
+    def __init__(
+        self,
+        keys: Any = None,
+        *,
+        where: Where = None,
+        parameters: WhereParameters = (),
+        missing_ok: bool = False,
+        decided: bool = False,
+        dry_run: bool = False,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        keys: Any = None,
+        *,
+        removal: RemovalOptions = ...,
+    ) -> None: ...
+
+class StarOptions(Options):
+    keep: KeepOption = 'first'
+    star: bool = False
+
+class GroupingOptions(Options):
+    condition: ConditionOptions
+    threshold: Threshold
+    clusters: StarOptions
+    @overload
+    def __init__(
+        self,
+        *,
+        where: Where = None,
+        parameters: WhereParameters = (),
+        threshold: Threshold = None,
+        keep: KeepOption = 'first',
+        star: bool = False,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        condition: ConditionOptions = ...,
+        threshold: Threshold = None,
+        clusters: StarOptions = ...,
+    ) -> None: ...
+
+class PictureOptions(Options):
+    grouping: GroupingOptions
+    group_by: GroupBy
+    @overload
+    def __init__(
+        self,
+        *,
+        where: Where = None,
+        parameters: WhereParameters = (),
+        threshold: Threshold = None,
+        keep: KeepOption = 'first',
+        star: bool = False,
+        group_by: GroupBy = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        grouping: GroupingOptions = ...,
+        group_by: GroupBy = None,
+    ) -> None: ...
+
+class ReportOptions(Options):
+    picture: PictureOptions
+    anonymous: bool
+    @overload
+    def __init__(
+        self,
+        *,
+        where: Where = None,
+        parameters: WhereParameters = (),
+        threshold: Threshold = None,
+        keep: KeepOption = 'first',
+        star: bool = False,
+        group_by: GroupBy = None,
+        anonymous: bool = False,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        picture: PictureOptions = ...,
+        anonymous: bool = False,
+    ) -> None: ...
+
+class ClusteringOptions(Options):
+    grouping: GroupingOptions
+    key: StoredKey
+    @overload
+    def __init__(
+        self,
+        *,
+        where: Where = None,
+        parameters: WhereParameters = (),
+        threshold: Threshold = None,
+        keep: KeepOption = 'first',
+        star: bool = False,
+        key: StoredKey = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        grouping: GroupingOptions = ...,
+        key: StoredKey = None,
+    ) -> None: ...
+
+class ClustersOptions(Options):
+    join: JoinOptions
+    clusters: StarOptions
+    min_size: int | None
+    max_size: int | None
+    @overload
+    def __init__(
+        self,
+        *,
+        where: Where = None,
+        parameters: WhereParameters = (),
+        top: Top = None,
+        threshold: Threshold = None,
+        estimate: Estimate = False,
+        distinguish: Distinguish = None,
+        fields: FieldNames = (),
+        group_by: GroupBy = None,
+        key: StoredKey = None,
+        ignore_decisions: bool = False,
+        keep: KeepOption = 'first',
+        star: bool = False,
+        min_size: int | None = None,
+        max_size: int | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        join: JoinOptions = ...,
+        clusters: StarOptions = ...,
+        min_size: int | None = None,
+        max_size: int | None = None,
+    ) -> None: ...
+
+class CommonOptions(Options):
+    gap: int = 0
+    common: int | None = None
+
+class CopiedOptions(Options):
+    runs: CommonOptions
+    min_words: int | None
+    base: Sequence[str]
+    @overload
+    def __init__(
+        self,
+        *,
+        gap: int = 0,
+        common: int | None = None,
+        min_words: int | None = None,
+        base: Sequence[str] = (),
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        runs: CommonOptions = ...,
+        min_words: int | None = None,
+        base: Sequence[str] = (),
+    ) -> None: ...
+
+class PassagePairsOptions(Options):
+    copied: CopiedOptions
+    group_by: GroupBy
+    top: Top
+    weighted: WeightedOptions
+    reworded: bool
+    min_score: float | None
+    progress: OnProgress
+    @overload
+    def __init__(
+        self,
+        *,
+        gap: int = 0,
+        common: int | None = None,
+        min_words: int | None = None,
+        base: Sequence[str] = (),
+        group_by: GroupBy = None,
+        top: Top = None,
+        sort: Literal['weighted', 'weighted_share'] | None = None,
+        min_weighted: float | None = None,
+        reworded: bool = False,
+        min_score: float | None = None,
+        progress: OnProgress = False,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        copied: CopiedOptions = ...,
+        group_by: GroupBy = None,
+        top: Top = None,
+        weighted: WeightedOptions = ...,
+        reworded: bool = False,
+        min_score: float | None = None,
+        progress: OnProgress = False,
+    ) -> None: ...
+
+class PassagesOptions(Options):
+    search: PassagePairsOptions
+    text: str | None
+    key: StoredKey
+    @overload
+    def __init__(
+        self,
+        text: str | None = None,
+        *,
+        gap: int = 0,
+        common: int | None = None,
+        min_words: int | None = None,
+        base: Sequence[str] = (),
+        group_by: GroupBy = None,
+        top: Top = None,
+        sort: Literal['weighted', 'weighted_share'] | None = None,
+        min_weighted: float | None = None,
+        reworded: bool = False,
+        min_score: float | None = None,
+        progress: OnProgress = False,
+        key: StoredKey = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        text: str | None = None,
+        *,
+        search: PassagePairsOptions = ...,
+        key: StoredKey = None,
+    ) -> None: ...
+
+class GateOptions(Options):
+    exclude: Exclude = ()
+    since: str | None = None
+    min_tokens: int = 50
+    threshold: float = 0.8
+    baseline: str | None = None
+    count_all: bool = False
+
+class RuleOptions(Options):
+    rule: RuleName = 'similar'
+    keep: KeepRow = 'first'
+    keep_max: str | None = None
+    keep_min: str | None = None
+    keep_in: str | None = None
+    drop_all: bool = False
+    estimate: Estimate = False
+    distinguish: Distinguish = None
+    @property
+    def ranked_by(self) -> list[str]: ...
+    @property
+    def ordered(self) -> bool: ...
+
+class RowsOptions(Options):
+    walk: WalkingOptions
+    read: ReadingOptions
+    choice: RuleOptions
+    cut: int | None
+    min_words: int
+    against: Against
+    only_against: OnlyAgainst
+    on_null: OnNull
+    fields: FieldNames
+    @overload
+    def __init__(
+        self,
+        *,
+        exclude: Exclude = (),
+        include: Sequence[str] = (),
+        hidden: bool = False,
+        ignore: bool = True,
+        tracked: bool = False,
+        max_filesize: int | None = None,
+        root: str | None = None,
+        documents: bool = True,
+        extract_timeout: float = 60.0,
+        quotes: bool = True,
+        convert: Sequence[str] = (),
+        encoding: Encoding = None,
+        strict: bool = False,
+        key_field: str = 'id',
+        text_field: str = 'text',
+        set_field: str = 'set',
+        format: Format = 'auto',
+        delimiter: Delimiter = None,
+        escape: Escape = None,
+        auto_key: bool = False,
+        metadata: bool = True,
+        metadata_fields: Sequence[str] = (),
+        rule: RuleName = 'similar',
+        keep: KeepRow = 'first',
+        keep_max: str | None = None,
+        keep_min: str | None = None,
+        keep_in: str | None = None,
+        drop_all: bool = False,
+        estimate: Estimate = False,
+        distinguish: Distinguish = None,
+        cut: int | None = None,
+        min_words: int = 1,
+        against: Against = None,
+        only_against: OnlyAgainst = False,
+        on_null: OnNull = 'fail',
+        fields: FieldNames = (),
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        walk: WalkingOptions = ...,
+        read: ReadingOptions = ...,
+        choice: RuleOptions = ...,
+        cut: int | None = None,
+        min_words: int = 1,
+        against: Against = None,
+        only_against: OnlyAgainst = False,
+        on_null: OnNull = 'fail',
+        fields: FieldNames = (),
+    ) -> None: ...
+
+class DedupOptions(Options):
+    rows: RowsOptions
+    write: WritingOptions
+    reader: AnyReader
+    threshold: Threshold
+    on_failure: OnFailure
+    @overload
+    def __init__(
+        self,
+        *,
+        exclude: Exclude = (),
+        include: Sequence[str] = (),
+        hidden: bool = False,
+        ignore: bool = True,
+        tracked: bool = False,
+        max_filesize: int | None = None,
+        root: str | None = None,
+        documents: bool = True,
+        extract_timeout: float = 60.0,
+        quotes: bool = True,
+        convert: Sequence[str] = (),
+        encoding: Encoding = None,
+        strict: bool = False,
+        key_field: str = 'id',
+        text_field: str = 'text',
+        set_field: str = 'set',
+        format: Format = 'auto',
+        delimiter: Delimiter = None,
+        escape: Escape = None,
+        auto_key: bool = False,
+        metadata: bool = True,
+        metadata_fields: Sequence[str] = (),
+        rule: RuleName = 'similar',
+        keep: KeepRow = 'first',
+        keep_max: str | None = None,
+        keep_min: str | None = None,
+        keep_in: str | None = None,
+        drop_all: bool = False,
+        estimate: Estimate = False,
+        distinguish: Distinguish = None,
+        cut: int | None = None,
+        min_words: int = 1,
+        against: Against = None,
+        only_against: OnlyAgainst = False,
+        on_null: OnNull = 'fail',
+        fields: FieldNames = (),
+        workers: Workers = None,
+        on_batch: OnBatch = None,
+        progress: OnProgress = False,
+        reader: AnyReader = None,
+        threshold: Threshold = None,
+        on_failure: OnFailure = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        rows: RowsOptions = ...,
+        write: WritingOptions = ...,
+        reader: AnyReader = None,
+        threshold: Threshold = None,
+        on_failure: OnFailure = None,
+    ) -> None: ...
+
+class DataOptions(Options):
+    columns: ColumnOptions
+    index: SettingsOptions
+    choice: RuleOptions
+    against: Against
+    only_against: OnlyAgainst
+    on_null: OnNull
+    into: str | os.PathLike[str] | None
+    workers: Workers
+    on_failure: OnFailure
+    limits: OwnLimits
+    @overload
+    def __init__(
+        self,
+        *,
+        key: str = 'id',
+        text: str | None = None,
+        set: str | None = None,
+        threshold: float | None = None,
+        recall: float | None = None,
+        bands: int | None = None,
+        rows: int | None = None,
+        construction: str | None = None,
+        passages: int | None = None,
+        shingle: str | None = None,
+        ignoring: Literal['numbers'] | None = None,
+        seed: int | Literal['random'] | None = None,
+        purpose: Literal['short-text', 'documents', 'programs', 'code', 'baskets'] | None = None,
+        reworded: bool | None = None,
+        permutations: int | None = None,
+        sketch: str | None = None,
+        content: bool | None = None,
+        base: BaseTexts = None,
+        rule: RuleName = 'similar',
+        keep: KeepRow = 'first',
+        keep_max: str | None = None,
+        keep_min: str | None = None,
+        keep_in: str | None = None,
+        drop_all: bool = False,
+        estimate: Estimate = False,
+        distinguish: Distinguish = None,
+        against: Against = None,
+        only_against: OnlyAgainst = False,
+        on_null: OnNull = 'fail',
+        into: str | os.PathLike[str] | None = None,
+        workers: Workers = None,
+        on_failure: OnFailure = None,
+        limits: OwnLimits = DEFAULTS,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        columns: ColumnOptions = ...,
+        index: SettingsOptions = ...,
+        choice: RuleOptions = ...,
+        against: Against = None,
+        only_against: OnlyAgainst = False,
+        on_null: OnNull = 'fail',
+        into: str | os.PathLike[str] | None = None,
+        workers: Workers = None,
+        on_failure: OnFailure = None,
+        limits: OwnLimits = DEFAULTS,
+    ) -> None: ...
+
+class SparkOptions(Options):
+    columns: ColumnOptions
+    settings: Settings
+    counts: Any
+    @overload
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        key: str = 'id',
+        text: str | None = None,
+        set: str | None = None,
+        counts: Any = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        columns: ColumnOptions = ...,
+        counts: Any = None,
+    ) -> None: ...
+
+class SparkWriteOptions(Options):
+    data: SparkOptions
+    directory: str | os.PathLike[str]
+    shards: int
+    @overload
+    def __init__(
+        self,
+        settings: Settings,
+        directory: str | os.PathLike[str],
+        *,
+        key: str = 'id',
+        text: str | None = None,
+        set: str | None = None,
+        counts: Any = None,
+        shards: int,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        data: SparkOptions,
+        shards: int,
+    ) -> None: ...
+
+class BucketOptions(Options):
+    estimate: Estimate = False
+    limit: int | None = 2000
+
+class SparkRuleOptions(Options):
+    rule: RuleName = 'similar'
+    keep: KeepOption = 'first'
+
+class SparkPairsOptions(Options):
+    data: SparkOptions
+    buckets: BucketOptions
+    threshold: Threshold
+    @overload
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        key: str = 'id',
+        text: str | None = None,
+        set: str | None = None,
+        counts: Any = None,
+        estimate: Estimate = False,
+        limit: int | None = 2000,
+        threshold: Threshold = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        data: SparkOptions,
+        buckets: BucketOptions = ...,
+        threshold: Threshold = None,
+    ) -> None: ...
+
+class SparkDedupOptions(Options):
+    pairs: SparkPairsOptions
+    choice: SparkRuleOptions
+    against: Any
+    only_against: OnlyAgainst
+    on_null: OnNull
+    @overload
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        key: str = 'id',
+        text: str | None = None,
+        set: str | None = None,
+        counts: Any = None,
+        estimate: Estimate = False,
+        limit: int | None = 2000,
+        threshold: Threshold = None,
+        rule: RuleName = 'similar',
+        keep: KeepOption = 'first',
+        against: Any = None,
+        only_against: OnlyAgainst = False,
+        on_null: OnNull = 'fail',
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        pairs: SparkPairsOptions,
+        choice: SparkRuleOptions = ...,
+        against: Any = None,
+        only_against: OnlyAgainst = False,
+        on_null: OnNull = 'fail',
+    ) -> None: ...
+
+class SparkPassagesOptions(Options):
+    data: SparkOptions
+    copied: CopiedOptions
+    @overload
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        key: str = 'id',
+        text: str | None = None,
+        set: str | None = None,
+        counts: Any = None,
+        gap: int = 0,
+        common: int | None = None,
+        min_words: int | None = None,
+        base: Sequence[str] = (),
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        data: SparkOptions,
+        copied: CopiedOptions = ...,
+    ) -> None: ...
+
+class TuneOptions(Options):
+    threshold: float | None = None
+    recall: float | None = None
+    permutations: int | None = None
+    documents: int | None = None
+    construction: str | None = None
+    seed: SampleSeed = 1
+
+class MeasureOptions(Options):
+    threshold: Threshold = None
+    sample: int | None = None
+    seed: SampleSeed = 1
+    progress: OnProgress = False
+
+class RepairOptions(Options):
+    deep: bool = False
+    repair: bool = False
+    progress: OnProgress = False
+
+class CheckOptions(Options):
+    repairs: RepairOptions
+    path: Path
+    timeout: Timeout
+    @overload
+    def __init__(
+        self,
+        path: Path = 'lsh.db',
+        *,
+        deep: bool = False,
+        repair: bool = False,
+        progress: OnProgress = False,
+        timeout: Timeout = TIMEOUT,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        path: Path = 'lsh.db',
+        *,
+        repairs: RepairOptions = ...,
+        timeout: Timeout = TIMEOUT,
+    ) -> None: ...
+
+class BackupOptions(Options):
+    replace: bool = False
+    progress: OnProgress = False
+
+class RestoreOptions(Options):
+    backup: str | os.PathLike[str] = field(kw_only=False)
+    path: Path = field(default='lsh.db', kw_only=False)
+    timeout: Timeout = TIMEOUT
+    progress: OnProgress = False

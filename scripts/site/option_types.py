@@ -1,0 +1,140 @@
+"""Writes lshdb/options.pyi: what type checkers and editors know of the groups of options.
+
+A group that holds groups takes their options by name, which no type checker can see in its class.
+Here its constructor has all of them, with their types and defaults.
+
+usage: python scripts/site/option_types.py [OUT.pyi]
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from inspect import Parameter
+from pathlib import Path
+from typing import Any, Final
+
+from lshdb import options
+from lshdb.groups import declared, is_group
+
+_SOURCE: Final = Path(options.__file__)
+_OUT: Final = _SOURCE.with_suffix(".pyi")
+_HEAD: Final = """\
+# Written by scripts/site/option_types.py: see lshdb/options.py.
+# ruff: noqa
+# fmt: off
+
+from typing import overload
+"""
+
+
+def page() -> str:
+    """The text of the file."""
+    tree = ast.parse(_SOURCE.read_text("utf-8"))
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    written = {
+        (name, line.target.id): line
+        for name, node in classes.items()
+        for line in node.body
+        if isinstance(line, ast.AnnAssign) and isinstance(line.target, ast.Name)
+    }
+    lines = [_HEAD]
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            lines += ["", *_of_class(node, written)]
+        elif isinstance(node, ast.FunctionDef):
+            if not node.name.startswith("_"):
+                lines += _of_function(node)
+        elif isinstance(node, ast.If):  # what only type checkers import
+            lines += map(ast.unparse, node.body)
+        elif isinstance(node, ast.Assign) and not ast.unparse(node).startswith("_"):
+            lines.append(_of_value(node))
+        elif isinstance(node, ast.ImportFrom | ast.Import):
+            lines.append(ast.unparse(node))
+    return "\n".join(lines) + "\n"
+
+
+def _of_value(node: ast.Assign) -> str:
+    """The line of a type, or of a constant."""
+    value = node.value
+    if isinstance(value, ast.Subscript):
+        return f"{ast.unparse(node.targets[0])} = {_type(value)}"
+    return ast.unparse(node)
+
+
+def _of_function(node: ast.FunctionDef, indent: str = "") -> Iterator[str]:
+    returned = ast.unparse(node.returns or ast.Constant(None))
+    yield from (f"{indent}@{ast.unparse(one)}" for one in node.decorator_list)
+    yield f"{indent}def {node.name}({ast.unparse(node.args)}) -> {returned}: ..."
+
+
+def _of_class(node: ast.ClassDef, written: dict[tuple[str, str], ast.AnnAssign]) -> Iterator[str]:
+    group: Any = getattr(options, node.name)
+    parts = [field.name for field in fields(group) if is_group(field.type)]
+    yield f"class {node.name}(Options):"
+    for line in node.body:
+        if isinstance(line, ast.AnnAssign) and "ClassVar" not in ast.unparse(line.annotation):
+            # The constructor of a group without parts is made of its fields.
+            default = f" = {ast.unparse(line.value)}" if line.value and not parts else ""
+            yield f"    {ast.unparse(line.target)}: {_type(line.annotation)}{default}"
+        elif isinstance(line, ast.FunctionDef) and line.name != "__post_init__":
+            yield from _of_function(line, "    ")
+    if not parts:
+        return
+    options_of = declared(group)
+    yield from _constructor(
+        (written[one.group.__name__, one.name], one.kw_only) for one in options_of.values()
+    )
+    # A part as a whole can be left out if none of its options must be given.
+    yield from _constructor(
+        (written[node.name, field.name], field.name in parts or options_of[field.name].kw_only)
+        for field in fields(group)
+    )
+
+
+def _constructor(arguments: Iterable[tuple[ast.AnnAssign, bool]]) -> Iterator[str]:
+    """The lines of an overload, from declarations; and whether each goes by its name only."""
+    yield "    @overload"
+    yield "    def __init__("
+    yield "        self,"
+    by_name = False
+    for line, kw_only in sorted(arguments, key=lambda argument: argument[1]):
+        if kw_only and not by_name:
+            by_name = True
+            yield "        *,"
+        yield f"        {ast.unparse(line.target)}: {_type(line.annotation)}{_default(line)},"
+    yield "    ) -> None: ..."
+
+
+def _default(line: ast.AnnAssign) -> str:
+    """The default of an argument; that of a part is not written."""
+    value = line.value
+    if isinstance(value, ast.Call):
+        given = {one.arg: one.value for one in value.keywords}
+        if "default" not in given:
+            return ""
+        value = given["default"]
+    if value is not None:
+        return f" = {ast.unparse(value)}"
+    part = getattr(options, ast.unparse(line.annotation), None)
+    is_optional = is_group(part) and all(
+        one.default is not Parameter.empty for one in declared(part).values()
+    )
+    return " = ..." if is_optional else ""
+
+
+def _type(annotation: ast.expr) -> str:
+    """A type as it is written, without what an option says besides."""
+    if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "Annotated":
+        assert isinstance(annotation.slice, ast.Tuple)
+        annotation = annotation.slice.elts[0]
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return annotation.value
+    return ast.unparse(annotation)
+
+
+if __name__ == "__main__":
+    out = Path(sys.argv[1]) if len(sys.argv) > 1 else _OUT
+    out.write_text(page(), "utf-8")
