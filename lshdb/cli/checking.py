@@ -14,7 +14,7 @@ from lshdb.cli.documents import base_texts
 from lshdb.cli.messages import message, shape, shows_progress, warn, warn_of_low_recall
 from lshdb.errors import UsageError
 from lshdb.formatting import counted, size
-from lshdb.groups import Option
+from lshdb.groups import Option, replaced
 from lshdb.maintenance.findings import PROBLEMS, REPAIRS, CheckReport
 from lshdb.options import BackupOptions, CheckOptions, ReindexOptions, RepairOptions
 from lshdb.sources.sinks import Columns
@@ -46,8 +46,8 @@ def check(*, at: options.DatabaseFile, asked: RepairOptions, form: options.Form)
     """
     form.check(at.db)
     running.end_on_interrupt()  # SQLite takes back what is half done
-    path, progress = at.db, shows_progress()
-    report = lshdb.check(CheckOptions(path, repairs=asked, timeout=at.timeout, progress=progress))
+    repairs = replaced(asked, progress=shows_progress())
+    report = lshdb.check(CheckOptions(at.db, repairs=repairs, timeout=at.timeout))
     if report.problems or not form.is_text:
         shown = ("kind", "count", "what", "examples")
         results.write_results(_FINDING, _findings(report), form, shown=shown)

@@ -63,14 +63,14 @@ def check(options: CheckOptions) -> findings.CheckReport:
     """
     try:
         opened = audited(Path(options.path), options.timeout, write=options.repairs.repair)
-        with shown(options.progress, "checking") as progress, opened as file:
+        with shown(options.repairs.progress, "checking") as progress, opened as file:
             report = _report(file, options, progress)
     except DamagedFile as error:
         damage = (findings.Problem("damaged", 1, (str(error),)),)
         return findings.CheckReport(0, 0, options.repairs.deep, damage, (), damage)
     if options.repairs.repair and report.ok:
         store = Store.open(file.real_path, "write", options.timeout)  # links may have changed
-        with closing(store), shown(options.progress, "indexing") as progress:
+        with closing(store), shown(options.repairs.progress, "indexing") as progress:
             late.complete(store, progress)
     return report
 
