@@ -16,8 +16,8 @@ from lshdb.cli.options import (
     ListSkipped,
     Null,
 )
+from lshdb.columns import DROPPED
 from lshdb.errors import UsageError
-from lshdb.exchange.results import DROPPED
 from lshdb.formatting import counted, number
 from lshdb.groups import Option
 from lshdb.ingest.failures import MAX_KEPT

@@ -12,12 +12,12 @@ import lshdb
 from lshdb.cli import options, results, running
 from lshdb.cli.documents import base_texts
 from lshdb.cli.messages import message, shape, shows_progress, warn, warn_of_low_recall
+from lshdb.columns import Columns
 from lshdb.errors import UsageError
 from lshdb.formatting import counted, size
 from lshdb.groups import Option, regrouped
 from lshdb.maintenance.findings import PROBLEMS, REPAIRS, CheckReport
 from lshdb.options import BackupOptions, CheckOptions, ReindexOptions, RepairOptions
-from lshdb.sources.sinks import Columns
 from lshdb.store.partial_files import left_over
 from lshdb.store.sqlite_errors import RESTORE
 

@@ -4,8 +4,9 @@ import glob
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import astuple, dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
+from operator import attrgetter
 from typing import Annotated, Any
 
 import typer
@@ -14,12 +15,10 @@ from lshdb.cli import documents, messages, parameters, results, running
 from lshdb.cli.files import STDOUT
 from lshdb.cli.options import Base, DatabaseFile, FailIfFound, Form, Null
 from lshdb.cli.tables import NONE, Extras
+from lshdb.columns import PAIR_TOTALS, PASSAGE, SOURCE, passage_values
 from lshdb.database import Database
 from lshdb.errors import InputError, KeyNotFound, UsageError
 from lshdb.exchange.results import (
-    PAIR_TOTALS,
-    PASSAGE,
-    SOURCE,
     comparison_record,
     dropped_members,
     match_columns,
@@ -533,11 +532,13 @@ def _print_shared(compared: Comparison, form: Form, *, buckets: bool) -> None:
     On a terminal these are tables of some of them, in a pipe lines that begin with what they are.
     """
     text = str(compared.a_content)
-    passages = [
-        (*astuple(p)[:4], shortened(text[p.a_start : p.a_end], _LONGEST), p.a_line, p.b_line)
-        for p in compared.passages or ()
-    ]
     names = ["a_start", "a_end", "b_start", "b_end", "text", "a_line", "b_line"]
+    passages = [
+        tuple({**asdict(passage), "text": shortened(shared, _LONGEST)}[name] for name in names)
+        for passage in compared.passages or ()
+        for shared in [text[passage.a_start : passage.a_end]]
+    ]
+    band = ["band_no", "bucket_key"]
     elements = [(element,) for element in compared.shared_elements or ()]
     drawn = results.on_terminal()
     if drawn and compared.identical:
@@ -545,7 +546,7 @@ def _print_shared(compared: Comparison, form: Form, *, buckets: bool) -> None:
     for what, columns, rows in (
         ("passage", names, passages),
         ("element", ["shared elements"], elements),
-        ("bucket", ["band_no", "bucket_key"], [*map(astuple, compared.shared_buckets)]),
+        ("bucket", band, [*map(attrgetter(*band), compared.shared_buckets)]),
     ):
         if what == "bucket" and not buckets:
             continue
@@ -759,9 +760,9 @@ def _rows(
             messages.message(f"{key}: shorter than {shortest}: no passage can be found")
         others = [source for source in result if not is_file or source.key != key]
         for source in others[:top]:
-            totals = (key, *(getattr(source, name) for name in SOURCE))
+            totals = [getattr(source, name) for name in SOURCE]
             for passage in source.passages:
-                yield totals + astuple(passage)
+                yield key, *totals, *passage_values(passage)
 
 
 def _note_common(noted: Sequence[tuple[str, CommonPassage]], unit: str, common: int | None) -> None:

@@ -15,6 +15,7 @@ from itertools import product, starmap
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from lshdb.columns import Columns
 from lshdb.deduplication import tables
 from lshdb.deduplication.cut_list import CutList
 from lshdb.deduplication.deciding import Decided
@@ -45,7 +46,6 @@ from lshdb.sources.paths import (
     pattern_top,
 )
 from lshdb.sources.readers import Reader, reader_of
-from lshdb.sources.sinks import Columns
 from lshdb.sources.walking import SkippedFiles
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import OF_INDEX, as_in, resolve

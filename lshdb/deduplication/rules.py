@@ -14,12 +14,12 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from lshdb.columns import COPIED, Columns
 from lshdb.deduplication.collection import Collection
 from lshdb.deduplication.containing import Codes, Deciding
 from lshdb.deduplication.matching import BucketMatcher, Matcher, Scored, signatures_of
 from lshdb.deduplication.whole_texts import WholeTexts
 from lshdb.errors import UsageError
-from lshdb.exchange.results import COPIED
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import asked
 from lshdb.model import DroppedRow
@@ -30,7 +30,6 @@ from lshdb.search.similarity import Estimates, Scorer, check_numbers
 from lshdb.shingling.arrays import IntArray, Mask
 from lshdb.sketching.banding import bucket_codes
 from lshdb.sketching.settings import Settings
-from lshdb.sources.sinks import Columns
 from lshdb.store.lookups import StoreReader
 from lshdb.store.spool import Spool
 

@@ -212,15 +212,16 @@ class _Comparing:
         weighted = self.weights.compared(prints, a[some], b[some])
         found = (
             PassagePair(
-                keys[a[one.pair]],
-                keys[b[one.pair]],
-                one.words,
-                one.coverage,
-                one.b_coverage,
-                one.passages,
-                *shares,
+                a=keys[a[one.pair]],
+                b=keys[b[one.pair]],
+                words=one.words,
+                a_coverage=one.coverage,
+                b_coverage=one.b_coverage,
+                passages=one.passages,
+                weighted=similarity,
+                weighted_share=share,
             )
-            for one, shares in zip(shared, weighted.T.tolist(), strict=True)
+            for one, (similarity, share) in zip(shared, weighted.T.tolist(), strict=True)
         )
         return [*rarity.ranked(found, self.query, "share")], cuts
 

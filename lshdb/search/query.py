@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, repeat
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from lshdb.columns import Block
 from lshdb.errors import Cut, UsageError, warn_of_limit
 from lshdb.model import Match
 from lshdb.options import QueryOptions, RankingOptions
@@ -521,22 +522,22 @@ def _matches(
     """The matches of all queries, with what is stored of their documents."""
     doc_ids = pairs.doc_ids[pairs.other]
     fields = query.fields
-    weighted: list[list[Any]] = [[None] * len(doc_ids)] * 2
+    columns: dict[str, list[Any]] = {
+        "key": store.keys_of(doc_ids),
+        "similarity": pairs.similarities.tolist(),
+        "exact": [store.settings.content and not query.estimate] * len(doc_ids),
+        "estimate": pairs.estimates.tolist(),
+        "bands": pairs.bands.tolist(),
+        "identical": pairs.identical.tolist(),
+    }
+    if query.containment:
+        columns["containment"] = pairs.containments.tolist()
     if batch.stored:
-        weighted = _weighted(store, batch, pairs)
-    stored = store.metadata_of(doc_ids, fields) if fields else ()
-    return map(
-        Match,
-        store.keys_of(doc_ids),
-        pairs.similarities.tolist(),
-        repeat(store.settings.content and not query.estimate),
-        pairs.estimates.tolist(),
-        pairs.bands.tolist(),
-        pairs.containments.tolist() if query.containment else repeat(None),
-        pairs.identical.tolist(),
-        *weighted,
-        [picked(one, fields) for one in stored] if fields else repeat(None),
-    )
+        columns["weighted"], columns["weighted_share"] = _weighted(store, batch, pairs)
+    if fields:
+        stored = store.metadata_of(doc_ids, fields)
+        columns["metadata"] = [picked(row, fields) for row in stored]
+    return Block(columns).objects(Match)
 
 
 def _weighted(store: StoreReader, batch: QueryBatch, pairs: _Pairs) -> list[list[Any]]:

@@ -452,7 +452,13 @@ def _pairs(search: Search, progress: Progress) -> Iterator[PassagePair]:
             for text, terms in zip(texts, rare_words.terms_of(texts), strict=True):
                 doc_id, key = next(waiting)
                 for one in search.of_text(text, terms, doc_id, doc_id):
-                    shares = one.coverage, one.stored_coverage
-                    yield PassagePair(key, one.key, one.words, *shares, one.passages)
+                    yield PassagePair(
+                        a=key,
+                        b=one.key,
+                        words=one.words,
+                        a_coverage=one.coverage,
+                        b_coverage=one.stored_coverage,
+                        passages=one.passages,
+                    )
                 done += 1
                 progress(done, total, "documents")

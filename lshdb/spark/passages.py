@@ -16,9 +16,9 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from lshdb.columns import COPIED, PASSAGE, PASSAGE_PAIR, STORED_PAIR, copied_values, passage_values
 from lshdb.deduplication.whole_texts import WholeTexts
 from lshdb.errors import Cut, limits_to
-from lshdb.exchange.results import COPIED, PAIR, PASSAGE_PAIR, copied_values, passage_values
 from lshdb.groups import regrouped, takes
 from lshdb.limits import DEFAULTS
 from lshdb.options import SparkOptions, SparkPairsOptions, SparkPassagesOptions
@@ -33,6 +33,7 @@ from lshdb.spark.counts import Counts
 from lshdb.spark.documents import check_keys, documents, schema_of
 
 _SCHEMA = schema_of(PASSAGE_PAIR)
+_COPIED = {name: kind for name, kind in {**STORED_PAIR, **COPIED}.items() if name != "estimate"}
 
 
 @takes(SparkOptions)
@@ -112,13 +113,19 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
         with limits_to(cut):
             shared = [*passage_runs.shared_passages(passage_runs.Pairs(texts, *indices), criteria)]
         a, b = (rows.column(side).to_pylist() for side in "ab")
-        found = (
-            (a[one.pair], b[one.pair], one.words, one.coverage, one.b_coverage, *values)
-            for one in shared
-            for values in map(passage_values, one.passages)
-        )
-        named = [dict(zip(PASSAGE_PAIR, row, strict=True)) for row in found]
-        return pa.RecordBatch.from_pylist(named, to_arrow_schema(_SCHEMA))
+        found = [
+            {
+                "a": a[pair.pair],
+                "b": b[pair.pair],
+                "words": pair.words,
+                "a_coverage": pair.coverage,
+                "b_coverage": pair.b_coverage,
+                **dict(zip(PASSAGE, passage_values(passage), strict=True)),
+            }
+            for pair in shared
+            for passage in pair.passages
+        ]
+        return pa.RecordBatch.from_pylist(found, to_arrow_schema(_SCHEMA))
 
     return verifying.compared(pairs, docs, settings, compare, _SCHEMA)
 
@@ -136,9 +143,7 @@ def copied(fingerprints: DataFrame, documents: DataFrame, options: SparkPairsOpt
     buckets = fingerprints.selectExpr("key", "0 AS band_no", "fingerprint AS bucket_key").distinct()
     plain = replace(settings, construction=Construction(rows=1, bands=1))
     pairs = candidates.candidate_pairs(buckets, plain, limit=limit, counts=counts)
-    columns = {**PAIR, **COPIED}
-    del columns["estimate"]
-    schema = schema_of(columns)
+    schema = schema_of(_COPIED)
 
     def compare(
         rows: pa.RecordBatch, contents: list[shingling_.Content], indices: arrays.IntArray
@@ -162,9 +167,16 @@ def copied(fingerprints: DataFrame, documents: DataFrame, options: SparkPairsOpt
         for pair, some in zip(similar, of_each, strict=True):
             first, second = indices[:, pair].tolist()
             longest = max(some, key=attrgetter("words"))
-            how = float(shares[pair]), True, texts[first] == texts[second]
-            values = a[pair], b[pair], *how, *copied_values(longest)
-            found.append(dict(zip(columns, values, strict=True)))
+            found.append(
+                {
+                    "a": a[pair],
+                    "b": b[pair],
+                    "similarity": float(shares[pair]),
+                    "exact": True,
+                    "identical": texts[first] == texts[second],
+                    **dict(zip(COPIED, copied_values(longest), strict=True)),
+                }
+            )
         return pa.RecordBatch.from_pylist(found, to_arrow_schema(schema))
 
     return verifying.compared(pairs, documents, settings, compare, schema)
@@ -199,7 +211,6 @@ def whole_texts(
     texts = [one for each in references for one in each]
     if options.counts is not None:
         options.counts.add("short_references", len(texts))
-    columns = {name: kind for name, kind in {**PAIR, **COPIED}.items() if name != "estimate"}
     short = WholeTexts(settings.shingling, words)
     short.take(range(len(texts)), [text for _, text in texts])
     short.index()
@@ -207,20 +218,19 @@ def whole_texts(
     def find(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.Columns:
         reasons = short.reasons([str(content) for content in contents])
         rows = [
-            (
-                texts[reason.doc_id][0],
-                keys[row].as_py(),
-                reason.similarity,
-                True,
-                reason.identical,
-                *copied_values(reason.passage),
-            )
+            {
+                "a": texts[reason.doc_id][0],
+                "b": keys[row].as_py(),
+                "similarity": reason.similarity,
+                "exact": True,
+                "identical": reason.identical,
+                **dict(zip(COPIED, copied_values(reason.passage), strict=True)),
+            }
             for row, reason in reasons.items()
         ]
-        values = zip(*rows, strict=True) if rows else ([] for _ in columns)
-        return dict(zip(columns, map(list, values), strict=True))
+        return {name: [row[name] for row in rows] for name in _COPIED}
 
-    return sketching.of_documents(documents, settings, find, schema_of(columns))
+    return sketching.of_documents(documents, settings, find, schema_of(_COPIED))
 
 
 def _counting(

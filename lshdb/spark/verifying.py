@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from lshdb.exchange.results import PAIR
+from lshdb.columns import STORED_PAIR
 from lshdb.groups import takes
 from lshdb.limits import DEFAULTS
 from lshdb.options import SparkPairsOptions
@@ -64,19 +65,21 @@ def similar(signatures: DataFrame, documents: DataFrame, options: SparkPairsOpti
         similarity = (_jaccard if exact else _estimates)(contents, indices, settings)
         chosen = np.flatnonzero(similarity >= minimum)
         indices, similarity = indices[:, chosen], similarity[chosen]
-        values = [
-            *(rows.column(side).take(pa.array(chosen)) for side in "ab"),
-            pa.array(similarity),
-            pa.array(np.full(len(chosen), exact)),
-            pa.array(_estimates(contents, indices, settings) if exact else similarity),
-            pa.array([contents[i] == contents[j] for i, j in indices.T.tolist()], pa.bool_()),
-        ]
-        return pa.RecordBatch.from_arrays(values, [*PAIR])
+        identical = [contents[i] == contents[j] for i, j in indices.T.tolist()]
+        columns = {
+            **{side: rows.column(side).take(pa.array(chosen)) for side in "ab"},
+            "similarity": similarity,
+            "exact": np.full(len(chosen), exact),
+            "estimate": _estimates(contents, indices, settings) if exact else similarity,
+            "identical": identical,
+        }
+        return pa.RecordBatch.from_pydict(columns, to_arrow_schema(schema))
 
+    schema = schema_of(STORED_PAIR)
     candidates = candidate_pairs(
         bands(signatures), settings, limit=options.limit, counts=options.counts
     )
-    return compared(candidates, documents, settings, compare, schema_of(PAIR))
+    return compared(candidates, documents, settings, compare, schema)
 
 
 def compared(

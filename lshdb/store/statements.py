@@ -4,6 +4,8 @@ A list of values goes in as one JSON array, so that one statement, prepared once
 number of them.
 """
 
+from lshdb.columns import STORED_PAIR
+
 SELECT_SETTINGS = """
     SELECT threshold, recall, shingle, permutations, construction, sketch, seed, content, passages,
         EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'rare_words'),
@@ -282,7 +284,9 @@ SIMILAR_PAIRS = {
 }
 DEFINITION_OF = "SELECT sql FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE"
 DELETE_PAIRS = {name: f"DELETE FROM main.{name}" for name in SIMILAR_PAIRS}
-INSERT_PAIR = "INSERT INTO main.similar_pairs VALUES (?, ?, ?, ?, ?, ?)"
+INSERT_PAIR = f"""
+    INSERT INTO main.similar_pairs ({", ".join(STORED_PAIR)})
+    VALUES ({", ".join("?" for _ in STORED_PAIR)})"""
 STAMP_PAIRS = """
     INSERT INTO main.similar_pairs_made
     SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), ?, (SELECT count(*) FROM documents),

@@ -272,6 +272,10 @@ class Store(lookups.StoreReader):
     def replace_pairs(self, pairs: Iterable[Sequence[SqlValue]], threshold: float) -> int:
         """Write the table `similar_pairs`, and when that was; the number of pairs.
 
+        Args:
+            pairs: values of `STORED_PAIR`.
+            threshold: their minimum similarity.
+
         Raises:
             StoreError: there is another table of this name.
             UnsafeFile: code in the file would run when this one is written.

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from lshdb.columns import Columns
 from lshdb.groups import takes
 from lshdb.options import MeasureOptions
 from lshdb.progress import shown
 from lshdb.search import buckets, similarity
 from lshdb.shingling.arrays import IntArray, Lanes, bounded
 from lshdb.sketching.constructions import Construction
-from lshdb.sources.sinks import Columns
 from lshdb.store.store import Opened, Store
 from lshdb.templates import Table, html_tables
 from lshdb.tuning import analysis, sampling

@@ -34,6 +34,7 @@ ROOMS = (
     ("shingling",),
     ("sketching",),
     ("model",),
+    ("columns",),
     ("options",),
     ("store",),
     ("sources",),
