@@ -4,7 +4,7 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
 
     documents   stored documents by their keys: their parts, their buckets, lists of keys
     query       documents similar to one or many: candidates, estimates, verification, ranking
-    buckets     the documents in buckets, looked up by their keys
+    lookup      the documents that have buckets, fingerprints or rare words in common
     passages    the runs of words that a text shares with stored ones
     passage_pairs  all pairs of documents that share a run of words
     passage_windows  the windows of texts that count, by which runs are found
@@ -21,6 +21,6 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     decisions   the decisions of reviewers about documents, and pairs marked different
     limits      the limits on comparing large buckets and texts: numbers, reasons, messages
 
-Doors: buckets, compare, decisions, differences, documents, folders, limits, pair_sample, pairs,
+Doors: compare, decisions, differences, documents, folders, limits, lookup, pair_sample, pairs,
 passage_pairs, passage_runs, passage_windows, passages, query, reworded, similarity.
 """

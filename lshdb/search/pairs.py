@@ -15,9 +15,9 @@ from lshdb.model import Cluster, Pair
 from lshdb.options import ClustersOptions, JoinOptions, Keep, PairsOptions
 from lshdb.progress import Progress, silent
 from lshdb.search import decisions, query, rarity
-from lshdb.search.buckets import candidate_ids
 from lshdb.search.candidates import SharedBuckets, prefix_filtered
 from lshdb.search.limits import clusters_cut
+from lshdb.search.lookup import candidate_ids
 from lshdb.search.pair_sample import Drawn, draw
 from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids, check_numbers
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, chunks, chunks_of, int_array, runs

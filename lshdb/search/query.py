@@ -22,8 +22,8 @@ from lshdb.columns import Block
 from lshdb.errors import Cut, UsageError, warn_of_limit
 from lshdb.model import Match
 from lshdb.options import QueryOptions, RankingOptions
-from lshdb.search.buckets import members_up_to
 from lshdb.search.limits import query_cut, runs_cut
+from lshdb.search.lookup import Fingerprints, bucket_members_up_to, members
 from lshdb.search.rarity import check_weighted, ranked, weigh
 from lshdb.search.similarity import (
     Exact,
@@ -277,7 +277,7 @@ def _candidates(
         return _of_one(doc_ids[_allowed(doc_ids, batch, keep)]), cuts
     first = None if max_documents is None else max_documents + 1
     rows = limits.query_rows if len(batch) > 1 else None
-    found = members_up_to(store, batch.signed.bucket_keys, rows, first)
+    found = bucket_members_up_to(store, batch.signed.bucket_keys, rows, first)
     if found is None:
         return None
     large = found.sizes > (max_documents or _MAX_TOP)
@@ -286,13 +286,13 @@ def _candidates(
         doc_ids, shared = np.unique(found.doc_ids, return_counts=True)
         pairs = _of_one(doc_ids)
     else:
-        (one, band), members = found.origins(), found.doc_ids
+        (one, band), in_bucket = found.origins(), found.doc_ids
         if max_documents is not None and cut.any():
             left = found.ranks() < max_documents
-            one, band, members = one[left], band[left], members[left]
+            one, band, in_bucket = one[left], band[left], in_bucket[left]
             of_each = np.flatnonzero(cut).tolist()
             cuts = {i: [query_cut(int(cut[i]), max_documents)] for i in of_each}
-        doc_ids, of_row = np.unique(members, return_inverse=True)
+        doc_ids, of_row = np.unique(in_bucket, return_inverse=True)
         named, of_row, shared = np.unique(
             one * len(doc_ids) + of_row, return_inverse=True, return_counts=True
         )
@@ -347,7 +347,7 @@ def _sharing_runs(store: StoreReader, text: str) -> tuple[IntArray, list[Cut]]:
     """
     settings, limit = store.settings, store.limits.query_first
     own = fingerprints([text], settings.shingling, settings.passages, settings.seed).values
-    index, doc_ids = store.documents_of_fingerprints(own, limit + 1)
+    index, doc_ids = members(store, Fingerprints(own), limit + 1)
     hot = np.bincount(index, minlength=len(own)) > limit
     cuts = [runs_cut(int(hot.sum()), settings.passages, limit)] if hot.any() else []
     return np.unique(doc_ids[~hot[index]]), cuts

@@ -27,6 +27,7 @@ import numpy.typing as npt
 from lshdb.errors import UsageError
 from lshdb.limits import Limits
 from lshdb.options import WeightedOptions
+from lshdb.search import lookup
 from lshdb.search.passage_windows import is_in
 from lshdb.shingling.arrays import IntArray, bounded, chunks_of, expand_ranges, offsets_of
 from lshdb.shingling.winnowing import Fingerprints, base_fingerprints, fingerprints
@@ -137,8 +138,8 @@ def weigh(
         texts = [*contents(numbers)]
         prints = fingerprints(texts, settings.shingling, settings.passages, settings.seed)
         values = np.unique(prints.values)
-        index, _ = reader.documents_of_fingerprints(values, limits.query_first + 1)
-        counts = np.bincount(index, minlength=len(values))
+        having = lookup.members(reader, lookup.Fingerprints(values), limits.query_first + 1)
+        counts = np.bincount(having.code, minlength=len(values))
         rarity = Rarity.of(values, counts, documents, limits, base_of(settings, base))
         found[:, pairs] = rarity.compared(prints, *places.reshape(2, -1))
     return found.tolist()

@@ -27,6 +27,7 @@ from lshdb.model import CopiedPassage, PassagePair, Passages, Source
 from lshdb.options import PassagePairsOptions, PassagesOptions
 from lshdb.progress import Progress
 from lshdb.search import passage_runs, passage_windows, similarity
+from lshdb.search.lookup import RareWords, members
 from lshdb.shingling import positions, rare_words
 from lshdb.shingling.arrays import (
     NO_NUMBERS,
@@ -212,7 +213,7 @@ def _candidates(text: _Text, rarity: Rarity, doc_id: int, after: int) -> IntArra
     rare = leading[first_of_each(text.windows[leading], _RARE, -text.weights[text.term[leading]])]
     leads, number = np.unique(text.term[rare], return_inverse=True)
     names = text.terms.names(text.first[leads])
-    place, doc_ids = rarity.reader.documents_of_terms(names, after)
+    place, doc_ids = members(rarity.reader, RareWords(names, after))
     own = doc_ids != doc_id
     place, doc_ids = place[own], doc_ids[own]
     begins = np.searchsorted(place, np.arange(len(leads) + 1))

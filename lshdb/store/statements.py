@@ -94,8 +94,10 @@ FIRST_OF_FINGERPRINTS = """
     FROM json_each(?1) AS wanted
     CROSS JOIN fingerprints AS f ON f.fingerprint = wanted.value
         AND f.doc_id <= coalesce(
-            (SELECT doc_id FROM fingerprints WHERE fingerprint = wanted.value
-             ORDER BY doc_id LIMIT 1 OFFSET ?2 - 1),
+            CASE WHEN ?2 THEN
+                (SELECT doc_id FROM fingerprints WHERE fingerprint = wanted.value
+                 ORDER BY doc_id LIMIT 1 OFFSET ?2 - 1)
+            END,
             9223372036854775807)"""
 # The full-text table of rare words, in files that find reworded copies, is made of a document's
 # terms and has no copy of them; the tables rare_words_data, _idx and _config are SQLite's own. A

@@ -20,7 +20,7 @@ from lshdb.columns import Columns
 from lshdb.groups import takes
 from lshdb.options import MeasureOptions
 from lshdb.progress import shown
-from lshdb.search import buckets, similarity
+from lshdb.search import lookup, similarity
 from lshdb.shingling.arrays import IntArray, Lanes, bounded
 from lshdb.sketching.constructions import Construction
 from lshdb.store.store import Opened, Store
@@ -171,7 +171,7 @@ def measure(database: Opened, options: MeasureOptions) -> Measured:
 def _affordable(store: Store, documents: int, seed: int) -> int:
     """How many queries take some seconds, estimated from the candidates of a few."""
     _, signatures = sampling.sample_documents(store, np.random.default_rng(seed), _PILOT, documents)
-    found = [len(buckets.candidate_ids(store, signature)) for signature in signatures]
+    found = [len(lookup.candidate_ids(store, signature)) for signature in signatures]
     compared = store.limits.measure_lanes // max(1, documents * store.settings.permutations)
     verified = store.limits.measure_candidates * len(found) // max(1, sum(found))
     return max(_MIN_QUERIES, min(_MAX_QUERIES, compared, verified))
@@ -197,7 +197,7 @@ def _candidates(
     store: Store, signatures: Lanes, doc_ids: IntArray
 ) -> Iterator[tuple[slice, list[IntArray]]]:
     """The candidates of some queries at a time, doc_ids int64[c] of each, without itself."""
-    each = (buckets.candidate_ids(store, signature) for signature in signatures)
+    each = (lookup.candidate_ids(store, signature) for signature in signatures)
     others = (own[own != doc_id] for own, doc_id in zip(each, doc_ids, strict=True))
     start = 0
     maximum = store.limits.measure_held
