@@ -30,7 +30,6 @@ from lshdb.database import Database
 from lshdb.errors import InputError, UsageError
 from lshdb.formatting import counted, number
 from lshdb.groups import regrouped
-from lshdb.ingest.workers import in_processes
 from lshdb.json_text import loads
 from lshdb.model import CopiedPassage
 from lshdb.opening import open_database
@@ -47,6 +46,7 @@ from lshdb.shingling.shingling import Shingling
 from lshdb.sources import git
 from lshdb.sources.paths import STDIN, key_of, opened, printable_path
 from lshdb.sources.readers import reader_of
+from lshdb.workers import in_processes
 
 _CODE = (
     "bash c cc cjs clj cpp cs css cxx dart ex exs f90 go gradle groovy h hpp hs java jl js jsx kt "

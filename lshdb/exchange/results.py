@@ -458,7 +458,6 @@ class PassageResults(Results[PassagePair]):
 
 def passage_results(store: Store, options: PassagePairsOptions) -> PassageResults:
     """The results of `Database.passage_pairs`."""
-    from lshdb.ingest.workers import in_processes
     from lshdb.search.passage_pairs import passage_pairs
 
     noted: Noted = []
@@ -469,7 +468,7 @@ def passage_results(store: Store, options: PassagePairsOptions) -> PassageResult
             pairs = sorted(pairs, key=attrgetter("share"), reverse=True)
         return map(partial(_shown_row, _SHOWN_PASSAGES), pairs)
 
-    find = _finding(passage_pairs, store, options, noted, in_processes)
+    find = _finding(passage_pairs, store, options, noted)
     of_pair = attrgetter(*(name for name in PAIR_TOTALS if name != "passages"))
 
     def rows() -> Iterator[Sequence[Any]]:

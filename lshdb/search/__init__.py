@@ -11,7 +11,7 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     passage_runs  the runs that pairs of texts share, word by word, and the passages that they are
     shared_windows  what a text copies from each of many others, by a table of their windows
     reworded    passages that share rare words, in whatever order
-    rarity      similarity weighted by the rarity of fingerprints
+    weights     of fingerprints and of terms, by their rarity; similarity weighted by them
     compare     why two documents are alike, or not
     differences two texts line by line and word by word, aligned
     pairs, pair_sample  all similar pairs, and clusters of them; a random sample of pairs

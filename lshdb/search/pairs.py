@@ -14,7 +14,7 @@ from lshdb.limits import Limit
 from lshdb.model import Cluster, Pair
 from lshdb.options import ClustersOptions, JoinOptions, Keep, PairsOptions
 from lshdb.progress import Progress, silent
-from lshdb.search import decisions, query, rarity
+from lshdb.search import decisions, query, weights
 from lshdb.search.candidates import SharedBuckets, prefix_filtered
 from lshdb.search.limits import clusters_cut
 from lshdb.search.lookup import candidate_ids
@@ -139,7 +139,7 @@ class _Join:
         minimum = self.request.min_weighted if isinstance(self.request, PairsOptions) else None
         if minimum is None:
             return one, other, scores
-        weighted, _ = rarity.weigh(self.reader, self._contents, self._shingles, one, other)
+        weighted, _ = weights.weigh(self.reader, self._contents, self._shingles, one, other)
         kept = np.array(weighted, dtype=np.float64) >= minimum
         return one[kept], other[kept], scores[kept]
 
@@ -155,7 +155,7 @@ class _Join:
         keys, metadata = self.described(np.concatenate([one, other]))
         weighted: list[list[Any]] = [[None] * count] * 2
         if isinstance(self.request, PairsOptions):
-            weighted = rarity.weigh(self.reader, self._contents, self._shingles, one, other)
+            weighted = weights.weigh(self.reader, self._contents, self._shingles, one, other)
         columns: dict[str, list[Any]] = {
             "a": keys[:count],
             "b": keys[count:],
@@ -228,7 +228,7 @@ def pair_blocks(
         if block:
             every = range(len(block))
             yield block.take(
-                rarity.ranked(every, request, "similarity", lambda name: block[name].__getitem__)
+                weights.ranked(every, request, "similarity", lambda name: block[name].__getitem__)
             )
     else:
         yield from _blocks(store, request, progress, drawn)
@@ -239,7 +239,7 @@ def _blocks(
 ) -> Iterator[Block]:
     with store.beside(request.where, request.parameters) as (reader, condition):
         if isinstance(request, PairsOptions):
-            rarity.check_weighted(request, reader.settings)
+            weights.check_weighted(request, reader.settings)
             request.check_range(request.threshold or reader.settings.threshold)
         own = None if request.key is None else query.row_of_key(reader, request.key)
         only = None if own is None else NO_NUMBERS

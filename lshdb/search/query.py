@@ -24,7 +24,6 @@ from lshdb.model import Match
 from lshdb.options import QueryOptions, RankingOptions
 from lshdb.search.limits import query_cut, runs_cut
 from lshdb.search.lookup import Fingerprints, bucket_members_up_to, members
-from lshdb.search.rarity import check_weighted, ranked, weigh
 from lshdb.search.similarity import (
     Exact,
     Shares,
@@ -36,6 +35,7 @@ from lshdb.search.similarity import (
     similarities,
     similarity_at,
 )
+from lshdb.search.weights import check_weighted, ranked, weigh
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Lanes, Mask, chunks, first_of_each
 from lshdb.shingling.content import cleaned, digest, encoded
 from lshdb.shingling.winnowing import fingerprints

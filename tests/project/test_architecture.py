@@ -30,6 +30,7 @@ ROOMS = (
         "limits",
         "progress",
         "templates",
+        "workers",
     ),
     ("shingling",),
     ("sketching",),
