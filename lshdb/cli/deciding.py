@@ -414,8 +414,8 @@ def review(
     if order not in _ORDERS:
         raise UsageError(f"--order {order} is not {', '.join(_ORDERS)}")
     from lshdb.cli.screen import Session
-    from lshdb.web.listing import Filters, survey_clusters
-    from lshdb.web.reviewing import Review
+    from lshdb.review.listing import Filters, survey_clusters
+    from lshdb.review.reviewing import Review
 
     with at.open("write") as database:
         # Without decisions, so that clusters keep their places from one run to the next.

@@ -225,7 +225,8 @@ def serve(
     # First reports problems with the file.
     at.open("write" if review else "read").close()
     with installed("lshdb serve needs Starlette and jinja2"):
-        from lshdb.web import app, reviewing
+        from lshdb.review import reviewing
+        from lshdb.web import app
 
     def ready(address: str) -> None:
         print(escaped(address), flush=True)

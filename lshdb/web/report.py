@@ -29,9 +29,10 @@ from lshdb.options import (
     ReportOptions,
 )
 from lshdb.progress import Progress
+from lshdb.review import beside, drawing, listing
 from lshdb.search.decisions import Verdicts
 from lshdb.search.differences import Line, Piece, Row, Span, differs, joined_spans, shown_rows
-from lshdb.web import beside, drawing, listing, rendering
+from lshdb.web import rendering
 
 _PAIRS_BYTES = 6_000_000
 """Bytes of texts side by side; the other parts have bounded numbers and lengths."""

@@ -29,6 +29,9 @@ from lshdb.json_text import dumps, encode
 from lshdb.model import Cluster, Comparison, Decision, Document, Pair
 from lshdb.options import ClustersOptions, PairsOptions, SqlValue, Threshold
 from lshdb.progress import Progress
+from lshdb.review import beside, drawing, listing, reviewing
+from lshdb.review.file_state import state_of
+from lshdb.review.listing import Filters, Flag, Listing, Number, Text
 from lshdb.search.decisions import Verdicts
 from lshdb.search.decisions import agreements as agreements_of
 from lshdb.search.differences import shown_rows
@@ -39,10 +42,8 @@ from lshdb.sketching.constructions import candidate_probability
 from lshdb.sketching.settings import settings_record
 from lshdb.sources.extracting import file_of_message
 from lshdb.store.store import Store
-from lshdb.web import beside, drawing, listing, reviewing
-from lshdb.web.listing import Filters, Flag, Listing, Number, Text
 from lshdb.web.rendering import Page, snippet
-from lshdb.web.results import Results, Stage, state_of
+from lshdb.web.results import Results, Stage
 
 TIMEOUT = 5.0
 """Seconds that a page waits for a locked file."""

@@ -48,6 +48,7 @@ ROOMS = (
     ("database",),
     ("opening",),
     ("service",),
+    ("review",),
     ("agents", "gate", "shards", "__init__"),
     ("web", "spark"),
     ("cli",),

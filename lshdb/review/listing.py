@@ -1,7 +1,7 @@
 """All clusters and all pairs of a file, and which of them a page lists, in which order.
 
-A survey takes long for a million documents. It is computed once (lshdb.web.results); filtering and
-sorting a hundred thousand clusters, by filters from the address, takes a tenth of a second.
+A survey takes long for a million documents. Pages compute it once (lshdb.web.results); filtering
+and sorting a hundred thousand clusters, by filters from the address, takes a tenth of a second.
 """
 
 import sys
@@ -24,6 +24,7 @@ from lshdb.json_text import dumps
 from lshdb.model import Cluster, Pair
 from lshdb.options import ClustersOptions, JoinOptions, KeepOption, Threshold
 from lshdb.progress import Progress
+from lshdb.review.drawing import columns, sizes
 from lshdb.search.decisions import Verdicts
 from lshdb.search.pair_sample import random_numbers
 from lshdb.search.pairs import all_clusters, pair_blocks
@@ -31,7 +32,6 @@ from lshdb.shingling.arrays import IntArray, int_array
 from lshdb.sources.metadata import from_json
 from lshdb.store.store import Store
 from lshdb.tuning.sampling import distribution_of
-from lshdb.web.drawing import columns, sizes
 
 MAX_PAIRS = 1_000_000
 """Pairs to examine, in the order of addition."""
