@@ -26,13 +26,11 @@ from urllib.parse import quote
 
 import numpy as np
 
-from lshdb.database import Database
-from lshdb.errors import InputError, UsageError
+from lshdb import CopiedPassage, Database, InputError, Shingling, UsageError
+from lshdb import open as open_database
 from lshdb.formatting import counted, number
 from lshdb.groups import regrouped
 from lshdb.json_text import loads
-from lshdb.model import CopiedPassage
-from lshdb.opening import open_database
 from lshdb.options import (
     ExcludeOptions,
     GateOptions,
@@ -42,7 +40,6 @@ from lshdb.options import (
     SyncOptions,
 )
 from lshdb.shingling import boilerplate, positions
-from lshdb.shingling.shingling import Shingling
 from lshdb.sources import git
 from lshdb.sources.paths import STDIN, key_of, opened, printable_path
 from lshdb.sources.readers import reader_of

@@ -15,11 +15,11 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from lshdb import InputError, UsageError
 from lshdb.columns import DROPPED
 from lshdb.deduplication.references import references_of
 from lshdb.deduplication.rules import Contained, Copied, Similar, rule_of
 from lshdb.deduplication.run import check_plan
-from lshdb.errors import InputError, UsageError
 from lshdb.groups import takes
 from lshdb.options import RuleOptions, SparkDedupOptions
 from lshdb.spark import candidates, clustering, containing, passages, sketching

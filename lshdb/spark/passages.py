@@ -16,9 +16,10 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from lshdb import Construction, Cut, Settings
 from lshdb.columns import COPIED, PASSAGE, PASSAGE_PAIR, STORED_PAIR, copied_values, passage_values
 from lshdb.deduplication.whole_texts import WholeTexts
-from lshdb.errors import Cut, limits_to
+from lshdb.errors import limits_to
 from lshdb.groups import regrouped, takes
 from lshdb.limits import DEFAULTS
 from lshdb.options import SparkOptions, SparkPairsOptions, SparkPassagesOptions
@@ -26,8 +27,6 @@ from lshdb.search import passage_runs, passage_windows, passages
 from lshdb.shingling import arrays
 from lshdb.shingling import shingling as shingling_
 from lshdb.shingling.winnowing import fingerprints as winnowed
-from lshdb.sketching.constructions import Construction
-from lshdb.sketching.settings import Settings
 from lshdb.spark import candidates, clustering, sketching, verifying
 from lshdb.spark.counts import Counts
 from lshdb.spark.documents import check_keys, documents, schema_of

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from lshdb.errors import InputError, LshdbError
+from lshdb import InputError, LshdbError
 
 _DEFAULTS = {
     # What fails is one line of lshdb's own; Spark would print Java's stacks before it.

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from lshdb import Settings
 from lshdb.columns import STORED_PAIR
 from lshdb.groups import takes
 from lshdb.limits import DEFAULTS
@@ -20,7 +21,6 @@ from lshdb.options import SparkPairsOptions
 from lshdb.search.similarity import Shares, estimates, jaccard, shared_by_pairs
 from lshdb.shingling import arrays, hashing, shingles
 from lshdb.shingling.shingling import Content
-from lshdb.sketching.settings import Settings
 from lshdb.sketching.signing import sign
 from lshdb.spark.candidates import candidate_pairs
 from lshdb.spark.documents import contents_of, documents, schema_of

@@ -16,11 +16,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from lshdb.database import Database
+from lshdb import Cluster, Database, Pair, Passage
 from lshdb.errors import limits_noted
 from lshdb.groups import regrouped
 from lshdb.ingest.folders import Folders
-from lshdb.model import Cluster, Pair, Passage
 from lshdb.options import (
     ClustersOptions,
     JoinOptions,

@@ -9,7 +9,8 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from lshdb.errors import Cut, limits_noted
+from lshdb import Cut
+from lshdb.errors import limits_noted
 from lshdb.progress import Progress
 
 KEPT = 5

@@ -19,14 +19,12 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 from urllib.parse import parse_qsl, unquote, urlencode
 
 import lshdb
-from lshdb.database import Database
+from lshdb import Cluster, Comparison, Database, Decision, Document, Pair, remove_decided
 from lshdb.errors import limits_noted
 from lshdb.exchange.results import plain
 from lshdb.formatting import counted, shortened
 from lshdb.groups import Option, Options, without_none
-from lshdb.ingest.deciding import remove_decided
 from lshdb.json_text import dumps, encode
-from lshdb.model import Cluster, Comparison, Decision, Document, Pair
 from lshdb.options import ClustersOptions, PairsOptions, SqlValue, Threshold
 from lshdb.progress import Progress
 from lshdb.review import beside, drawing, listing, reviewing
