@@ -390,7 +390,9 @@ def test_dependencies_are_those_imported() -> None:
         "exchange": {"pandas", "pyarrow"},
         "templates": {"jinja2"},
         "cli.results": {"pyarrow"},
-        "cli.sparking": {"pyspark"},
+        "cli.on_spark": {"pyspark"},
+        "cli.spark_dedup": {"pyspark"},
+        "cli.spark_passages": {"pyspark"},
         "web": {"anyio", "datasette", "jinja2", "markupsafe", "starlette", "uvicorn"},
         "spark": {"pyarrow", "pyspark"},
     }
