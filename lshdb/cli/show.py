@@ -10,7 +10,7 @@ from lshdb.cli.options import (
     key_argument,
 )
 from lshdb.model import Bucket
-from lshdb.search.documents import count_distinct
+from lshdb.search.stored_documents import count_distinct
 
 
 def show(

@@ -24,7 +24,7 @@ from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import asked
 from lshdb.model import DroppedRow
 from lshdb.options import RuleOptions
-from lshdb.search.lookup import Buckets, Fingerprints
+from lshdb.search.lookup import BucketCodes, FingerprintCodes
 from lshdb.search.passages import Copied as CopiedScorer
 from lshdb.search.query import contents_of, exact_of
 from lshdb.search.similarity import Estimates, Scorer, check_numbers
@@ -174,7 +174,7 @@ class Similar:
                 return Scored(scorer, exact.same, least, is_exact, also)
 
             grows = None if decided is None else replaced
-            return BucketMatcher(reader, len(query), codes, Buckets, scored, grows)
+            return BucketMatcher(reader, len(query), codes, BucketCodes, scored, grows)
 
         return matcher
 
@@ -235,7 +235,7 @@ class Copied:
                 return Scored(scorer, exact.same, _ANY_SHARE, True, None, scorer, names)
 
             grows = None if decided is None else replaced
-            runs = BucketMatcher(reader, len(query), codes, Fingerprints, scored, grows)
+            runs = BucketMatcher(reader, len(query), codes, FingerprintCodes, scored, grows)
             return runs if whole is None else whole.matcher(runs, query.stored)
 
         return matcher

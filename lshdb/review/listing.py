@@ -1,6 +1,6 @@
 """All clusters and all pairs of a file, and which of them a page lists, in which order.
 
-A survey takes long for a million documents. Pages compute it once (lshdb.web.results); filtering
+A survey takes long for a million documents. Pages compute it once (lshdb.web.computing); filtering
 and sorting a hundred thousand clusters, by filters from the address, takes a tenth of a second.
 """
 

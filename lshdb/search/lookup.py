@@ -33,7 +33,7 @@ class Codes(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Buckets:
+class BucketCodes:
     """Buckets, by int64[n] as lshdb.sketching.banding.bucket_codes gives them."""
 
     codes: IntArray
@@ -46,7 +46,7 @@ class Buckets:
 
 
 @dataclass(frozen=True, slots=True)
-class Fingerprints:
+class FingerprintCodes:
     """Fingerprints of an index of passages, by their values int64[n]."""
 
     values: IntArray
@@ -144,7 +144,7 @@ def bucket_members_up_to(
     if len(keys) > 1:
         buckets, inverse = np.unique(buckets, return_inverse=True)
     read = None if max_rows is None else max_rows + 1
-    bucket, doc_ids = members(store, Buckets(buckets), first, read)
+    bucket, doc_ids = members(store, BucketCodes(buckets), first, read)
     begins = bucket.searchsorted(np.arange(len(buckets) + 1))
     sizes = sizes_of(begins)[inverse]
     if max_rows is not None and (len(bucket) > max_rows or sizes.sum() > max_rows):

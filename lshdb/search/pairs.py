@@ -25,7 +25,7 @@ from lshdb.sources.metadata import picked
 from lshdb.store import lookups, readonly_sql
 from lshdb.store.store import Store
 
-Scored = tuple[IntArray, IntArray, npt.NDArray[np.float64]]
+ScoredPairs = tuple[IntArray, IntArray, npt.NDArray[np.float64]]
 """Pairs int64[n] and int64[n], and their similarities."""
 _COMPARED = "documents compared"
 _STAR = Limit(whole=0, first=1, others=0)
@@ -119,7 +119,7 @@ class _Join:
             return buckets if fewer is None else fewer
         return buckets
 
-    def similar(self, one: IntArray, other: IntArray, threshold: float) -> Scored:
+    def similar(self, one: IntArray, other: IntArray, threshold: float) -> ScoredPairs:
         """Those of the pairs int64[c] that are similar, and their similarities."""
         scores = self.scorer.scores(one, other, threshold)
         similar = (scores >= threshold) & (scores <= self.max_similarity)
@@ -134,7 +134,7 @@ class _Join:
 
     def rare_enough(
         self, one: IntArray, other: IntArray, scores: npt.NDArray[np.float64]
-    ) -> Scored:
+    ) -> ScoredPairs:
         """Those of similar pairs int64[c] that have the requested weighted similarity."""
         minimum = self.request.min_weighted if isinstance(self.request, PairsOptions) else None
         if minimum is None:
@@ -247,7 +247,7 @@ def _blocks(
             only = candidate_ids(reader, own.signature)
         join = _Join(reader, request, condition, only, progress)
         candidates = _candidates(join) if own is None else _candidates_with(join, own.doc_id)
-        found: Iterable[Scored] = (join.similar(a, b, join.threshold) for a, b in candidates)
+        found: Iterable[ScoredPairs] = (join.similar(a, b, join.threshold) for a, b in candidates)
         if isinstance(request, PairsOptions) and request.sample is not None:
             passing = (join.rare_enough(*some) for some in found)
             found = [draw(passing, join.doc_ids, request.sample, request.seed, drawn)]
@@ -291,7 +291,7 @@ def _candidates_with(join: _Join, doc_id: int) -> Iterator[tuple[IntArray, IntAr
         yield np.minimum(some, index), np.maximum(some, index)
 
 
-def _best(join: _Join, candidates: Iterator[tuple[IntArray, IntArray]], top: int) -> Scored:
+def _best(join: _Join, candidates: Iterator[tuple[IntArray, IntArray]], top: int) -> ScoredPairs:
     """The `top` most similar of candidate pairs, best first; of equal ones those added first.
 
     Only these and a chunk of candidates are in memory. All later pairs must have the similarity of

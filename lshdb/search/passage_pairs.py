@@ -43,7 +43,7 @@ _KEY = np.dtype([("hash", "u8"), ("document", "i4")])
 
 Noted = list[tuple[str, CommonPassage]]
 """Common runs, with the key of a document that has each."""
-_Block = tuple[list[str], list[str], IntArray]
+_TextPairs = tuple[list[str], list[str], IntArray]
 """Documents to compare: their keys, their texts, and the pairs of them, int64[2, p]."""
 
 
@@ -79,17 +79,17 @@ def passage_pairs(store: Store, query: PassagePairsOptions, common: Noted) -> It
         counting = replace(every, left_out=(windows,), shared=shared).with_base(query.base)
         doc_ids = reader.doc_ids()
         together = reader.limits.passage_windows * _TOGETHER[reader.settings.shingling.kind]
-        with closing(_Windows()) as found:
+        with closing(_WindowFile()) as found:
             texts = bounded(reader.contents(doc_ids), len, together)
-            for keys, count in in_processes(_Finding(counting).run, texts):
+            for keys, count in in_processes(_WindowFinder(counting).run, texts):
                 found.append(keys, count)
             pairs = _candidates(found, reader.limits.passage_windows)
         blocks = _blocks(reader, doc_ids, pairs, 2 * together)
-        compared = _compared(_Comparing(counting, criteria, weights, query), blocks)
+        compared = _compared(_PairComparer(counting, criteria, weights, query), blocks)
         yield from ranked(compared, query, "share")
 
 
-class _Windows:
+class _WindowFile:
     """The windows of all documents that lead to pairs, in a temporary file.
 
     Attributes:
@@ -128,7 +128,7 @@ class _Windows:
 
 
 @dataclass(frozen=True, slots=True)
-class _Finding:
+class _WindowFinder:
     """Finds the windows of texts."""
 
     counting: passage_windows.Counting
@@ -143,7 +143,7 @@ class _Finding:
         return keys.take(np.argsort(keys["hash"], kind="stable")), len(item)
 
 
-def _candidates(windows: _Windows, maximum: int) -> IntArray:
+def _candidates(windows: _WindowFile, maximum: int) -> IntArray:
     """The pairs of documents that share one of the windows, at most `maximum` of these at once.
 
     Returns:
@@ -161,7 +161,7 @@ def _candidates(windows: _Windows, maximum: int) -> IntArray:
 
 def _blocks(
     reader: StoreReader, doc_ids: IntArray, pairs: IntArray, together: int
-) -> Iterator[_Block]:
+) -> Iterator[_TextPairs]:
     """The documents of pairs, in blocks of up to `together` characters, or one pair."""
     lengths = reader.lengths(doc_ids)
     begin = 0
@@ -180,7 +180,7 @@ def _blocks(
 
 
 @dataclass(frozen=True, slots=True)
-class _Comparing:
+class _PairComparer:
     """Finds the pairs that share passages, and notes what limits cut.
 
     Attributes:
@@ -195,7 +195,7 @@ class _Comparing:
     weights: FingerprintWeights
     query: PassagePairsOptions
 
-    def run(self, item: _Block) -> tuple[list[PassagePair], list[Cut]]:
+    def run(self, item: _TextPairs) -> tuple[list[PassagePair], list[Cut]]:
         """Compare pairs of documents."""
         keys, texts, (a, b) = item
         pairs = passage_runs.Pairs(self.counting.windows_of(texts), a, b)
@@ -222,7 +222,7 @@ class _Comparing:
         return [*ranked(found, self.query, "share")], cuts
 
 
-def _compared(job: _Comparing, blocks: Iterator[_Block]) -> Iterator[PassagePair]:
+def _compared(job: _PairComparer, blocks: Iterator[_TextPairs]) -> Iterator[PassagePair]:
     """The pairs that a job finds, block by block."""
     for found, cuts in in_processes(job.run, blocks):
         for cut in cuts:

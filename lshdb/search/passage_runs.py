@@ -19,8 +19,8 @@ from lshdb.model import CopiedPassage
 from lshdb.search import limits, passage_windows
 from lshdb.shingling.arrays import IntArray, Mask, chunks_of, expand_ranges, offsets_of, runs
 from lshdb.shingling.hashing import constants, distinct, secret_seed
-from lshdb.shingling.passages import longest_runs
 from lshdb.shingling.positions import page_at
+from lshdb.shingling.shared_runs import longest_runs
 
 _AT_ONCE = 1 << 20
 """Windows of other texts that are compared at once."""

@@ -18,7 +18,7 @@ from lshdb.limits import Limits
 from lshdb.model import CopiedPassage, Passages, Source
 from lshdb.options import CopiedOptions, PassagesOptions
 from lshdb.search import passage_runs, passage_windows, similarity, weights
-from lshdb.search.lookup import Fingerprints, members
+from lshdb.search.lookup import FingerprintCodes, members
 from lshdb.search.query import row_of_key
 from lshdb.search.reworded import find_reworded
 from lshdb.search.shared_windows import SharedWindows
@@ -63,7 +63,7 @@ def _find(store: StoreReader, query: PassagesOptions, text: str, own_id: int) ->
     prints = winnowing.fingerprints([text], settings.shingling, criteria.run, settings.seed)
     if not len(prints):
         return Passages(0, criteria.run, unit_of(settings), (), ())
-    index, doc_ids = members(store, Fingerprints(prints.values), limit + 1)
+    index, doc_ids = members(store, FingerprintCodes(prints.values), limit + 1)
     many = np.bincount(index, minlength=len(prints)) > limit
     hot = prints.values[many]
     common = passage_windows.common_windows(store, hot)

@@ -23,7 +23,7 @@ from lshdb.errors import Cut, UsageError, warn_of_limit
 from lshdb.model import Match
 from lshdb.options import QueryOptions, RankingOptions
 from lshdb.search.limits import query_cut, runs_cut
-from lshdb.search.lookup import Fingerprints, bucket_members_up_to, members
+from lshdb.search.lookup import FingerprintCodes, bucket_members_up_to, members
 from lshdb.search.similarity import (
     Exact,
     Shares,
@@ -347,7 +347,7 @@ def _sharing_runs(store: StoreReader, text: str) -> tuple[IntArray, list[Cut]]:
     """
     settings, limit = store.settings, store.limits.query_first
     own = fingerprints([text], settings.shingling, settings.passages, settings.seed).values
-    index, doc_ids = members(store, Fingerprints(own), limit + 1)
+    index, doc_ids = members(store, FingerprintCodes(own), limit + 1)
     hot = np.bincount(index, minlength=len(own)) > limit
     cuts = [runs_cut(int(hot.sum()), settings.passages, limit)] if hot.any() else []
     return np.unique(doc_ids[~hot[index]]), cuts

@@ -189,7 +189,7 @@ def weigh(
         texts = [*contents(numbers)]
         prints = fingerprints(texts, settings.shingling, settings.passages, settings.seed)
         values = np.unique(prints.values)
-        having = lookup.members(reader, lookup.Fingerprints(values), limits.query_first + 1)
+        having = lookup.members(reader, lookup.FingerprintCodes(values), limits.query_first + 1)
         counts = np.bincount(having.code, minlength=len(values))
         weights = FingerprintWeights.of(values, counts, documents, limits, base_of(settings, base))
         found[:, pairs] = weights.compared(prints, *places.reshape(2, -1))

@@ -10,7 +10,7 @@ of a document.
     families   the comments and strings of programs, by the family of their language
     folding    normalises text: NFKC, then case folding, frozen at Unicode 14.0; words in it
     hashing    constants from a seed; hashes of byte spans, whole arrays at a time
-    passages   runs of shingles that two texts share
+    shared_runs  runs of shingles that two texts share
     positions  texts cut into words, characters or tokens, with their places; readable shingles
     programs   the tokens of programs, with boilerplate or without
     rare_words the words of texts that may be rare, and the windows that have them
@@ -19,6 +19,6 @@ of a document.
     tokens     programs as tokens that say nothing of names
     winnowing  the fingerprints of texts: texts that share a run of words share one
 
-Doors: arrays, boilerplate, boundaries, content, families, hashing, passages, positions, programs,
-rare_words, shingles, shingling, tokens, winnowing.
+Doors: arrays, boilerplate, boundaries, content, families, hashing, positions, programs,
+rare_words, shared_runs, shingles, shingling, tokens, winnowing.
 """

@@ -9,7 +9,7 @@ Lists, texts side by side and reviews are those of lshdb.review.
     views      the fields of addresses, and the values that each page shows, as plain objects;
                rendering makes HTML of them
     api        JSON that programs post, and its description in OpenAPI
-    results    results that take long, kept for each state of the file
+    computing  results that take long, kept for each state of the file
     report     all pages in one file, to hand on
 
 Doors: app, report.

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lshdb.shingling.passages import longest_runs
+from lshdb.shingling.shared_runs import longest_runs
 
 SEQUENCES = st.lists(st.integers(0, 3), max_size=40)
 MANY = 200_000

@@ -65,7 +65,7 @@ class _Job(Future[Result[Any]]):
 
 
 @dataclass(eq=False)
-class Results:
+class ResultCache:
     """Keeps the last results by name, and computes a new one when the state changes.
 
     One thread makes all results, one after another, as a join may have some 300 MB in memory. It
