@@ -11,7 +11,7 @@ from dataclasses import MISSING, Field, fields
 from difflib import get_close_matches
 from typing import Annotated, Any, TypeVar, get_args
 
-from lshdb.errors import UsageError
+from lshdb import UsageError
 from lshdb.groups import Option, Options, argument, option_of, without_none
 from lshdb.json_schema import option_schema
 from lshdb.json_text import without_surrogates

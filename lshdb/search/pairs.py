@@ -1,23 +1,23 @@
 """All similar pairs of a database, and their clusters."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from itertools import chain, islice, repeat, starmap
-from operator import itemgetter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.columns import Block
 from lshdb.errors import warn_of_limit
 from lshdb.limits import Limit
 from lshdb.model import Cluster, Pair
 from lshdb.options import ClustersOptions, JoinOptions, Keep, PairsOptions
 from lshdb.progress import Progress, silent
-from lshdb.search import decisions, query, rarity
-from lshdb.search.buckets import candidate_ids
+from lshdb.search import decisions, query, weights
 from lshdb.search.candidates import SharedBuckets, prefix_filtered
 from lshdb.search.limits import clusters_cut
+from lshdb.search.lookup import candidate_ids
 from lshdb.search.pair_sample import Drawn, draw
 from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids, check_numbers
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, chunks, chunks_of, int_array, runs
@@ -25,11 +25,8 @@ from lshdb.sources.metadata import picked
 from lshdb.store import lookups, readonly_sql
 from lshdb.store.store import Store
 
-PairRow = tuple[Any, ...]
-"""The fields of a Pair; without metadata if none are requested."""
-Scored = tuple[IntArray, IntArray, npt.NDArray[np.float64]]
+ScoredPairs = tuple[IntArray, IntArray, npt.NDArray[np.float64]]
 """Pairs int64[n] and int64[n], and their similarities."""
-_FIELDS = [one.name for one in fields(Pair)]
 _COMPARED = "documents compared"
 _STAR = Limit(whole=0, first=1, others=0)
 
@@ -122,7 +119,7 @@ class _Join:
             return buckets if fewer is None else fewer
         return buckets
 
-    def similar(self, one: IntArray, other: IntArray, threshold: float) -> Scored:
+    def similar(self, one: IntArray, other: IntArray, threshold: float) -> ScoredPairs:
         """Those of the pairs int64[c] that are similar, and their similarities."""
         scores = self.scorer.scores(one, other, threshold)
         similar = (scores >= threshold) & (scores <= self.max_similarity)
@@ -137,12 +134,12 @@ class _Join:
 
     def rare_enough(
         self, one: IntArray, other: IntArray, scores: npt.NDArray[np.float64]
-    ) -> Scored:
+    ) -> ScoredPairs:
         """Those of similar pairs int64[c] that have the requested weighted similarity."""
         minimum = self.request.min_weighted if isinstance(self.request, PairsOptions) else None
         if minimum is None:
             return one, other, scores
-        weighted, _ = rarity.weigh(self.reader, self._contents, self._shingles, one, other)
+        weighted, _ = weights.weigh(self.reader, self._contents, self._shingles, one, other)
         kept = np.array(weighted, dtype=np.float64) >= minimum
         return one[kept], other[kept], scores[kept]
 
@@ -151,21 +148,26 @@ class _Join:
         same: Mask = self.same[one] == self.same[other]
         return same & (not self.settings.shingling.foreign)
 
-    def rows(
-        self, one: IntArray, other: IntArray, scores: npt.NDArray[np.float64]
-    ) -> list[PairRow]:
-        """The rows of similar pairs int64[c] with their similarities."""
+    def block(self, one: IntArray, other: IntArray, scores: npt.NDArray[np.float64]) -> Block:
+        """The columns of similar pairs int64[c]: the fields of Pair, metadata if requested."""
+        count = len(one)
         estimates = self.estimates.scores(one, other, 0) if self.exact else scores
-        identical = self.identical(one, other).tolist()
         keys, metadata = self.described(np.concatenate([one, other]))
-        columns = [scores.tolist(), repeat(self.exact), estimates.tolist(), identical]
+        weighted: list[list[Any]] = [[None] * count] * 2
         if isinstance(self.request, PairsOptions):
-            columns += rarity.weigh(self.reader, self._contents, self._shingles, one, other)
-        else:
-            columns += repeat(None), repeat(None)
+            weighted = weights.weigh(self.reader, self._contents, self._shingles, one, other)
+        columns: dict[str, list[Any]] = {
+            "a": keys[:count],
+            "b": keys[count:],
+            "similarity": scores.tolist(),
+            "exact": [self.exact] * count,
+            "estimate": estimates.tolist(),
+            "identical": self.identical(one, other).tolist(),
+            **dict(zip(("weighted", "weighted_share"), weighted, strict=True)),
+        }
         if metadata:
-            columns += metadata[: len(one)], metadata[len(one) :]
-        return list(zip(keys[: len(one)], keys[len(one) :], *columns, strict=False))
+            columns |= {"a_metadata": metadata[:count], "b_metadata": metadata[count:]}
+        return Block(columns)
 
     def _contents(self, numbers: IntArray) -> Iterable[str]:
         return self.reader.contents(self.doc_ids[numbers])
@@ -207,7 +209,8 @@ def all_pairs(
 
     If a sample is requested, `drawn` gets the number of pairs that it is drawn from.
     """
-    return starmap(Pair, chain.from_iterable(pair_blocks(store, request, progress, drawn)))
+    for block in pair_blocks(store, request, progress, drawn):
+        yield from block.objects(Pair)
 
 
 def pair_blocks(
@@ -215,28 +218,28 @@ def pair_blocks(
     request: JoinOptions,
     progress: Progress = silent,
     drawn: Drawn | None = None,
-) -> Iterator[list[PairRow]]:
-    """The fields of the same pairs, some thousands at a time, with the requested metadata."""
+) -> Iterator[Block]:
+    """The columns of the same pairs, some thousands at a time, with the requested metadata."""
     drawn = drawn or Drawn()
     if isinstance(request, PairsOptions) and (request.sort or request.min_weighted is not None):
-        every = chain.from_iterable(_blocks(store, replace(request, top=None), progress, drawn))
+        block = Block.joined(_blocks(store, replace(request, top=None), progress, drawn))
         if request.sample is not None:
             request = replace(request, min_weighted=None)  # the sample was drawn from those
-        yield [*rarity.ranked(every, request, "similarity", _field)]
+        if block:
+            every = range(len(block))
+            yield block.take(
+                weights.ranked(every, request, "similarity", lambda name: block[name].__getitem__)
+            )
     else:
         yield from _blocks(store, request, progress, drawn)
 
 
-def _field(name: str) -> Callable[[PairRow], Any]:
-    return itemgetter(_FIELDS.index(name))
-
-
 def _blocks(
     store: Store, request: JoinOptions, progress: Progress, drawn: Drawn
-) -> Iterator[list[PairRow]]:
+) -> Iterator[Block]:
     with store.snapshot(request.where, request.parameters) as (reader, condition):
         if isinstance(request, PairsOptions):
-            rarity.check_weighted(request, reader.settings)
+            weights.check_weighted(request, reader.settings)
             request.check_range(request.threshold or reader.settings.threshold)
         own = None if request.key is None else query.row_of_key(reader, request.key)
         only = None if own is None else NO_NUMBERS
@@ -244,7 +247,7 @@ def _blocks(
             only = candidate_ids(reader, own.signature)
         join = _Join(reader, request, condition, only, progress)
         candidates = _candidates(join) if own is None else _candidates_with(join, own.doc_id)
-        found: Iterable[Scored] = (join.similar(a, b, join.threshold) for a, b in candidates)
+        found: Iterable[ScoredPairs] = (join.similar(a, b, join.threshold) for a, b in candidates)
         if isinstance(request, PairsOptions) and request.sample is not None:
             passing = (join.rare_enough(*some) for some in found)
             found = [draw(passing, join.doc_ids, request.sample, request.seed, drawn)]
@@ -252,7 +255,7 @@ def _blocks(
             found = [_best(join, candidates, request.top)]
         for a, b, scores in found:
             for part in chunks(len(a), join.limits.pairs_rows):
-                yield join.rows(a[part], b[part], scores[part])
+                yield join.block(a[part], b[part], scores[part])
 
 
 def pairs_within(store: Store, keys: Sequence[str], request: PairsOptions) -> list[Pair]:
@@ -264,7 +267,7 @@ def pairs_within(store: Store, keys: Sequence[str], request: PairsOptions) -> li
         join = _Join(reader, request, None, doc_ids)
         one, other, scores = join.similar(*np.triu_indices(len(join), 1), join.threshold)
         shared = join.estimates.share_bucket(one, other)
-        return [*starmap(Pair, join.rows(one[shared], other[shared], scores[shared]))]
+        return [*join.block(one[shared], other[shared], scores[shared]).objects(Pair)]
 
 
 def _candidates(join: _Join) -> Iterator[tuple[IntArray, IntArray]]:
@@ -288,7 +291,7 @@ def _candidates_with(join: _Join, doc_id: int) -> Iterator[tuple[IntArray, IntAr
         yield np.minimum(some, index), np.maximum(some, index)
 
 
-def _best(join: _Join, candidates: Iterator[tuple[IntArray, IntArray]], top: int) -> Scored:
+def _best(join: _Join, candidates: Iterator[tuple[IntArray, IntArray]], top: int) -> ScoredPairs:
     """The `top` most similar of candidate pairs, best first; of equal ones those added first.
 
     Only these and a chunk of candidates are in memory. All later pairs must have the similarity of
@@ -297,9 +300,9 @@ def _best(join: _Join, candidates: Iterator[tuple[IntArray, IntArray]], top: int
     a = b = NO_NUMBERS
     scores, min_similarity = np.zeros(0), join.threshold
     for one, other in candidates:
-        more = join.similar(one, other, min_similarity)
-        a, b = np.append(a, more[0]), np.append(b, more[1])
-        scores = np.append(scores, more[2])
+        more_a, more_b, more_scores = join.similar(one, other, min_similarity)
+        a, b = np.append(a, more_a), np.append(b, more_b)
+        scores = np.append(scores, more_scores)
         order = np.argsort(-scores, kind="stable")[:top]
         a, b, scores = a[order], b[order], scores[order]
         if len(scores) == top:
