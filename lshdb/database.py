@@ -380,7 +380,7 @@ class Database:
         ...     db.get("fox").content
         'The fox and the grapes'
         """
-        from lshdb.search.documents import stored_document
+        from lshdb.search.stored_documents import stored_document
 
         return stored_document(self.store, key_argument("key", key))
 
@@ -414,7 +414,7 @@ class Database:
         ...     db.keys(prefix="fable/")
         ['fable/1', 'fable/2']
         """
-        from lshdb.search.documents import keys
+        from lshdb.search.stored_documents import keys
 
         return keys(self.store, options)
 
@@ -942,7 +942,7 @@ class Database:
                 that buckets do not show them.
         """
         from lshdb.exchange.results import Buckets
-        from lshdb.search.documents import largest_buckets
+        from lshdb.search.stored_documents import largest_buckets
 
         asked = None if key is None else key_argument("key", key)
         return Buckets(largest_buckets(self.store, asked, top))

@@ -26,13 +26,10 @@ from urllib.parse import quote
 
 import numpy as np
 
-from lshdb.database import Database
-from lshdb.errors import InputError, UsageError
+from lshdb import CopiedPassage, Database, Failure, InputError, Shingling, UsageError
+from lshdb import open as open_database
 from lshdb.formatting import counted, number
-from lshdb.ingest.workers import in_processes
 from lshdb.json_text import loads
-from lshdb.model import CopiedPassage, Failure
-from lshdb.opening import open as open_database
 from lshdb.options import (
     GateOptions,
     OpenOptions,
@@ -41,10 +38,10 @@ from lshdb.options import (
     SyncOptions,
 )
 from lshdb.shingling import boilerplate, positions
-from lshdb.shingling.shingling import Shingling
 from lshdb.sources import git
 from lshdb.sources.paths import STDIN, key_of, opened, printable_path
 from lshdb.sources.session import session_of
+from lshdb.workers import in_processes
 
 _CODE = (
     "bash c cc cjs clj cpp cs css cxx dart ex exs f90 go gradle groovy h hpp hs java jl js jsx kt "

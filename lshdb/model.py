@@ -88,7 +88,7 @@ class Match:
             digests of both. Documents that differ in case or punctuation have similarity 1 and
             are not identical. False where only signatures are known.
         weighted: similarity of the fingerprints of both, weighted by their rarity, in [0, 1] (see
-            lshdb.search.rarity); None without an index of passages.
+            lshdb.search.weights); None without an index of passages.
         weighted_share: the weighted overlap as a share of the smaller document.
         metadata: the fields that the query asked for, by name, None where it has none.
     """

@@ -1,4 +1,4 @@
-"""HTML from templates, for pages, reports and notebooks: all of it is in web/pages.
+"""HTML from templates: of notebooks in lshdb/pages, of pages and reports in lshdb/web/pages.
 
 Needs jinja2, of the extra `web`.
 """
@@ -20,16 +20,11 @@ if TYPE_CHECKING:
 
 SHOWN = 20
 """Rows that a notebook shows of a table."""
-_PAGES = Path(__file__).parent / "web" / "pages"
+_PAGES = Path(__file__).parent / "pages"
 _INVISIBLE = re.compile(
     # Controls except tab and line ends, and characters that change the direction of text.
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]"
 )
-
-
-def rendered(template: str, **context: object) -> str:
-    """The HTML of a template; ModuleNotFoundError without jinja2."""
-    return environment().get_template(f"{template}.html").render(context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +75,19 @@ def facts(values: Mapping[str, object], title: str = "") -> Table:
 def html_tables(*tables: Table) -> str | None:
     """Tables for a notebook; None without jinja2, so that the notebook shows the repr."""
     try:
-        return rendered("notebook", tables=[table.filled() for table in tables])
+        template = environment(_PAGES).get_template("notebook.html")
     except ModuleNotFoundError:
         return None
+    return template.render(tables=[table.filled() for table in tables])
 
 
 @functools.cache
-def environment() -> jinja2.Environment:
-    """The templates, with the filters that all of them use."""
+def environment(pages: Path) -> jinja2.Environment:
+    """The templates of a folder, with the filters that all of them use."""
     import jinja2
 
     made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_PAGES),
+        loader=jinja2.FileSystemLoader(pages),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -38,12 +38,12 @@ import numpy.typing as npt
 from command_server import unprivileged as unprivileged
 
 import lshdb
-from lshdb.ingest.workers import Workers
 from lshdb.shingling import shingles
 from lshdb.shingling.arrays import offsets_of
 from lshdb.shingling.shingling import Content, OfSets, Shingles, Shingling
 from lshdb.sources.session import Session
 from lshdb.sources.session_options import SessionOptions
+from lshdb.workers import Workers
 
 ROOT = Path(__file__).resolve().parent.parent
 """The directory of the project."""

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from inspect import Parameter
 from typing import Annotated, Any, TypeVar
 
-from lshdb.errors import UsageError
+from lshdb import UsageError
 from lshdb.groups import Declared, Option, Options, argument, declared, without_none
 from lshdb.json_schema import option_schema
 from lshdb.json_text import without_surrogates

@@ -10,13 +10,13 @@ import mcp_types as types
 from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
 
+from lshdb import Database, LshdbError
 from lshdb.agents import protocol
 from lshdb.agents.answers import URI as ANSWER
 from lshdb.agents.answers import Answers, reason
 from lshdb.agents.arguments import arguments_of, schema_of_tool
 from lshdb.agents.tools import NUMBER, TOOLS, URI, Tool, text_of
-from lshdb.database import Database
-from lshdb.errors import LshdbError, limits_noted
+from lshdb.errors import limits_noted
 
 _ABOUT = """\
 A database of texts, such as facts to remember, that finds near duplicates: by the letters or \

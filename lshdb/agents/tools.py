@@ -7,14 +7,12 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 from urllib.parse import quote, unquote
 
+from lshdb import Admission, Change, Database, KeyNotFound, Similar, StoredDocument, UsageError
 from lshdb.agents.arguments import Key, Text, Threshold, Top
-from lshdb.database import Database
-from lshdb.errors import KeyNotFound, UsageError
 from lshdb.exchange.results import comparison_record
 from lshdb.formatting import counted, listed, number, shortened
 from lshdb.groups import Option, Options, argument
 from lshdb.keys import key_argument, key_arguments
-from lshdb.model import Admission, Change, Similar, StoredDocument
 from lshdb.search.differences import changed_words
 from lshdb.search.query import comparison_at
 from lshdb.shingling.arrays import int_array

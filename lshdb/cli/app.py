@@ -26,50 +26,50 @@ lshdb finds near duplicates, with a database in one file.
 
 lshdb --help lists all commands, and lshdb COMMAND --help explains one."""
 
-GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+GROUPS: dict[str, dict[str, str]] = {
     "Find": {
-        "query": ("querying", "Find documents similar to a text, or to rows of a table."),
-        "passages": ("querying", "Find the passages that a text shares with documents."),
-        "pairs": ("querying", "Find all pairs of similar documents."),
-        "clusters": ("querying", "Group similar documents, and show which one to keep."),
-        "compare": ("querying", "Show why two documents are similar, or why not."),
-        "dedup": ("deduplicating", "Drop rows that are similar to an earlier row."),
-        "gate": ("gating", "Find what changes of a repository copy from its other files."),
-        "restore": ("restoring", "Put back what dedup --cut cut out of rows."),
+        "query": "Find documents similar to a text, or to rows of a table.",
+        "passages": "Find the passages that a text shares with documents.",
+        "pairs": "Find all pairs of similar documents.",
+        "clusters": "Group similar documents, and show which one to keep.",
+        "compare": "Show why two documents are similar, or why not.",
+        "dedup": "Drop rows that are similar to an earlier row.",
+        "gate": "Find what changes of a repository copy from its other files.",
+        "restore": "Put back what dedup --cut cut out of rows.",
     },
     "Change": {
-        "init": ("adding", "Make a database with settings of your own."),
-        "add": ("adding", "Add files, folders and tables, or replace what has changed."),
-        "sync": ("adding", "Update the database from folders."),
-        "remove": ("deciding", "Remove documents."),
-        "trash": ("deciding", "Move files that you decided to drop to a folder, or back."),
-        "review": ("deciding", "Review the clusters, and decide which documents stay."),
-        "decide": ("deciding", "Store what you decided: keep, drop, or different."),
+        "init": "Make a database with settings of your own.",
+        "add": "Add files, folders and tables, or replace what has changed.",
+        "sync": "Update the database from folders.",
+        "remove": "Remove documents.",
+        "trash": "Move files that you decided to drop to a folder, or back.",
+        "review": "Review the clusters, and decide which documents stay.",
+        "decide": "Store what you decided: keep, drop, or different.",
     },
     "Look": {
-        "info": ("looking", "Show the database's settings and size."),
-        "show": ("looking", "Show one document: sizes, metadata, signature, buckets."),
-        "plot": ("looking", "Draw the similarities of the documents, as one SVG file."),
-        "report": ("looking", "Write a report of the near duplicates, as one HTML file."),
-        "decisions": ("deciding", "List the decisions, and whether they still hold."),
-        "buckets": ("looking", "Show the largest buckets, or those of a document."),
-        "sql": ("looking", "Run a SELECT on the file's tables and views."),
-        "tune": ("tuning", "Show which bands and rows fit a threshold and a recall."),
+        "info": "Show the database's settings and size.",
+        "show": "Show one document: sizes, metadata, signature, buckets.",
+        "plot": "Draw the similarities of the documents, as one SVG file.",
+        "report": "Write a report of the near duplicates, as one HTML file.",
+        "decisions": "List the decisions, and whether they still hold.",
+        "buckets": "Show the largest buckets, or those of a document.",
+        "sql": "Run a SELECT on the file's tables and views.",
+        "tune": "Show which bands and rows fit a threshold and a recall.",
     },
     "Maintain": {
-        "check": ("checking", "Check whether the file is whole."),
-        "backup": ("checking", "Copy the database, even while others write to it."),
-        "reindex": ("checking", "Rebuild the index for another threshold or shape."),
+        "check": "Check whether the file is whole.",
+        "backup": "Copy the database, even while others write to it.",
+        "reindex": "Rebuild the index for another threshold or shape.",
     },
     "Web and cluster": {
-        "serve": ("looking", "Show the database in a browser."),
-        "mcp": ("looking", "Give a language model tools for the database, by MCP."),
-        "spark-dedup": ("sparking", "Drop near duplicates of more rows than a machine holds."),
-        "spark-passages": ("sparking", "Find copied passages in more texts than a machine holds."),
+        "serve": "Show the database in a browser.",
+        "mcp": "Give a language model tools for the database, by MCP.",
+        "spark-dedup": "Drop near duplicates of more rows than a machine holds.",
+        "spark-passages": "Find copied passages in more texts than a machine holds.",
     },
 }
-"""Every command, under the heading of `lshdb --help`: its module, and what the list says of it."""
-COMMANDS = {name: found for names in GROUPS.values() for name, found in names.items()}
+"""Every command, under the heading of `lshdb --help`: what the list says of it."""
+COMMANDS = {name: text for names in GROUPS.values() for name, text in names.items()}
 
 
 _ARGUMENTS = "lshdb.arguments"
@@ -87,8 +87,8 @@ class Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a name; None if there is none."""
         if cmd_name in COMMANDS and cmd_name not in self.commands:
-            module = import_module(f"lshdb.cli.{COMMANDS[cmd_name][0]}")
-            function = getattr(module, cmd_name.replace("-", "_"))
+            name = cmd_name.replace("-", "_")
+            function = getattr(import_module(f"lshdb.cli.{name}"), name)
             app = typer.Typer(add_completion=False, rich_markup_mode=None)
             app.command(cmd_name, cls=Page)(running.command(function))
             self.commands[cmd_name] = typer.main.get_command(app)
@@ -123,7 +123,7 @@ class Commands(TyperGroup):
         width = max(map(len, COMMANDS))
         for heading, names in GROUPS.items():
             with formatter.section(heading):
-                formatter.write_dl([(name.ljust(width), text) for name, (_, text) in names.items()])
+                formatter.write_dl([(name.ljust(width), text) for name, text in names.items()])
 
 
 def make_app() -> Any:

@@ -23,13 +23,14 @@ from typing import Any
 from orjson import Fragment
 
 from lshdb.cli import files, messages, options, tables
-from lshdb.exchange.results import columns_of, plain
+from lshdb.columns import Columns, columns_of
+from lshdb.exchange.results import plain
 from lshdb.formatting import counted, number
 from lshdb.json_text import encode
 from lshdb.sources import formats
 from lshdb.sources.json_rows import in_ascii
 from lshdb.sources.paths import escaped, paths_of_key, printable_path
-from lshdb.sources.sinks import Columns, Target, several_types
+from lshdb.sources.sinks import Target, several_types
 
 _NESTED = (list, tuple, dict)
 _TABLE_ROWS = 1_000

@@ -17,12 +17,12 @@ from lshdb.errors import warn_of_limit
 from lshdb.formatting import share
 from lshdb.limits import DEFAULTS
 from lshdb.model import Cluster
+from lshdb.review import reviewing
+from lshdb.review.beside import Beside, StoredContent, contents_beside, lines_of
+from lshdb.review.listing import Filters, Listing, Survey
 from lshdb.search.differences import Line, shown_rows
 from lshdb.search.limits import text_cut
 from lshdb.sources.paths import escaped
-from lshdb.web import reviewing
-from lshdb.web.beside import Beside, StoredContent, contents_beside, lines_of
-from lshdb.web.listing import Filters, Listing, Survey
 
 _KEYS = {
     "k": ("keep both", "keep 0 1"),

@@ -15,6 +15,7 @@ from itertools import product, starmap
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from lshdb.columns import Columns
 from lshdb.deduplication import tables
 from lshdb.deduplication.cut_list import CutList
 from lshdb.deduplication.deciding import Decided
@@ -48,7 +49,6 @@ from lshdb.sources.paths import (
     pattern_top,
 )
 from lshdb.sources.session import Session, session_of
-from lshdb.sources.sinks import Columns
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import OF_INDEX, as_in, resolve, with_passages
 

@@ -19,14 +19,12 @@ from typing import Protocol
 import numpy as np
 
 from lshdb.deduplication.collection import Reason
+from lshdb.search.lookup import Codes, members
 from lshdb.search.passages import Copied
 from lshdb.search.query import QueryBatch
 from lshdb.search.similarity import Scorer
 from lshdb.shingling.arrays import IntArray, Lanes, Mask, int_array
 from lshdb.store.lookups import StoreReader
-
-Members = Callable[[IntArray, int], tuple[IntArray, IntArray]]
-"""The stored documents of codes int64[c], the first ones of each: indices of the codes, doc_ids."""
 
 
 class Matcher(Protocol):
@@ -87,7 +85,7 @@ class BucketMatcher:
         reader: of the stored ones.
         count: n.
         codes: documents int64[c] and codes int64[c], of the batch.
-        members: finds stored documents by codes.
+        kind: that of the codes, by which stored documents are looked up.
         scored: how candidates are compared, from the doc_ids of the stored ones, ascending.
         replaced: how many documents of the batch may replace a stored one; None if none of the
             batch is kept.
@@ -96,7 +94,7 @@ class BucketMatcher:
     reader: StoreReader
     count: int
     codes: tuple[IntArray, IntArray]
-    members: Members
+    kind: Callable[[IntArray], Codes]
     scored: Callable[[IntArray], Scored]
     replaced: int | None
 
@@ -106,7 +104,8 @@ class BucketMatcher:
         documents, given = self.codes
         codes, code_of, sizes = np.unique(given, return_inverse=True, return_counts=True)
         # One more shows whether all are listed.
-        owner, doc_ids = self.members(codes, self._listed + 1 + (self.replaced or 0))
+        first = self._listed + 1 + (self.replaced or 0)
+        owner, doc_ids = members(self.reader, self.kind(codes), first)
         shared = sizes > 1
         shared[owner] = True
         inside = shared[code_of]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
+from lshdb.columns import Columns
 from lshdb.deduplication.cut_list import CutList
 from lshdb.deduplication.deciding import Decided
 from lshdb.deduplication.tables import checked_format
@@ -21,7 +22,6 @@ from lshdb.sources.added_columns import head_with, with_columns
 from lshdb.sources.batch import Origin, TableSchema
 from lshdb.sources.paths import printable_path
 from lshdb.sources.session import Session
-from lshdb.sources.sinks import Columns
 
 ANNOTATED: Columns = {"cluster": int, "kept": str, "similarity": float, "exact": bool}
 """The columns that annotated rows have besides their own."""

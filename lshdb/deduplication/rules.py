@@ -14,22 +14,22 @@ from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from lshdb.columns import COPIED, Columns
 from lshdb.deduplication.collection import Collection
 from lshdb.deduplication.containing import Codes
 from lshdb.deduplication.matching import BucketMatcher, Matcher, Scored, signatures_of
 from lshdb.deduplication.whole_texts import WholeTexts
 from lshdb.errors import UsageError
-from lshdb.exchange.results import COPIED
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import asked
 from lshdb.options import RuleOptions
+from lshdb.search.lookup import BucketCodes, FingerprintCodes
 from lshdb.search.passages import Copied as CopiedScorer
 from lshdb.search.query import contents_of, exact_of
 from lshdb.search.similarity import Estimates, Scorer, check_numbers
 from lshdb.shingling.arrays import IntArray, Mask
 from lshdb.sketching.banding import bucket_codes
 from lshdb.sketching.settings import Settings
-from lshdb.sources.sinks import Columns
 from lshdb.store.lookups import StoreReader
 
 _ANY_SHARE = 1e-12
@@ -150,7 +150,7 @@ class Similar:
                 return Scored(scorer, exact.same, least, is_exact, also)
 
             grows = None if decided is None else replaced
-            return BucketMatcher(reader, len(query), codes, reader.members, scored, grows)
+            return BucketMatcher(reader, len(query), codes, BucketCodes, scored, grows)
 
         return matcher
 
@@ -211,8 +211,7 @@ class Copied:
                 return Scored(scorer, exact.same, _ANY_SHARE, True, names_passages=names)
 
             grows = None if decided is None else replaced
-            members = reader.documents_of_fingerprints
-            runs = BucketMatcher(reader, len(query), codes, members, scored, grows)
+            runs = BucketMatcher(reader, len(query), codes, FingerprintCodes, scored, grows)
             return runs if whole is None else whole.matcher(runs, query.stored)
 
         return matcher

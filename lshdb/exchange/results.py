@@ -11,9 +11,9 @@ import math
 from collections import namedtuple
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import cache, partial
-from itertools import islice
+from itertools import chain, islice, repeat
 from operator import attrgetter
 from typing import (
     TYPE_CHECKING,
@@ -24,6 +24,22 @@ from typing import (
     cast,
 )
 
+from lshdb.columns import (
+    COPIED,
+    DROPPED,
+    MATCH,
+    MEMBER,
+    PAIR,
+    PAIR_TOTALS,
+    PASSAGE,
+    STORED_PAIR,
+    WEIGHTED,
+    Columns,
+    columns_of,
+    copied_values,
+    passage_values,
+    rows_of,
+)
 from lshdb.errors import LshdbError, UsageError
 from lshdb.formatting import counted, listed, worded
 from lshdb.json_text import dumps
@@ -32,12 +48,10 @@ from lshdb.model import (
     Cluster,
     CommonPassage,
     Comparison,
-    CopiedPassage,
     DroppedRow,
     Match,
     Pair,
     PassagePair,
-    Source,
 )
 from lshdb.options import (
     ClustersOptions,
@@ -46,7 +60,6 @@ from lshdb.options import (
     QueryManyOptions,
 )
 from lshdb.progress import shown, silent
-from lshdb.sources.sinks import Columns
 from lshdb.templates import SHOWN, Table, html_tables
 
 if TYPE_CHECKING:
@@ -62,52 +75,10 @@ T = TypeVar("T")
 _MEMBERS_SHOWN = 5
 _COUNTED = 500
 """Queries between two updates of their progress."""
-_TYPES = {"int": int, "float": float, "bool": bool}
-
-
-def columns_of(kind: Any, *others: str) -> dict[str, type]:
-    """The fields of a dataclass as columns, with their types, but not others and for metadata."""
-    types = {one.name: str(one.type) for one in fields(kind) if not one.name.endswith("metadata")}
-    return {
-        name: list if hint.startswith("tuple") else _TYPES.get(hint.partition(" | ")[0], str)
-        for name, hint in types.items()
-        if name not in others
-    }
-
-
-WEIGHTED: Columns = {"weighted": float, "weighted_share": float}
-MATCH: Columns = columns_of(Match)
-PAIR: Columns = columns_of(Pair, *WEIGHTED)
-MEMBER: Columns = {
-    "cluster": int,
-    "key": str,
-    "keep": str,
-    "role": str,
-    "similarity": float,
-    "exact": bool,
-    "identical": bool,
-}
-DROPPED: Columns = columns_of(DroppedRow, "passage")
-COPIED: Columns = {
-    "start": int,
-    "end": int,
-    "kept_start": int,
-    "kept_end": int,
-    "words": int,
-    "text": str,
-}
-"""Of the longest passage for which a row is dropped: where it is in both, its words, its text."""
-PASSAGE: Columns = {
-    "passage_words" if name == "words" else name: kind
-    for name, kind in columns_of(CopiedPassage).items()
-}
-PASSAGE_PAIR: Columns = {**columns_of(PassagePair, "passages", *WEIGHTED), **PASSAGE}
-PAIR_TOTALS: Columns = {**columns_of(PassagePair, "passages"), "passages": int}
-SOURCE: Columns = columns_of(Source, "passages")
+_Shown = dict[str, Callable[[T], Any]]
+"""The columns that a notebook shows of a result, and what gives their values."""
 _dropped = attrgetter(*DROPPED)
 _bucket = attrgetter(*columns_of(Bucket))
-copied_values = attrgetter("start", "end", "stored_start", "stored_end", "words", "text")
-passage_values = attrgetter(*columns_of(CopiedPassage))
 
 
 def with_fields(columns: Columns, fields: Iterable[str], *prefixes: str) -> dict[str, type]:
@@ -295,7 +266,7 @@ class Results(Tabular, Iterator[T], Generic[T]):
     _find: Callable[[], Iterator[T]]
     _rows: Callable[[], Iterator[Sequence[Any]]]
     _none: Callable[[], str]
-    _shown: tuple[Sequence[str], Callable[[T], Sequence[Any]]] | None = None
+    _shown: _Shown[T] | None = None
 
     __reduce_ex__ = _not_pickled
 
@@ -319,8 +290,8 @@ class Results(Tabular, Iterator[T], Generic[T]):
     def _repr_html_(self) -> str | None:
         if self._shown is None:
             return _first_rows(list(self.columns), self._rows, tuple, self._none, self._title)
-        names, values = self._shown
-        return _first_rows(names, self._find, values, self._none, self._title)
+        row = partial(_shown_row, self._shown)
+        return _first_rows(list(self._shown), self._find, row, self._none, self._title)
 
     def _title(self) -> str:
         return ""
@@ -393,15 +364,19 @@ def pair_results(store: Store, options: PairsOptions) -> PairResults:
 
     drawn = Drawn()
 
+    names = {**PAIR, **WEIGHTED}
+    blocks = _finding(pair_blocks, store, options, silent, drawn)
+
     def rows() -> Iterator[Sequence[Any]]:
-        for block in _finding(pair_blocks, store, options, silent, drawn)():
+        for block in blocks():
             if not options.join.similar.fields:
-                yield from block
+                yield from block.rows(names)
                 continue
-            for *row, a, b in block:
+            metadata = block.rows(("a_metadata", "b_metadata"))
+            for row, (a, b) in zip(block.rows(names), metadata, strict=True):
                 yield *row, *a.values(), *b.values()
 
-    columns = with_fields({**PAIR, **WEIGHTED}, options.join.similar.fields, "a.", "b.")
+    columns = with_fields(names, options.join.similar.fields, "a.", "b.")
     find = _finding(all_pairs, store, options, silent, drawn)
 
     def none() -> str:
@@ -417,6 +392,8 @@ def pair_results(store: Store, options: PairsOptions) -> PairResults:
 
 def store_pairs(store: Store, options: PairsOptions) -> int:
     """Write all pairs to a table; see Database.store_pairs."""
+    from lshdb.search.pairs import pair_blocks
+
     if options.join.similar.fields or options.join.group_by is not None:
         raise UsageError("the table is of documents, without fields of metadata: join them on key")
     if options.sample is not None:
@@ -424,8 +401,32 @@ def store_pairs(store: Store, options: PairsOptions) -> int:
     threshold = options.join.similar.threshold
     minimum = store.settings.threshold if threshold is None else threshold
     with store.writing():
-        rows = (row[: len(PAIR)] for row in pair_results(store, options).rows())
+        blocks = pair_blocks(store, options)
+        rows = chain.from_iterable(block.rows(STORED_PAIR) for block in blocks)
         return store.replace_pairs(rows, minimum)
+
+
+def _others(cluster: Cluster) -> str:
+    return listed([key for key in cluster.members if key != cluster.keep], _MEMBERS_SHOWN)
+
+
+_SHOWN_CLUSTER: _Shown[Cluster] = {
+    "cluster": attrgetter("cluster"),
+    "documents": lambda cluster: len(cluster.members),
+    "keep": attrgetter("keep"),
+    "others": _others,
+    "lowest": attrgetter("lowest"),
+    "mean": attrgetter("mean"),
+    "below": attrgetter("below"),
+}
+_SHOWN_PASSAGES: _Shown[PassagePair] = {
+    **{name: attrgetter(name) for name in PAIR_TOTALS},
+    "passages": lambda pair: len(pair.passages),
+}
+
+
+def _shown_row(shown: _Shown[T], result: T) -> Sequence[Any]:
+    return [value(result) for value in shown.values()]
 
 
 def cluster_results(store: Store, options: ClustersOptions) -> Results[Cluster]:
@@ -438,20 +439,14 @@ def cluster_results(store: Store, options: ClustersOptions) -> Results[Cluster]:
         raise UsageError("signatures made elsewhere have no lengths: keep first or last")
     similar = options.join.similar
     threshold = settings.threshold if similar.threshold is None else similar.threshold
-    names = ["cluster", "documents", "keep", "others", "lowest", "mean", "below"]
     find = _finding(all_clusters, store, options)
 
     def rows() -> Iterator[Sequence[Any]]:
         return member_rows(find(), threshold)
 
-    def shown(one: Cluster) -> Sequence[Any]:
-        others = [key for key in one.members if key != one.keep]
-        some = listed(others, _MEMBERS_SHOWN)
-        return one.cluster, len(one.members), one.keep, some, one.lowest, one.mean, one.below
-
     columns = with_fields(MEMBER, similar.fields)
     none = f"no two documents at {threshold:g} or more"
-    return Results("clusters", columns, find, rows, lambda: none, (names, shown))
+    return Results("clusters", columns, find, rows, lambda: none, _SHOWN_CLUSTER)
 
 
 class PassageResults(Results[PassagePair]):
@@ -470,27 +465,23 @@ class PassageResults(Results[PassagePair]):
 
 def passage_results(store: Store, options: PassagePairsOptions) -> PassageResults:
     """The results of `Database.passage_pairs`."""
-    from lshdb.ingest.workers import in_processes
     from lshdb.search.passage_pairs import passage_pairs
 
     noted: Noted = []
-    names = list(PAIR_TOTALS)[:-1]
-
-    def shown(pair: PassagePair) -> Sequence[Any]:
-        return *(getattr(pair, name) for name in names), len(pair.passages)
 
     def totals() -> Iterable[Sequence[Any]]:
-        found = map(shown, find())
-        if options.weighted.sort or options.top is not None:
-            return found  # they are in order
-        return sorted(found, key=lambda row: max(row[3:5]), reverse=True)
+        pairs: Iterable[PassagePair] = find()
+        if not options.weighted.sort and options.top is None:  # else they are in order
+            pairs = sorted(pairs, key=attrgetter("share"), reverse=True)
+        return map(partial(_shown_row, _SHOWN_PASSAGES), pairs)
 
-    find = _finding(passage_pairs, store, options, noted, in_processes)
+    find = _finding(passage_pairs, store, options, noted)
+    of_pair = attrgetter(*(name for name in PAIR_TOTALS if name != "passages"))
 
     def rows() -> Iterator[Sequence[Any]]:
         for pair in find():
-            totals = [getattr(pair, name) for name in names]
-            yield from ((*totals, *passage_values(one)) for one in pair.passages)
+            row = of_pair(pair)
+            yield from ((*row, *passage_values(passage)) for passage in pair.passages)
 
     columns = {**PAIR_TOTALS, **PASSAGE}
     del columns["passages"]
@@ -498,26 +489,28 @@ def passage_results(store: Store, options: PassagePairsOptions) -> PassageResult
     def none() -> str:
         return "no passage that two documents share"
 
-    results = PassageResults("passages", columns, find, rows, none, (list(PAIR_TOTALS), shown))
+    results = PassageResults("passages", columns, find, rows, none, _SHOWN_PASSAGES)
     results.common, results.totals = noted, totals
     return results
 
 
 def member_rows(clusters: Iterable[Cluster], threshold: float) -> Iterator[Sequence[Any]]:
     """The members of clusters as rows of `MEMBER` and fields, cluster by cluster."""
-    for one in clusters:
-        metadata = one.metadata or ({},) * len(one.members)
-        own = zip(
-            one.members,
-            roles(one, threshold),
-            one.similarities,
-            one.identical,
-            metadata,
-            strict=True,
-        )
-        for key, role, similarity, identical, of_member in own:
-            values = of_member.values()
-            yield one.cluster, key, one.keep, role, similarity, one.exact, identical, *values
+    for cluster in clusters:
+        columns: dict[str, Iterable[Any]] = {
+            "cluster": repeat(cluster.cluster),
+            "key": cluster.members,
+            "keep": repeat(cluster.keep),
+            "role": roles(cluster, threshold),
+            "similarity": cluster.similarities,
+            "exact": repeat(cluster.exact),
+            "identical": cluster.identical,
+        }
+        if cluster.metadata is None:
+            yield from rows_of(columns, MEMBER)
+            continue
+        for row, metadata in zip(rows_of(columns, MEMBER), cluster.metadata, strict=True):
+            yield *row, *metadata.values()
 
 
 def dropped_members(cluster: Cluster, threshold: float) -> list[str]:

@@ -3,7 +3,6 @@
 In: documents (lshdb.sources). Out: the file with them, a report per batch.
     batches     read | sign: cuts a stream into batches, signed by a pool; all that is read ahead
     parts       digests and signs documents, here or in a worker process
-    workers     a job in worker processes
     writing     a signed part to rows: new, changed, unchanged
     add         read | sign | write; removing
     merging     the documents of another database, with their signatures
@@ -19,5 +18,5 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
     trash       moves files of dropped documents aside, and back
 
 Doors: add, admission, arrivals, batches, deciding, folders, locations, merging, parts, queries,
-submissions, sync, temporary, trash, workers, writing.
+submissions, sync, temporary, trash, writing.
 """

@@ -19,8 +19,8 @@ from lshdb.model import (
 )
 from lshdb.options import AdmissionOptions, RankingOptions
 from lshdb.search.differences import changed_words, sets_beside
-from lshdb.search.documents import stored_document
 from lshdb.search.query import answers, comparison_at
+from lshdb.search.stored_documents import stored_document
 from lshdb.shingling.shingling import Content
 from lshdb.store.store import Store
 

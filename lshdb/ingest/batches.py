@@ -16,7 +16,6 @@ from typing import cast
 
 from lshdb.errors import ContentError, InputError
 from lshdb.ingest.parts import Made, SignedPart, made_of
-from lshdb.ingest.workers import Workers, default_workers
 from lshdb.keys import Ids, key_of_id, kind_of_id, shown
 from lshdb.limits import Limits
 from lshdb.model import Document, Failure
@@ -28,6 +27,7 @@ from lshdb.sources.batch import Batch
 from lshdb.sources.metadata import to_json
 from lshdb.sources.records import RecordOptions
 from lshdb.store.store import Store
+from lshdb.workers import Workers, default_workers
 
 Item = Document | tuple[object, Content] | Mapping[str, object] | Batch
 """An item to add: a document, also as a pair of key and content or a record, or a batch of them."""

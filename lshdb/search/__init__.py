@@ -2,16 +2,16 @@
 
 In: a document, a key or nothing but the file. Out: matches, pairs, clusters, comparisons.
 
-    documents   stored documents by their keys: their parts, their buckets, lists of keys
+    stored_documents  documents by their keys: their parts, their buckets, lists of keys
     query       documents similar to one or many: candidates, estimates, verification, ranking
-    buckets     the documents in buckets, looked up by their keys
+    lookup      the documents that have buckets, fingerprints or rare words in common
     passages    the runs of words that a text shares with stored ones
     passage_pairs  all pairs of documents that share a run of words
     passage_windows  the windows of texts that count, by which runs are found
     passage_runs  the runs that pairs of texts share, word by word, and the passages that they are
     shared_windows  what a text copies from each of many others, by a table of their windows
     reworded    passages that share rare words, in whatever order
-    rarity      similarity weighted by the rarity of fingerprints
+    weights     of fingerprints and of terms, by their rarity; similarity weighted by them
     compare     why two documents are alike, or not
     differences two texts line by line and word by word, aligned
     pairs, pair_sample  all similar pairs, and clusters of them; a random sample of pairs
@@ -21,6 +21,6 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     decisions   the decisions of reviewers about documents, and pairs marked different
     limits      the limits on comparing large buckets and texts: numbers, reasons, messages
 
-Doors: buckets, compare, decisions, differences, documents, folders, limits, pair_sample, pairs,
-passage_pairs, passage_runs, passage_windows, passages, query, reworded, similarity.
+Doors: compare, decisions, differences, folders, limits, lookup, pair_sample, pairs, passage_pairs,
+passage_runs, passage_windows, passages, query, reworded, similarity, stored_documents.
 """

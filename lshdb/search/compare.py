@@ -8,7 +8,7 @@ from lshdb.errors import UsageError, warn_of_limit
 from lshdb.keys import with_article
 from lshdb.model import Comparison, Document, Passage, SharedBucket
 from lshdb.search import differences, limits, passage_runs, passage_windows, query
-from lshdb.search.buckets import buckets_of
+from lshdb.search.lookup import buckets_of
 from lshdb.search.similarity import standard_error
 from lshdb.shingling import hashing, shingles
 from lshdb.shingling.arrays import NO_NUMBERS, Lanes

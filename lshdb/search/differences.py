@@ -68,7 +68,7 @@ class Piece:
     """A part of a line: the `same` in both texts, `changed`, or `moved` to elsewhere.
 
     Beside what changed, words that both texts have and that are rare can be `rare`, and long equal
-    runs a `run` (lshdb.web.beside); before a line there can be the name of its `file`.
+    runs a `run` (lshdb.review.beside); before a line there can be the name of its `file`.
     """
 
     text: str

@@ -1,24 +1,24 @@
 """All similar pairs of a database, and their clusters."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from itertools import chain, islice, repeat, starmap
-from operator import itemgetter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.columns import Block
 from lshdb.errors import warn_of_limit
 from lshdb.groups import replaced
 from lshdb.limits import Limit
 from lshdb.model import Cluster, Pair
 from lshdb.options import ClustersOptions, JoinOptions, Keep, PairsOptions
 from lshdb.progress import Progress, silent
-from lshdb.search import decisions, query, rarity
-from lshdb.search.buckets import candidate_ids
+from lshdb.search import decisions, query, weights
 from lshdb.search.candidates import SharedBuckets, prefix_filtered
 from lshdb.search.limits import clusters_cut
+from lshdb.search.lookup import candidate_ids
 from lshdb.search.pair_sample import Drawn, draw
 from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids, check_numbers
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, chunks, chunks_of, int_array, runs
@@ -26,11 +26,8 @@ from lshdb.sources.metadata import picked
 from lshdb.store import lookups, readonly_sql
 from lshdb.store.store import Store
 
-PairRow = tuple[Any, ...]
-"""The fields of a Pair; without metadata if none are requested."""
-Scored = tuple[IntArray, IntArray, npt.NDArray[np.float64]]
+ScoredPairs = tuple[IntArray, IntArray, npt.NDArray[np.float64]]
 """Pairs int64[n] and int64[n], and their similarities."""
-_FIELDS = [one.name for one in fields(Pair)]
 _COMPARED = "documents compared"
 _STAR = Limit(whole=0, first=1, others=0)
 
@@ -125,7 +122,7 @@ class _Join:
             return buckets if fewer is None else fewer
         return buckets
 
-    def similar(self, one: IntArray, other: IntArray, threshold: float) -> Scored:
+    def similar(self, one: IntArray, other: IntArray, threshold: float) -> ScoredPairs:
         """Those of the pairs int64[c] that are similar, and their similarities."""
         scores = self.scorer.scores(one, other, threshold)
         similar = (scores >= threshold) & (scores <= self.max_similarity)
@@ -140,12 +137,12 @@ class _Join:
 
     def rare_enough(
         self, one: IntArray, other: IntArray, scores: npt.NDArray[np.float64]
-    ) -> Scored:
+    ) -> ScoredPairs:
         """Those of similar pairs int64[c] that have the requested weighted similarity."""
         minimum = None if self.of_pairs is None else self.of_pairs.weighted.min_weighted
         if minimum is None:
             return one, other, scores
-        weighted, _ = rarity.weigh(self.reader, self._contents, self._shingles, one, other)
+        weighted, _ = weights.weigh(self.reader, self._contents, self._shingles, one, other)
         kept = np.array(weighted, dtype=np.float64) >= minimum
         return one[kept], other[kept], scores[kept]
 
@@ -154,21 +151,26 @@ class _Join:
         same: Mask = self.same[one] == self.same[other]
         return same & (not self.settings.shingling.foreign)
 
-    def rows(
-        self, one: IntArray, other: IntArray, scores: npt.NDArray[np.float64]
-    ) -> list[PairRow]:
-        """The rows of similar pairs int64[c] with their similarities."""
+    def block(self, one: IntArray, other: IntArray, scores: npt.NDArray[np.float64]) -> Block:
+        """The columns of similar pairs int64[c]: the fields of Pair, metadata if requested."""
+        count = len(one)
         estimates = self.estimates.scores(one, other, 0) if self.exact else scores
-        identical = self.identical(one, other).tolist()
         keys, metadata = self.described(np.concatenate([one, other]))
-        columns = [scores.tolist(), repeat(self.exact), estimates.tolist(), identical]
+        weighted: list[list[Any]] = [[None] * count] * 2
         if self.of_pairs is not None:
-            columns += rarity.weigh(self.reader, self._contents, self._shingles, one, other)
-        else:
-            columns += repeat(None), repeat(None)
+            weighted = weights.weigh(self.reader, self._contents, self._shingles, one, other)
+        columns: dict[str, list[Any]] = {
+            "a": keys[:count],
+            "b": keys[count:],
+            "similarity": scores.tolist(),
+            "exact": [self.exact] * count,
+            "estimate": estimates.tolist(),
+            "identical": self.identical(one, other).tolist(),
+            **dict(zip(("weighted", "weighted_share"), weighted, strict=True)),
+        }
         if metadata:
-            columns += metadata[: len(one)], metadata[len(one) :]
-        return list(zip(keys[: len(one)], keys[len(one) :], *columns, strict=False))
+            columns |= {"a_metadata": metadata[:count], "b_metadata": metadata[count:]}
+        return Block(columns)
 
     def _contents(self, numbers: IntArray) -> Iterable[str]:
         return self.reader.contents(self.doc_ids[numbers])
@@ -210,7 +212,8 @@ def all_pairs(
 
     If a sample is requested, `drawn` gets the number of pairs that it is drawn from.
     """
-    return starmap(Pair, chain.from_iterable(pair_blocks(store, request, progress, drawn)))
+    for block in pair_blocks(store, request, progress, drawn):
+        yield from block.objects(Pair)
 
 
 def pair_blocks(
@@ -218,8 +221,8 @@ def pair_blocks(
     request: JoinOptions | PairsOptions,
     progress: Progress = silent,
     drawn: Drawn | None = None,
-) -> Iterator[list[PairRow]]:
-    """The fields of the same pairs, some thousands at a time, with the requested metadata."""
+) -> Iterator[Block]:
+    """The columns of the same pairs, some thousands at a time, with the requested metadata."""
     drawn = drawn or Drawn()
     if not isinstance(request, PairsOptions):
         yield from _blocks(store, request, None, progress, drawn)
@@ -229,14 +232,18 @@ def pair_blocks(
         yield from _blocks(store, request.join, request, progress, drawn)
         return
     join = replaced(request.join, top=None)
-    every = chain.from_iterable(_blocks(store, join, request, progress, drawn))
+    block = Block.joined(_blocks(store, join, request, progress, drawn))
     if request.sample is not None:
         weighted = replace(weighted, min_weighted=None)  # the sample was drawn from those
-    yield [*rarity.ranked(every, weighted, top, "similarity", _field)]
-
-
-def _field(name: str) -> Callable[[PairRow], Any]:
-    return itemgetter(_FIELDS.index(name))
+    if block:
+        order = weights.ranked(
+            range(len(block)),
+            weighted,
+            top,
+            "similarity",
+            lambda name: block[name].__getitem__,
+        )
+        yield block.take(order)
 
 
 def _blocks(
@@ -245,11 +252,11 @@ def _blocks(
     of_pairs: PairsOptions | None,
     progress: Progress,
     drawn: Drawn,
-) -> Iterator[list[PairRow]]:
+) -> Iterator[Block]:
     where, parameters = request.similar.condition.where, request.similar.condition.parameters
     with store.snapshot(where, parameters) as (reader, condition):
         if of_pairs is not None:
-            rarity.check_weighted(of_pairs.weighted, reader.settings)
+            weights.check_weighted(of_pairs.weighted, reader.settings)
             of_pairs.check_range(request.similar.threshold or reader.settings.threshold)
         own = None if request.key is None else query.row_of_key(reader, request.key)
         only = None if own is None else NO_NUMBERS
@@ -257,7 +264,7 @@ def _blocks(
             only = candidate_ids(reader, own.signature)
         join = _Join(reader, request, condition, only, progress, of_pairs)
         candidates = _candidates(join) if own is None else _candidates_with(join, own.doc_id)
-        found: Iterable[Scored] = (join.similar(a, b, join.threshold) for a, b in candidates)
+        found: Iterable[ScoredPairs] = (join.similar(a, b, join.threshold) for a, b in candidates)
         if of_pairs is not None and of_pairs.sample is not None:
             passing = (join.rare_enough(*some) for some in found)
             found = [draw(passing, join.doc_ids, of_pairs.sample, of_pairs.seed, drawn)]
@@ -265,7 +272,7 @@ def _blocks(
             found = [_best(join, candidates, request.similar.top)]
         for a, b, scores in found:
             for part in chunks(len(a), join.limits.pairs_rows):
-                yield join.rows(a[part], b[part], scores[part])
+                yield join.block(a[part], b[part], scores[part])
 
 
 def pairs_within(store: Store, keys: Sequence[str], request: PairsOptions) -> list[Pair]:
@@ -277,7 +284,7 @@ def pairs_within(store: Store, keys: Sequence[str], request: PairsOptions) -> li
         join = _Join(reader, request.join, None, doc_ids, of_pairs=request)
         one, other, scores = join.similar(*np.triu_indices(len(join), 1), join.threshold)
         shared = join.estimates.share_bucket(one, other)
-        return [*starmap(Pair, join.rows(one[shared], other[shared], scores[shared]))]
+        return [*join.block(one[shared], other[shared], scores[shared]).objects(Pair)]
 
 
 def _candidates(join: _Join) -> Iterator[tuple[IntArray, IntArray]]:
@@ -301,7 +308,7 @@ def _candidates_with(join: _Join, doc_id: int) -> Iterator[tuple[IntArray, IntAr
         yield np.minimum(some, index), np.maximum(some, index)
 
 
-def _best(join: _Join, candidates: Iterator[tuple[IntArray, IntArray]], top: int) -> Scored:
+def _best(join: _Join, candidates: Iterator[tuple[IntArray, IntArray]], top: int) -> ScoredPairs:
     """The `top` most similar of candidate pairs, best first; of equal ones those added first.
 
     Only these and a chunk of candidates are in memory. All later pairs must have the similarity of
@@ -310,9 +317,9 @@ def _best(join: _Join, candidates: Iterator[tuple[IntArray, IntArray]], top: int
     a = b = NO_NUMBERS
     scores, min_similarity = np.zeros(0), join.threshold
     for one, other in candidates:
-        more = join.similar(one, other, min_similarity)
-        a, b = np.append(a, more[0]), np.append(b, more[1])
-        scores = np.append(scores, more[2])
+        more_a, more_b, more_scores = join.similar(one, other, min_similarity)
+        a, b = np.append(a, more_a), np.append(b, more_b)
+        scores = np.append(scores, more_scores)
         order = np.argsort(-scores, kind="stable")[:top]
         a, b, scores = a[order], b[order], scores[order]
         if len(scores) == top:

@@ -5,11 +5,10 @@ the pairs of such windows grow linearly with the collection. The hashes of all w
 once and wait in a temporary file; then the texts of pairs are compared block by block.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from tempfile import TemporaryFile
-from typing import Any
 
 import numpy as np
 
@@ -17,15 +16,17 @@ from lshdb.errors import Cut, limits_noted, warn_of_limit
 from lshdb.model import CommonPassage, PassagePair
 from lshdb.options import PassagePairsOptions
 from lshdb.progress import shown
-from lshdb.search import passage_runs, passage_windows, passages, rarity
+from lshdb.search import passage_runs, passage_windows, passages
 from lshdb.search.candidates import SharedBuckets
 from lshdb.search.reworded import reworded_pairs
+from lshdb.search.weights import FingerprintWeights, base_of, ranked
 from lshdb.shingling import winnowing
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, bounded, chunks_of, int_array
 from lshdb.shingling.hashing import distinct
 from lshdb.store.lookups import MANY, StoreReader
 from lshdb.store.partial_files import temporary_file_errors
 from lshdb.store.store import Store
+from lshdb.workers import in_processes
 
 _TOGETHER = {"word": 4, "code": 2, "char": 1}
 """Characters of a batch of texts for each window in memory."""
@@ -40,17 +41,13 @@ _CELLS = np.arange(1 << 10, dtype=np.uint64) << np.uint64(54)
 _KEY = np.dtype([("hash", "u8"), ("document", "i4")])
 """A window, and the number of its document."""
 
-Run = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
-"""Runs a function for items, and gives the results in their order. See lshdb.ingest.workers."""
 Noted = list[tuple[str, CommonPassage]]
 """Common runs, with the key of a document that has each."""
-_Block = tuple[list[str], list[str], IntArray]
+_TextPairs = tuple[list[str], list[str], IntArray]
 """Documents to compare: their keys, their texts, and the pairs of them, int64[2, p]."""
 
 
-def passage_pairs(
-    store: Store, query: PassagePairsOptions, common: Noted, run: Run
-) -> Iterator[PassagePair]:
+def passage_pairs(store: Store, query: PassagePairsOptions, common: Noted) -> Iterator[PassagePair]:
     """All pairs of documents that share passages, in the order of addition.
 
     In memory are the fingerprints that documents share and the pairs of documents, 8 bytes each,
@@ -60,7 +57,6 @@ def passage_pairs(
         store: the file.
         query: what is asked.
         common: gets the longest common runs, before the first pair.
-        run: finds windows and compares, in this process or others.
     """
     with store.snapshot() as (reader, _):
         if query.reworded:
@@ -70,12 +66,12 @@ def passage_pairs(
         criteria = passages.criteria_of(query.copied, reader.settings, reader.limits)
         shared, counts = reader.shared_fingerprints()
         hot = shared[counts > min(query.copied.runs.common or reader.limits.common, MANY - 1)]
-        weights = rarity.Rarity.of(
+        weights = FingerprintWeights.of(
             shared,
             counts,
             reader.count()[0],
             reader.limits,
-            rarity.base_of(reader.settings, query.copied.base),
+            base_of(reader.settings, query.copied.base),
         )
         windows = passage_windows.common_windows(reader, hot)
         common[:] = passage_windows.longest_common(reader, hot, windows)
@@ -83,17 +79,17 @@ def passage_pairs(
         counting = replace(every, left_out=(windows,), shared=shared).with_base(query.copied.base)
         doc_ids = reader.doc_ids()
         together = reader.limits.passage_windows * _TOGETHER[reader.settings.shingling.kind]
-        with closing(_Windows()) as found:
+        with closing(_WindowFile()) as found:
             texts = bounded(reader.contents(doc_ids), len, together)
-            for keys, count in run(_Finding(counting).run, texts):
+            for keys, count in in_processes(_WindowFinder(counting).run, texts):
                 found.append(keys, count)
             pairs = _candidates(found, reader.limits.passage_windows)
         blocks = _blocks(reader, doc_ids, pairs, 2 * together)
-        compared = _compared(_Comparing(counting, criteria, weights, query), blocks, run)
-        yield from rarity.ranked(compared, query.weighted, query.top, "share")
+        compared = _compared(_PairComparer(counting, criteria, weights, query), blocks)
+        yield from ranked(compared, query.weighted, query.top, "share")
 
 
-class _Windows:
+class _WindowFile:
     """The windows of all documents that lead to pairs, in a temporary file.
 
     Attributes:
@@ -132,7 +128,7 @@ class _Windows:
 
 
 @dataclass(frozen=True, slots=True)
-class _Finding:
+class _WindowFinder:
     """Finds the windows of texts."""
 
     counting: passage_windows.Counting
@@ -147,7 +143,7 @@ class _Finding:
         return keys.take(np.argsort(keys["hash"], kind="stable")), len(item)
 
 
-def _candidates(windows: _Windows, maximum: int) -> IntArray:
+def _candidates(windows: _WindowFile, maximum: int) -> IntArray:
     """The pairs of documents that share one of the windows, at most `maximum` of these at once.
 
     Returns:
@@ -165,7 +161,7 @@ def _candidates(windows: _Windows, maximum: int) -> IntArray:
 
 def _blocks(
     reader: StoreReader, doc_ids: IntArray, pairs: IntArray, together: int
-) -> Iterator[_Block]:
+) -> Iterator[_TextPairs]:
     """The documents of pairs, in blocks of up to `together` characters, or one pair."""
     lengths = reader.lengths(doc_ids)
     begin = 0
@@ -184,7 +180,7 @@ def _blocks(
 
 
 @dataclass(frozen=True, slots=True)
-class _Comparing:
+class _PairComparer:
     """Finds the pairs that share passages, and notes what limits cut.
 
     Attributes:
@@ -196,10 +192,10 @@ class _Comparing:
 
     counting: passage_windows.Counting
     criteria: passage_runs.Criteria
-    weights: rarity.Rarity
+    weights: FingerprintWeights
     query: PassagePairsOptions
 
-    def run(self, item: _Block) -> tuple[list[PassagePair], list[Cut]]:
+    def run(self, item: _TextPairs) -> tuple[list[PassagePair], list[Cut]]:
         """Compare pairs of documents."""
         keys, texts, (a, b) = item
         pairs = passage_runs.Pairs(self.counting.windows_of(texts), a, b)
@@ -212,23 +208,24 @@ class _Comparing:
         weighted = self.weights.compared(prints, a[some], b[some])
         found = (
             PassagePair(
-                keys[a[one.pair]],
-                keys[b[one.pair]],
-                one.words,
-                one.coverage,
-                one.b_coverage,
-                one.passages,
-                *shares,
+                a=keys[a[one.pair]],
+                b=keys[b[one.pair]],
+                words=one.words,
+                a_coverage=one.coverage,
+                b_coverage=one.b_coverage,
+                passages=one.passages,
+                weighted=similarity,
+                weighted_share=share,
             )
-            for one, shares in zip(shared, weighted.T.tolist(), strict=True)
+            for one, (similarity, share) in zip(shared, weighted.T.tolist(), strict=True)
         )
         query = self.query
-        return [*rarity.ranked(found, query.weighted, query.top, "share")], cuts
+        return [*ranked(found, query.weighted, query.top, "share")], cuts
 
 
-def _compared(job: _Comparing, blocks: Iterator[_Block], run: Run) -> Iterator[PassagePair]:
+def _compared(job: _PairComparer, blocks: Iterator[_TextPairs]) -> Iterator[PassagePair]:
     """The pairs that a job finds, block by block."""
-    for found, cuts in run(job.run, blocks):
+    for found, cuts in in_processes(job.run, blocks):
         for cut in cuts:
             warn_of_limit(cut)
         yield from found

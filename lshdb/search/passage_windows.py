@@ -25,6 +25,7 @@ import numpy.typing as npt
 from lshdb.errors import UsageError
 from lshdb.model import CommonPassage
 from lshdb.search import similarity
+from lshdb.search.lookup import FingerprintCodes, members
 from lshdb.shingling import positions, shingles
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, expand_ranges, offsets_of
 from lshdb.shingling.families import FILES
@@ -205,7 +206,7 @@ def run_of(settings: Settings) -> int:
 
 def common_windows(reader: StoreReader, hot: IntArray) -> Hashes:
     """The windows around fingerprints that too many documents have, if they are common, sorted."""
-    _, doc_ids = reader.documents_of_fingerprints(hot, COMMON_SAMPLE)
+    doc_ids = members(reader, FingerprintCodes(hot), COMMON_SAMPLE).doc_ids
     counting = Counting.of(reader.settings, hot)
     batches = similarity.batches_of_text(reader, np.unique(doc_ids))
     return agreed([counting.around_hot(text) for texts in batches for text in texts])
@@ -223,8 +224,7 @@ def longest_common(
     reader: StoreReader, hot: IntArray, common: Hashes
 ) -> list[tuple[str, CommonPassage]]:
     """The longest runs of common windows in some documents, each once, with the documents' keys."""
-    _, some = reader.documents_of_fingerprints(hot, 1)
-    doc_ids = np.unique(some)[:_COMMON_SEARCHED]
+    doc_ids = np.unique(members(reader, FingerprintCodes(hot), 1).doc_ids)[:_COMMON_SEARCHED]
     counting = Counting.of(reader.settings, hot)
     found: dict[str, tuple[str, CommonPassage]] = {}
     for key, text in zip(reader.keys_of(doc_ids), reader.contents(doc_ids), strict=True):

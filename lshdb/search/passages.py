@@ -16,7 +16,8 @@ from lshdb.errors import UsageError
 from lshdb.limits import Limits
 from lshdb.model import CopiedPassage, Passages, Source
 from lshdb.options import CopiedOptions, PassagesOptions
-from lshdb.search import passage_runs, passage_windows, rarity, similarity
+from lshdb.search import passage_runs, passage_windows, similarity, weights
+from lshdb.search.lookup import FingerprintCodes, members
 from lshdb.search.query import row_of_key
 from lshdb.search.reworded import find_reworded
 from lshdb.search.shared_windows import MAX_CELLS, SharedWindows
@@ -63,7 +64,7 @@ def _find(store: StoreReader, request: PassagesOptions, text: str, own_id: int) 
     prints = winnowing.fingerprints([text], settings.shingling, criteria.run, settings.seed)
     if not len(prints):
         return Passages(0, criteria.run, unit_of(settings), (), ())
-    index, doc_ids = store.documents_of_fingerprints(prints.values, limit + 1)
+    index, doc_ids = members(store, FingerprintCodes(prints.values), limit + 1)
     many = np.bincount(index, minlength=len(prints)) > limit
     hot = prints.values[many]
     common = passage_windows.common_windows(store, hot)
@@ -94,7 +95,7 @@ def _find(store: StoreReader, request: PassagesOptions, text: str, own_id: int) 
     )
     runs = passage_windows.common_passages(text, own.windows, common, criteria.run)
     units = int(own.units[0])
-    ranked = rarity.ranked(sources, query.weighted, query.top)
+    ranked = weights.ranked(sources, query.weighted, query.top)
     return Passages(units, criteria.run, unit_of(settings), tuple(ranked), tuple(runs))
 
 
@@ -106,7 +107,7 @@ def _weighted(
     sizes = np.append(len(text), store.sizes(doc_ids)[0])
     other = np.arange(1, len(sizes))
     one = np.zeros_like(other)
-    return zip(*rarity.weigh(store, contents, sizes, one, other, base), strict=True)
+    return zip(*weights.weigh(store, contents, sizes, one, other, base), strict=True)
 
 
 def unit_of(settings: Settings) -> str:

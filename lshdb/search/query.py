@@ -13,17 +13,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, repeat
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from lshdb.columns import Block
 from lshdb.errors import Cut, UsageError, warn_of_limit
 from lshdb.model import Match
 from lshdb.options import QueryOptions, RankingOptions
-from lshdb.search.buckets import members_up_to
 from lshdb.search.limits import query_cut, runs_cut
-from lshdb.search.rarity import check_weighted, ranked, weigh
+from lshdb.search.lookup import FingerprintCodes, bucket_members_up_to, members
 from lshdb.search.similarity import (
     Exact,
     Shares,
@@ -35,6 +35,7 @@ from lshdb.search.similarity import (
     similarities,
     similarity_at,
 )
+from lshdb.search.weights import check_weighted, ranked, weigh
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Lanes, Mask, chunks, first_of_each
 from lshdb.shingling.content import cleaned, digest, encoded
 from lshdb.shingling.winnowing import fingerprints
@@ -283,7 +284,7 @@ def _candidates(
         return _pairs_of_query(doc_ids[_allowed(doc_ids, batch, keep)]), cuts
     first = None if max_documents is None else max_documents + 1
     rows = limits.query_rows if len(batch) > 1 else None
-    members = members_up_to(store, batch.signed.bucket_keys, rows, first)
+    members = bucket_members_up_to(store, batch.signed.bucket_keys, rows, first)
     if members is None:
         return None
     large = members.sizes > (max_documents or _MAX_TOP)
@@ -353,7 +354,7 @@ def _sharing_runs(store: StoreReader, text: str) -> tuple[IntArray, list[Cut]]:
     """
     settings, limit = store.settings, store.limits.query_first
     codes = fingerprints([text], settings.shingling, settings.passages, settings.seed).values
-    index, doc_ids = store.documents_of_fingerprints(codes, limit + 1)
+    index, doc_ids = members(store, FingerprintCodes(codes), limit + 1)
     hot = np.bincount(index, minlength=len(codes)) > limit
     cuts = [runs_cut(int(hot.sum()), settings.passages, limit)] if hot.any() else []
     return np.unique(doc_ids[~hot[index]]), cuts
@@ -530,23 +531,23 @@ def _matches(
 ) -> Iterator[Match]:
     """The matches of all queries, with what is stored of their documents."""
     doc_ids = pairs.doc_ids[pairs.document]
-    fields = query.similar.fields
-    weighted: list[list[Any]] = [[None] * len(doc_ids)] * 2
+    fields, is_exact = query.similar.fields, store.settings.content and not query.similar.estimate
+    columns: dict[str, list[Any]] = {
+        "key": store.keys_of(doc_ids),
+        "similarity": pairs.similarities.tolist(),
+        "exact": [is_exact] * len(doc_ids),
+        "estimate": pairs.estimates.tolist(),
+        "bands": pairs.bands.tolist(),
+        "identical": pairs.identical.tolist(),
+    }
+    if query.containment:
+        columns["containment"] = pairs.containments.tolist()
     if batch.stored:
-        weighted = _weighted(store, batch, pairs)
-    stored = store.metadata_of(doc_ids, fields) if fields else ()
-    return map(
-        Match,
-        store.keys_of(doc_ids),
-        pairs.similarities.tolist(),
-        repeat(store.settings.content and not query.similar.estimate),
-        pairs.estimates.tolist(),
-        pairs.bands.tolist(),
-        pairs.containments.tolist() if query.containment else repeat(None),
-        pairs.identical.tolist(),
-        *weighted,
-        [picked(metadata, fields) for metadata in stored] if fields else repeat(None),
-    )
+        columns["weighted"], columns["weighted_share"] = _weighted(store, batch, pairs)
+    if fields:
+        stored = store.metadata_of(doc_ids, fields)
+        columns["metadata"] = [picked(row, fields) for row in stored]
+    return Block(columns).objects(Match)
 
 
 def _weighted(store: StoreReader, batch: QueryBatch, pairs: _Pairs) -> list[list[Any]]:

@@ -1,14 +1,12 @@
 """Reworded copies: stretches of two texts that share words which are rare in the collection.
 
-Both texts are cut into windows (lshdb.shingling.rare_words). A term weighs log(1 / f), where f is
-the share of all windows that have it, its inverse document frequency (Sparck Jones, 1972); terms in
-more than COMMON of them do not count. Two windows are as similar as the weighted Jaccard similarity
+Both texts are cut into windows (lshdb.shingling.rare_words), whose terms have weights
+(lshdb.search.weights). Two windows are as similar as the weighted Jaccard similarity
 of their terms: the weight of those in both over that of those in either. Windows of one text that
 are similar to windows of another, with at most GAP others between in both, are a passage.
 
 Candidates are the documents that share most of the rarest terms of a window, by the full-text index
-of the file; their contents decide. A file does not know how often a text repeats a term, so f is
-taken from the number of documents that have it.
+of the file; their contents decide.
 """
 
 from __future__ import annotations
@@ -27,6 +25,8 @@ from lshdb.model import CopiedPassage, PassagePair, Passages, Source
 from lshdb.options import PassagePairsOptions, PassagesOptions
 from lshdb.progress import Progress
 from lshdb.search import passage_runs, passage_windows, similarity
+from lshdb.search.lookup import RareWords, members
+from lshdb.search.weights import TermWeights
 from lshdb.shingling import positions, rare_words
 from lshdb.shingling.arrays import (
     NO_NUMBERS,
@@ -43,18 +43,12 @@ from lshdb.shingling.rare_words import STEP, WINDOW, Terms
 from lshdb.shingling.shingling import Shingling
 from lshdb.store.lookups import StoreReader
 
-COMMON = 0.02
-"""The share of windows above which a term does not count."""
 GAP = 4
 """Windows between two that are one passage."""
 MIN_SCORE = 0.25
 """Of a passage, if nothing else is asked: see docs/reworded.md for what others find."""
-_MIN_WINDOWS = 1_000
-"""A smaller collection counts as one of this many windows: else nothing in it would be rare."""
 _RARE = 10
 """The rarest terms of a window, by which candidates are found."""
-_FREQUENT = 500
-"""Documents of a term above which it leads to none of them."""
 _BEST = 5
 """Candidates of a window."""
 _MIN_SHARED = 4
@@ -71,42 +65,6 @@ _COPIED = 0.9
 Span = tuple[int, int]
 """First character and last + 1 of a word."""
 _Floats = npt.NDArray[np.float64]
-
-
-class Rarity:
-    """The weights of terms in a file.
-
-    Attributes:
-        reader: of the file.
-        leading: the lowest weight of a term by which documents are found.
-        absent: the hashes of terms that no document has.
-    """
-
-    def __init__(self, reader: StoreReader, base: Iterable[str] = ()) -> None:
-        self.reader = reader
-        documents, mean = reader.mean_shingles()
-        each = 1 + max(0.0, (mean - WINDOW) / STEP)
-        self._per_document = min(WINDOW / STEP, each) / max(_MIN_WINDOWS, documents * each)
-        self.leading = -np.log(_FREQUENT * self._per_document)
-        self.absent: set[int] = set()
-        self._weights: dict[int, float] = {}
-        for terms in rare_words.terms_of([*base]):
-            self._weights.update(dict.fromkeys(terms.hashes.tolist(), 0.0))
-
-    def weights(self, terms: Terms, indices: IntArray) -> _Floats:
-        """Those of some terms int64[n] of a text, float64[n]; 0 for what does not count."""
-        hashes = terms.hashes[indices].tolist()
-        new = dict(zip(hashes, indices.tolist(), strict=True))
-        new = {one: at for one, at in new.items() if one not in self._weights}
-        if new:
-            names = terms.names(np.array(list(new.values())))
-            counts = self.reader.term_counts(names)
-            self.absent.update(one for one, count in zip(new, counts, strict=True) if not count)
-            shares = np.maximum(counts, 1.0) * self._per_document
-            found = np.where(shares <= COMMON, -np.log(shares), 0.0)
-            self._weights.update(zip(new, found.tolist(), strict=True))
-        known = self._weights
-        return np.fromiter((known[one] for one in hashes), dtype=np.float64, count=len(hashes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +93,10 @@ class _Text:
     totals: _Floats
 
     @classmethod
-    def of(cls, content: str, terms: Terms, rarity: Rarity) -> _Text:
+    def of(cls, content: str, terms: Terms, rarity: TermWeights) -> _Text:
         """A text and its terms, which are weighed."""
         hashes, first = np.unique(terms.hashes, return_index=True)
-        weights = rarity.weights(terms, first)
+        weights = rarity.weights_of(terms, first)
         hashes, first, weights = hashes[weights > 0], first[weights > 0], weights[weights > 0]
         term, windows = _in_windows([terms], hashes)
         offsets = np.searchsorted(term, np.arange(len(hashes) + 1))
@@ -213,7 +171,7 @@ def _possible(
         )
 
 
-def _candidates(text: _Text, rarity: Rarity, doc_id: int, after: int) -> IntArray:
+def _candidates(text: _Text, rarity: TermWeights, doc_id: int, after: int) -> IntArray:
     """The documents that share most of the rarest terms of a window, int64[any], sorted.
 
     Not the document `doc_id`, and only those with a higher id than `after`.
@@ -225,7 +183,7 @@ def _candidates(text: _Text, rarity: Rarity, doc_id: int, after: int) -> IntArra
     rare = leading[first_of_each(text.windows[leading], _RARE, -text.weights[text.term[leading]])]
     leads, number = np.unique(text.term[rare], return_inverse=True)
     names = text.terms.names(text.first[leads])
-    place, doc_ids = rarity.reader.documents_of_terms(names, after)
+    place, doc_ids = members(rarity.reader, RareWords(names, after))
     others = doc_ids != doc_id
     place, doc_ids = place[others], doc_ids[others]
     begins = np.searchsorted(place, np.arange(len(leads) + 1))
@@ -269,7 +227,7 @@ class Search:
     """A search for reworded copies in a file, and which are wanted."""
 
     reader: StoreReader
-    rarity: Rarity
+    rarity: TermWeights
     min_score: float
     runs: passage_windows.Counting
     criteria: passage_runs.Criteria
@@ -291,7 +249,7 @@ class Search:
         counting = passage_windows.Counting(words, run, settings.seed, secret_seed(), none)
         return cls(
             reader,
-            Rarity(reader, base),
+            TermWeights(reader, base),
             MIN_SCORE if query.min_score is None else query.min_score,
             counting,
             passage_runs.Criteria(run, run, query.copied.runs.gap, reader.limits.passages),
@@ -434,7 +392,7 @@ def _between(terms: Terms, first: float, last: float) -> IntArray:
 def shared_rare_words(reader: StoreReader, a: str, b: str) -> tuple[list[Span], list[Span]]:
     """Where two texts have words that both have and that are rare in a file, in their order."""
     a_terms, b_terms = rare_words.terms_of([a, b])
-    shared = np.intersect1d(_Text.of(a, a_terms, Rarity(reader)).hashes, b_terms.hashes)
+    shared = np.intersect1d(_Text.of(a, a_terms, TermWeights(reader)).hashes, b_terms.hashes)
     spans = []
     for terms in (a_terms, b_terms):
         units = terms.units[np.isin(terms.hashes, shared)]
@@ -478,7 +436,13 @@ def _pairs(search: Search, progress: Progress) -> Iterator[PassagePair]:
             for text, terms in zip(texts, rare_words.terms_of(texts), strict=True):
                 doc_id, key = next(waiting)
                 for source in search.of_text(text, terms, doc_id, doc_id):
-                    shares = source.coverage, source.stored_coverage
-                    yield PassagePair(key, source.key, source.words, *shares, source.passages)
+                    yield PassagePair(
+                        a=key,
+                        b=source.key,
+                        words=source.words,
+                        a_coverage=source.coverage,
+                        b_coverage=source.stored_coverage,
+                        passages=source.passages,
+                    )
                 done += 1
                 progress(done, total, "documents")

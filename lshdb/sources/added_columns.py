@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from lshdb.columns import Columns
 from lshdb.errors import UsageError
 from lshdb.json_text import encode
 from lshdb.sources import csv_rows
 from lshdb.sources.batch import Rows, TableSchema
 from lshdb.sources.records import TextRows
-from lshdb.sources.sinks import Columns
 
 if TYPE_CHECKING:
     from lshdb.sources.arrow_rows import ArrowRows

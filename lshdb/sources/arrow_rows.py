@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
 
+from lshdb.columns import Columns
 from lshdb.errors import InputError, UsageError
 from lshdb.keys import Ids
 from lshdb.shingling.arrays import Mask
@@ -663,7 +664,7 @@ class ArrowSink(sinks.Sink):
             self._writer.is_open = False
 
 
-def schema_of(columns: sinks.Columns) -> pa.Schema:
+def schema_of(columns: Columns) -> pa.Schema:
     """Arrow columns for names and Python's types; those of any values are text."""
     kinds = {
         str: pa.string(),

@@ -12,11 +12,12 @@ from importlib import import_module
 from tempfile import TemporaryFile
 from typing import Any, Protocol, cast
 
+from lshdb.columns import Columns
 from lshdb.errors import InputError, LshdbError, UsageError
 from lshdb.keys import with_article
 from lshdb.sources import compression, inputs, json_rows, paths
 from lshdb.sources.batch import Batch, Origin, TableSchema
-from lshdb.sources.sinks import Columns, Sink, Target, rows_of
+from lshdb.sources.sinks import Sink, Target, rows_of
 
 _FORMATS: Mapping[str, tuple[str, str, str]] = {
     "jsonl": ("json", "json_rows", "Json"),

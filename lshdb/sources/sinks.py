@@ -6,7 +6,7 @@ go out: JSON as in metadata (lshdb.sources.metadata), CSV with texts as they are
 JSON, null as an empty field.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -14,9 +14,6 @@ from typing import IO
 from lshdb.errors import InputError, UsageError
 from lshdb.sources import batch, outputs
 
-Columns = Mapping[str, type]
-"""Names and types: str, int, float, bool, bytes; list for JSON arrays and objects, which are JSON
-text in CSV and Parquet; object for any value of SQLite or JSON. Every value may be None."""
 Values = Iterable[Sequence[object]]
 """Rows, of a value for each column."""
 

@@ -18,7 +18,7 @@ Limits: keys give the order, as rows of a DataFrame have none. Spark Connect can
     sketching    signatures and bands; documents checks the columns
     candidates   candidate pairs, with a limit on one bucket; containing what others contain
     verifying    similar pairs; clustering their components; deduplicating drops near duplicates
-    passages     fingerprints, and pairs of documents that share a passage
+    copied_passages  fingerprints, and pairs of documents that share a passage
     files        to lshdb files and back; reading has INPUT of the commands, and its broken lines;
                  session starts Spark; counts what is left out
 
@@ -31,11 +31,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lshdb.spark.candidates import candidate_pairs
     from lshdb.spark.clustering import clusters
+    from lshdb.spark.copied_passages import fingerprints, passage_pairs
     from lshdb.spark.counts import Counts
     from lshdb.spark.deduplicating import Deduplicated, dedup
     from lshdb.spark.documents import make_settings
     from lshdb.spark.files import Shard, read_bands, read_database, write_databases
-    from lshdb.spark.passages import fingerprints, passage_pairs
     from lshdb.spark.sketching import bands, signatures
     from lshdb.spark.verifying import pairs
 
@@ -78,7 +78,7 @@ def __getattr__(name: str) -> object:
         "verifying",
         "clustering",
         "deduplicating",
-        "passages",
+        "copied_passages",
         "documents",
         "files",
         "counts",

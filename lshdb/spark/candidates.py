@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
+from lshdb import Construction, Settings
 from lshdb.options import BucketOptions
 from lshdb.shingling.arrays import Mask
-from lshdb.sketching.constructions import Construction, evaluate
-from lshdb.sketching.settings import Settings
+from lshdb.sketching.constructions import evaluate
 from lshdb.spark.counts import Counts
 from lshdb.spark.sketching import Batches
 

@@ -9,7 +9,7 @@ Every round is checkpointed, or plans would grow with each round.
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 
-from lshdb.errors import LshdbError
+from lshdb import LshdbError
 
 _ROUNDS = 100
 """Far more than are ever needed: the longest path of 2^63 documents takes fewer."""

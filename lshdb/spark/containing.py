@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from lshdb import Settings
 from lshdb.deduplication.containing import CELLS, rarest
 from lshdb.options import SparkPairsOptions
 from lshdb.shingling.arrays import IntArray, sizes_of
@@ -20,7 +21,6 @@ from lshdb.shingling.content import digest, encoded
 from lshdb.shingling.hashing import secret_seed
 from lshdb.shingling.shingles import distinct_shingles
 from lshdb.shingling.shingling import Content
-from lshdb.sketching.settings import Settings
 from lshdb.spark import verifying
 from lshdb.spark.candidates import REFERENCE
 from lshdb.spark.clustering import checkpointed

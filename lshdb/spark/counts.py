@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, get_args
 
-from lshdb.errors import UsageError
+from lshdb import UsageError
 from lshdb.limits import DEFAULTS
 
 if TYPE_CHECKING:

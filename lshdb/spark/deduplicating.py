@@ -15,14 +15,14 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from lshdb import InputError, UsageError
+from lshdb.columns import DROPPED
 from lshdb.deduplication.references import references_of
 from lshdb.deduplication.rules import Contained, Copied, Similar, rule_of
 from lshdb.deduplication.run import check_plan
-from lshdb.errors import InputError, UsageError
-from lshdb.exchange.results import DROPPED
 from lshdb.groups import replaced, takes
 from lshdb.options import RuleOptions, SparkDedupOptions
-from lshdb.spark import candidates, clustering, containing, passages, sketching
+from lshdb.spark import candidates, clustering, containing, copied_passages, sketching
 from lshdb.spark.counts import Counts
 from lshdb.spark.documents import (
     check_keys,
@@ -87,7 +87,7 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     columns, signed = {**DROPPED, **rule.columns}, sketching.signed
     compared: Callable[..., DataFrame] = similar
     if isinstance(rule, Copied):
-        signed, compared = passages.prints, passages.copied
+        signed, compared = copied_passages.prints, copied_passages.copied
         options = replaced(options, settings=rule.index(options.pairs.data.settings))
     elif isinstance(rule, Contained):
         signed, compared = containing.cards, containing.contained
@@ -106,9 +106,9 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
         docs = docs.unionByName(reference)
     pairs = compared(signatures, docs, options.pairs, only_against=options.only_against)
     if isinstance(rule, Copied) and references:
-        short = [passages.short_texts(each, settings, rule.words) for each, _ in references]
+        short = [copied_passages.short_texts(each, settings, rule.words) for each, _ in references]
         pairs = pairs.unionByName(
-            passages.whole_texts(new_docs, short, settings, rule.words, options.pairs)
+            copied_passages.whole_texts(new_docs, short, settings, rule.words, options.pairs)
         )
     pairs = clustering.checkpointed(pairs)
     is_decided = isinstance(rule, Contained) or options.only_against

@@ -24,12 +24,11 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from lshdb.errors import ContentError, InputError, UsageError
+from lshdb import ContentError, InputError, Settings, Shingling, UsageError
 from lshdb.groups import takes
 from lshdb.options import SettingsOptions, SparkOptions
 from lshdb.shingling.content import cleaned
-from lshdb.shingling.shingling import Content, Shingling
-from lshdb.sketching.settings import Settings
+from lshdb.shingling.shingling import Content
 from lshdb.sources.metadata import Path
 from lshdb.sources.records import field_paths, set_of
 from lshdb.tuning.resolve import resolve

@@ -15,8 +15,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 import lshdb
-from lshdb.database import Database
-from lshdb.errors import UsageError
+from lshdb import Database, UsageError
 from lshdb.groups import takes
 from lshdb.limits import DEFAULTS
 from lshdb.options import TIMEOUT, SparkWriteOptions

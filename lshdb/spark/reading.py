@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StringType, StructField, StructType
 
-from lshdb.errors import InputError
+from lshdb import InputError
 from lshdb.sources.paths import format_of
 from lshdb.spark import clustering
 

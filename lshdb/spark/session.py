@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from lshdb.errors import InputError, LshdbError
+from lshdb import InputError, LshdbError
 
 _DEFAULTS = {
     # lshdb prints one line for an error; Spark would print Java's stacks before it.

@@ -9,10 +9,10 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from lshdb import Settings
 from lshdb.groups import takes
 from lshdb.options import SparkOptions
 from lshdb.shingling.shingling import Content
-from lshdb.sketching.settings import Settings
 from lshdb.sketching.signing import sign
 from lshdb.spark.counts import Counts
 from lshdb.spark.documents import contents_of, documents

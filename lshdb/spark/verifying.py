@@ -10,16 +10,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from lshdb.exchange.results import PAIR
+from lshdb import Settings
+from lshdb.columns import STORED_PAIR
 from lshdb.groups import takes
 from lshdb.limits import DEFAULTS
 from lshdb.options import SparkPairsOptions
 from lshdb.search.similarity import Shares, estimates, jaccard, shared_by_pairs
 from lshdb.shingling import arrays, hashing, shingles
 from lshdb.shingling.shingling import Content
-from lshdb.sketching.settings import Settings
 from lshdb.sketching.signing import sign
 from lshdb.spark.candidates import candidate_pairs
 from lshdb.spark.documents import contents_of, documents, schema_of
@@ -70,15 +71,17 @@ def similar(
         similarity = (_jaccard if exact else _estimates)(contents, indices, settings)
         chosen = np.flatnonzero(similarity >= minimum)
         indices, similarity = indices[:, chosen], similarity[chosen]
-        values = [
-            *(rows.column(side).take(pa.array(chosen)) for side in "ab"),
-            pa.array(similarity),
-            pa.array(np.full(len(chosen), exact)),
-            pa.array(_estimates(contents, indices, settings) if exact else similarity),
-            pa.array([contents[i] == contents[j] for i, j in indices.T.tolist()], pa.bool_()),
-        ]
-        return pa.RecordBatch.from_arrays(values, [*PAIR])
+        identical = [contents[i] == contents[j] for i, j in indices.T.tolist()]
+        columns = {
+            **{side: rows.column(side).take(pa.array(chosen)) for side in "ab"},
+            "similarity": similarity,
+            "exact": np.full(len(chosen), exact),
+            "estimate": _estimates(contents, indices, settings) if exact else similarity,
+            "identical": identical,
+        }
+        return pa.RecordBatch.from_pydict(columns, to_arrow_schema(schema))
 
+    schema = schema_of(STORED_PAIR)
     candidates = candidate_pairs(
         bands(signatures),
         settings,
@@ -86,7 +89,7 @@ def similar(
         counts=options.data.counts,
         only_against=only_against,
     )
-    return compared(candidates, documents, settings, compare, schema_of(PAIR))
+    return compared(candidates, documents, settings, compare, schema)
 
 
 def compared(

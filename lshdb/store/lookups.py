@@ -210,10 +210,10 @@ class StoreReader:
         finally:
             connection.close()
 
-    def members(
+    def documents_of_buckets(
         self, buckets: IntArray, first: int | None = None, max_rows: int | None = None
     ) -> tuple[IntArray, IntArray]:
-        """The documents in some buckets; see lshdb.search.buckets, which looks them up.
+        """The documents in some buckets; lshdb.search.lookup looks up all codes.
 
         In the order of the buckets, pages of the table are read in order.
 
@@ -239,14 +239,14 @@ class StoreReader:
         return indices[:max_rows], doc_ids[:max_rows]
 
     def documents_of_fingerprints(
-        self, values: IntArray, max_rows: int
+        self, values: IntArray, first: int | None
     ) -> tuple[IntArray, IntArray]:
-        """The first documents that have some fingerprints int64[n], at most `max_rows` of each.
+        """The documents that have some fingerprints int64[n], the first `first` of each or all.
 
         Returns:
             int64[r], the indices of the fingerprints, and int64[r], doc_ids; ordered by both.
         """
-        return self._rows_of_values(sql.FIRST_OF_FINGERPRINTS, values, max_rows)
+        return self._rows_of_values(sql.FIRST_OF_FINGERPRINTS, values, first)
 
     def _rows_of_values(
         self, statement: str, values: Sequence[str] | IntArray, *parameters: SqlValue
@@ -388,7 +388,7 @@ class StoreReader:
             yield codes[shared], doc_ids[shared]
 
     def _unindexed_members(self, buckets: IntArray) -> tuple[IntArray, IntArray]:
-        """The rows of `members` that are not in the table yet, in any order.
+        """The rows of `documents_of_buckets` that are not in the table yet, in any order.
 
         All signatures of these documents are read, a million per second.
         """

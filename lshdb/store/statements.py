@@ -4,6 +4,8 @@ A list of values goes in as one JSON array, so that one statement, prepared once
 number of them.
 """
 
+from lshdb.columns import STORED_PAIR
+
 SELECT_SETTINGS = """
     SELECT threshold, recall, shingle, permutations, construction, sketch, seed, content, passages,
         EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'rare_words'),
@@ -92,8 +94,10 @@ FIRST_OF_FINGERPRINTS = """
     FROM json_each(?1) AS wanted
     CROSS JOIN fingerprints AS f ON f.fingerprint = wanted.value
         AND f.doc_id <= coalesce(
-            (SELECT doc_id FROM fingerprints WHERE fingerprint = wanted.value
-             ORDER BY doc_id LIMIT 1 OFFSET ?2 - 1),
+            CASE WHEN ?2 THEN
+                (SELECT doc_id FROM fingerprints WHERE fingerprint = wanted.value
+                 ORDER BY doc_id LIMIT 1 OFFSET ?2 - 1)
+            END,
             9223372036854775807)"""
 # The full-text table of rare words, in files that find reworded copies, is made of a document's
 # terms and has no copy of them; the tables rare_words_data, _idx and _config are SQLite's own. A
@@ -282,7 +286,9 @@ SIMILAR_PAIRS = {
 }
 DEFINITION_OF = "SELECT sql FROM main.sqlite_schema WHERE name = ? COLLATE NOCASE"
 DELETE_PAIRS = {name: f"DELETE FROM main.{name}" for name in SIMILAR_PAIRS}
-INSERT_PAIR = "INSERT INTO main.similar_pairs VALUES (?, ?, ?, ?, ?, ?)"
+INSERT_PAIR = f"""
+    INSERT INTO main.similar_pairs ({", ".join(STORED_PAIR)})
+    VALUES ({", ".join("?" for _ in STORED_PAIR)})"""
 STAMP_PAIRS = """
     INSERT INTO main.similar_pairs_made
     SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), ?, (SELECT count(*) FROM documents),

@@ -266,6 +266,10 @@ class Store(lookups.StoreReader):
     def replace_pairs(self, pairs: Iterable[Sequence[SqlValue]], threshold: float) -> int:
         """Write the table `similar_pairs` and the time of writing; return the number of pairs.
 
+        Args:
+            pairs: values of `STORED_PAIR`.
+            threshold: their minimum similarity.
+
         Raises:
             StoreError: the file has another table of this name.
             UnsafeFile: code in the file would run when the table is written.

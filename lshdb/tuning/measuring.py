@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from lshdb.columns import Columns
 from lshdb.options import MeasureOptions
 from lshdb.progress import shown
-from lshdb.search import buckets, similarity
+from lshdb.search import lookup, similarity
 from lshdb.shingling.arrays import IntArray, Lanes, bounded
 from lshdb.sketching.constructions import Construction
-from lshdb.sources.sinks import Columns
 from lshdb.store.store import Store
 from lshdb.templates import Table, html_tables
 from lshdb.tuning import analysis, sampling
@@ -161,7 +161,7 @@ def measure(store: Store, options: MeasureOptions) -> Measured:
 def _affordable(store: Store, documents: int, seed: int) -> int:
     """How many queries take some seconds, estimated from the candidates of a few."""
     _, signatures = sampling.sample_documents(store, np.random.default_rng(seed), _PILOT, documents)
-    candidate_counts = [len(buckets.candidate_ids(store, signature)) for signature in signatures]
+    candidate_counts = [len(lookup.candidate_ids(store, signature)) for signature in signatures]
     compared = store.limits.measure_lanes // max(1, documents * store.settings.permutations)
     verified = (
         store.limits.measure_candidates * len(candidate_counts) // max(1, sum(candidate_counts))
@@ -189,7 +189,7 @@ def _candidates(
     store: Store, signatures: Lanes, doc_ids: IntArray
 ) -> Iterator[tuple[slice, list[IntArray]]]:
     """The candidates of some queries at a time, doc_ids int64[c] of each, without itself."""
-    each = (buckets.candidate_ids(store, signature) for signature in signatures)
+    each = (lookup.candidate_ids(store, signature) for signature in signatures)
     others = (
         candidates[candidates != doc_id] for candidates, doc_id in zip(each, doc_ids, strict=True)
     )

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import warn_of_limit
-from lshdb.search import buckets, limits
+from lshdb.search import limits, lookup
 from lshdb.shingling.arrays import IntArray, Lanes
 from lshdb.sketching.constructions import Construction
 from lshdb.store.store import Store
@@ -60,8 +60,8 @@ def _neighbours(store: Store, doc_ids: IntArray, signatures: Lanes) -> npt.NDArr
     neighbours = np.zeros(lanes + 1)
     cut = 0
     for doc_id, signature in zip(doc_ids.tolist(), signatures, strict=True):
-        keys = buckets.buckets_of(store, signature)[np.newaxis]
-        bucket_members = buckets.members(store, keys, first=maximum + 1)
+        keys = lookup.buckets_of(store, signature)[np.newaxis]
+        bucket_members = lookup.bucket_members(store, keys, first=maximum + 1)
         cut += bool((bucket_members.sizes > maximum).any())
         others = np.unique(bucket_members.doc_ids)
         other_signatures = store.signatures_of(others[others != doc_id])

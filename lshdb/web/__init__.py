@@ -1,7 +1,7 @@
 """Pages about near duplicates, as one ASGI application.
 
-In: requests. Out: pages that only read, as HTML or JSON. Needs the extra `web`, but for
-beside, listing and reviewing.
+In: requests. Out: pages that only read, as HTML or JSON. Needs the extra `web`.
+Lists, texts side by side and reviews are those of lshdb.review.
 
     app        the application for a file: a request to a response; `lshdb serve` for this machine
     in_datasette  the same application in Datasette, by its hooks; plugin offers them to it
@@ -9,12 +9,8 @@ beside, listing and reviewing.
     views      the fields of addresses, and the values that each page shows, as plain objects;
                rendering makes HTML of them
     api        JSON that programs post, and its description in OpenAPI
-    reviewing  `lshdb serve --review`: the only forms that change a file; they write decisions
-    beside     two documents side by side, as rows
-    listing    all clusters and all pairs of a file, and lists of them, filtered and sorted
-    results    results that take long, kept for each state of the file
+    computing  results that take long, kept for each state of the file
     report     all pages in one file, to hand on
-    drawing    the numbers behind the pictures
 
-Doors: app, beside, listing, report, reviewing.
+Doors: app, report.
 """

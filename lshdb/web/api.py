@@ -9,12 +9,11 @@ from dataclasses import dataclass, is_dataclass
 from typing import Any, get_type_hints
 
 import lshdb
-from lshdb.database import Database
-from lshdb.errors import Cut, UsageError, limits_noted
+from lshdb import Cut, Database, Match, Passages, UsageError
+from lshdb.errors import limits_noted
 from lshdb.groups import Declared, declared
 from lshdb.json_schema import object_schema, option_schema, schema_of
 from lshdb.json_text import loads
-from lshdb.model import Match, Passages
 from lshdb.options import PassagesOptions, QueryOptions
 
 MAX_RESULTS = 1_000

@@ -26,7 +26,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 import lshdb
 from lshdb.errors import limits_noted
 from lshdb.json_text import dumps
-from lshdb.web import api, guarding, rendering, reviewing, views
+from lshdb.review import reviewing
+from lshdb.web import api, guarding, rendering, views
 
 HOST = "127.0.0.1"
 STATIC = Path(__file__).parent / "static"

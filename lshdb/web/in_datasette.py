@@ -18,7 +18,7 @@ from datasette.utils import tilde_decode
 from datasette.utils.asgi import Forbidden, NotFound, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from lshdb.errors import LshdbError, NotADatabase
+from lshdb import LshdbError, NotADatabase
 from lshdb.store import connection, functions, page_sql, readonly_sql
 from lshdb.web import guarding, rendering, views
 from lshdb.web.app import pages, runs_no_sql

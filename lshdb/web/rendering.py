@@ -3,16 +3,16 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from lshdb.exchange.results import plain
 from lshdb.formatting import shortened
 from lshdb.json_text import dumps
+from lshdb.review.listing import common_path
 from lshdb.sources.paths import escaped
 from lshdb.templates import environment, visible
-from lshdb.templates import rendered as rendered  # with the filters below
-from lshdb.web.listing import common_path
 
 _LONGEST_KEY = 120
 """Characters shown of a key, except in the heading of its own page."""
@@ -20,7 +20,13 @@ _BEFORE = 60
 """Characters shown before a found word."""
 _EXCERPT = 300
 """Characters shown of a passage."""
+_TEMPLATES = environment(Path(__file__).parent / "pages")
 _DOTS = "\N{HORIZONTAL ELLIPSIS}"
+
+
+def rendered(template: str, **context: object) -> str:
+    """The HTML of a template."""
+    return _TEMPLATES.get_template(f"{template}.html").render(context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +122,7 @@ def _short(key: str) -> str:
     return shortened(escaped(key), _LONGEST_KEY)
 
 
-environment().filters.update(
+_TEMPLATES.filters.update(
     {
         "key": escaped,
         "short": _short,

@@ -16,11 +16,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from lshdb.database import Database
+from lshdb import Cluster, Database, Pair, Passage
 from lshdb.errors import limits_noted
 from lshdb.groups import replaced
 from lshdb.ingest.folders import Folders
-from lshdb.model import Cluster, Pair, Passage
 from lshdb.options import (
     ClustersOptions,
     ConditionOptions,
@@ -31,9 +30,10 @@ from lshdb.options import (
     SimilarOptions,
 )
 from lshdb.progress import Progress
+from lshdb.review import beside, drawing, listing
 from lshdb.search.decisions import Verdicts
 from lshdb.search.differences import Line, Piece, Row, Span, differs, joined_spans, shown_rows
-from lshdb.web import beside, drawing, listing, rendering
+from lshdb.web import rendering
 
 _PAIRS_BYTES = 6_000_000
 """Bytes of texts side by side; the other parts have bounded numbers and lengths."""

@@ -19,15 +19,17 @@ from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import parse_qsl, unquote, urlencode
 
 import lshdb
-from lshdb.database import Database
+from lshdb import Cluster, Comparison, Database, Decision, Document, Pair
 from lshdb.errors import limits_noted
 from lshdb.exchange.results import plain
 from lshdb.formatting import counted, shortened
 from lshdb.groups import Option, Options, declared, without_none
 from lshdb.json_text import dumps, encode
-from lshdb.model import Cluster, Comparison, Decision, Document, Pair
 from lshdb.options import ClustersOptions, PairsOptions, SqlValue
 from lshdb.progress import Progress
+from lshdb.review import beside, drawing, listing, reviewing
+from lshdb.review.file_state import state_of
+from lshdb.review.listing import Filters, Flag, Listing, Number, Text
 from lshdb.search.decisions import Verdicts
 from lshdb.search.decisions import agreements as agreements_of
 from lshdb.search.differences import shown_rows
@@ -38,10 +40,8 @@ from lshdb.sketching.constructions import candidate_probability
 from lshdb.sketching.settings import settings_record
 from lshdb.sources.extracting import file_of_message
 from lshdb.store.store import Store
-from lshdb.web import beside, drawing, listing, reviewing
-from lshdb.web.listing import Filters, Flag, Listing, Number, Text
+from lshdb.web.computing import ResultCache, Stage
 from lshdb.web.rendering import Page, snippet
-from lshdb.web.results import Results, Stage, state_of
 
 TIMEOUT = 5.0
 """Seconds that a page waits for a locked file."""
@@ -87,8 +87,8 @@ _SQL_CHARACTERS = 2_000_000
 
 _T = TypeVar("_T")
 _Options = TypeVar("_Options", bound=Options)
-_results = Results()
-_comparisons = Results(_COMPARED)
+_results = ResultCache()
+_comparisons = ResultCache(_COMPARED)
 _pasted: dict[str, str] = {}
 """The newest texts that visitors pasted, under names for addresses: Back and Reload then work."""
 _lock = threading.Lock()
@@ -174,7 +174,7 @@ class Visit:
     notes: list[str] = field(default_factory=list)
     outdated: bool = False
     waiting: dict[str, Stage] = field(default_factory=dict)
-    results: Results = _results
+    results: ResultCache = _results
     asked: Address = field(init=False)
 
     def __post_init__(self) -> None:
@@ -197,7 +197,7 @@ class Visit:
         self,
         what: tuple[Any, ...],
         make: Callable[[Database, Progress], _T],
-        results: Results | None = None,
+        results: ResultCache | None = None,
     ) -> _T:
         """A slow result, computed with its own handle.
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import lshdb
+from lshdb import columns
 from lshdb.cli.app import COMMANDS, make_app
-from lshdb.exchange import results
 
 _OUT = Path(__file__).resolve().parents[2] / "tests" / "project" / "interface.txt"
 
@@ -28,9 +28,9 @@ def lines() -> Iterator[str]:
             yield from _members(one)
         else:
             yield f"def {name}{_signature(one)}"
-    for name, columns in sorted(vars(results).items()):
-        if name.isupper() and name[0] != "_" and isinstance(columns, dict):
-            yield f"columns {name}: {', '.join(columns)}"
+    for name, declared in sorted(vars(columns).items()):
+        if name.isupper() and name[0] != "_" and isinstance(declared, dict):
+            yield f"columns {name}: {', '.join(declared)}"
     for name in sorted(COMMANDS):
         for option in make_app().get_command(None, name).params:
             yield f"lshdb {name} {'/'.join(option.opts)} default {option.default!r}"

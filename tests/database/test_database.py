@@ -26,7 +26,7 @@ import lshdb
 from lshdb import Limits
 from lshdb.errors import Busy, ContentError, KeyNotFound, UsageError
 from lshdb.model import AddReport, Bucket
-from lshdb.search.documents import count_distinct
+from lshdb.search.stored_documents import count_distinct
 from lshdb.shingling.shingling import Content
 
 Pairs = list[tuple[str, Content]]

@@ -20,6 +20,7 @@ import pytest
 from helpers import text_families
 
 import lshdb
+from lshdb.columns import Columns
 from lshdb.deduplication.collection import Collection, Reason
 from lshdb.deduplication.matching import Matcher
 from lshdb.deduplication.rules import RULES, Comparing
@@ -28,7 +29,6 @@ from lshdb.ingest.parts import SignedPart
 from lshdb.options import RuleOptions
 from lshdb.shingling.arrays import Mask
 from lshdb.sketching.settings import Settings
-from lshdb.sources.sinks import Columns
 from lshdb.store.lookups import StoreReader
 
 SETTINGS: dict[str, Any] = {"shingle": "word:2", "threshold": 0.5}

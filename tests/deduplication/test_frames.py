@@ -19,8 +19,8 @@ from helpers import text_families
 from oracles import deduplicated, in_order, word_shingles
 
 import lshdb
+from lshdb.columns import DROPPED
 from lshdb.deduplication.frames import Deduplicated
-from lshdb.exchange.results import DROPPED
 from lshdb.model import Failure
 
 TEXTS = [*text_families(seed=3, families=10, copies=3, words=40, most_edits=7).values()]

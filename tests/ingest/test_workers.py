@@ -18,8 +18,8 @@ import pytest
 from helpers import signed_elsewhere
 
 import lshdb
-from lshdb.ingest.workers import Workers
 from lshdb.model import Failure
+from lshdb.workers import Workers
 
 TEXTS = ["the fox and the grapes", "", "\u72d0\u72f8\u3068\u8461\u8404", "a" * 300, "na\u00efve"]
 MANY = 900

@@ -30,10 +30,12 @@ ROOMS = (
         "limits",
         "progress",
         "templates",
+        "workers",
     ),
     ("shingling",),
     ("sketching",),
     ("model",),
+    ("columns",),
     ("options",),
     ("store",),
     ("sources",),
@@ -46,12 +48,74 @@ ROOMS = (
     ("database",),
     ("opening",),
     ("service",),
-    ("agents", "gate", "shards", "__init__"),
+    ("review",),
+    ("shards", "__init__"),
+    ("agents", "gate"),
     ("web", "spark"),
     ("cli",),
     ("__main__", "spark.__main__"),
 )
 """Folders, and modules beside them, from the ground up: each imports only from those below."""
+OUTER = ("agents", "gate", "spark", "web")
+"""They import what `import lshdb` offers to everybody, lshdb.review, and the modules below."""
+KERNELS = {
+    # what every interface for users is made of
+    "errors": "how limits that were reached are noted",
+    "formatting": "numbers and counts as people read them",
+    "groups": "what an option is: addresses and tools declare theirs",
+    "json_schema": "descriptions of tools and forms",
+    "json_text": "JSON in which any text survives",
+    "keys": "what may be a key",
+    "limits": "the sizes that Spark works with, where no file has its own",
+    "options": "the options of methods, for calls that hand them on",
+    "progress": "what reports how far a job is",
+    "templates": "the filters that all HTML uses",
+    "workers": "the gate counts tokens in another process",
+    # kernels: Spark runs them on executors, without a file; others show what they show
+    "columns": "Spark's DataFrames have the columns of results",
+    "shingling.arrays": "arrays",
+    "shingling.boilerplate": "the gate names what it leaves out",
+    "shingling.content": "Spark stores documents",
+    "shingling.hashing": "Spark hashes windows",
+    "shingling.positions": "the gate counts tokens",
+    "shingling.shingles": "Spark counts shingles that pairs share",
+    "shingling.shingling": "the type of contents",
+    "shingling.winnowing": "Spark finds fingerprints",
+    "sketching.constructions": "a page draws the curve; Spark counts bands",
+    "sketching.settings": "settings as names and values",
+    "sketching.signing": "Spark signs documents",
+    "search.decisions": "pages count how reviewers agree",
+    "search.differences": "tools and pages show changed words",
+    "search.pairs": "a page compares the members of one cluster",
+    "search.passage_runs": "Spark compares pairs",
+    "search.passage_windows": "Spark leaves out common windows",
+    "search.passages": "Spark measures what texts copy",
+    "search.query": "a tool says how a threshold is searched",
+    "search.similarity": "Spark compares pairs",
+    "deduplication.containing": "Spark finds what contains others by the same proof",
+    "deduplication.references": "Spark names references as lshdb.dedup does",
+    "deduplication.rules": "Spark has the same rules",
+    "deduplication.run": "Spark refuses the same plans",
+    "deduplication.whole_texts": "Spark looks for short texts of a reference",
+    "tuning.resolve": "Spark chooses settings as a new file does",
+    "sources.extracting": "a page names the file of a message",
+    "sources.git": "the gate reads which lines a branch changed",
+    "sources.metadata": "Spark names fields of metadata",
+    "sources.paths": "names of files as keys, and as people read them",
+    "sources.session": "the gate and class reports read files as `add` does",
+    "sources.records": "Spark finds fields of records",
+    # to become methods of Database
+    "exchange.results": "a tool gives a comparison as a record, a page prints values",
+    "ingest.folders": "a class report has folders in place of documents",
+    "store.connection": "Datasette opens files; a page asks whether one can be read",
+    "store.functions": "Datasette's connections have the functions for SQL",
+    "store.page_sql": "the page of SQL stops statements that take too long",
+    "store.partial_files": "Spark's files take their names when they are complete",
+    "store.readonly_sql": "pages run what users may read",
+    "store.statements": "Spark writes band rows",
+    "store.store": "Spark makes files of signed rows; pages read one state of a file",
+}
+"""What else the interfaces in OUTER import, and for what."""
 FLOORS = {name: floor for floor, names in enumerate(ROOMS) for name in names}
 FOLDERS = [name for name in FLOORS if (PACKAGE / name).is_dir()]
 ALONE = "sources.documents"
@@ -175,6 +239,19 @@ def test_imports_point_to_rooms_below(module: str) -> None:
     assert not upward - (set(ROOMS[0]) if own in ROOMS[0] else set())
 
 
+def test_interfaces_use_what_the_package_offers() -> None:
+    """Else what they need is missing for users, too."""
+    used = {
+        name
+        for module in PATHS
+        if (room := room_of(module)) in OUTER
+        for name in own_imports(module)
+        if room_of(name) not in {room, "__init__", "review"} and module != "spark.__main__"
+    }
+    # `from lshdb import sources` and the like name a room, and then a module of it.
+    assert used - set(FOLDERS) == set(KERNELS)
+
+
 def test_imports_make_no_circle() -> None:
     graph = {name: own_imports(name) for name in PATHS}
     order = list(TopologicalSorter(graph).static_order())
@@ -258,6 +335,17 @@ def test_only_the_store_has_sql() -> None:
     assert not [text for text in texts if begins.match(text[1])]
 
 
+def test_codes_are_looked_up_in_one_place() -> None:
+    lookups = {"documents_of_buckets", "documents_of_fingerprints", "documents_of_terms"}
+    users = {
+        name: node.attr
+        for name in PATHS
+        for node in ast.walk(tree_of(name))
+        if isinstance(node, ast.Attribute) and node.attr in lookups
+    }
+    assert set(users) == {"search.lookup"}
+
+
 def test_only_the_command_line_knows_the_terminal() -> None:
     users = {name for name in PATHS if "typer" in foreign_imports(name)}
     assert {room_of(name) for name in users} == {"cli"}
@@ -302,7 +390,9 @@ def test_dependencies_are_those_imported() -> None:
         "exchange": {"pandas", "pyarrow"},
         "templates": {"jinja2"},
         "cli.results": {"pyarrow"},
-        "cli.sparking": {"pyspark"},
+        "cli.on_spark": {"pyspark"},
+        "cli.spark_dedup": {"pyspark"},
+        "cli.spark_passages": {"pyspark"},
         "web": {"anyio", "datasette", "jinja2", "markupsafe", "starlette", "uvicorn"},
         "spark": {"pyarrow", "pyspark"},
     }

@@ -8,7 +8,7 @@ import pytest
 from helpers import Command, database_of
 
 import lshdb
-from lshdb.web.reviewing import Review, as_stored
+from lshdb.review.reviewing import Review, as_stored
 
 TEXTS = {name: f"the text {name} about bees and hives" for name in "abcd"}
 

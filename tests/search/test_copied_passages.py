@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb import Limits
-from lshdb.ingest.workers import default_workers
 from lshdb.model import Passages
+from lshdb.workers import default_workers
 
 RUN = 6
 VOCABULARIES = st.sampled_from(

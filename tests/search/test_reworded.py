@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb.model import CopiedPassage
+from lshdb.review import beside
 from lshdb.shingling import rare_words
-from lshdb.web import beside
 
 WORDS = [f"{name}{n}" for n in range(600) for name in ("river", "stone", "cloud", "maple", "ember")]
 

@@ -43,7 +43,8 @@ from pyspark.sql import DataFrame
 
 import lshdb.spark
 from lshdb.cli.app import make_app
-from lshdb.exchange.results import DROPPED, PASSAGE_PAIR, dropped_columns, dropped_row
+from lshdb.columns import DROPPED, PASSAGE_PAIR
+from lshdb.exchange.results import dropped_columns, dropped_row
 from lshdb.keys import key_of_id
 from lshdb.options import Keep, SparkOptions
 from lshdb.search.pairs import Components

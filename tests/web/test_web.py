@@ -41,7 +41,7 @@ from lshdb.cli import screen
 from lshdb.progress import Progress
 from lshdb.sketching.constructions import Construction, candidate_probability
 from lshdb.web import views
-from lshdb.web.results import Results
+from lshdb.web.computing import ResultCache
 
 ENDLESS = "with recursive c(x) as (select 1 union all select x from c) select count(*) from c"
 PYTHON = "def f(x):  # <b>hostile</b>\n    return '</td><script>'"
@@ -1276,9 +1276,9 @@ def test_a_page_of_what_is_not_ready_yet_asks_again(path: Path) -> None:
     database_of(path, [("fox", TEXT), ("fox 2", TEXT)]).close()
     with lshdb.open(path, mode="read", limits=lshdb.Limits(page_seconds=0.0)) as db:
         for name in ("", "clusters", "pairs", "cluster"):
-            results, go = Results(), Event()
+            results, go = ResultCache(), Event()
 
-            def view(name: str = name, results: Results = results) -> dict[str, Any]:
+            def view(name: str = name, results: ResultCache = results) -> dict[str, Any]:
                 visit = views.Visit(db, "lsh", {"key": "fox"}, results=results)
                 return visit.page(name).data
 

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Final
 
 import lshdb
-from lshdb.search.buckets import buckets_of, members
+from lshdb.search.lookup import bucket_members, buckets_of
 from measure.common.commands import own_script
 
 BATCH: Final = 20
@@ -256,7 +256,7 @@ class _Part:
             row = store.document(key)
             if row is None or row.signature is None:
                 return
-            found = members(store, buckets_of(store, row.signature).reshape(1, -1))
+            found = bucket_members(store, buckets_of(store, row.signature).reshape(1, -1))
             in_bands = int((found.doc_ids == row.doc_id).sum())
         self.counts["inconsistent"] += in_bands != db.settings.construction.bands
 

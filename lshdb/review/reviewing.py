@@ -20,8 +20,8 @@ from lshdb.ingest.deciding import now, undo_chosen, user, word_fault
 from lshdb.json_text import loads
 from lshdb.model import Cluster, Decision, Verdict
 from lshdb.opening import open as open_database
+from lshdb.review.file_state import stat_of, state_of
 from lshdb.search.decisions import Verdicts
-from lshdb.web.results import stat_of, state_of
 
 MAX_MEMBERS = 5_000
 """Documents that one form decides about."""

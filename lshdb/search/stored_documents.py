@@ -5,7 +5,7 @@ from itertools import compress
 from lshdb.errors import UsageError
 from lshdb.model import Bucket, StoredDocument
 from lshdb.options import KeysOptions
-from lshdb.search.buckets import buckets_of
+from lshdb.search.lookup import buckets_of
 from lshdb.search.query import row_of_key
 from lshdb.shingling import hashing, shingles
 from lshdb.shingling.content import from_stored

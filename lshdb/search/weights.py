@@ -1,4 +1,4 @@
-"""Similarity weighted by rarity: what half of a collection has in common proves nothing.
+"""Weights by rarity, of fingerprints and of terms: what half of a collection has proves nothing.
 
 The weight of a fingerprint is its inverse document frequency (Sparck Jones: A statistical
 interpretation of term specificity, Journal of Documentation 28, 1972), by the other documents that
@@ -10,6 +10,12 @@ of N stored documents (at least 4), of which df have it. Of a pair with fingerpr
 w adds up weights, `weighted` is w(A & B) / w(A | B), the weighted Jaccard similarity, and
 `weighted_share` is w(A & B) / min(w(A), w(B)); 0 where nothing has a weight. By
 df - 1, what only two documents have weighs as much as what one has.
+
+A term of a reworded copy weighs log(1 / f), where f is the share of all windows of texts that have
+it (lshdb.shingling.rare_words); those in more than COMMON of them weigh nothing. It is another
+formula, as its unit is another: a window of some 50 words, of which a long document has many. A
+file does not know how often a text repeats a term, so f is taken from the number of documents that
+have it.
 """
 
 from __future__ import annotations
@@ -27,8 +33,11 @@ import numpy.typing as npt
 from lshdb.errors import UsageError
 from lshdb.limits import Limits
 from lshdb.options import WeightedOptions
+from lshdb.search import lookup
 from lshdb.search.passage_windows import is_in
+from lshdb.shingling import rare_words
 from lshdb.shingling.arrays import IntArray, bounded, chunks_of, expand_ranges, offsets_of
+from lshdb.shingling.rare_words import STEP, WINDOW, Terms
 from lshdb.shingling.winnowing import Fingerprints, base_fingerprints, fingerprints
 from lshdb.sketching.settings import Settings
 from lshdb.store.lookups import StoreReader
@@ -37,13 +46,19 @@ _MIN_DOCUMENTS = 4
 """With fewer, what a pair shares would be half of all, and weigh nothing."""
 _AT_ONCE = 1 << 20
 """Fingerprints that are compared at once."""
+COMMON = 0.02
+"""The share of windows above which a term does not count."""
+_MIN_WINDOWS = 1_000
+"""A smaller collection counts as one of this many windows: else nothing in it would be rare."""
+_FREQUENT = 500
+"""Documents of a term above which it leads to none of them."""
 
 T = TypeVar("T")
 Shares = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Rarity:
+class FingerprintWeights:
     """The weights of fingerprints.
 
     Attributes:
@@ -61,7 +76,7 @@ class Rarity:
     @classmethod
     def of(
         cls, values: IntArray, counts: IntArray, documents: int, limits: Limits, base: IntArray
-    ) -> Rarity:
+    ) -> FingerprintWeights:
         """The weights of sorted fingerprints int64[f] that int64[f] of some documents have.
 
         What more than `query_first` documents have weighs nothing, so that nobody counts them.
@@ -107,6 +122,43 @@ class Rarity:
         return np.minimum(found, 1)
 
 
+class TermWeights:
+    """The weights of terms in a file.
+
+    Attributes:
+        reader: of the file.
+        leading: the lowest weight of a term by which documents are found.
+        absent: the hashes of terms that no document has.
+    """
+
+    def __init__(self, reader: StoreReader, base: Iterable[str] = ()) -> None:
+        self.reader = reader
+        documents, mean = reader.mean_shingles()
+        each = 1 + max(0.0, (mean - WINDOW) / STEP)
+        self._per_document = min(WINDOW / STEP, each) / max(_MIN_WINDOWS, documents * each)
+        self.leading = -np.log(_FREQUENT * self._per_document)
+        self.absent: set[int] = set()
+        self._known: dict[int, float] = {}
+        for terms in rare_words.terms_of([*base]):
+            self._known.update(dict.fromkeys(terms.hashes.tolist(), 0.0))
+
+    def weights_of(self, terms: Terms, indices: IntArray) -> Shares:
+        """Those of some terms int64[n] of a text, float64[n]; 0 for what does not count."""
+        hashes = terms.hashes[indices].tolist()
+        new = dict(zip(hashes, indices.tolist(), strict=True))
+        new = {one: at for one, at in new.items() if one not in self._known}
+        if new:
+            names = terms.names(np.array(list(new.values())))
+            counts = self.reader.term_counts(names)
+            self.absent.update(one for one, count in zip(new, counts, strict=True) if not count)
+            shares = np.maximum(counts, 1.0) * self._per_document
+            found = np.where(shares <= COMMON, -np.log(shares), 0.0)
+            self._known.update(zip(new, found.tolist(), strict=True))
+        return np.fromiter(
+            (self._known[one] for one in hashes), dtype=np.float64, count=len(hashes)
+        )
+
+
 def weigh(
     reader: StoreReader,
     contents: Callable[[IntArray], Iterable[str]],
@@ -137,10 +189,10 @@ def weigh(
         texts = [*contents(numbers)]
         prints = fingerprints(texts, settings.shingling, settings.passages, settings.seed)
         values = np.unique(prints.values)
-        index, _ = reader.documents_of_fingerprints(values, limits.query_first + 1)
-        counts = np.bincount(index, minlength=len(values))
-        rarity = Rarity.of(values, counts, documents, limits, base_of(settings, base))
-        found[:, pairs] = rarity.compared(prints, *places.reshape(2, -1))
+        having = lookup.members(reader, lookup.FingerprintCodes(values), limits.query_first + 1)
+        counts = np.bincount(having.code, minlength=len(values))
+        weights = FingerprintWeights.of(values, counts, documents, limits, base_of(settings, base))
+        found[:, pairs] = weights.compared(prints, *places.reshape(2, -1))
     return found.tolist()
 
 

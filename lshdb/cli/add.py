@@ -1,8 +1,8 @@
-"""The commands that fill a database: init, add, sync."""
+"""`lshdb add`: add files, folders and tables, or replace what has changed."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from itertools import chain
 from typing import Annotated
@@ -12,51 +12,24 @@ import typer
 from lshdb.cli import documents, files, messages, results, running
 from lshdb.cli.options import (
     AsJson,
-    BasePaths,
     DatabaseFile,
-    Form,
     ListSkipped,
     Null,
 )
+from lshdb.columns import DROPPED
 from lshdb.database import Database
 from lshdb.errors import UsageError
-from lshdb.exchange.results import DROPPED
 from lshdb.formatting import counted, number
 from lshdb.groups import Option, replaced
 from lshdb.ingest.add import first_database
-from lshdb.ingest.sync import check_directories
-from lshdb.model import AddReport, DroppedRow, SyncChange, SyncReport
+from lshdb.model import AddReport, DroppedRow
 from lshdb.opening import made_with
-from lshdb.options import INPUT, AddFilesOptions, Mode, OpenOptions, SettingsOptions, SyncOptions
-from lshdb.sketching.settings import purpose_in_words
+from lshdb.options import INPUT, AddFilesOptions, OpenOptions
 from lshdb.sources.counts import MAX_KEPT
 from lshdb.sources.paths import STDIN, escaped, listed
-from lshdb.tuning.resolve import resolve
 
 _KEYS_SHOWN = 5
 _INTERRUPTED = "interrupted; what is counted above is in the file"
-
-
-def init(*, at: DatabaseFile, settings: SettingsOptions, base: BasePaths = None) -> None:
-    """Make a database with settings of your own.
-
-    Prints what the database finds. Not needed before add, which makes one with the defaults. A file
-    that exists stays as it is: settings of its index (threshold, recall, bands and rows) may differ
-    from those given, and a note says so; other settings that differ are refused.
-
-    Example: lshdb init -d code.db --threshold 0.7 --shingle char:5
-
-    Example: lshdb init -d class.db --for programs --base template/
-    """
-    if base:
-        texts = documents.base_texts(base, resolve(settings).shingling)
-        settings = replace(settings, base=texts)
-    existed = at.is_filled
-    with at.open(settings=settings) as database:
-        made = database.settings
-        done = "exists already" if existed else "made"
-        messages.message(f"{at.db} {done}: {purpose_in_words(made)}")
-        messages.warn_of_low_recall(made, settings.shape)
 
 
 def add(
@@ -190,72 +163,3 @@ def _report(total: AddReport, skipped_files: Mapping[str, int], as_json: bool) -
             f"left out {counted(total.decisions, 'decision')} of added databases: they stay there"
         )
     documents.report_reading(skipped_files, total.replaced, total.empty)
-
-
-def sync(
-    *,
-    directories: Annotated[list[str], typer.Argument(metavar="DIR...", help="Directories.")],
-    at: DatabaseFile,
-    asked: SyncOptions,
-    list_skipped: ListSkipped = False,
-    form: Form,
-) -> bool:
-    """Update the database from folders: add, update and remove documents.
-
-    Text files that are new are added, changed ones are updated, and documents whose files are gone
-    are removed. A moved file keeps its document, with the new key. A file with the same size and
-    time as before is not read again. Files that patterns exclude count as gone. Only documents
-    that were read from text files below the directories are touched. If most of a directory's
-    files are gone, as if it was not mounted, nothing is removed without --yes; --dry-run says so,
-    and exits with status 1 as the run itself.
-
-    Keys are those of add: run it in the same directory, or with the same --root.
-
-    Example: lshdb sync -d notes.db notes/ --dry-run
-
-    Example: lshdb sync -d /var/lib/notes.db --root /home /home/ann/notes
-    """
-    form.check(at.db)
-    check_directories(directories)
-    counts = documents.counts_printed(print_all=list_skipped)
-    is_new = asked.dry_run and not at.db.exists()
-    mode: Mode = "read" if asked.dry_run else "create"
-    with documents.temporary_database() if is_new else at.open(mode) as database:
-        session = documents.session_for(
-            database, asked.texts, files=asked.files, counts=counts, on_failure=asked.on_failure
-        )
-        try:
-            options = replaced(asked, reader=session, progress=messages.shows_progress())
-            report = database.sync(directories, options)
-        except KeyboardInterrupt:
-            raise running.failed(
-                "interrupted; run it again to go on", running.INTERRUPTED
-            ) from None
-    _report_sync(report, asked, counts.skipped.counts(), form)
-    return bool(report.failed or report.refused)
-
-
-def _report_sync(
-    report: SyncReport, asked: SyncOptions, skipped_files: Mapping[str, int], form: Form
-) -> None:
-    if asked.dry_run:
-        changes = report.changes
-        results.write_results(SyncChange, changes, form, noun=("change",), none="nothing to do")
-    elif not form.is_text:
-        record = asdict(report)
-        for name in ("changes", "refused", "failures", "damaged", "guessed"):
-            del record[name]
-        results.write_record(record | {"skipped_files": skipped_files}, form)
-    would = "would have " if asked.dry_run else ""
-    messages.message(
-        f"{would}added {report.added:,}, updated {report.updated:,}, "
-        f"moved {report.moved:,}, removed {report.removed:,}, unchanged {report.unchanged:,}, "
-        f"failed {report.failed:,}"
-    )
-    documents.report_reading(skipped_files, report.replaced)
-    if report.left:
-        messages.message(
-            f"kept {report.left:,} whose keys are in the directories but were not read from files"
-        )
-    if report.refused:
-        messages.warn(f"the run itself will be refused: {report.refused}")

@@ -17,9 +17,10 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from lshdb import Construction, Cut, Settings
+from lshdb.columns import COPIED, PASSAGE, PASSAGE_PAIR, STORED_PAIR, copied_values, passage_values
 from lshdb.deduplication.whole_texts import WholeTexts
-from lshdb.errors import Cut, limits_to
-from lshdb.exchange.results import COPIED, PAIR, PASSAGE_PAIR, copied_values, passage_values
+from lshdb.errors import limits_to
 from lshdb.groups import takes
 from lshdb.limits import DEFAULTS
 from lshdb.options import SparkOptions, SparkPairsOptions, SparkPassagesOptions
@@ -27,13 +28,12 @@ from lshdb.search import passage_runs, passage_windows, passages
 from lshdb.shingling import arrays
 from lshdb.shingling import shingling as shingling_
 from lshdb.shingling.winnowing import fingerprints as winnowed
-from lshdb.sketching.constructions import Construction
-from lshdb.sketching.settings import Settings
 from lshdb.spark import candidates, clustering, sketching, verifying
 from lshdb.spark.counts import Counts
 from lshdb.spark.documents import check_keys, documents, schema_of
 
 _SCHEMA = schema_of(PASSAGE_PAIR)
+_COPIED = {name: kind for name, kind in {**STORED_PAIR, **COPIED}.items() if name != "estimate"}
 
 
 @takes(SparkOptions)
@@ -113,13 +113,19 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
         with limits_to(cut):
             shared = [*passage_runs.shared_passages(passage_runs.Pairs(texts, *indices), criteria)]
         a, b = (rows.column(side).to_pylist() for side in "ab")
-        values_of_rows = (
-            (a[match.pair], b[match.pair], match.words, match.coverage, match.b_coverage, *values)
+        records = [
+            {
+                "a": a[match.pair],
+                "b": b[match.pair],
+                "words": match.words,
+                "a_coverage": match.coverage,
+                "b_coverage": match.b_coverage,
+                **dict(zip(PASSAGE, passage_values(passage), strict=True)),
+            }
             for match in shared
-            for values in map(passage_values, match.passages)
-        )
-        named = [dict(zip(PASSAGE_PAIR, row, strict=True)) for row in values_of_rows]
-        return pa.RecordBatch.from_pylist(named, to_arrow_schema(_SCHEMA))
+            for passage in match.passages
+        ]
+        return pa.RecordBatch.from_pylist(records, to_arrow_schema(_SCHEMA))
 
     return verifying.compared(pairs, docs, settings, compare, _SCHEMA)
 
@@ -145,9 +151,7 @@ def copied(
     pairs = candidates.candidate_pairs(
         buckets, plain, limit=limit, counts=counts, only_against=only_against
     )
-    columns = {**PAIR, **COPIED}
-    del columns["estimate"]
-    schema = schema_of(columns)
+    schema = schema_of(_COPIED)
 
     def compare(
         rows: pa.RecordBatch, contents: list[shingling_.Content], indices: arrays.IntArray
@@ -171,9 +175,16 @@ def copied(
         for pair, passages_of_pair in zip(similar, passages_of_pairs, strict=True):
             first, second = indices[:, pair].tolist()
             longest = max(passages_of_pair, key=attrgetter("words"))
-            how = float(shares[pair]), True, texts[first] == texts[second]
-            values = a[pair], b[pair], *how, *copied_values(longest)
-            records.append(dict(zip(columns, values, strict=True)))
+            records.append(
+                {
+                    "a": a[pair],
+                    "b": b[pair],
+                    "similarity": float(shares[pair]),
+                    "exact": True,
+                    "identical": texts[first] == texts[second],
+                    **dict(zip(COPIED, copied_values(longest), strict=True)),
+                }
+            )
         return pa.RecordBatch.from_pylist(records, to_arrow_schema(schema))
 
     return verifying.compared(pairs, documents, settings, compare, schema)
@@ -208,7 +219,6 @@ def whole_texts(
     texts = [row for reference in references for row in reference]
     if options.data.counts is not None:
         options.data.counts.add("short_references", len(texts))
-    columns = {name: kind for name, kind in {**PAIR, **COPIED}.items() if name != "estimate"}
     short = WholeTexts(settings.shingling, words)
     short.take(range(len(texts)), [text for _, text in texts])
     short.index()
@@ -216,20 +226,19 @@ def whole_texts(
     def find(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.Columns:
         reasons = short.reasons([str(content) for content in contents])
         rows = [
-            (
-                texts[reason.doc_id][0],
-                keys[row].as_py(),
-                reason.similarity,
-                True,
-                reason.identical,
-                *copied_values(reason.passage),
-            )
+            {
+                "a": texts[reason.doc_id][0],
+                "b": keys[row].as_py(),
+                "similarity": reason.similarity,
+                "exact": True,
+                "identical": reason.identical,
+                **dict(zip(COPIED, copied_values(reason.passage), strict=True)),
+            }
             for row, reason in reasons.items()
         ]
-        values = zip(*rows, strict=True) if rows else ([] for _ in columns)
-        return dict(zip(columns, map(list, values), strict=True))
+        return {name: [row[name] for row in rows] for name in _COPIED}
 
-    return sketching.of_documents(documents, settings, find, schema_of(columns))
+    return sketching.of_documents(documents, settings, find, schema_of(_COPIED))
 
 
 def _window_counting(

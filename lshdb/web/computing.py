@@ -1,23 +1,20 @@
 """Results that take long: computed once per state of the file, in a thread of their own."""
 
-import os
 import threading
 import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from lshdb.errors import Cut, limits_noted
+from lshdb import Cut
+from lshdb.errors import limits_noted
 from lshdb.progress import Progress
 
 KEPT = 5
 """Results kept: those of the overview and two more. A million near duplicates take 100 MB."""
-_TICK = 50_000_000
-"""Nanoseconds within which two writes may leave a file with the same time, with some margin."""
 
 _T = TypeVar("_T")
 
@@ -35,30 +32,6 @@ class Result(Generic[_T]):
     value: _T
     notes: tuple[Cut, ...]
     state: Hashable
-
-
-def stat_of(path: Path) -> tuple[tuple[int, int, int], ...]:
-    """The inode, size and time of a file, and those of its log."""
-    found, real_path = [], os.path.realpath(path)
-    for name in (real_path, f"{real_path}-wal"):
-        try:
-            status = os.stat(name)
-        except FileNotFoundError:
-            continue
-        if status.st_size:  # an empty log comes and goes with readers
-            found.append((status.st_ino, status.st_size, status.st_mtime_ns))
-    return tuple(found)
-
-
-def state_of(path: Path) -> Hashable:
-    """A value that stays equal only while a database is not written to or replaced.
-
-    SQLite's own data_version would need a connection that stays open. A file that was just written
-    to has a state that equals no other, as its time may not change when it is written to again.
-    """
-    found = stat_of(path)
-    just_now = any(abs(time.time_ns() - changed) < _TICK for _, _, changed in found)
-    return object() if just_now else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +65,7 @@ class _Job(Future[Result[Any]]):
 
 
 @dataclass(eq=False)
-class Results:
+class ResultCache:
     """Keeps the last results by name, and computes a new one when the state changes.
 
     One thread makes all results, one after another, as a join may have some 300 MB in memory. It

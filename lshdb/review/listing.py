@@ -1,7 +1,7 @@
 """All clusters and all pairs of a file, and which of them a page lists, in which order.
 
-A survey takes long for a million documents. It is computed once (lshdb.web.results); filtering and
-sorting a hundred thousand clusters, by filters from the address, takes a tenth of a second.
+A survey takes long for a million documents. Pages compute it once (lshdb.web.computing); filtering
+and sorting a hundred thousand clusters, by filters from the address, takes a tenth of a second.
 """
 
 import sys
@@ -10,18 +10,21 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from heapq import nlargest
 from itertools import islice, repeat
+from operator import itemgetter
 from os.path import commonprefix
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import numpy as np
 
+from lshdb.columns import PAIR, STORED_PAIR, WEIGHTED
 from lshdb.errors import UsageError
-from lshdb.exchange.results import PAIR, dropped_members
+from lshdb.exchange.results import dropped_members
 from lshdb.groups import Option, Options
 from lshdb.json_text import dumps
 from lshdb.model import Cluster, Pair
 from lshdb.options import ClustersOptions, JoinOptions, KeepOption, PairsOptions, Threshold
 from lshdb.progress import Progress
+from lshdb.review.drawing import columns, sizes
 from lshdb.search.decisions import Verdicts
 from lshdb.search.pair_sample import random_numbers
 from lshdb.search.pairs import all_clusters, pair_blocks
@@ -29,7 +32,6 @@ from lshdb.shingling.arrays import IntArray, int_array
 from lshdb.sources.metadata import from_json
 from lshdb.store.store import Store
 from lshdb.tuning.sampling import distribution_of
-from lshdb.web.drawing import columns, sizes
 
 MAX_PAIRS = 1_000_000
 """Pairs to examine, in the order of addition."""
@@ -139,13 +141,16 @@ def survey_pairs(
     """
     counts = np.zeros(_BINS, dtype=np.int64)
 
-    def rows() -> Iterator[tuple[Any, ...]]:
-        for block in pair_blocks(store, request, progress):
-            counts[:] += np.histogram([row[2] for row in block], _BINS, (0, 1))[0]
-            yield from block
+    names = {**PAIR, **WEIGHTED}
 
-    best = nlargest(BEST_PAIRS, islice(rows(), MAX_PAIRS), key=lambda row: (row[6] or 0, row[2]))
-    items = [Pair(*row) for row in best]
+    def ranked() -> Iterator[tuple[tuple[float, float], tuple[Any, ...]]]:
+        for block in pair_blocks(store, request, progress):
+            counts[:] += np.histogram(block["similarity"], _BINS, (0, 1))[0]
+            ranks = zip((rank or 0 for rank in block["weighted"]), block["similarity"], strict=True)
+            yield from zip(ranks, block.rows(names), strict=True)
+
+    best = nlargest(BEST_PAIRS, islice(ranked(), MAX_PAIRS), key=itemgetter(0))
+    items = [Pair(**dict(zip(names, row, strict=True))) for _, row in best]
     facets, _, doc_ids = _documents(store, items, set(), progress)
     found = int(counts.sum())
     totals = Totals(len(items), 2 * len(items), found, found >= MAX_PAIRS)
@@ -408,7 +413,7 @@ class Listing:
         verdicts, threshold = self.verdicts, self.survey.threshold
         if isinstance(one, Pair):
             return {
-                **{name: getattr(one, name) for name in PAIR},
+                **{name: getattr(one, name) for name in STORED_PAIR},
                 "a_decided": verdicts.of_key.get(one.a),
                 "b_decided": verdicts.of_key.get(one.b),
                 "different": verdicts.apart(one.a, one.b),

@@ -36,13 +36,13 @@ _AHEAD = 4
 """Items of `in_processes` under way: a worker has the next ones while this process does one."""
 _ATTEMPTS = 3
 """Failed processes of one thread after which it starts no more."""
-_HOME = str(Path(__file__).resolve().parents[2])
+_HOME = str(Path(__file__).resolve().parents[1])
 _PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import lshdb
 del sys.path[0]
-from lshdb.ingest.workers import main
+from lshdb.workers import main
 main()
 """
 """Imports this copy of lshdb, and nothing from the current directory (-P)."""

@@ -1,0 +1,61 @@
+"""`lshdb backup`: copy the database, even while others write to it."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import lshdb
+from lshdb.cli import options
+from lshdb.cli.messages import message, shows_progress
+from lshdb.errors import UsageError
+from lshdb.formatting import counted
+from lshdb.groups import Option
+from lshdb.options import BackupOptions
+from lshdb.store.partial_files import left_over
+
+
+def backup(
+    *,
+    target: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The file to create, or a backup.")
+    ],
+    at: options.DatabaseFile,
+    asked: BackupOptions,
+    restore: Annotated[
+        bool, Option("Put FILE, a backup, in the place of the database.", flags=("--restore",))
+    ] = False,
+) -> None:
+    """Copy the database, even while others write to it; or --restore it from a copy.
+
+    The copy is the database as it was when the command began. It gets its name when it is
+    complete and on the disk. A note names files that a killed run left beside it.
+
+    --restore checks the copy, and puts it in the place of the database, which nobody may have open.
+    The old file stays beside it, and a note names it. Do not copy a file over a database: the old
+    log would stay beside it.
+
+    Example: lshdb backup -d code.db monday.db
+    """
+    if restore:
+        if asked.replace:
+            raise UsageError("--restore keeps what it replaces: leave out --force")
+        _restore(target, at)
+        return
+    for left in left_over(os.path.realpath(target)):
+        message(f"lshdb: {left} was left by a killed run; delete it")
+    with at.reading() as database:
+        database.backup(target, replace(asked, progress=shows_progress()))
+    message(f"{target} made: {target.stat().st_size:,} bytes")
+
+
+def _restore(backup: Path, at: options.DatabaseFile) -> None:
+    for left in left_over(os.path.realpath(at.db)):
+        message(f"lshdb: {left} was left by a killed run; delete it")
+    done = lshdb.restore_backup(backup, at.db, timeout=at.timeout, progress=shows_progress())
+    text = f"{at.db} restored from {backup}: {counted(done.documents, 'document')}"
+    if done.replaced:
+        text += f"; {done.replaced} is what it was before: delete it when you do not need it"
+    message(text)

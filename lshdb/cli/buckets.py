@@ -1,0 +1,30 @@
+"""`lshdb buckets`: show the largest buckets, or those of a document."""
+
+from typing import Annotated
+
+from lshdb.cli import results
+from lshdb.cli.options import (
+    DatabaseFile,
+    Form,
+)
+from lshdb.groups import Option
+from lshdb.model import Bucket
+from lshdb.options import StoredKey
+
+
+def buckets(
+    *,
+    at: DatabaseFile,
+    top: Annotated[int, Option("How many, the largest.", min=1)] = 10,
+    key: StoredKey = None,
+    form: Form,
+) -> None:
+    """Show the largest buckets, or all those of one stored document.
+
+    A bucket is a line: the number of its band, its key, how many documents are in it.
+
+    Example: lshdb buckets -d code.db --top 5
+    """
+    with at.reading(form) as database:
+        found = database.buckets(key, top=top)
+        results.write_results(Bucket, found, form, noun=("bucket",))

@@ -1,0 +1,120 @@
+"""`lshdb clusters`: group similar documents, and show which one to keep."""
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated
+
+from lshdb.cli import messages, results, running, similar
+from lshdb.cli.options import DatabaseFile, Form, Null
+from lshdb.errors import UsageError
+from lshdb.exchange.results import (
+    dropped_members,
+    roles,
+)
+from lshdb.groups import Option
+from lshdb.model import Cluster
+from lshdb.options import ClustersOptions
+from lshdb.sources.identity import FilesRead
+from lshdb.sources.paths import escaped, paths_of_key
+
+
+def clusters(
+    *,
+    at: DatabaseFile,
+    asked: ClustersOptions,
+    drop_list: Annotated[
+        bool,
+        Option("Print only keys of documents that can be removed."),
+    ] = False,
+    folders: Annotated[
+        bool, Option("Print the pairs of directories that share files, the largest first.")
+    ] = False,
+    null: Null = False,
+    form: Form,
+) -> None:
+    """Group similar documents, and show which one of each group to keep.
+
+    A cluster is all documents that similar pairs connect. Members that are less similar to the kept
+    one than the threshold are marked "below"; --star makes clusters without such members. A line
+    has the number of the cluster, the similarity to the kept one, the role (keep, member or below,
+    or the decision), and the key.
+
+    With --folders a line is two directories, by the keys as paths: the shares of the files below
+    each that are in clusters with some of the other, how many these are of the first, the bytes
+    that deleting them would free, both paths, and the files that were not read, such as pictures
+    and hidden files: they have no counterpart. If a directory is not there, "of files read".
+
+    Example: lshdb clusters --star --drop-list -0 | lshdb remove --from - -0
+    """
+    if null and not (drop_list and form.is_text):
+        raise UsageError("--null is for --drop-list as text")
+    if drop_list + folders + bool(asked.join.similar.fields) > 1:
+        raise UsageError("give one of --drop-list, --folders and --fields")
+    if folders and asked.join.group_by is not None:
+        raise UsageError("give one of --folders and --group-by")
+    with at.reading(form, temporary=asked.join.group_by is not None) as database:
+        minimum = similar.minimum(database, asked.join.similar.threshold)
+        if folders:
+            from lshdb.search.folders import FolderPair, folder_pairs  # a query needs no pairs
+
+            results.write_results(
+                FolderPair,
+                folder_pairs(database.store, asked),
+                form,
+                shown=("a_share", "b_share", "files", "bytes", "a", "b", "unread"),
+                noun=("pair of directories", "pairs of directories"),
+                none="no two directories have half of the files of one in common",
+            )
+            return
+        found = database.clusters(asked)
+        if drop_list:
+            _write_dropped(found, minimum, form, null)
+            return
+        results.write_results(
+            found.columns,
+            found.rows(),
+            form,
+            shown=("cluster", "similarity", "exact", "role", "key"),
+            fields=asked.join.similar.fields,
+            noun=("document in clusters", "documents in clusters"),
+            none="no document that matches"
+            if asked.min_size == 1
+            else f"no two documents with similarity {minimum:g} or more",
+            extras=similar.first_words([database], ["key"], asked.join),
+        )
+
+
+def _write_dropped(clusters: Iterable[Cluster], threshold: float, form: Form, null: bool) -> None:
+    """Write the keys of members to drop; if lines are keys, only those that fit on a line."""
+    below = unprintable = same = 0
+
+    def dropped() -> Iterator[tuple[str]]:
+        nonlocal below, unprintable, same
+        for one in clusters:
+            below += roles(one, threshold).count("below")
+            keys = dropped_members(one, threshold)
+            kept_files = FilesRead()
+            for key in {*one.members}.difference(keys):
+                for path in paths_of_key(key):
+                    kept_files.earlier(path)
+            for key in keys:
+                paths = paths_of_key(key)
+                if any(kept_files.earlier(path, remember=False) for path in paths):
+                    same += 1
+                elif form.is_text and not null and escaped(key) != key:
+                    unprintable += 1
+                else:
+                    yield (key,)
+
+    if null:
+        results.print_names(results.paths_of_keys(key for (key,) in dropped()), null=True)
+    else:
+        results.write_results({"key": str}, dropped(), form, noun=("key",), none="none to drop")
+    if same:
+        messages.message(f"not listed, as their files are those of kept documents: {same:,}")
+    if below:
+        messages.message(f'"below", so not listed: {below:,}; with --star there are none')
+    if unprintable:
+        raise running.failed(
+            f"keys with control characters, such as newlines, are not listed: {unprintable:,}; "
+            "give -0"
+        )

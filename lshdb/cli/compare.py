@@ -1,0 +1,193 @@
+"""`lshdb compare`: show why two documents are similar, or why not."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from itertools import islice
+from operator import attrgetter
+from typing import Annotated, Any
+
+import typer
+
+from lshdb.cli import documents, messages, parameters, results
+from lshdb.cli.files import STDOUT
+from lshdb.cli.options import DatabaseFile, Form
+from lshdb.cli.tables import Extras
+from lshdb.database import Database
+from lshdb.errors import KeyNotFound, UsageError
+from lshdb.exchange.results import comparison_record
+from lshdb.formatting import number, shortened
+from lshdb.groups import Option
+from lshdb.model import Comparison, Document
+from lshdb.options import EncodingOption
+from lshdb.sources.paths import printable_path
+
+_ROWS_SHOWN = 20
+"""Passages, elements and buckets that a terminal shows."""
+_LINES_SHOWN = 40
+"""Lines of differences."""
+_LONGEST = 160
+"""Characters shown of a passage, half of them from its end."""
+
+
+def _compared_document(called: str) -> Any:
+    """The argument of one of two documents that are compared."""
+    return typer.Argument(
+        metavar=called,
+        autocompletion=parameters.completed_keys,
+        help="The key of a stored document, a file, or - for standard input.",
+    )
+
+
+def compare(
+    *,
+    a: Annotated[str, _compared_document("A")],
+    b: Annotated[str, _compared_document("B")],
+    at: DatabaseFile,
+    buckets: Annotated[
+        bool, Option("Show sizes, the estimate and shared buckets, as a pipe has them.")
+    ] = False,
+    reading: EncodingOption,
+    form: Form,
+) -> None:
+    """Show why two documents are similar, or why not.
+
+    On a terminal: the Jaccard similarity and containment (the share of one's shingles that the
+    other holds), what differs, and the passages (for sets: the elements) that both share. With
+    --buckets also the sizes of both sets, the estimate with its standard error, whether a query
+    for one finds the other, and the buckets that both are in. A name that is both a key and a file
+    is the key; write ./NAME for the file.
+
+    Two files need no database: without one, the default settings are used.
+
+    A pipe has all values, but not what differs. A "passage" line has the start and end in A and in
+    B, in characters from 0, the text, and its first line in A and in B; an "element" line has an
+    element of a set; a "bucket" line has the number of a band and the key of the bucket that both
+    are in.
+
+    Example: lshdb compare -d code.db src/main.py src/old.py
+    """
+    if a == b == "-":
+        raise UsageError("standard input can be read once: give - for one document only")
+    files = [name for name in (a, b) if name == STDOUT or os.path.exists(name)]
+    form.check(at.db, *files)
+    alone = len(files) == 2 and not at.is_there
+    if alone:
+        messages.message(
+            f"there is no {at.db}: compared as in a database with the default settings"
+        )
+    with documents.temporary_database() if alone else at.reading() as database:
+        compared = database.compare(
+            _document(database, a, reading), _document(database, b, reading)
+        )
+        record = comparison_record(compared) | {"agreeing_bands": len(compared.shared_buckets)}
+        facts = _facts(compared)
+        if not form.is_text or not results.on_terminal():
+            results.write_record(record, form, facts)
+            if form.is_text:
+                _print_shared(compared, form, buckets=True)
+            return
+        summary = _summary(compared, facts)
+        results.write_record(record, form, summary)
+        print()
+        _draw(database, compared)
+        if buckets:
+            print()
+            rest = {name: value for name, value in facts.items() if name not in summary}
+            results.write_record(record, form, rest)
+        _print_shared(compared, form, buckets=buckets)
+
+
+def _summary(compared: Comparison, facts: Mapping[str, object]) -> dict[str, object]:
+    """The values that say how similar two documents are, without what is of the index."""
+    names = ["similarity", "identical", "a", "b", "a_in_b", "b_in_a", "left_out"]
+    if compared.similarity is None:
+        names.insert(1, "estimate")
+    if not compared.candidates:
+        names.append("candidates")
+    return {name: facts[name] for name in names}
+
+
+def _print_shared(compared: Comparison, form: Form, *, buckets: bool) -> None:
+    """Print the passages or elements that two documents share, and perhaps the buckets.
+
+    On a terminal these are tables of some of them, in a pipe lines that begin with what they are.
+    """
+    text = str(compared.a_content)
+    names = ["a_start", "a_end", "b_start", "b_end", "text", "a_line", "b_line"]
+    passages = [
+        tuple({**asdict(passage), "text": shortened(shared, _LONGEST)}[name] for name in names)
+        for passage in compared.passages or ()
+        for shared in [text[passage.a_start : passage.a_end]]
+    ]
+    band = ["band_no", "bucket_key"]
+    elements = [(element,) for element in compared.shared_elements or ()]
+    drawn = results.on_terminal()
+    if drawn and compared.identical:
+        passages = []  # all of both
+    for what, columns, rows in (
+        ("passage", names, passages),
+        ("element", ["shared elements"], elements),
+        ("bucket", band, [*map(attrgetter(*band), compared.shared_buckets)]),
+    ):
+        if what == "bucket" and not buckets:
+            continue
+        some = rows[:_ROWS_SHOWN] if drawn else rows
+        if some:
+            kinds = {"": str, **dict.fromkeys(columns, object)}
+            named = ((what, *row) for row in some)
+            shown = columns if drawn else ()
+            results.write_results(kinds, named, form, shown=shown, extras=Extras(below="text"))
+        if more := len(rows) - len(some):
+            messages.message(f"{more:,} more {what}s that both share; --json has all")
+
+
+def _draw(database: Database, compared: Comparison) -> None:
+    """Show how two documents differ."""
+    from lshdb.cli.screen import drawn_differences, show, terminal
+
+    console = terminal()
+    contents = compared.a_content, compared.b_content
+    lines = drawn_differences(console, database, *contents, identical=compared.identical)
+    show(console, *islice(lines, _LINES_SHOWN))
+    if next(lines, None) is not None:
+        messages.message("more differences: lshdb serve shows them all")
+
+
+def _document(database: Database, name: str, reading: EncodingOption) -> str | Document:
+    """The stored key, or the document of the file, that a name on the command line means."""
+    key = printable_path(name)
+    if name != STDOUT:
+        if key in database:
+            return key
+        if not os.path.exists(name):
+            try:
+                database.get(key)
+            except KeyNotFound as error:
+                reason = f"{key}: no document has this key, and there is no such file"
+                raise KeyNotFound(reason, error.nearest) from None
+    return Document(key, documents.content_of_file(database, name, reading))
+
+
+def _facts(compared: Comparison) -> dict[str, object]:
+    """The values printed for any two documents, the most important first."""
+    unknown = "not known: contents are not kept"
+    lost = "no: a query for one does not find the other"
+    return {
+        "similarity": number(compared.similarity) or unknown,
+        "identical": compared.identical or None,
+        "a": compared.a,
+        "b": compared.b,
+        "a_in_b": number(compared.a_in_b),
+        "b_in_a": number(compared.b_in_a),
+        "a_shingles": compared.a_shingles,
+        "b_shingles": compared.b_shingles,
+        "shared": compared.shared,
+        "union": compared.union,
+        "estimate": f"{number(compared.estimate)} +- {number(compared.standard_error)}",
+        "agreeing_lanes": f"{compared.agreeing_lanes} of {compared.lanes}",
+        "agreeing_bands": f"{len(compared.shared_buckets)} of {compared.bands}",
+        "candidates": compared.candidates or lost,
+        "candidate_probability": number(compared.candidate_probability),
+        "left_out": ", ".join(compared.base) or None,
+    }

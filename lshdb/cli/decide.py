@@ -1,0 +1,113 @@
+"""`lshdb decide`: store what you decided: keep, drop, or different."""
+
+from typing import Annotated, get_args
+
+from lshdb.cli.files import stdin
+from lshdb.cli.messages import message
+from lshdb.cli.options import (
+    DatabaseFile,
+    Who,
+    key_argument,
+)
+from lshdb.errors import KeyNotFound, UsageError
+from lshdb.formatting import counted, listed
+from lshdb.groups import Option
+from lshdb.ingest import deciding
+from lshdb.model import Decision, Verdict
+
+_SHOWN_UNDONE = 20
+
+
+def decide(
+    *,
+    words: Annotated[
+        list[str] | None,
+        key_argument(
+            metavar="keep|drop|different KEY...",
+            help="The verdict, and the keys of the documents.",
+            show_default=False,
+        ),
+    ] = None,
+    at: DatabaseFile,
+    note: Annotated[str | None, Option("Why.", metavar="TEXT")] = None,
+    who: Who = None,
+    undo: Annotated[
+        bool,
+        Option("Undo what was decided last at once, or the decisions with these numbers."),
+    ] = False,
+    from_: Annotated[
+        str | None,
+        Option(
+            "Store the decisions of a file (or -), as written by `lshdb decisions`.",
+            metavar="FILE",
+            flags=("--from",),
+        ),
+    ] = None,
+) -> None:
+    """Store what you decided about documents: keep, drop, or different.
+
+    keep: this document stays, as the kept one of its cluster. drop: the next `lshdb remove
+    --decided` removes it. different: these documents are not duplicates of each other, so pairs
+    and clusters offer none of them in place of another.
+
+    The file keeps decisions, with the note, who decided and when. A decision is about the present
+    content: a document that changes is undecided again. A later decision overrules an earlier one.
+
+    --undo undoes all that one command, or one key or button of a review, decided; with numbers
+    only the decisions that have them.
+
+    A file for --from has the columns verdict and key (or keys, a JSON array), as JSON lines, CSV or
+    Parquet; digests, note, who and decided may be missing.
+
+    Example: lshdb decide drop drafts/old.txt --note "the final version is in books/"
+
+    Example: lshdb decide different licences/mit.txt licences/isc.txt
+    """
+    words = words or []
+    if (from_ is not None) + undo > 1 or (from_ is not None and words):
+        raise UsageError("give either keep, drop or different with KEY..., or --undo, or --from")
+    if (undo or from_ is not None) and note is not None:
+        raise UsageError("--note goes with a decision")
+    if undo:
+        _undo(at, words)
+    elif from_ is not None:
+        _take(at, from_, who)
+    else:
+        if len(words) < 2 or words[0] not in get_args(Verdict):
+            raise UsageError("give keep, drop or different, and then KEY...")
+        verdict, *keys = words
+        with at.open("write") as database:
+            made = database.decide(verdict, keys, note=note, who=who)  # type: ignore[arg-type]
+        numbers = f"{made[0].decision}" + (f" to {made[-1].decision}" if len(made) > 1 else "")
+        message(f"{verdict}: {counted(len(set(keys)), 'document')}, decision {numbers}")
+
+
+def _undo(at: DatabaseFile, numbers: list[str]) -> None:
+    for text in numbers:
+        if not (text.isascii() and text.isdigit()):
+            raise UsageError(f"{text!r} is not the number of a decision: lshdb decisions has them")
+
+    def chosen(made: list[Decision]) -> list[Decision]:
+        known = {one.decision: one for one in made}
+        wanted = dict.fromkeys(map(int, numbers))
+        if missing := [number for number in wanted if number not in known]:
+            raise KeyNotFound(f"there is no decision {listed(missing, 10)}; nothing is undone")
+        return [known[number] for number in wanted]
+
+    with at.open("write") as database:
+        if numbers:
+            undone = deciding.undo_chosen(database.store, chosen)
+        else:
+            undone = database.undo_last_decisions()
+        for one in undone[:_SHOWN_UNDONE]:
+            message(f"undone: {one.decision}, {one.verdict} {', '.join(one.keys)}")
+        if len(undone) > _SHOWN_UNDONE:
+            message(f"undone: {len(undone) - _SHOWN_UNDONE:,} more")
+
+
+def _take(at: DatabaseFile, path: str, who: str | None) -> None:
+    """Take the decisions of a file, all or none."""
+    given = list(deciding.decisions_of_file(path, stdin(), who))
+    with at.open("write") as database:
+        new = database.add_decisions(given)
+    message(f"decisions: {new:,} new, {len(given) - new:,} known")

@@ -1,0 +1,112 @@
+"""`lshdb decisions`: list the decisions, and whether they still hold."""
+
+from collections.abc import Iterable
+from typing import Annotated
+
+from lshdb.cli import results
+from lshdb.cli.messages import message, warn
+from lshdb.cli.options import (
+    DatabaseFile,
+    Form,
+    Null,
+)
+from lshdb.errors import UsageError
+from lshdb.formatting import counted, listed
+from lshdb.groups import Option
+from lshdb.ingest import sync
+from lshdb.ingest import trash as aside
+from lshdb.model import Decision
+from lshdb.search.decisions import Disagreement, agreements
+from lshdb.sources.paths import escaped, printable_path
+
+_SHOWN = ("decision", "verdict", "keys", "state", "who", "decided", "note")
+
+
+def decisions(
+    *,
+    at: DatabaseFile,
+    drop: Annotated[bool, Option("Only those to drop documents.")] = False,
+    files: Annotated[
+        bool,
+        Option("With --drop: print the files of the documents, if they are unchanged."),
+    ] = False,
+    disagreements: Annotated[
+        bool, Option("Documents that one reviewer drops, and another one does not.")
+    ] = False,
+    null: Null = False,
+    root: Annotated[
+        str | None,
+        Option("With --files: keys are paths from DIR. [default: .]", metavar="DIR"),
+    ] = None,
+    form: Form,
+) -> None:
+    """List the decisions about documents, and whether they still hold.
+
+    A line has the number of a decision, the verdict, the keys, whether it holds, who decided,
+    when, and the note. It no longer holds if a document has changed since, is missing, or a later
+    decision overruled it.
+
+    --files lists files whether or not another file holds a kept copy, and a warning names those
+    without one: lshdb trash leaves them.
+
+    `lshdb decide --from` reads what this writes with --json, --csv or -o, also for a copy of the
+    database.
+
+    Example: lshdb decisions -d code.db -o decisions.csv
+
+    Example: lshdb decisions -d code.db --drop --files
+    """
+    if disagreements and (drop or files):
+        raise UsageError("--disagreements goes without --drop and --files")
+    if files and not (drop and form.is_text):
+        raise UsageError("--files goes with --drop, and prints paths only")
+    if (null or root is not None) and not files:
+        raise UsageError("--null and --root are for the paths of --files")
+    with at.reading(form) as database:
+        if files:
+            to_drop = list(sync.files_of_dropped(database.store, root))
+            alone = aside.files_without_copy(database.store, to_drop, root)
+            if alone:
+                names = listed([escaped(printable_path(one.path)) for one in alone], 3)
+                warn(
+                    f"lshdb: {counted(len(alone), 'file')} listed without a kept copy in another "
+                    f"file: {names}; lshdb trash leaves them"
+                )
+            _print_files(to_drop, null=null)
+            return
+        made = database.decisions()
+        if disagreements:
+            agreed, apart = agreements(made)
+            results.write_results(Disagreement, apart, form)
+            for one in agreed:
+                kappa = "" if one.kappa is None else f"; Cohen's kappa is {one.kappa:.2f}"
+                message(
+                    f"{one.a} and {one.b} agree about {one.agreed:,} of "
+                    f"{counted(one.documents, 'document')}{kappa}"
+                )
+            return
+        results.write_results(
+            Decision,
+            (one for one in made if one.verdict == "drop" or not drop),
+            form,
+            shown=_SHOWN,
+            noun=("decision",),
+            none="nothing is decided yet: see lshdb decide --help",
+        )
+
+
+def _print_files(files: Iterable[sync.DroppedFile], *, null: bool) -> None:
+    """Print the paths of files, and say why others are no files to drop."""
+    unprintable = 0
+    for one in files:
+        if one.status is None:
+            if one.reason != sync.NO_FILE:
+                warn(f"lshdb: {escaped(printable_path(one.path))}: left out: {one.reason}")
+        else:
+            unprintable += escaped(printable_path(one.path)) != one.path
+            results.print_names([one.path], null=null)
+    if unprintable and not null:
+        warn(
+            "lshdb: names that are not UTF-8 or have control characters, such as newlines, are "
+            f"written with backslashes: {unprintable:,}; -0 prints them as they are"
+        )

@@ -1,0 +1,34 @@
+"""`lshdb init`: make a database with settings of your own."""
+
+from dataclasses import replace
+
+from lshdb.cli import documents, messages
+from lshdb.cli.options import (
+    BasePaths,
+    DatabaseFile,
+)
+from lshdb.options import SettingsOptions
+from lshdb.sketching.settings import purpose_in_words
+from lshdb.tuning.resolve import resolve
+
+
+def init(*, at: DatabaseFile, settings: SettingsOptions, base: BasePaths = None) -> None:
+    """Make a database with settings of your own.
+
+    Prints what the database finds. Not needed before add, which makes one with the defaults. A file
+    that exists stays as it is: settings of its index (threshold, recall, bands and rows) may differ
+    from those given, and a note says so; other settings that differ are refused.
+
+    Example: lshdb init -d code.db --threshold 0.7 --shingle char:5
+
+    Example: lshdb init -d class.db --for programs --base template/
+    """
+    if base:
+        texts = documents.base_texts(base, resolve(settings).shingling)
+        settings = replace(settings, base=texts)
+    existed = at.is_filled
+    with at.open(settings=settings) as database:
+        made = database.settings
+        done = "exists already" if existed else "made"
+        messages.message(f"{at.db} {done}: {purpose_in_words(made)}")
+        messages.warn_of_low_recall(made, settings.shape)

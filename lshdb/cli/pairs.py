@@ -1,0 +1,72 @@
+"""`lshdb pairs`: find all pairs of similar documents."""
+
+from typing import Annotated
+
+from lshdb.cli import messages, results, similar
+from lshdb.cli.options import DatabaseFile, Form
+from lshdb.errors import UsageError
+from lshdb.formatting import counted
+from lshdb.groups import Option
+from lshdb.options import PairsOptions
+from lshdb.search.pair_sample import SEED
+
+
+def pairs(
+    *,
+    at: DatabaseFile,
+    asked: PairsOptions,
+    into_table: Annotated[
+        bool, Option("Write them to the table similar_pairs of the file, for plain SQL.")
+    ] = False,
+    form: Form,
+) -> None:
+    """Find all pairs of similar documents.
+
+    Similarities are exact where the database keeps contents, else estimates. Each pair comes
+    once, in the order of addition, as soon as it is found; Ctrl-C or a closed pipe ends it. With
+    --top the most similar ones come when all are found. Pairs marked different are left out.
+
+    A line has the similarity of a pair, then exact, estimate or identical, then both keys. With
+    --where both must match.
+
+    --sample prints some pairs drawn at random, the most similar first, and from how many they were
+    drawn. Read those around a similarity to see whether duplicates begin there. The same seed
+    gives the same pairs.
+
+    Example: lshdb pairs -d code.db --threshold 0.9 --top 20
+
+    Example: lshdb pairs --threshold 0.75 --max-similarity 0.85 --sample 20 --fields text
+    """
+    if into_table:
+        if not form.is_text:
+            raise UsageError("give one of --into-table, --json, --csv and --output")
+        with at.open("write") as database:
+            similar.minimum(database, asked.join.similar.threshold)
+            count = database.store_pairs(asked)
+            messages.message(f"{at.db}: table similar_pairs: {counted(count, 'pair')}")
+        return
+    with at.reading(form, temporary=asked.join.group_by is not None) as database:
+        minimum = similar.minimum(database, asked.join.similar.threshold)
+        found = database.pairs(asked)
+        results.write_results(
+            found.columns,
+            found.rows(),
+            form,
+            shown=(*filter(None, [asked.weighted.sort]), "similarity", "exact", "a", "b"),
+            fields=asked.join.similar.fields,
+            noun=("pair",),
+            none=f"no pair with similarity {_range(minimum, asked.max_similarity)}",
+            extras=similar.first_words([database], ["a", "b"], asked.join),
+        )
+    if found.drawn_from:
+        count = min(asked.sample or 0, found.drawn_from)
+        seed = SEED if asked.seed is None else asked.seed
+        messages.message(
+            f"{count:,} of the {counted(found.drawn_from, 'pair')} that match, drawn at random "
+            f"(--seed {seed})"
+        )
+
+
+def _range(minimum: float, maximum: float | None) -> str:
+    """The similarities that are wanted, in words."""
+    return f"{minimum:g} or more" if maximum is None else f"{minimum:g} to {maximum:g}"

@@ -1,0 +1,226 @@
+"""`lshdb query`: find documents similar to a text, or to rows of a table."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lshdb.cli import documents, messages, results, similar
+from lshdb.cli.files import STDOUT
+from lshdb.cli.options import DatabaseFile, FailIfFound, Form
+from lshdb.database import Database
+from lshdb.errors import InputError, UsageError
+from lshdb.exchange.results import (
+    match_columns,
+    match_row,
+    with_fields,
+)
+from lshdb.formatting import percent
+from lshdb.groups import Option, replaced
+from lshdb.model import Match
+from lshdb.options import (
+    QueriesOptions,
+    QueryManyOptions,
+    QueryOptions,
+    RankingOptions,
+    StoredKey,
+)
+from lshdb.progress import Progress, silent
+from lshdb.search.passages import unit_of
+from lshdb.shards import opened, query_files
+from lshdb.shingling.shingling import Content
+from lshdb.sketching.constructions import candidate_probability
+from lshdb.sources.batch import Batch
+from lshdb.sources.paths import format_of, key_of
+
+if TYPE_CHECKING:
+    pass
+
+_Answer = tuple[str, list[Match]]
+_COUNTED = 500
+"""Queries between two updates of the progress bar."""
+
+
+def query(
+    *,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FILE...",
+            help="Texts, tables, directories, or - for standard input.",
+        ),
+    ] = None,
+    at: DatabaseFile,
+    text: Annotated[str | None, Option("The text itself, instead of FILE.", metavar="TEXT")] = None,
+    key: StoredKey = None,
+    asked: RankingOptions,
+    unmatched: Annotated[
+        bool,
+        Option("Print the queries without a match."),
+    ] = False,
+    fail_if_found: FailIfFound = False,
+    reading: QueriesOptions,
+    form: Form,
+) -> bool:
+    """Find the stored documents similar to a text, or to each row of a table.
+
+    A match is a line: the similarity, then exact, estimate or identical (the same content byte by
+    byte), then the key. With several queries it begins with the key of the query. A document is
+    not among its own matches, nor is that of a file, even if the file has changed since. -d
+    "shards/*.db" asks all files of a collection.
+
+    Example: lshdb query -d code.db suspicious.py --top 5
+
+    Example: lshdb query -d train.db test.parquet --fail-if-found
+
+    Example: lshdb query page.txt --where "metadata ->> '$.lang' = ?" -p en
+    """
+    files = files or []
+    if sum(bool(given) for given in (files, text is not None, key is not None)) != 1:
+        raise UsageError("give one of FILE..., -, --text TEXT and --key KEY")
+    if unmatched and not files:
+        raise UsageError("--unmatched is for FILE...")
+    similar.check_one_stdin(files)
+    failed = 0
+    counts = _Counts(asked.similar.top)
+    with opened(at.db, at.timeout) as databases, ExitStack() as stack:
+        form.check(*(one.path for one in databases), *files)
+        database = databases[0]
+        if files and asked.similar.top is not None:
+            asked = replaced(asked, top=asked.similar.top + 1)  # one more, as a file is left out
+        several = not _is_one(database, files, reading.table.format)
+        if several:
+            from lshdb.ingest.queries import answer_many
+
+            session = documents.queries_session(database, reading)
+            counts.progress = stack.enter_context(
+                session.shown(messages.shows_progress(), "query", files)
+            )
+            answers = answer_many(
+                [one.store for one in databases],
+                counts.files_noted(session.batches(files)),
+                QueryManyOptions(ranking=asked),
+                on_failure=session.counts.failures,
+            )
+        else:
+            content = None if key is not None else _content(database, files, text, reading)
+            one = QueryOptions(content, ranking=asked, key=key)
+            name = "".join(files)
+            if name not in ("", STDOUT):
+                counts.files.add(name := key_of(name))
+            answers = iter([(name, query_files(databases, one))])
+        answers = counts.of_others(answers)
+        minimum = asked.similar.threshold
+        minimum = database.settings.threshold if minimum is None else minimum
+        if asked.containment and not asked.exhaustive:
+            _note_containment_recall(database, minimum)
+        elif not asked.exhaustive:
+            messages.note_recall(database.settings, minimum, "; --exhaustive finds all")
+        if unmatched:
+            results.write_results(
+                {"query": str},
+                ((one,) for one, matches in answers if not matches),
+                form,
+                noun=("query", "queries"),
+                none="every query has a match",
+            )
+        else:
+            own = match_columns(containment=asked.containment)
+            before = ["query"] if several else []
+            by = ["containment", "similarity"] if asked.containment else ["similarity"]
+            results.write_results(
+                with_fields(dict.fromkeys(before, str) | own, asked.similar.fields),
+                (
+                    (*[name][: len(before)], *match_row(match, own))
+                    for name, matches in answers
+                    for match in matches
+                ),
+                form,
+                shown=(*before, *filter(None, [asked.weighted.sort]), *by, "exact", "key"),
+                fields=asked.similar.fields,
+                noun=("match", "matches"),
+                none=f"no document with {by[0]} {minimum:g} or more",
+                extras=similar.first_words(databases, ["key"], asked.similar),
+            )
+    if several:
+        failed = session.counts.failures.count
+    if several or unmatched:
+        bad = f", failed {failed:,}" if failed else ""
+        messages.message(f"queries {counts.queries:,}, with a match {counts.matched:,}{bad}")
+    if several:
+        documents.report_skipped_files(session.counts.skipped.counts())
+    return bool(failed or (fail_if_found and counts.matched))
+
+
+@dataclass(eq=False)
+class _Counts:
+    """How many queries there were, and how many had a match other than their own file."""
+
+    top: int | None
+
+    def __post_init__(self) -> None:
+        self.queries = self.matched = 0
+        self.files: set[str] = set()
+        self.progress: Progress = silent
+
+    def files_noted(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """The batches; the keys of text files among them are remembered."""
+        for batch in batches:
+            self.files.update(key for key, _ in batch.states)
+            yield batch
+
+    def of_others(self, answers: Iterable[_Answer]) -> Iterator[_Answer]:
+        """The answers as they come, without a file as a match of itself."""
+        for name, matches in answers:
+            others = [one for one in matches if one.key != name or name not in self.files]
+            self.queries += 1
+            self.matched += bool(others)
+            if not self.queries % _COUNTED:
+                self.progress(self.queries, None, "queries")
+            yield name, others[: self.top]
+
+
+def _is_one(database: Database, files: Sequence[str], format: str) -> bool:
+    """Whether there is one query: no file, or one that is a document as a whole."""
+    if len(files) != 1:
+        return not files
+    (file,) = files
+    if similar.names_files(file):
+        return False
+    if file != STDOUT and not os.path.exists(file):
+        raise InputError(f"{file}: no such file; a text itself goes with --text, a key with --key")
+    # A set is a JSON array.
+    is_set = database.settings.shingling.of_sets and format == "auto" and format_of(file) == "json"
+    return is_set or not documents.is_table(file, format)
+
+
+def _content(
+    database: Database, files: Sequence[str], text: str | None, reading: QueriesOptions
+) -> Content:
+    if text is None:
+        return documents.content_of_file(database, files[0], reading)
+    try:
+        return documents.session_for(database).options.content_of(text)
+    except InputError as error:
+        raise InputError(f"--text: {error}") from error
+
+
+def _note_containment_recall(database: Database, containment: float) -> None:
+    """Note which documents that hold this share of a query are found, or how probably."""
+    if run := database.settings.passages:
+        unit = unit_of(database.settings)
+        messages.message(
+            f"documents that hold {run} or more {unit}s of the query in a row are found, however "
+            "long they are; --exhaustive also finds those that hold only shorter pieces"
+        )
+        return
+    shares = [containment / (1 + times - containment) for times in (1, 2, 5)]
+    found = [candidate_probability(one, database.settings.construction) for one in shares]
+    messages.message(
+        f"a document that holds {containment:g} of the query's shingles is found with probability "
+        f"{', '.join(map(percent, found))} if it is 1, 2, 5 times as long as the query; "
+        "--exhaustive finds all"
+    )

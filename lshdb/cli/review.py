@@ -1,0 +1,71 @@
+"""`lshdb review`: review the clusters, and decide which documents stay."""
+
+import shlex
+from typing import Annotated
+
+from lshdb.cli.messages import message
+from lshdb.cli.options import (
+    DatabaseFile,
+    Own,
+    Who,
+)
+from lshdb.errors import UsageError
+from lshdb.groups import Option
+from lshdb.options import ClusteringOptions, ClustersOptions, JoinOptions, SimilarOptions
+from lshdb.progress import silent
+
+_ORDERS = ("size", "highest", "lowest", "informative")
+
+
+def review(
+    *,
+    at: DatabaseFile,
+    asked: ClusteringOptions,
+    order: Annotated[
+        str,
+        Option(
+            "Largest first, by similarity, or first what is nearest the threshold.",
+            metavar="|".join(_ORDERS),
+        ),
+    ] = "size",
+    who: Who = None,
+    own: Own = False,
+) -> None:
+    """Review the clusters at a terminal, and decide which documents stay.
+
+    Shows the kept document of each cluster beside each of the others, with what differs, and
+    takes a key: k (both stay), d (the shown one goes), n (they are not duplicates), s (later), u
+    (undo), q (quit); ? lists the others. Decided pairs are not shown again, so that the next run
+    goes on where this one ended.
+
+    Each decision is stored at once, as by lshdb decide. Nothing is removed before lshdb remove
+    --decided. Keys may also come from a pipe, one a line.
+
+    Example: lshdb review -d code.db --threshold 0.9
+    """
+    if order not in _ORDERS:
+        raise UsageError(f"--order {order} is not {', '.join(_ORDERS)}")
+    from lshdb.cli.screen import Session
+    from lshdb.review.listing import Filters, survey_clusters
+    from lshdb.review.reviewing import Review
+
+    with at.open("write") as database:
+        # Without decisions, so that clusters keep their places from one run to the next.
+        grouping = asked.grouping
+        similar = SimilarOptions(condition=grouping.condition, threshold=grouping.threshold)
+        join = JoinOptions(similar=similar, key=asked.key, ignore_decisions=True)
+        request = ClustersOptions(join=join, clusters=grouping.clusters)
+        found = survey_clusters(database.store, request, silent)
+        if not found.items:
+            message("no two documents are similar: nothing to review")
+            return
+        work = Session(database, found, Filters(sort=order), Review(database.path, who, own))
+        try:
+            work.run()
+        finally:
+            message(work.progress())
+            if dropped := len(database.remove_decided(dry_run=True)):
+                message(
+                    f"to be dropped: {dropped:,}; lshdb remove --decided "
+                    f"-d {shlex.quote(str(at.db))} removes them, and lists them with --dry-run"
+                )

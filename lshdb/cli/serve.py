@@ -1,0 +1,69 @@
+"""`lshdb serve`: show the database in a browser."""
+
+from typing import Annotated
+
+import typer
+
+from lshdb.cli import messages, pages
+from lshdb.cli.options import (
+    DatabaseFile,
+    Own,
+    Who,
+)
+from lshdb.errors import UsageError
+from lshdb.groups import Option
+from lshdb.sources.paths import escaped
+
+
+def serve(
+    *,
+    at: DatabaseFile,
+    port: Annotated[
+        int, Option("Port on this machine; 0 for any free one.", min=0, max=65535)
+    ] = 8001,
+    open_: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the pages in a browser.")
+    ] = False,
+    review: Annotated[
+        bool,
+        Option("With buttons to decide: keep, drop, different (see lshdb decide)."),
+    ] = False,
+    open_files: Annotated[bool, Option("With links to the files of documents.")] = False,
+    who: Who = None,
+    own: Own = False,
+) -> None:
+    """Show the database in a browser: documents with their near duplicates, clusters, pairs.
+
+    Prints the address of the pages, which only this machine can open. They only read; with
+    --review they also store what you decide, but remove no document: lshdb remove --decided
+    does. Ctrl-C ends it. Each page has its values as JSON too, under its address with .json.
+
+    Needs pip install 'lshdb[web]'.
+
+    Example: lshdb serve -d code.db --open
+
+    Example: lshdb serve -d code.db --review --open
+    """
+    if (who is not None or own) and not review:
+        raise UsageError("--who and --own go with --review")
+    # First reports problems with the file.
+    at.open("write" if review else "read").close()
+    with pages.installed("lshdb serve needs Starlette and jinja2"):
+        from lshdb.review import reviewing
+        from lshdb.web import app
+
+    def ready(address: str) -> None:
+        print(escaped(address), flush=True)
+        messages.message("Ctrl-C ends it")
+        next_steps = [] if open_ else ["open the address in a browser (--open does)"]
+        if not review:
+            next_steps.append("--review adds buttons to decide what stays")
+        if next_steps:
+            messages.hint("; ".join(next_steps))
+        if open_:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    decides = reviewing.Review(at.db, who, own) if review else None
+    app.serve(at.db, port, ready, decides, open_files)

@@ -1,0 +1,51 @@
+"""`lshdb show`: show one document: sizes, metadata, signature, buckets."""
+
+from dataclasses import asdict
+from typing import Annotated, Any
+
+from lshdb.cli import results
+from lshdb.cli.options import (
+    DatabaseFile,
+    Form,
+    key_argument,
+)
+from lshdb.model import Bucket
+from lshdb.search.stored_documents import count_distinct
+
+
+def show(
+    *,
+    key: Annotated[str, key_argument(metavar="KEY", help="The document's key.")],
+    at: DatabaseFile,
+    form: Form,
+) -> None:
+    """Show one document: its sizes, its metadata, its signature, its buckets.
+
+    A bucket is a line: the number of its band, its key, how many documents are in it.
+
+    Example: lshdb show -d code.db src/main.py
+    """
+    with at.reading(form) as database:
+        document = database.get(key)
+        buckets = database.buckets(key)
+        distinct = count_distinct(database.store, document)
+        # Unknown for signatures made elsewhere.
+        shingles = None if database.settings.shingling.foreign else document.shingles
+    content = document.content
+    lanes = [] if document.signature is None else document.signature.tolist()
+    found: dict[str, Any] = {"key": document.key, "doc_id": document.doc_id}
+    if isinstance(content, str):
+        found |= {"characters": len(content), "bytes": len(content.encode())}
+    elif content is not None:
+        found["elements"] = len(content)
+    found |= {
+        "shingles": shingles,
+        "distinct_shingles": distinct,
+        "metadata": document.metadata,
+        "signature": lanes,
+        "buckets": [asdict(bucket) for bucket in buckets],
+    }
+    signed = f"{len(lanes)} lanes" if lanes else "none: no shingle, similar to nothing"
+    results.write_record(found, form, {**found, "signature": signed, "buckets": len(buckets)})
+    if form.is_text and buckets:
+        results.write_results(Bucket, buckets, form)

@@ -1,0 +1,56 @@
+"""What commands that compare documents share: inputs, thresholds, first words."""
+
+import glob
+import os
+from collections.abc import Mapping, Sequence
+
+from lshdb.cli import messages
+from lshdb.cli.files import STDOUT
+from lshdb.cli.tables import NONE, Extras
+from lshdb.database import Database
+from lshdb.errors import UsageError
+from lshdb.options import JoinOptions, SimilarOptions
+
+BEGINNING = 250
+"""Characters read of a document to show its first words."""
+
+
+def check_one_stdin(files: Sequence[str]) -> None:
+    """UsageError if standard input would be read twice."""
+    if files.count(STDOUT) > 1:
+        raise UsageError("- is given twice, and standard input can be read once")
+
+
+def names_files(path: str) -> bool:
+    """Whether a path stands for several files: a directory, or a pattern."""
+    return os.path.isdir(path) or (glob.has_magic(path) and not os.path.lexists(path))
+
+
+def first_words(
+    databases: Sequence[Database], keys: Sequence[str], asked: SimilarOptions | JoinOptions
+) -> Extras:
+    """How a terminal shows documents by their titles or first words, beside the columns `keys`.
+
+    The user's own fields take their place; folders have no words.
+    """
+    if isinstance(asked, JoinOptions):
+        if asked.group_by is not None:
+            return NONE
+        asked = asked.similar
+    if asked.fields:
+        return NONE
+
+    def words_of(some: Sequence[str]) -> Mapping[str, str]:
+        words: dict[str, str] = {}
+        for database in databases:
+            words = database.store.beginnings(some, BEGINNING) | words
+        return words
+
+    return Extras(keys, words_of)
+
+
+def minimum(database: Database, threshold: float | None) -> float:
+    """The threshold; a note says what the index finds if it is below the database's."""
+    minimum = database.settings.threshold if threshold is None else threshold
+    messages.note_recall(database.settings, minimum)
+    return minimum

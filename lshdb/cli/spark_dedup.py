@@ -1,0 +1,186 @@
+"""`lshdb spark-dedup`: drop near duplicates of more rows than a machine holds."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lshdb.cli.options import ReferenceFields
+from lshdb.errors import LshdbError, SettingsMismatch, UsageError
+from lshdb.groups import Option, Options
+from lshdb.options import (
+    BucketOptions,
+    ColumnOptions,
+    FieldOptions,
+    OnlyAgainst,
+    OnNull,
+    SettingsOptions,
+    SparkDedupOptions,
+    SparkOptions,
+    SparkPairsOptions,
+    SparkRuleOptions,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from lshdb.sketching.settings import Settings
+    from lshdb.spark.counts import Counted
+
+from lshdb.cli import on_spark
+
+
+class Dropping(Options):
+    """What is dropped, and where that is listed."""
+
+    buckets: BucketOptions
+    choice: SparkRuleOptions
+
+    against: Annotated[
+        Sequence[str],
+        Option(
+            "First drop what is similar to a document of this, repeatable: rows like those of "
+            "INPUT, or databases ('*.db'), whose settings are then the default.",
+            metavar="INPUT|FILE.db[:text=NAME,key=NAME]",
+        ),
+    ] = ()
+    only_against: OnlyAgainst = False
+    on_null: OnNull = "fail"
+    dropped: Annotated[
+        str | None,
+        Option("A new directory: what is dropped, for which, how similar.", metavar="DIR"),
+    ] = None
+
+
+def spark_dedup(
+    *,
+    input: on_spark.Input,
+    output: Annotated[
+        str, typer.Argument(metavar="OUTPUT", help="A new directory for the kept rows.")
+    ],
+    asked: Dropping,
+    settings: SettingsOptions,
+    spark: on_spark.Spark,
+    fields: FieldOptions,
+    reference_fields: ReferenceFields,
+) -> bool:
+    """Drop near duplicates among more documents than a machine holds, on Spark.
+
+    A row is dropped if it is similar to a kept one before it, by key, or as --rule says: as lshdb
+    dedup does.
+    OUTPUT has all columns, and the format of INPUT. Keys must be distinct. Rows without a key or
+    a document and broken lines are left out and named, and the status is 1.
+
+    Needs Java 17 or newer, and: pip install 'lshdb[spark]'. On a cluster:
+    spark-submit --master URL PATH/TO/lshdb/spark/__main__.py INPUT OUTPUT
+
+    Example: lshdb spark-dedup crawl/ unique/ --threshold 0.8 --master "local[*]"
+    """
+    from lshdb.deduplication.references import reference_of_text
+
+    reference_fields.check(bool(asked.against))
+    references = [reference_of_text(text, reference_fields.given()) for text in asked.against]
+    paths = [str(reference.data) for reference in references]
+    on_spark.check_names(input, output, *paths, asked.dropped)
+    databases = [path for each in paths for path in _databases(each)]
+    wanted = spark.settings(settings, *databases)
+    _check_readable(databases, wanted)
+    with spark.session(output, asked.dropped) as running:
+        from lshdb.deduplication.references import Reference
+        from lshdb.spark import dedup
+
+        own = _columns(wanted, vars(fields))
+        data = SparkOptions(wanted, columns=ColumnOptions(**own))
+        compared = SparkPairsOptions(
+            data=data, buckets=asked.buckets, threshold=settings.shape.threshold
+        )
+        options = SparkDedupOptions(
+            pairs=compared,
+            choice=asked.choice,
+            only_against=asked.only_against,
+            on_null=asked.on_null,
+        )
+        against = []
+        for reference in references:
+            path, names = str(reference.data), _named(fields, reference.fields)
+            its = SparkOptions(wanted, columns=ColumnOptions(**_columns(wanted, names)))
+            rows = _reference(running, path, its, of_databases=bool(_databases(path)))
+            against.append(Reference(rows.toDF(*own.values()), label=path))
+        options = replace(options, against=against or None)
+        source = spark.read(running, input, own)
+        result = dedup(source.rows, options)
+        result.kept.write.save(output, source.format)
+        if asked.dropped is not None:
+            result.dropped.write.save(asked.dropped, source.format)
+        written = running.read.schema(result.kept.schema).load(output, source.format)
+        failed = on_spark.report_failures(source.broken, result.failures)
+        numbers = {"kept": written.count(), "dropped": result.dropped.count(), "failed": failed}
+        left_out: list[Counted] = ["bad_keys", "bad_documents", "empty", "cut_buckets", "cut_pairs"]
+        spark.report(numbers, result.counts, *left_out)
+        return failed > 0
+
+
+def _columns(settings: Settings, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The options for the columns of keys and documents, by the names of `FieldOptions`."""
+    kind = "set" if settings.shingling.of_sets else "text"
+    return {"key": fields["key_field"], kind: fields[f"{kind}_field"]}
+
+
+def _named(fields: FieldOptions, names: Mapping[str, str]) -> dict[str, Any]:
+    """The names of the fields of a reference, where it gives some."""
+    given = {f"{name}_field": value for name, value in names.items()}
+    if "text" in names and "set" not in names:
+        given["set_field"] = names["text"]
+    return vars(fields) | given
+
+
+def _reference(
+    spark: SparkSession, path: str, options: SparkOptions, *, of_databases: bool
+) -> DataFrame:
+    """The documents of a reference: key and content."""
+    from lshdb.spark import read_database
+    from lshdb.spark.documents import documents
+
+    if of_databases:
+        return read_database(spark, path).select("key", "content")
+    try:
+        kind = "set" if options.settings.shingling.of_sets else "text"
+        source = on_spark.rows_of_input(
+            spark, path, "auto", {"key": options.columns.key, kind: getattr(options.columns, kind)}
+        )
+        if source.broken is not None and (line := source.broken.head()):
+            raise LshdbError(
+                f"{line['where']}: {line['reason']} (what resembles a row of the reference that "
+                "cannot be read would be kept: repair or remove it)"
+            )
+        return documents(source.rows, options)
+    except UsageError as error:
+        raise UsageError(
+            f"{path}: {error}; --against-key-field and --against-text-field name its columns"
+        ) from error
+
+
+def _databases(against: str) -> list[Path]:
+    """The databases that a path or pattern names; none if it is other input."""
+    from lshdb.sources.paths import is_database
+
+    found = sorted(glob.glob(against)) if glob.has_magic(against) else [against]
+    return [Path(path) for path in found if is_database(path)]
+
+
+def _check_readable(databases: Sequence[Path], wanted: Settings) -> None:
+    """LshdbError for a database that has no documents to compare with."""
+    for path in databases:
+        own = on_spark.settings_of(path)
+        if not own.content:
+            raise LshdbError(f"{path} keeps signatures only, and --against compares contents")
+        if own.shingling.of_sets != wanted.shingling.of_sets:
+            raise SettingsMismatch(
+                f"{path} has shingle {own.shingling}, and the documents are compared by "
+                f"{wanted.shingling}"
+            )

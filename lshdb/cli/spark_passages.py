@@ -1,0 +1,94 @@
+"""`lshdb spark-passages`: find copied passages in more texts than a machine holds."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from lshdb.cli import files, on_spark
+from lshdb.cli.documents import read_content
+from lshdb.cli.options import Base
+from lshdb.groups import Option, Options
+from lshdb.options import (
+    ColumnOptions,
+    CommonOptions,
+    CopiedOptions,
+    FieldOptions,
+    SettingsOptions,
+    ShapeOptions,
+    ShingleOptions,
+    SparkOptions,
+    SparkPassagesOptions,
+)
+
+
+class Copying(Options):
+    """Which passages are found."""
+
+    runs: CommonOptions
+
+    words: Annotated[
+        int | None,
+        Option(
+            "Shortest run that is surely found. [default: 8]",
+            min=1,
+            metavar="WORDS",
+            flags=("--passages",),
+        ),
+    ] = None
+    base: Base = None
+
+
+def spark_passages(
+    *,
+    input: on_spark.Input,
+    output: Annotated[
+        str, typer.Argument(metavar="OUTPUT", help="A new directory for the passages.")
+    ],
+    asked: Copying,
+    settings: ShingleOptions,
+    spark: on_spark.Spark,
+    fields: FieldOptions,
+) -> bool:
+    """Find copied passages among more documents than a machine holds, on Spark.
+
+    A row of OUTPUT is a passage that two documents share, with the columns of lshdb passages
+    --all -o FILE, in the format of INPUT. Keys must be distinct. Rows without a key or a text
+    and broken lines are left out and named, and the status is 1.
+
+    Needs Java 17 or newer, and: pip install 'lshdb[spark]'. On a cluster:
+    spark-submit --master URL PATH/TO/lshdb/spark/__main__.py spark-passages INPUT OUTPUT
+
+    Example: lshdb spark-passages crawl/ copied/ --passages 12 --master "local[*]"
+    """
+    from lshdb.sources.session import Session
+    from lshdb.sources.session_options import SessionOptions
+
+    on_spark.check_names(input, output)
+    words = 8 if asked.words is None and spark.settings_from is None else asked.words
+    wanted = spark.settings(SettingsOptions(shingles=settings, shape=ShapeOptions(passages=words)))
+    base = [
+        str(read_content(Session(SessionOptions(of_sets=False, stdin=files.stdin())), name))
+        for name in asked.base or ()
+    ]
+    with spark.session(output) as running:
+        from lshdb.spark import Counts, passage_pairs
+        from lshdb.spark.documents import documents, failures
+
+        counts = Counts(running)
+        columns = {"key": fields.key_field, "text": fields.text_field}
+        data = SparkOptions(wanted, columns=ColumnOptions(**columns), counts=counts)
+        options = SparkPassagesOptions(data=data, copied=CopiedOptions(runs=asked.runs, base=base))
+        source = spark.read(running, input, columns)
+        passages = passage_pairs(source.rows, options)
+        passages.write.option("ignoreNullFields", "false").save(output, source.format)
+        written = running.read.schema(passages.schema).load(output, source.format)
+        pairs = written.select("a", "b").distinct().count()
+        unusable = None
+        if counts["bad_keys"] or counts["bad_documents"]:
+            unusable = failures(documents(source.rows, data), wanted.shingling)
+        failed = on_spark.report_failures(source.broken, unusable)
+        numbers = {"pairs": pairs, "passages": written.count(), "failed": failed}
+        spark.report(numbers, counts, "bad_keys", "bad_documents", "cut_passages")
+        return failed > 0

@@ -1,0 +1,62 @@
+"""`lshdb sql`: run a SELECT on the file's tables and views."""
+
+from contextlib import closing
+from typing import Annotated
+
+import typer
+
+from lshdb.cli import files, results
+from lshdb.cli.options import (
+    DatabaseFile,
+    Form,
+)
+from lshdb.cli.sql_values import with_values
+from lshdb.errors import UsageError
+from lshdb.options import WhereParameters
+from lshdb.sources.paths import opened
+
+_LONGEST_SQL = 2_000_000
+"""Bytes read of a statement: more than SQLite may take."""
+
+
+def sql(
+    *,
+    statement: Annotated[
+        str,
+        typer.Argument(
+            metavar="SELECT", help="One statement that reads, in quotes; - for standard input."
+        ),
+    ],
+    at: DatabaseFile,
+    parameters: WhereParameters = (),
+    form: Form,
+) -> None:
+    """Run a SELECT on the file's tables and views.
+
+    Tables: settings, documents, signatures, bands, fingerprints, files, decisions. Views:
+    buckets, bucket_members, candidate_pairs. Functions besides SQLite's:
+    lsh_similarity(signature, signature), the estimated similarity, and lsh_shingles(content),
+    the distinct shingles as a JSON array.
+
+    On a terminal the output is a table, in a pipe like that of the sqlite3 shell, but with control
+    characters as escapes. A BLOB is x'00ff', in JSON and CSV too.
+
+    Example: lshdb sql "select * from buckets order by documents desc limit 5"
+
+    Example: lshdb sql "select key from documents where shingles > ?" -p 1000
+    """
+    if statement == files.STDOUT:
+        with opened(statement, files.stdin()) as given:
+            statement = given.read(_LONGEST_SQL).decode("utf-8-sig", "replace")
+    if statement.lstrip().startswith("."):
+        raise UsageError(
+            f"{statement!r} is a command of the sqlite3 shell, not SQL: lshdb sql --help names "
+            "the tables"
+        )
+    statement, parameters = with_values(statement, [*map(str, parameters or ())], "the SQL")
+    with at.reading(form) as database:
+        rows = database.sql(statement, parameters)
+        # Closed before the database: the last handle to close removes the log.
+        with closing(rows):
+            columns = dict.fromkeys(rows.columns, object)
+            results.write_results(columns, rows.rows(), form)

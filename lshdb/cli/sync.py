@@ -1,0 +1,87 @@
+"""`lshdb sync`: update the database from folders."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from lshdb.cli import documents, messages, results, running
+from lshdb.cli.options import (
+    DatabaseFile,
+    Form,
+    ListSkipped,
+)
+from lshdb.groups import replaced
+from lshdb.ingest.sync import check_directories
+from lshdb.model import SyncChange, SyncReport
+from lshdb.options import Mode, SyncOptions
+
+
+def sync(
+    *,
+    directories: Annotated[list[str], typer.Argument(metavar="DIR...", help="Directories.")],
+    at: DatabaseFile,
+    asked: SyncOptions,
+    list_skipped: ListSkipped = False,
+    form: Form,
+) -> bool:
+    """Update the database from folders: add, update and remove documents.
+
+    Text files that are new are added, changed ones are updated, and documents whose files are gone
+    are removed. A moved file keeps its document, with the new key. A file with the same size and
+    time as before is not read again. Files that patterns exclude count as gone. Only documents
+    that were read from text files below the directories are touched. If most of a directory's
+    files are gone, as if it was not mounted, nothing is removed without --yes; --dry-run says so,
+    and exits with status 1 as the run itself.
+
+    Keys are those of add: run it in the same directory, or with the same --root.
+
+    Example: lshdb sync -d notes.db notes/ --dry-run
+
+    Example: lshdb sync -d /var/lib/notes.db --root /home /home/ann/notes
+    """
+    form.check(at.db)
+    check_directories(directories)
+    counts = documents.counts_printed(print_all=list_skipped)
+    is_new = asked.dry_run and not at.db.exists()
+    mode: Mode = "read" if asked.dry_run else "create"
+    with documents.temporary_database() if is_new else at.open(mode) as database:
+        session = documents.session_for(
+            database, asked.texts, files=asked.files, counts=counts, on_failure=asked.on_failure
+        )
+        try:
+            options = replaced(asked, reader=session, progress=messages.shows_progress())
+            report = database.sync(directories, options)
+        except KeyboardInterrupt:
+            raise running.failed(
+                "interrupted; run it again to go on", running.INTERRUPTED
+            ) from None
+    _report_sync(report, asked, counts.skipped.counts(), form)
+    return bool(report.failed or report.refused)
+
+
+def _report_sync(
+    report: SyncReport, asked: SyncOptions, skipped_files: Mapping[str, int], form: Form
+) -> None:
+    if asked.dry_run:
+        changes = report.changes
+        results.write_results(SyncChange, changes, form, noun=("change",), none="nothing to do")
+    elif not form.is_text:
+        record = asdict(report)
+        for name in ("changes", "refused", "failures", "damaged", "guessed"):
+            del record[name]
+        results.write_record(record | {"skipped_files": skipped_files}, form)
+    would = "would have " if asked.dry_run else ""
+    messages.message(
+        f"{would}added {report.added:,}, updated {report.updated:,}, "
+        f"moved {report.moved:,}, removed {report.removed:,}, unchanged {report.unchanged:,}, "
+        f"failed {report.failed:,}"
+    )
+    documents.report_reading(skipped_files, report.replaced)
+    if report.left:
+        messages.message(
+            f"kept {report.left:,} whose keys are in the directories but were not read from files"
+        )
+    if report.refused:
+        messages.warn(f"the run itself will be refused: {report.refused}")

@@ -1,0 +1,125 @@
+"""The columns of results, declared once for each kind: their names, types and order.
+
+A column is a field of the dataclass in lshdb.model. What computes results gives them by name, as a
+`Block`; what writes or shows them reads them by name. No other module knows the position of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from itertools import chain, repeat
+from operator import attrgetter
+from typing import Any, TypeVar
+
+from lshdb.model import CopiedPassage, DroppedRow, Match, Pair, PassagePair, Source
+
+T = TypeVar("T")
+Columns = Mapping[str, type]
+"""Names and types: str, int, float, bool, bytes; list for JSON arrays and objects, which are JSON
+text in CSV and Parquet; object for any value of SQLite or JSON. Every value may be None."""
+_TYPES = {"int": int, "float": float, "bool": bool}
+
+
+def columns_of(kind: Any, *others: str) -> dict[str, type]:
+    """The fields of a dataclass as columns, with their types, but not others and for metadata."""
+    types = {one.name: str(one.type) for one in fields(kind) if not one.name.endswith("metadata")}
+    return {
+        name: list if hint.startswith("tuple") else _TYPES.get(hint.partition(" | ")[0], str)
+        for name, hint in types.items()
+        if name not in others
+    }
+
+
+WEIGHTED: Columns = {"weighted": float, "weighted_share": float}
+MATCH: Columns = columns_of(Match)
+PAIR: Columns = columns_of(Pair, *WEIGHTED)
+_STORED = ("a", "b", "similarity", "exact", "estimate", "identical")
+STORED_PAIR: Columns = {name: PAIR[name] for name in _STORED}
+"""Of the table similar_pairs, of pages and of Spark, which have no others."""
+MEMBER: Columns = {
+    "cluster": int,
+    "key": str,
+    "keep": str,
+    "role": str,
+    "similarity": float,
+    "exact": bool,
+    "identical": bool,
+}
+DROPPED: Columns = columns_of(DroppedRow, "passage")
+_COPIED_FIELDS = {
+    "start": "start",
+    "end": "end",
+    "kept_start": "stored_start",
+    "kept_end": "stored_end",
+    "words": "words",
+    "text": "text",
+}
+COPIED: Columns = {name: columns_of(CopiedPassage)[field] for name, field in _COPIED_FIELDS.items()}
+"""Of the longest passage for which a row is dropped: where it is in both, its words, its text."""
+PASSAGE: Columns = {
+    "passage_words" if name == "words" else name: kind
+    for name, kind in columns_of(CopiedPassage).items()
+}
+PASSAGE_PAIR: Columns = {**columns_of(PassagePair, "passages", *WEIGHTED), **PASSAGE}
+PAIR_TOTALS: Columns = {**columns_of(PassagePair, "passages"), "passages": int}
+"""Of pairs that share passages: the number of these in place of them."""
+SOURCE: Columns = columns_of(Source, "passages")
+copied_values = attrgetter(*_COPIED_FIELDS.values())
+"""The values of `COPIED` of a passage."""
+passage_values = attrgetter(*columns_of(CopiedPassage))
+"""Those of `PASSAGE`."""
+
+
+def rows_of(
+    columns: Mapping[str, Iterable[Any]], names: Iterable[str]
+) -> Iterator[tuple[Any, ...]]:
+    """Rows of the values of columns with these names."""
+    return zip(*(columns[name] for name in names), strict=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Some rows of a result.
+
+    Attributes:
+        columns: the values of each column, as many of each, by its name.
+    """
+
+    columns: Mapping[str, Sequence[Any]]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def __getitem__(self, name: str) -> Sequence[Any]:
+        return self.columns[name]
+
+    def rows(self, names: Iterable[str]) -> Iterator[tuple[Any, ...]]:
+        """The rows, with a value for each of these columns."""
+        return rows_of(self.columns, names)
+
+    def objects(self, kind: type[T]) -> Iterator[T]:
+        """The rows as objects of a dataclass; a field without a column has its default.
+
+        Raises:
+            KeyError: a field has neither.
+        """
+        values: list[Iterable[Any]] = []
+        for field in fields(kind):  # type: ignore[arg-type]
+            is_missing = field.name not in self.columns and field.default is not MISSING
+            values.append(repeat(field.default) if is_missing else self.columns[field.name])
+        return map(kind, *values)
+
+    def take(self, indices: Iterable[int]) -> Block:
+        """The rows with these indices, in this order."""
+        chosen = list(indices)
+        return Block(
+            {name: [*map(column.__getitem__, chosen)] for name, column in self.columns.items()}
+        )
+
+    @classmethod
+    def joined(cls, blocks: Iterable[Block]) -> Block:
+        """The rows of some blocks, which have the same columns."""
+        blocks = list(blocks)
+        names = blocks[0].columns if blocks else ()
+        return cls({name: [*chain.from_iterable(each[name] for each in blocks)] for name in names})

@@ -1,0 +1,12 @@
+"""What pages, reports and the terminal show of near duplicates, and how reviewers decide on them.
+
+In: a database, filters, decisions. Out: plain objects; no HTML, and no colours of a terminal.
+
+    listing     all clusters and all pairs of a file, and lists of them, filtered and sorted
+    beside      two documents side by side, as rows
+    reviewing   forms, keys and pages that write decisions, each once, and take them back
+    drawing     the numbers behind the pictures
+    file_state  whether a file has changed since a result was computed
+
+Doors: beside, drawing, file_state, listing, reviewing.
+"""
