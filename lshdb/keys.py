@@ -321,7 +321,7 @@ def distinct_key(key: str, digest: bytes) -> str:
 
 
 def is_key_of(stored: str, key: str, identical: bool) -> bool:
-    """Whether a document is stored under a key, or under that which tells it from the first of it.
+    """Whether a document is stored under a key, or under the key that a later row of it got.
 
     Args:
         stored: the key that it is stored under.

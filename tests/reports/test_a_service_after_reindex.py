@@ -122,7 +122,7 @@ def test_commands_print_it_once(command: Command) -> None:
     note = "lshdb: lsh.db has {}: the file's own settings are used; lshdb reindex changes them"
     said = command.done("init", "--threshold", "0.8").err.splitlines()
     assert said[0] == note.format("threshold 0.5, not 0.8")
-    assert said[1].startswith("lsh.db exists already: shingle word:3, threshold 0.5, ")
+    assert said[1].startswith("lsh.db exists already: finds texts that share 50% or more")
     said = command.done("dedup", "in.jsonl", "-d", "lsh.db", "--recall", "0.9").err.splitlines()
     assert [line for line in said if "own settings" in line] == [
         note.format("recall 0.99, not 0.9")
