@@ -52,7 +52,6 @@ from lshdb.options import (
 from lshdb.search.query import search
 from lshdb.shingling.shingling import Content
 from lshdb.sketching.settings import Settings
-from lshdb.sketching.signature_sets import SignatureSet, Sketching
 from lshdb.store.store import Store
 
 if TYPE_CHECKING:
@@ -68,6 +67,7 @@ if TYPE_CHECKING:
     )
     from lshdb.ingest.add import Select
     from lshdb.maintenance.findings import CheckReport
+    from lshdb.sketching.signature_sets import SignatureSet, Sketching
     from lshdb.tuning.choices import Constructions
     from lshdb.tuning.measuring import Measured
 
@@ -811,7 +811,7 @@ class Database:
 
     # signatures
 
-    def signatures(self) -> SignatureSet:
+    def signatures(self) -> "SignatureSet":
         """The signatures of all documents, as a matrix with its keys.
 
         Documents without shingles are similar to nothing and are left out.
@@ -832,7 +832,7 @@ class Database:
         self,
         keys: Iterable[Any],
         signatures: "npt.ArrayLike",
-        made_with: Sketching,
+        made_with: "Sketching",
         *,
         shingles: "npt.ArrayLike | None" = None,
         digests: Sequence[bytes] | None = None,
@@ -885,7 +885,7 @@ class Database:
     def query_signature(
         self,
         signature: "npt.ArrayLike",
-        made_with: Sketching,
+        made_with: "Sketching",
         *,
         top: int | None = None,
         threshold: float | None = None,

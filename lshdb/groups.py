@@ -73,6 +73,8 @@ class Option:
         convert: makes a value of its type of what a program gives, from its name and that value,
             or raises UsageError.
         section: the heading of help pages that it is under, if not under that of its group.
+        common: whether `--help` shows it, and not only `--help-all`; None: if its section is one of
+            those that most people use.
     """
 
     help: str
@@ -87,6 +89,7 @@ class Option:
     kind: Kind | None = None
     convert: Callable[[str, Any], Any] | None = None
     section: str | None = None
+    common: bool | None = None
 
     def wrong(self, value: Any) -> str:
         """What is wrong with a number; empty if it is in the range."""

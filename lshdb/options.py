@@ -54,7 +54,8 @@ LONGEST_TIMEOUT = 1_000_000
 """SQLite counts milliseconds in 32 bits."""
 
 INPUT, MATCHING, OUTPUT, INDEX, ADVANCED = "Input", "Matching", "Output", "Index", "Advanced"
-"""Headings of help pages; options without one are those that most people use."""
+STAYS, REFERENCES, CUTTING = "What stays", "Compare with", "Cut"
+"""Headings of help pages; options of a group may have none."""
 
 # values as the command line writes them
 
@@ -112,12 +113,16 @@ StoredKey = Annotated[
     Any,
     Option("A stored document, by its key.", metavar="KEY", convert=_key),
 ]
-Estimate = Annotated[bool, Option("Faster: estimate from signatures.", section=MATCHING)]
+Estimate = Annotated[
+    bool, Option("Faster: estimate from signatures.", section=MATCHING, common=False)
+]
 Distinguish = Annotated[
     Literal["numbers"] | None,
-    Option("Texts whose numbers differ are not similar.", metavar="numbers"),
+    Option("Texts whose numbers differ are not similar.", metavar="numbers", common=False),
 ]
-Where = Annotated[str | None, Option("Only documents that match this expression.", metavar="SQL")]
+Where = Annotated[
+    str | None, Option("Only documents that match this expression.", metavar="SQL", common=True)
+]
 WhereParameters = Annotated[
     Parameters,
     Option("Value of a ? in the SQL; repeatable.", metavar="VALUE", flags=("--parameter", "-p")),
@@ -125,13 +130,16 @@ WhereParameters = Annotated[
 FieldNames = Annotated[
     Sequence[str],
     Option(
-        "Add these fields, or the text, to each result.", metavar="NAME,...", parse=names_of_text
+        "Add these fields, or the text, to each result.",
+        metavar="NAME,...",
+        parse=names_of_text,
+        common=False,
     ),
 ]
 RuleName = Annotated[
     str,
     Option(
-        "A dropped row is similar (the default), contained or copied:WORDS.",
+        "Drop what is similar (default), contained or copied:WORDS.",
         metavar="RULE",
     ),
 ]
@@ -140,12 +148,13 @@ Against = Annotated[
     Option(
         "Also drop what resembles this; repeatable.",
         metavar="DB|FILE[:text=NAME]",
+        section=REFERENCES,
     ),
 ]
-OnlyAgainst = Annotated[bool, Option("Compare rows with --against alone.")]
+OnlyAgainst = Annotated[bool, Option("Compare rows with --against alone.", section=REFERENCES)]
 OnNull = Annotated[
     Literal["fail", "keep"],
-    Option("Of a row without a text. [default: fail]", metavar="fail|keep"),
+    Option("Of a row without a text. [default: fail]", metavar="fail|keep", section=INPUT),
 ]
 KeepOption = Annotated[Keep, Option("Which of similar ones to keep.", metavar="first|longest|last")]
 OwnLimits = Annotated[Limits, argument("Sizes of batches, see lshdb.Limits.")]
@@ -196,7 +205,7 @@ OnFailure = Annotated[
     "Callable[[Failure], None] | None",
     argument("Called with each file, line and row that gives no document."),
 ]
-SampleSeed = Annotated[int, Option("Seed of samples.", min=0)]
+SampleSeed = Annotated[int, Option("Seed of samples.", min=0, common=False)]
 Timeout = Annotated[
     float,
     Option(
@@ -221,7 +230,9 @@ class ShapeOptions(Options):
 
     threshold: Annotated[
         float | None,
-        Option("Minimum Jaccard similarity. [default: 0.8]", above=0, max=1, section=""),
+        Option(
+            "Minimum Jaccard similarity. [default: 0.8]", above=0, max=1, section="", common=True
+        ),
     ] = None
     recall: Annotated[
         float | None,
@@ -243,6 +254,7 @@ class ShapeOptions(Options):
             "Also index passages of this many words. [default: off]",
             metavar="WORDS",
             parse=number_or("off", 0),
+            common=True,
         ),
     ] = None
 
@@ -259,6 +271,7 @@ class ShingleOptions(Options):
         Option(
             "Compare runs of words, characters or a program's tokens, or sets. [default: word:3]",
             metavar="word:W|char:K|code:K|set|bag",
+            common=True,
         ),
     ] = None
     ignoring: Annotated[
@@ -293,6 +306,7 @@ class PurposeOptions(Options):
             "Shingle and threshold for such documents; for programs also passages of 12.",
             metavar="short-text|documents|programs|baskets",
             flags=("--purpose", "--for"),
+            common=True,
         ),
     ] = None
 
@@ -405,15 +419,19 @@ class FieldOptions(Options):
 
     section = INPUT
 
-    key_field: Annotated[str, Option("Field or column of the key.", metavar="NAME")] = "id"
-    text_field: Annotated[str, Option("Of the text; also a,b, a.b or a[].b.", metavar="NAME")] = (
-        "text"
-    )
+    key_field: Annotated[
+        str, Option("Field or column of the key.", metavar="NAME", common=True)
+    ] = "id"
+    text_field: Annotated[
+        str, Option("Of the text; also a,b, a.b or a[].b.", metavar="NAME", common=True)
+    ] = "text"
     set_field: Annotated[str, Option("Of the set.", metavar="NAME")] = "set"
 
 
 class DocumentOptions(Options):
     """How PDF, Word, web pages, books and mail become texts."""
+
+    section = INPUT
 
     documents: Annotated[bool, Option("Skip PDF and the like; read HTML and mail as they are.")] = (
         True
@@ -514,6 +532,7 @@ class AddManyOptions(Options):
         Option(
             "Write band rows with each batch (now), or those of many documents at the end, sorted.",
             metavar="auto|now",
+            common=False,
         ),
     ] = "auto"
     on_skip: Annotated[
@@ -636,7 +655,7 @@ class SyncOptions(Options):
         Option("Print what would happen, but change nothing.", flags=("--dry-run", "-n")),
     ] = False
     extract_again: Annotated[
-        bool, Option("Read PDF and the like again, as after a library's update.")
+        bool, Option("Read PDF and the like again, as after a library's update.", common=False)
     ] = False
     remove_most: Annotated[
         bool,
@@ -686,10 +705,10 @@ class WeightedOptions(Options):
 
     sort: Annotated[
         Literal["weighted", "weighted_share"] | None,
-        Option("Best first by this column.", metavar="weighted|weighted_share"),
+        Option("Best first by this column.", metavar="weighted|weighted_share", common=False),
     ] = None
     min_weighted: Annotated[
-        float | None, Option("Minimum similarity weighted by rarity.", min=0, max=1)
+        float | None, Option("Minimum similarity weighted by rarity.", min=0, max=1, common=False)
     ] = None
 
 
@@ -737,7 +756,12 @@ class JoinOptions(Options):
 
     key: StoredKey = None
     ignore_decisions: Annotated[
-        bool, Option("Ignore decisions: see lshdb decide.", flags=("--ignore-decisions", "--all"))
+        bool,
+        Option(
+            "Ignore decisions: see lshdb decide.",
+            flags=("--ignore-decisions", "--all"),
+            common=False,
+        ),
     ] = False
 
     def __post_init__(self) -> None:
@@ -758,7 +782,9 @@ class PairsOptions(Options):
     sample: Annotated[
         int | None, Option("Number of pairs to draw at random from all that match.", min=1)
     ] = None
-    seed: Annotated[int | None, Option("Seed of the sample. [default: 1]", min=0)] = None
+    seed: Annotated[int | None, Option("Seed of the sample. [default: 1]", min=0, common=False)] = (
+        None
+    )
 
     def __post_init__(self) -> None:
         if self.join.similar.threshold is not None:
@@ -826,7 +852,9 @@ class StarOptions(Options):
     """How similar documents make clusters, and which of each is kept."""
 
     keep: KeepOption = "first"
-    star: Annotated[bool, Option("Make every member similar to the kept one itself.")] = False
+    star: Annotated[
+        bool, Option("Make every member similar to the kept one itself.", common=False)
+    ] = False
 
 
 class GroupingOptions(Options):
@@ -870,7 +898,9 @@ class ClustersOptions(Options):
         int | None,
         Option("Minimum number of members; 1 for single documents, too. [default: 2]", min=1),
     ] = None
-    max_size: Annotated[int | None, Option("Maximum number of members.", min=1)] = None
+    max_size: Annotated[int | None, Option("Maximum number of members.", min=1, common=False)] = (
+        None
+    )
 
     def __post_init__(self) -> None:
         if self.max_size is not None and self.max_size < (self.min_size or 2):
@@ -883,7 +913,12 @@ class CommonOptions(Options):
 
     gap: Annotated[
         int,
-        Option("Join passages with up to this many words between.", min=0, metavar="WORDS"),
+        Option(
+            "Join passages with up to this many words between.",
+            min=0,
+            metavar="WORDS",
+            common=False,
+        ),
     ] = 0
     common: Annotated[
         int | None,
@@ -891,6 +926,7 @@ class CommonOptions(Options):
             "Ignore passages in more documents than this. [default: 100]",
             min=1,
             metavar="DOCUMENTS",
+            common=False,
         ),
     ] = None
 
@@ -924,7 +960,7 @@ class PassagePairsOptions(Options):
     reworded: Annotated[bool, Option("Passages that share rare words, in whatever order.")] = False
     min_score: Annotated[
         float | None,
-        Option("Lowest score of a reworded passage. [default: 0.25]", above=0, max=1),
+        Option("Lowest score of a reworded passage. [default: 0.25]", above=0, max=1, common=False),
     ] = None
     progress: OnProgress = False
 
@@ -989,20 +1025,24 @@ _ALL_AT_ONCE = (
 class RuleOptions(Options):
     """Which rows are dropped, and which of them stays."""
 
+    section = STAYS
+
     rule: RuleName = "similar"
     keep: Annotated[
         KeepRow,
         Option(
-            "What stays: first (default), last, longest, newest, oldest, shortest-path.",
+            "first (default), last, longest, newest, oldest, shortest-path.",
             metavar="ORDER",
         ),
     ] = "first"
     keep_max: Annotated[
-        str | None, Option("Keep the largest value of this field.", metavar="FIELD")
+        str | None, Option("Keep the largest value of this field.", metavar="FIELD", common=False)
     ] = None
-    keep_min: Annotated[str | None, Option("Keep the smallest one.", metavar="FIELD")] = None
+    keep_min: Annotated[
+        str | None, Option("Keep the smallest one.", metavar="FIELD", common=False)
+    ] = None
     keep_in: Annotated[str | None, Option("Rather keep what is in this.", metavar="DIR")] = None
-    drop_all: Annotated[bool, Option("Keep none of similar rows.")] = False
+    drop_all: Annotated[bool, Option("Keep none of similar rows.", common=False)] = False
     estimate: Estimate = False
     distinguish: Distinguish = None
 
@@ -1032,10 +1072,17 @@ class RowsOptions(Options):
 
     cut: Annotated[
         int | None,
-        Option("Cut runs of earlier rows; drop no row.", min=3, metavar="WORDS"),
+        Option("Cut runs of earlier rows; drop no row.", min=3, metavar="WORDS", section=CUTTING),
     ] = None
     min_words: Annotated[
-        int, Option("Drop what has fewer words after that.", min=0, metavar="WORDS")
+        int,
+        Option(
+            "Drop what has fewer words after that.",
+            min=0,
+            metavar="WORDS",
+            section=CUTTING,
+            common=False,
+        ),
     ] = 1
 
     against: Against = None
@@ -1128,7 +1175,7 @@ class BucketOptions(Options):
     estimate: Estimate = False
     limit: Annotated[
         int | None,
-        Option("In larger buckets, compare each with the first only.", min=2),
+        Option("In larger buckets, compare each with the first only.", min=2, common=False),
     ] = 2000
 
 
@@ -1190,7 +1237,8 @@ class TuneOptions(Options):
         int | None, Option("Lanes of a signature. [default: its own, or 128]", min=16, max=4096)
     ] = None
     documents: Annotated[
-        int | None, Option("Size of the collection to predict for. [default: its own]", min=0)
+        int | None,
+        Option("Size of the collection to predict for. [default: its own]", min=0, common=False),
     ] = None
     construction: Annotated[str | None, Option("Also judge this construction.", metavar="TEXT")] = (
         None

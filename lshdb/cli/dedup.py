@@ -24,7 +24,7 @@ from lshdb.cli.parameters import DATABASE
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options
 from lshdb.json_text import dumps
-from lshdb.options import ADVANCED, OUTPUT, TIMEOUT, RowsOptions, SettingsOptions
+from lshdb.options import ADVANCED, CUTTING, OUTPUT, TIMEOUT, RowsOptions, SettingsOptions
 
 if TYPE_CHECKING:
     from lshdb.deduplication.job import Job
@@ -50,11 +50,17 @@ class DedupOutputs(Options):
         str | None, Option("List dropped rows, each with its kept row.", metavar="FILE")
     ] = None
     cuts: Annotated[
-        str | None, Option("List what --cut cuts, for lshdb restore.", metavar="FILE")
+        str | None,
+        Option(
+            "List what --cut cuts, for lshdb restore.",
+            metavar="FILE",
+            section=CUTTING,
+            common=False,
+        ),
     ] = None
     null: Annotated[
         bool,
-        Option("Print paths of duplicates, with NUL bytes.", flags=("--null", "-0")),
+        Option("Print paths of duplicates, with NUL bytes.", flags=("--null", "-0"), common=False),
     ] = False
     as_json: AsJson = False
 

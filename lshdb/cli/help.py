@@ -7,20 +7,19 @@ from inspect import cleandoc
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperOption
 
-from lshdb.options import ADVANCED, INDEX, INPUT, MATCHING, OUTPUT
+from lshdb.cli.parameters import Heading
+from lshdb.options import ADVANCED, CUTTING, INDEX, INPUT, MATCHING, OUTPUT, REFERENCES, STAYS
 from lshdb.sources.paths import escaped
 
-_HEADINGS = ("", INPUT, MATCHING, OUTPUT, INDEX, ADVANCED)
-"""In the order of a page. Each option has that of its group; those without one come first."""
-_EXPLAINED = {
-    INPUT: ("add", "sync"),
-    INDEX: ("init", "reindex"),
-}
-"""The commands that explain the options of a heading; other pages only name them."""
-
-
+_HEADINGS = ("", STAYS, REFERENCES, CUTTING, INPUT, MATCHING, OUTPUT, INDEX, ADVANCED)
+"""In the order of a page. Each option has that of its group."""
+_ALL = "--help-all"
+_PARAGRAPHS = 2
+"""Of what a command does, on its short page."""
+_MAKING = ("init", "reindex", "tune")
+"""Commands whose options of the index are common; others rarely need more than a threshold."""
 _EXAMPLE = "Example: "
 _VALUE_SHOWN = 60
 _BOUNDS = re.compile(r" *\[x>=\d+\]|; x>=\d+(?=\])")
@@ -42,10 +41,12 @@ class Page(TyperCommand):
                 option.process = once
         return parser
 
-    def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
         """Write what the command does, then the examples, each as one line to copy."""
         paragraphs = cleandoc(self.help or "").split("\n\n")
         texts = [one for one in paragraphs if not one.startswith(_EXAMPLE)]
+        if not ctx.meta.get(_ALL):
+            texts = texts[:_PARAGRAPHS]
         formatter.write_paragraph()
         with formatter.indentation():
             formatter.write_text("\n\n".join(texts))
@@ -55,23 +56,61 @@ class Page(TyperCommand):
                 for one in examples:
                     formatter.write(f"  {one.removeprefix(_EXAMPLE)}\n")
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, with --help-all beside --help."""
+        return [*super().get_params(ctx), _help_all()]
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments and options, those without a heading of their own first."""
+        """Write arguments and options under headings: what most people use, or all of them."""
+        shows_all = bool(ctx.meta.get(_ALL))
         sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in _HEADINGS}
+        left = 0
         for parameter, option, text in described(self, ctx):
-            heading = getattr(parameter, "rich_help_panel", None) or ""
-            sections[heading].append((option, text))
-        sections[""].sort(key=lambda row: "--help" in row[0])
+            heading = getattr(parameter, "rich_help_panel", None) or Heading("")
+            is_common = getattr(heading, "is_common", True)
+            is_common &= heading != INDEX or self.name in _MAKING
+            left += not is_common
+            if shows_all:
+                sections[heading].append((option, text))
+            elif is_common:
+                # The few options of other headings need none.
+                section = heading if heading in (STAYS, REFERENCES, CUTTING) else ""
+                sections[section].append((option, text))
+        sections[""].sort(key=_rank)
         for heading, rows in sections.items():
-            if not rows:
-                continue
-            explained = _EXPLAINED.get(heading)
-            with formatter.section(heading or "Options"):
-                if explained is None or self.name in explained:
+            if rows:
+                with formatter.section(heading or "Options"):
                     formatter.write_dl(rows)
-                else:
-                    names = ", ".join(re.findall(r"--[\w-]+", " ".join(row[0] for row in rows)))
-                    formatter.write_text(f"{names}: see lshdb {explained[0]} --help")
+        if left and not shows_all:
+            formatter.write_paragraph()
+            formatter.write_text(f"{left} more options: lshdb {self.name} {_ALL}")
+
+
+def _rank(row: tuple[str, str]) -> int:
+    """The order of options: arguments, the output, those of the command, help."""
+    option = row[0]
+    if not option.startswith("-"):
+        return 0
+    return 1 if "--output" in option else 3 if "--help" in option else 2
+
+
+def _help_all() -> Any:
+    """The option that shows the page of all options."""
+
+    def show(ctx: Any, _parameter: Any, is_given: bool) -> None:
+        if is_given and not ctx.resilient_parsing:
+            ctx.meta[_ALL] = True
+            typer.echo(ctx.get_help())
+            ctx.exit()
+
+    return TyperOption(
+        param_decls=[_ALL],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=show,
+        help="Show all options and exit.",
+    )
 
 
 def described(command: Any, ctx: Any) -> Iterator[tuple[Any, str, str]]:

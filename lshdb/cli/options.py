@@ -17,6 +17,7 @@ from lshdb.options import (
     INDEX,
     INPUT,
     OUTPUT,
+    REFERENCES,
     TIMEOUT,
     Mode,
     OpenOptions,
@@ -32,10 +33,13 @@ key_argument = partial(
     typer.Argument, parser=paths.printable_path, autocompletion=parameters.completed_keys
 )
 """An argument of keys of stored documents."""
-Who = Annotated[str | None, Option("Who decides. [default: your user name]", metavar="NAME")]
-Own = Annotated[bool, Option("Ask also about what only others decided.")]
+Who = Annotated[
+    str | None, Option("Who decides. [default: your user name]", metavar="NAME", common=False)
+]
+Own = Annotated[bool, Option("Ask also about what only others decided.", common=False)]
 Null = Annotated[
-    bool, Option("The listed keys or paths end with NUL bytes.", flags=("--null", "-0"))
+    bool,
+    Option("The listed keys or paths end with NUL bytes.", flags=("--null", "-0"), common=False),
 ]
 BasePaths = Annotated[
     Sequence[str] | None,
@@ -43,13 +47,14 @@ BasePaths = Annotated[
         "Text that counts nowhere: a task, a template; repeatable.",
         metavar="DIR|FILE",
         section=INDEX,
+        common=True,
     ),
 ]
 Base = Annotated[
     Sequence[str] | None,
     Option("Ignore passages of this text, which anyone may copy; repeatable.", metavar="FILE"),
 ]
-FailIfFound = Annotated[bool, Option("Exit with status 1 if anything is found.")]
+FailIfFound = Annotated[bool, Option("Exit with status 1 if anything is found.", common=False)]
 
 
 NAMING = "--{}-field"
@@ -61,10 +66,21 @@ class ReferenceFields(Options):
 
     against_key_field: Annotated[
         str | None,
-        Option("Key of --against. [default: --key-field]", metavar="NAME"),
+        Option(
+            "Key of --against. [default: --key-field]",
+            metavar="NAME",
+            section=REFERENCES,
+            common=False,
+        ),
     ] = None
     against_text_field: Annotated[
-        str | None, Option("Its text or set. [default: --text-field]", metavar="NAME")
+        str | None,
+        Option(
+            "Its text or set. [default: --text-field]",
+            metavar="NAME",
+            section=REFERENCES,
+            common=False,
+        ),
     ] = None
 
     def check(self, against: bool) -> None:
@@ -104,6 +120,7 @@ class Form(Options):
         Option(
             "Name the columns. [default: in CSV, on a terminal]",
             flags=("--heading/--no-heading",),
+            common=False,
         ),
     ] = None
 

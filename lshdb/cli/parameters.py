@@ -12,12 +12,34 @@ import lshdb
 from lshdb.cli.sql_values import with_values
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options, declared, is_group, without_none
+from lshdb.options import CUTTING, OUTPUT, REFERENCES, STAYS
 from lshdb.sources.paths import printable_path
 
 DATABASE = Path("lsh.db")
 _KEYS_OFFERED = 100
+_OF_MOST = ("", OUTPUT, STAYS, REFERENCES, CUTTING)
+"""Headings of options that most people use, unless the option says otherwise."""
 _SIMPLE = (bool, int, float, str, Path)
 """Types that typer knows."""
+
+
+class Heading(str):
+    """The heading of an option in help pages.
+
+    Attributes:
+        is_common: whether `--help` shows the option, and not only `--help-all`.
+    """
+
+    is_common: bool
+
+    def __new__(cls, section: str, common: bool | None = None) -> "Heading":
+        """Take what the option says; None for what its section says."""
+        heading = super().__new__(cls, section)
+        heading.is_common = section in _OF_MOST if common is None else common
+        return heading
+
+    def __bool__(self) -> bool:
+        return True  # also without text: typer drops what is false
 
 
 def parameters_of(parameter: Parameter) -> list[Parameter]:
@@ -67,7 +89,7 @@ def _parameter(
         envvar=option.variable,
         show_envvar=False,
         readable=False,  # what opens a file reports it
-        rich_help_panel=section,  # which lshdb.cli.help reads
+        rich_help_panel=Heading(section, option.common),  # which lshdb.cli.help reads
         **bounds,
     )
     if default is None:

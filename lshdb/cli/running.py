@@ -36,7 +36,12 @@ _OF_OUTPUT = {
 """Errors of writing: without the name of a file they are about standard output."""
 Quiet = Annotated[
     bool,
-    typer.Option("--quiet", "-q", help="No notes and no progress.", rich_help_panel=OUTPUT),
+    typer.Option(
+        "--quiet",
+        "-q",
+        help="No notes and no progress.",
+        rich_help_panel=parameters.Heading(OUTPUT, common=False),
+    ),
 ]
 
 _P = ParamSpec("_P")

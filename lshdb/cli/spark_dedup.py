@@ -14,6 +14,7 @@ from lshdb.cli.options import ReferenceFields
 from lshdb.errors import LshdbError, SettingsMismatch, UsageError
 from lshdb.groups import Option, Options
 from lshdb.options import (
+    REFERENCES,
     BucketOptions,
     ColumnOptions,
     FieldOptions,
@@ -47,6 +48,7 @@ class Dropping(Options):
             "First drop what is similar to a document of this, repeatable: rows like those of "
             "INPUT, or databases ('*.db'), whose settings are then the default.",
             metavar="INPUT|FILE.db[:text=NAME,key=NAME]",
+            section=REFERENCES,
         ),
     ] = ()
     only_against: OnlyAgainst = False

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import SettingsMismatch
+from lshdb.errors import SettingsMismatch, UsageError
 from lshdb.shingling.content import digest
 from lshdb.shingling.shingling import Shingling
 from lshdb.sketching.settings import Settings, SketchName
@@ -62,7 +62,13 @@ class Sketching:
 
 
 def check_comparable(name: str, made_with: Sketching, other: Sketching) -> None:
-    """Raise SettingsMismatch if the signatures of a file are made differently from others."""
+    """Raise SettingsMismatch if the signatures of a file are made differently from others.
+
+    Raises:
+        UsageError: the others are described by something else than a Sketching.
+    """
+    if not isinstance(other, Sketching):
+        raise UsageError(f"made_with {other!r:.100} is not a lshdb.Sketching")
     for field in Sketching.__slots__:
         value, other_value = getattr(made_with, field), getattr(other, field)
         if value != other_value:

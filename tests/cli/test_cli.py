@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers import Command, database_of, environment, finish
 
 import lshdb
-from lshdb.cli.app import COMMANDS
+from lshdb.cli.app import COMMANDS, make_app
 
 FABLES = {
     "fox": "A hungry fox saw some fine bunches of grapes hanging from a vine that was trained "
@@ -56,9 +58,15 @@ def test_help_has_an_example_and_fits_a_screen(name: str, command: Command) -> N
     assert f"Usage: lshdb {name} " in help
     assert f"\n  lshdb {name} " in help.partition("\nExample")[2]
     lines = help.splitlines()
-    assert len(lines) <= 70
-    assert max(map(len, lines)) <= 80
+    assert len(lines) <= 40
+    everything = command.done(name, "--help-all", says="").out
+    assert max(map(len, (*lines, *everything.splitlines()))) <= 80
     assert not os.listdir(command.directory)
+    parameters: Any = make_app().get_command(None, name).params
+    options = {flag for each in parameters for flag in each.opts if flag.startswith("-")}
+    named = set(re.findall(r"(?<![\w-])--?\w[\w-]*", everything))
+    assert options - named == set()
+    assert set(re.findall(r"^  (--\w[\w-]*)", help, re.MULTILINE)) <= named
 
 
 def test_help_loads_no_numpy() -> None:
