@@ -189,7 +189,7 @@ def test_what_cannot_be_synced_changes_nothing() -> None:
         sync("d", "missing")
     with pytest.raises(UsageError, match="d/a is not a directory"):
         sync("d/a")
-    with pytest.raises(UsageError, match="give the directories"):
+    with pytest.raises(UsageError, match="name the folders"):
         sync()
     with lshdb.open("sets.db", shingle="set") as db:
         with pytest.raises(UsageError, match="holds sets"):
