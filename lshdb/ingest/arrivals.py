@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from lshdb.errors import Cut
 from lshdb.ingest.parts import SignedPart, made_of
-from lshdb.ingest.writing import Writer, asked, outcomes, signatures_of
+from lshdb.ingest.writing import Writer, outcomes, query_batch, signatures_of
 from lshdb.model import Arrived, Outcome
 from lshdb.options import RankingOptions
 from lshdb.search.query import answers
@@ -38,7 +38,7 @@ def take(store: Store, arrivals: Sequence[Arrival]) -> list[tuple[Arrived, list[
     """Answer what is similar to each document, and add it, in order and in one transaction.
 
     Returns:
-        What became of each, and what limits cut of its matches.
+        The outcome of each, and the matches that limits cut off.
     """
     batch = Batch.joined([arrival.batch for arrival in arrivals])
     forms, digests, signed = made_of(store.settings, (batch.contents, True))
@@ -101,7 +101,7 @@ def _taken(
     became = outcomes(part, store.known(part.keys))
     # One more, as a document's earlier version is not among its matches.
     query = RankingOptions(top=max(arrival.find for arrival in arrivals) + 1)
-    matches_of_arrivals = [*answers(store, query, asked(part), None)]
+    matches_of_arrivals = [*answers(store, query, query_batch(part), None)]
     results: list[tuple[Arrived, list[Cut]]] = []
     for key, arrival, written, (matches, cuts) in zip(
         part.keys, arrivals, became, matches_of_arrivals, strict=True

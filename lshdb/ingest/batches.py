@@ -32,7 +32,7 @@ from lshdb.store.store import Store
 Item = Document | tuple[object, Content] | Mapping[str, object] | Batch
 """An item to add: a document, also as a pair of key and content or a record, or a batch of them."""
 _Pending = tuple[Batch, Future[tuple[Made] | None] | None]
-"""Documents, and what is made of them; None for a batch without any."""
+"""Documents, and their future signatures; None for a batch without documents."""
 
 _OBJECTS = 200
 """Bytes of a document's objects besides its characters."""
@@ -110,8 +110,8 @@ class Stream:
                 yield self._signed(now)
             earlier, now = now, deque()
             stored, documents, size, begun = stored + documents, 0, 0, time.monotonic()
-        for rest in filter(None, (earlier, now)):
-            yield self._signed(rest)
+        for batches_left in filter(None, (earlier, now)):
+            yield self._signed(batches_left)
         if error is not None:
             raise error
 
@@ -165,27 +165,27 @@ def signed(job: Job, items: Iterable[Item], settings: Settings | None = None) ->
 
 def _parts(items: Iterable[Item], settings: Settings, limits: Limits) -> Iterator[Batch]:
     """The batches of a stream, where documents and text files are joined to some of a part."""
-    some: list[Batch] = []
+    joinable: list[Batch] = []
     size, begun, ids = 0, time.monotonic(), Ids()
     for item in items:
         batch = item if isinstance(item, Batch) else batch_of(item, settings, limits, ids)
         is_rows = batch.origin is not None or not batch.keys
-        if some and (is_rows or time.monotonic() - begun > limits.batch_seconds):
-            yield Batch.joined(some)
-            some, size = [], 0
+        if joinable and (is_rows or time.monotonic() - begun > limits.batch_seconds):
+            yield Batch.joined(joinable)
+            joinable, size = [], 0
         if is_rows:
             yield batch
             continue
-        if not some:
+        if not joinable:
             begun = time.monotonic()
-        some.append(batch)
+        joinable.append(batch)
         size += batch.size
         # At once, so that an error of the next document does not cost these.
-        if size >= limits.batch_bytes // _PARTS or len(some) >= limits.batch_documents:
-            yield Batch.joined(some)
-            some, size = [], 0
-    if some:
-        yield Batch.joined(some)
+        if size >= limits.batch_bytes // _PARTS or len(joinable) >= limits.batch_documents:
+            yield Batch.joined(joinable)
+            joinable, size = [], 0
+    if joinable:
+        yield Batch.joined(joinable)
 
 
 def batch_of(item: object, settings: Settings, limits: Limits, ids: Ids | None = None) -> Batch:

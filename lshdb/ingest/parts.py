@@ -42,14 +42,14 @@ class SignedPart:
         assert self.signed is not None
         metadata = self.batch.all_metadata()
 
-        def some(column: Sequence[T]) -> list[T]:
+        def rows_of(column: Sequence[T]) -> list[T]:
             return [column[index] for index in indices] if column else []
 
-        keys, wheres = some(self.batch.keys), some(self.batch.wheres)
-        batch = replace(self.batch, keys=keys, metadata=some(metadata), wheres=wheres)
+        keys, wheres = rows_of(self.batch.keys), rows_of(self.batch.wheres)
+        batch = replace(self.batch, keys=keys, metadata=rows_of(metadata), wheres=wheres)
         lanes = self.signed.take(int_array(indices))
-        of_each = some(self.stored), some(self.digests)
-        return SignedPart(batch, *of_each, lanes)
+        taken_columns = rows_of(self.stored), rows_of(self.digests)
+        return SignedPart(batch, *taken_columns, lanes)
 
 
 def made_of(settings: Settings, item: tuple[Sequence[Content], bool]) -> Made:

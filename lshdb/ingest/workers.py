@@ -76,10 +76,10 @@ class Workers(Generic[T, R]):
         self.count = self.wanted if _can_start() else 0
         self._submitted = 0
         self._threads: ThreadPoolExecutor | None = None
-        self._own = threading.local()
+        self._of_thread = threading.local()
         self._processes: list[subprocess.Popen[bytes]] = []
         self._closed = False
-        # In the order of submission: what may be done here, and the results of what was.
+        # In the order of submission: items that may be done here, and the results of those done.
         self._items: dict[Future[tuple[R] | None], T] = {}
         self._done: dict[Future[tuple[R] | None], R] = {}
 
@@ -125,10 +125,10 @@ class Workers(Generic[T, R]):
                 the caller uses the results. None to do any.
         """
         while not future.done():
-            mine = self._taken(last)
-            if mine is None:
+            cancelled = self._taken(last)
+            if cancelled is None:
                 break
-            self._done[mine] = self.run(self._items.pop(mine))
+            self._done[cancelled] = self.run(self._items.pop(cancelled))
         if future.cancelled():
             return self._done.pop(future)
         reply = future.result()
@@ -148,19 +148,19 @@ class Workers(Generic[T, R]):
 
     def _elsewhere(self, item: T) -> tuple[R] | None:
         """Have an item done by this thread's process; None if that fails."""
-        if getattr(self._own, "failed", 0) >= _ATTEMPTS:
+        if getattr(self._of_thread, "failed", 0) >= _ATTEMPTS:
             return None
         try:
-            process = getattr(self._own, "process", None)
+            process = getattr(self._of_thread, "process", None)
             if process is None:
-                process = self._own.process = self._started()
+                process = self._of_thread.process = self._started()
             _send(cast("IO[bytes]", process.stdin), item)
             reply: tuple[R] | None = pickle.load(cast("IO[bytes]", process.stdout))
         except Exception:
             # Usually it has ended; if not, its next output is unknown. The item is done here,
             # which then raises its error once.
-            self._own.process = None
-            self._own.failed = getattr(self._own, "failed", 0) + 1
+            self._of_thread.process = None
+            self._of_thread.failed = getattr(self._of_thread, "failed", 0) + 1
             return None
         return reply
 
