@@ -98,10 +98,10 @@ class Failures:
         """Issue a FailureWarning if there is a failure, and no function of the caller got it."""
         if self.count and self.on_failure is None:
             first = self._kept[0]
-            what = "1 row or file" if self.count == 1 else f"{self.count:,} rows or files"
+            items = "1 row or file" if self.count == 1 else f"{self.count:,} rows or files"
             warn(
                 FailureWarning(
-                    f"{what} gave no document and {'is' if self.count == 1 else 'are'} left out; "
+                    f"{items} gave no document and {'is' if self.count == 1 else 'are'} left out; "
                     f"{where}, the first: {first.where}: {first.reason}"
                 )
             )

@@ -54,6 +54,6 @@ def common_head(session: Session, paths: Sequence[str], format: str) -> TableSch
         if common.schema is not None:
             from lshdb.sources.arrow_rows import common_schema
 
-            both = common_schema(common.schema, schema.schema, printable_path(path))
-            common = replace(common, schema=both, replaces_dictionaries=True)
+            merged_schema = common_schema(common.schema, schema.schema, printable_path(path))
+            common = replace(common, schema=merged_schema, replaces_dictionaries=True)
     return common
