@@ -321,11 +321,11 @@ def distinct_key(key: str, digest: bytes) -> str:
 
 
 def is_key_of(stored: str, key: str, identical: bool) -> bool:
-    """Whether a document is stored under a key, or under that which tells it from the first of it.
+    """Whether a document is stored under a key, or under its distinct key where others have this.
 
     Args:
         stored: the key that it is stored under.
-        key: its own.
+        key: the document's key.
         identical: whether the stored document has the same content, and so the same digest.
 
     >>> is_key_of("a#0000000000000000", "a", True), is_key_of("a#b", "a", True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from lshdb.errors import KeyInUse
 from lshdb.formatting import shortened
 from lshdb.ingest.batches import batch_of
-from lshdb.ingest.parts import SignedPart, made_of
+from lshdb.ingest.parts import SignedPart, digested
 from lshdb.ingest.writing import Writer, delete, outcomes, query_batch, signatures_of
 from lshdb.model import (
     Admission,
@@ -32,7 +32,7 @@ def add_unless_similar(store: Store, options: AdmissionOptions) -> Admission:
     """Add a document unless similar ones are stored; see Database.add_unless_similar."""
     document = Document(options.key, options.content, options.metadata)
     batch = batch_of(document, store.settings, store.limits)
-    forms, digests, signed = made_of(store.settings, (batch.contents, True))
+    forms, digests, signed = digested(store.settings, (batch.contents, True))
     stored = forms or [str(text) for text in batch.contents]
     part = SignedPart(replace(batch, contents=()), stored, digests, signed)
     with store.writing():

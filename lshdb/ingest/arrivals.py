@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lshdb.errors import Cut
-from lshdb.ingest.parts import SignedPart, made_of
+from lshdb.ingest.parts import SignedPart, digested
 from lshdb.ingest.writing import Writer, outcomes, query_batch, signatures_of
 from lshdb.model import Arrived, Outcome
 from lshdb.options import RankingOptions
@@ -41,7 +41,7 @@ def take(store: Store, arrivals: Sequence[Arrival]) -> list[tuple[Arrived, list[
         The outcome of each, and the matches that limits cut off.
     """
     batch = Batch.joined([arrival.batch for arrival in arrivals])
-    forms, digests, signed = made_of(store.settings, (batch.contents, True))
+    forms, digests, signed = digested(store.settings, (batch.contents, True))
     stored = forms or [str(text) for text in batch.contents]
     part = SignedPart(replace(batch, contents=()), stored, digests, signed)
     answers_by_index: dict[int, tuple[Arrived, list[Cut]]] = {}
@@ -57,7 +57,9 @@ def take(store: Store, arrivals: Sequence[Arrival]) -> list[tuple[Arrived, list[
             if key in known and known[key].digest != content_digest
         }
         for indices in _groups(part.keys, signed.bucket_keys.tolist(), changed):
-            answers_of_group = _taken(store, part.take(indices), [arrivals[i] for i in indices])
+            answers_of_group = _answer_and_add(
+                store, part.take(indices), [arrivals[i] for i in indices]
+            )
             answers_by_index.update(zip(indices, answers_of_group, strict=True))
     return [answers_by_index[i] for i in range(len(arrivals))]
 
@@ -94,10 +96,10 @@ def _groups(
     return groups
 
 
-def _taken(
+def _answer_and_add(
     store: Store, part: SignedPart, arrivals: Sequence[Arrival]
 ) -> list[tuple[Arrived, list[Cut]]]:
-    """The same for documents that are no matches of each other, in the caller's transaction."""
+    """Answer and add documents that cannot match each other, in the caller's transaction."""
     became = outcomes(part, store.known(part.keys))
     # One more, as a document's earlier version is not among its matches.
     query = RankingOptions(top=max(arrival.find for arrival in arrivals) + 1)

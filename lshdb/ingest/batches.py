@@ -15,7 +15,7 @@ from functools import cache, partial
 from typing import cast
 
 from lshdb.errors import ContentError, InputError
-from lshdb.ingest.parts import Made, SignedPart, made_of
+from lshdb.ingest.parts import Digested, SignedPart, digested
 from lshdb.ingest.workers import Workers, default_workers
 from lshdb.keys import Ids, key_of_id, kind_of_id, shown
 from lshdb.limits import Limits
@@ -31,7 +31,7 @@ from lshdb.store.store import Store
 
 Item = Document | tuple[object, Content] | Mapping[str, object] | Batch
 """An item to add: a document, also as a pair of key and content or a record, or a batch of them."""
-_Pending = tuple[Batch, Future[tuple[Made] | None] | None]
+_Pending = tuple[Batch, Future[tuple[Digested] | None] | None]
 """Documents, and their future signatures; None for a batch without documents."""
 
 _OBJECTS = 200
@@ -77,7 +77,7 @@ class Stream:
 
     job: Job
     items: Iterable[Item]
-    pool: Workers[tuple[Sequence[Content], bool], Made]
+    pool: Workers[tuple[Sequence[Content], bool], Digested]
     settings: Settings
     sign: bool = True
 
@@ -128,8 +128,8 @@ class Stream:
     def _part(
         self,
         batch: Batch,
-        future: Future[tuple[Made] | None] | None,
-        last: Future[tuple[Made] | None] | None,
+        future: Future[tuple[Digested] | None] | None,
+        last: Future[tuple[Digested] | None] | None,
     ) -> SignedPart:
         for _, failure in batch.failures:
             if self.job.on_failure is not None:
@@ -159,7 +159,7 @@ def signed(job: Job, items: Iterable[Item], settings: Settings | None = None) ->
     reuse_freed_memory()
     count = default_workers() if job.workers is None else job.workers
     alone = job.store.limits.workers_from - 1
-    with Workers(partial(made_of, settings), count, alone) as pool:
+    with Workers(partial(digested, settings), count, alone) as pool:
         yield Stream(job, items, pool, settings)
 
 

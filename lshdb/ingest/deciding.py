@@ -74,8 +74,8 @@ def undo_decision(store: Store, decision: int | None, decided: str | None) -> De
 
     if undone := undo_chosen(store, chosen):
         return undone[0]
-    which = "" if decision is None else f" {decision}"
-    raise KeyNotFound(f"there is no decision{which} to undo")
+    number = "" if decision is None else f" {decision}"
+    raise KeyNotFound(f"there is no decision{number} to undo")
 
 
 def undo_last_decisions(store: Store) -> list[Decision]:

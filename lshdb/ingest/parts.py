@@ -12,7 +12,7 @@ from lshdb.sketching.signing import Signed, sign
 from lshdb.sources.batch import Batch
 
 T = TypeVar("T")
-Made = tuple[Sequence[str], Sequence[bytes], Signed | None]
+Digested = tuple[Sequence[str], Sequence[bytes], Signed | None]
 """The stored forms of documents, their digests of 16 bytes, and their signatures if wanted."""
 
 
@@ -52,7 +52,7 @@ class SignedPart:
         return SignedPart(batch, *taken_columns, lanes)
 
 
-def made_of(settings: Settings, item: tuple[Sequence[Content], bool]) -> Made:
+def digested(settings: Settings, item: tuple[Sequence[Content], bool]) -> Digested:
     """Digest cleaned documents, and sign them if the item says so; in any process."""
     contents, is_signed = item
     stored = [encoded(content) for content in contents]

@@ -63,17 +63,17 @@ class Workers(Generic[T, R]):
 
     Attributes:
         run: the function, which the processes get as a pickle.
-        wanted: how many processes.
+        requested: number of processes wanted.
         alone: items done here before processes are started.
-        count: how many processes; 0 does all in this one.
+        count: number of processes; 0 does all in this one.
     """
 
     run: Callable[[T], R]
-    wanted: int
+    requested: int
     alone: int = _ALONE
 
     def __post_init__(self) -> None:
-        self.count = self.wanted if _can_start() else 0
+        self.count = self.requested if _can_start() else 0
         self._submitted = 0
         self._threads: ThreadPoolExecutor | None = None
         self._of_thread = threading.local()
@@ -81,7 +81,7 @@ class Workers(Generic[T, R]):
         self._closed = False
         # In the order of submission: items that may be done here, and the results of those done.
         self._items: dict[Future[tuple[R] | None], T] = {}
-        self._done: dict[Future[tuple[R] | None], R] = {}
+        self._results: dict[Future[tuple[R] | None], R] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -125,18 +125,18 @@ class Workers(Generic[T, R]):
                 the caller uses the results. None to do any.
         """
         while not future.done():
-            cancelled = self._taken(last)
+            cancelled = self._cancel_next(last)
             if cancelled is None:
                 break
-            self._done[cancelled] = self.run(self._items.pop(cancelled))
+            self._results[cancelled] = self.run(self._items.pop(cancelled))
         if future.cancelled():
-            return self._done.pop(future)
+            return self._results.pop(future)
         reply = future.result()
         item = self._items.pop(future, None)
         return self.run(cast(T, item)) if reply is None else reply[0]
 
-    def _taken(self, last: Future[tuple[R] | None] | None) -> Future[tuple[R] | None] | None:
-        """The first item up to a last one that no worker has begun; none will begin it now."""
+    def _cancel_next(self, last: Future[tuple[R] | None] | None) -> Future[tuple[R] | None] | None:
+        """Cancel and return the first item, up to a last one, that no worker has begun."""
         if last is not None and last not in self._items:
             return None
         for future in self._items:

@@ -119,7 +119,9 @@ def _with_arrays(
 
     head = head_with(rows.schema, columns)
     assert head is not None
-    table = pa.Table.from_batches(rows.taken(indices), rows.schema.schema if not indices else None)
+    table = pa.Table.from_batches(
+        rows.batches_of(indices), rows.schema.schema if not indices else None
+    )
     for field, column in zip(schema_of(columns), values, strict=True):
         table = table.append_column(field, pa.array(column, field.type))
     batches = table.combine_chunks().to_batches()

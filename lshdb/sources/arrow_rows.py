@@ -65,7 +65,7 @@ class ArrowRows:
 
     def records(self, indices: Sequence[int]) -> Iterator[Record]:
         """Some rows, ascending, as Python's values; what is not UTF-8 as lone surrogates."""
-        batches = map(_plain_batch, self.taken(indices))
+        batches = map(_plain_batch, self.batches_of(indices))
         return chain.from_iterable(_records(batch)[0] for batch in batches)
 
     def lines(self, indices: Sequence[int]) -> list[bytes]:
@@ -89,7 +89,7 @@ class ArrowRows:
             self.schema, self.batch.set_column(index, self.batch.schema[index], changed)
         )
 
-    def taken(self, indices: Sequence[int]) -> list[pa.RecordBatch]:
+    def batches_of(self, indices: Sequence[int]) -> list[pa.RecordBatch]:
         """Some rows, ascending, as record batches."""
         batch = self.batch
         if batch is None or not indices:
@@ -627,7 +627,7 @@ class ArrowSink(sinks.Sink):
 
     def _write(self, rows: Rows, indices: Sequence[int]) -> None:
         if isinstance(rows, ArrowRows):
-            self._put(rows.taken(indices))
+            self._put(rows.batches_of(indices))
         else:
             self._put_values(rows, indices)
 

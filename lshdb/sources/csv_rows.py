@@ -59,7 +59,7 @@ class Csv:
             yield Batch(origin=Origin(source.name, (), rows_of([], schema)))
         reader = _reader(lines, schema)
         while lines.read():
-            before, numbers, texts, problem = lines.taken, list[int](), list[bytes](), None
+            before, numbers, texts, problem = lines.bytes_taken, list[int](), list[bytes](), None
             documents = Collector(options, Origin(source.name, numbers), None)
             while lines.waiting:
                 number, index = lines.number, len(numbers)
@@ -88,7 +88,7 @@ class Csv:
                         index, record
                     )
             if numbers:
-                size = (lines.taken - before) * (1 + options.whole) + _OBJECTS * len(numbers)
+                size = (lines.bytes_taken - before) * (1 + options.whole) + _OBJECTS * len(numbers)
                 yield documents.batch(size, rows_of(texts, schema) if options.whole else None)
             if problem is not None:
                 raise problem
@@ -162,7 +162,7 @@ class _Lines:
         number: of the next line, from 1.
         waiting: the lines that were read but not taken, the last one first; None for one that is
             too long.
-        taken: bytes of lines so far.
+        bytes_taken: of lines so far.
         record: the lines taken since it began, as they are in the file.
         is_invalid_utf8: whether there were bytes that are not UTF-8; they become lone surrogates.
         largest: bytes of a line, and of a record.
@@ -173,7 +173,7 @@ class _Lines:
     def __post_init__(self) -> None:
         self.number = 1
         self.waiting: list[bytes | None] = []
-        self.taken = 0
+        self.bytes_taken = 0
         self.is_invalid_utf8 = False
         self.largest = self.source.options.limits.largest_row
         self._blocks = json_rows.line_blocks(_with_newlines(self.source.text), self.largest)
@@ -205,7 +205,7 @@ class _Lines:
         if line is None or len(self.record) + len(line) > self.largest:
             raise InputError(f"line {self._first}: a record {longer_than(self.largest)}")
         self.number += 1
-        self.taken += len(line)
+        self.bytes_taken += len(line)
         self.record += line
         text = line.decode("utf-8", "surrogateescape")
         self.is_invalid_utf8 |= without_surrogates(text) is not text

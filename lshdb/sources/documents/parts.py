@@ -113,7 +113,7 @@ class Parts:
         """One page; the pictures in it are noted."""
         chosen: list[str] = []
         inner, start = part.get_payload(), part.get_param("start")
-        for inner_part in sorted(inner, key=lambda page: not start or page["content-id"] != start):
+        for inner_part in sorted(inner, key=lambda part: not start or part["content-id"] != start):
             is_picture = inner_part.get_content_maintype() == "image"
             is_attached = inner_part.get_content_disposition() == "attachment"
             if is_picture and not (is_attached and not inner_part["content-id"]):

@@ -99,7 +99,7 @@ def _is_locked_book(data: bytes) -> bool:
     return False
 
 
-def taken(pages: Iterable[str], largest: int) -> list[str]:
+def pages_within(pages: Iterable[str], largest: int) -> list[str]:
     """All pages, if they are not larger than the limit."""
     pages_read, size = [], 0
     for page in pages:
@@ -142,7 +142,7 @@ def _document(job: Metadata, message: bytes | bytearray | None = None) -> Metada
             pages = mail.text_and_lines(message, about)
         library = KINDS[kind].library
         by = f"{library} {version(library)}" if library else f"Python {sys.version.split()[0]}"
-        texts = taken(pages, job["largest"])
+        texts = pages_within(pages, job["largest"])
         if kind in ("eml", "mbox") and not job["quotes"]:
             texts[0] = mail.QUOTED.sub("", normalized(texts[:1], of_paper=False))
         text = normalized(texts, of_paper=kind == "pdf")
