@@ -288,7 +288,7 @@ def removed(store: Store, options: RemoveOptions) -> list[str]:
 
 
 def _known(store: Store, keys: Sequence[str], *, missing_ok: bool) -> dict[str, int]:
-    """The documents with these keys, and their ids; KeyNotFound if one is missing and may not."""
+    """The documents with these keys, and their ids; KeyNotFound unless `missing_ok`."""
     doc_ids_by_key: dict[str, int] = {}
     for part in chunks(len(keys), store.limits.documents_read):
         part_keys = keys[part]

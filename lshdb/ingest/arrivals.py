@@ -1,4 +1,4 @@
-"""Documents that are asked about and added in one step, each as if it came alone.
+"""Documents that are queried and added in one step, each as if it came alone.
 
 Those that arrive together are written in one transaction, so that they wait for the disk once.
 Documents that share a bucket, or a key, are taken one after another; all others cannot be matches
@@ -21,7 +21,7 @@ from lshdb.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A document that is asked about and added.
+    """A document to query and to add.
 
     Attributes:
         batch: of this document only.
@@ -35,7 +35,7 @@ class Arrival:
 
 
 def take(store: Store, arrivals: Sequence[Arrival]) -> list[tuple[Arrived, list[Cut]]]:
-    """Answer what is similar to each document, and add it, in order and in one transaction.
+    """Answer each document with similar ones, and add it, in order and in one transaction.
 
     Returns:
         The outcome of each, and the matches that limits cut off.

@@ -164,7 +164,7 @@ def signed(job: Job, items: Iterable[Item], settings: Settings | None = None) ->
 
 
 def _parts(items: Iterable[Item], settings: Settings, limits: Limits) -> Iterator[Batch]:
-    """The batches of a stream, where documents and text files are joined to some of a part."""
+    """The batches of a stream; documents and text files are joined to batches of a part."""
     joinable: list[Batch] = []
     size, begun, ids = 0, time.monotonic(), Ids()
     for item in items:
@@ -189,7 +189,7 @@ def _parts(items: Iterable[Item], settings: Settings, limits: Limits) -> Iterato
 
 
 def batch_of(item: object, settings: Settings, limits: Limits, ids: Ids | None = None) -> Batch:
-    """A document in columns; ContentError names its key, which none of other ids may give."""
+    """A document in columns; ContentError, with the key, also if another id gave that."""
     key, content, metadata = _checked(item, settings, limits, ids or Ids())
     size = _memory(content) + len(metadata or "") + _OBJECTS
     return Batch([key], [content], [metadata], size=size)
@@ -261,7 +261,7 @@ def checked_key(value: object) -> str:
 
 
 def checked_keys(values: Iterable[object]) -> list[str]:
-    """The keys of several; ContentError also if two of different types give one."""
+    """The keys of ids; ContentError also if ids of two types give the same key."""
     ids, keys = Ids(), list[str]()
     for value in values:
         key = checked_key(value)

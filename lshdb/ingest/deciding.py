@@ -91,7 +91,7 @@ def undo_last_decisions(store: Store) -> list[Decision]:
 
 
 def undo_chosen(store: Store, chosen: Callable[[list[Decision]], list[Decision]]) -> list[Decision]:
-    """Undo those of all decisions that a function returns, in one transaction."""
+    """Undo the decisions that a function chooses among all, in one transaction."""
     with store.writing():
         undone = chosen(read_decisions(store))
         for decision in undone:

@@ -1,4 +1,4 @@
-"""Which files hold a copy of a dropped document, so that its own file can go.
+"""Files that hold a copy of a dropped document, so that the dropped file can be removed.
 
 A copy is a document that is not dropped, and has the same content or is as similar as the
 database's threshold asks for. It counts if a file holds it now: a file of its own, an archive or a

@@ -38,7 +38,7 @@ class SignedPart:
         return self.batch.keys
 
     def take(self, indices: Sequence[int]) -> "SignedPart":
-        """Some of the documents, which are signed; all that was counted while reading stays."""
+        """The signed documents with these indices; the counts of reading stay as they are."""
         assert self.signed is not None
         metadata = self.batch.all_metadata()
 

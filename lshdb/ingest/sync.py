@@ -131,7 +131,7 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
 
 
 def check_directories(directories: Sequence[str]) -> None:
-    """InputError if one does not exist, UsageError if one is a file, or none is given."""
+    """InputError if a folder does not exist; UsageError for a file, or without any folder."""
     if not directories:
         raise UsageError("name the folders to update the database from")
     for path in directories:
@@ -143,7 +143,7 @@ def check_directories(directories: Sequence[str]) -> None:
 
 
 def _refusal(plan: _Plan, options: SyncOptions) -> str | None:
-    """Why it is refused to remove these documents: a directory may be empty by accident.
+    """Why the documents are not removed: a directory may be empty by accident.
 
     Raises:
         InputError: the same, unless it is a dry run.
@@ -164,13 +164,13 @@ def _refusal(plan: _Plan, options: SyncOptions) -> str | None:
 
 
 @dataclass(eq=False)
-class _Walked:
-    """What is in the directories.
+class _FolderFiles:
+    """The files in the directories.
 
     Attributes:
         files: those to compare, by their keys.
         kept: keys of files that cannot be looked at.
-        unread: how the keys in directories begin that cannot be listed.
+        unread_prefixes: how keys begin in directories that cannot be listed.
         second_names: other paths of a file, by the first one.
         files_read: the files so far; None if no path leads to one twice.
         stored_keys: of the files that have a document, where some may have two names.
@@ -179,7 +179,7 @@ class _Walked:
     files_read: FilesRead | None
     files: dict[str, _File] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
-    unread: list[str] = field(default_factory=list)
+    unread_prefixes: list[str] = field(default_factory=list)
     second_names: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     stored_keys: set[str] = field(default_factory=set)
 
@@ -187,7 +187,7 @@ class _Walked:
 def _plan(store: Store, directories: Sequence[str], session: Session, *, again: bool) -> _Plan:
     """Compare the stored documents with the files; `again` reads those of other kinds anyway."""
     paths = [*dict.fromkeys(directories)]
-    plan, walked = _Plan(), _Walked(session.files_read if may_repeat(paths) else None)
+    plan, walked = _Plan(), _FolderFiles(session.files_read if may_repeat(paths) else None)
     for path in paths:
         # Keys have slashes on each system.
         start = posixpath.join(key_of(path, session.options.rules.root), "")
@@ -214,7 +214,7 @@ def _plan(store: Store, directories: Sequence[str], session: Session, *, again: 
 
 
 def _walk(
-    path: str, start: str, session: Session, known: Mapping[str, StoredFile], walked: _Walked
+    path: str, start: str, session: Session, known: Mapping[str, StoredFile], walked: _FolderFiles
 ) -> None:
     """Find the files of a directory whose keys begin with `start`."""
     failures, skipped = session.counts.failures, session.counts.skipped
@@ -223,7 +223,7 @@ def _walk(
         key = start + printable_path(entry.path[cut:])
         if isinstance(entry, Unlisted):
             failures(entry.failure)
-            walked.unread.append(posixpath.join(key, ""))
+            walked.unread_prefixes.append(posixpath.join(key, ""))
             continue
         stored = known.get(key)
         # A file that add read with --format text remains a text file.
@@ -242,7 +242,7 @@ def _walk(
         except OSError as error:
             failures(failure_of(entry.path, error))
             walked.kept.add(key)
-            walked.unread.append(f"{key}/")  # it may be an archive
+            walked.unread_prefixes.append(f"{key}/")  # it may be an archive
             continue
         if state is None:
             continue
@@ -256,7 +256,7 @@ def _walk(
             walked.second_names[earlier].append(entry.path)
 
 
-def _compare(plan: _Plan, walked: _Walked, *, again: bool) -> None:
+def _compare(plan: _Plan, walked: _FolderFiles, *, again: bool) -> None:
     """Plan what is read, and which documents are gone, by the states of files."""
     files = {key: key if key in walked.files else file_of_message(key) for key in plan.known}
     for key, document in plan.known.items():
@@ -277,7 +277,7 @@ def _compare(plan: _Plan, walked: _Walked, *, again: bool) -> None:
         if present_keys.isdisjoint((key, files[key]))
     ]
     plan.left = sum(document.state is None for document in missing)
-    unread_prefixes = tuple(walked.unread)
+    unread_prefixes = tuple(walked.unread_prefixes)
     plan.gone = [
         document
         for document in missing
@@ -486,7 +486,7 @@ def _is_plain(state: FileState) -> bool:
 
 
 def _exists(path: str) -> bool:
-    """Whether a file or an archive's member may be there: what cannot be looked at may be."""
+    """Whether a file or an archive's member may exist; True if it cannot be looked at."""
     try:
         os.lstat(archive_of(path) or path)
     except (FileNotFoundError, NotADirectoryError):

@@ -264,7 +264,7 @@ def _copy_of(
 
 
 def _check_unchanged(file: _Chosen, *, link: bool) -> None:
-    """_LeftError if a file, or the copy that stays, is not as it was when it was read."""
+    """_LeftError if a file, or the copy that stays, has changed since it was read."""
     current, read_status = os.lstat(file.line.path), file.status
     if not os.path.samestat(current, read_status) or current.st_mtime_ns != read_status.st_mtime_ns:
         raise _LeftError("it is changing")

@@ -69,7 +69,7 @@ class ArrowRows:
         return chain.from_iterable(_records(batch)[0] for batch in batches)
 
     def lines(self, indices: Sequence[int]) -> list[bytes]:
-        """There are none."""
+        """Arrow has no lines."""
         raise NotImplementedError
 
     def with_texts(self, texts: Mapping[int, str], field: str) -> "ArrowRows":
@@ -759,7 +759,7 @@ def _first_line(error: Exception) -> str:
 
 
 def common_schema(schema: pa.Schema, other: pa.Schema, name: str) -> pa.Schema:
-    """The schema with types for columns that only another one, of this name, has values of.
+    """The schema, with types of another one, of this name, for its columns without values.
 
     Raises:
         InputError: they have columns of different types.

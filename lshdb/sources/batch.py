@@ -51,7 +51,7 @@ class TableSchema:
 
 
 class Rows(Protocol):
-    """Rows as they were read, with all of their columns, so that they can be written so again."""
+    """Rows as they were read, with all of their columns, so that they can be written unchanged."""
 
     @property
     def schema(self) -> TableSchema | None:

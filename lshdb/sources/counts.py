@@ -70,7 +70,7 @@ def reason(error: InputError | OSError) -> str:
 
 @dataclass(eq=False)
 class Failures:
-    """What gave no document in one job: passed on, counted, kept for its report, warned of.
+    """The failures of one job: passed on, counted, kept for its report, and warned of.
 
     Attributes:
         on_failure: the caller's function, which gets each; without one, `warn` warns.
@@ -82,7 +82,7 @@ class Failures:
     _kept: list[Failure] = field(default_factory=list)
 
     def __call__(self, failure: Failure) -> None:
-        """Take in a failure."""
+        """Count a failure, and pass it on."""
         self.count += 1
         if len(self._kept) < MAX_KEPT:
             self._kept.append(failure)

@@ -192,7 +192,7 @@ class Extractor:
         return None
 
     def _converted(self, path: str, command: list[str]) -> Extracted:
-        """What a command of the user prints of a file."""
+        """The output of a user's command for a file."""
         words = [word.replace("{}", os.path.abspath(path)) for word in command]
         printed = programs.output(words, self.options.extract_timeout, self.largest)
         text = normalized([printed.decode("utf-8", "replace")], of_paper=False)
@@ -268,7 +268,7 @@ class _Process:
             self._jobs.flush()
 
     def answer(self, seconds: float, largest: int) -> dict[str, Any]:
-        """Its next answer, in its time; InputError if it dies before."""
+        """The next answer; InputError if the process dies before, or takes too long."""
         assert self._process.stdout is not None
         is_late = threading.Event()
 

@@ -1,4 +1,4 @@
-"""What git knows of a directory: the files that it tracks, and the lines that changes add.
+"""Files of a directory that git tracks, and the lines that changes add.
 
 The command `git` answers. A repository may come from a stranger, and git runs programs that its
 configuration names. None of these runs: settings that git reads for the commands here are
@@ -42,7 +42,7 @@ ALL_LINES = (1, sys.maxsize)
 
 @dataclass(slots=True)
 class Changed:
-    """What changes did to a file.
+    """A changed file.
 
     Attributes:
         is_new: whether there was none before; a renamed file is not new.
@@ -54,7 +54,7 @@ class Changed:
 
 
 def run(directory: str, *arguments: str, settings: Sequence[str] = ()) -> bytes:
-    """What git prints in a directory; no program runs that the repository names.
+    """The output of git in a directory; no program runs that the repository names.
 
     Args:
         directory: where.
@@ -164,7 +164,7 @@ def tracked(directory: str) -> set[str]:
 
 
 def changes(top: str, since: str, patterns: Sequence[str] = ()) -> dict[str, Changed]:
-    """What the working tree adds to the last commit that it shares with another.
+    """The lines that the working tree adds to the last commit that it shares with another.
 
     Args:
         top: of the working tree.

@@ -28,7 +28,7 @@ def head(session: Session, path: str) -> TableSchema | None:
 
 
 def common_head(session: Session, paths: Sequence[str], format: str) -> TableSchema | None:
-    """The head of one file in this format for the rows of several; None if it is not known.
+    """The head of one file in this format for the rows of several; None if unknown.
 
     Raises:
         UsageError: JSON and tables would go to a table.

@@ -44,7 +44,7 @@ def _is_utf_16(start: bytes) -> bool:
 
 
 class Skipped(InputError):
-    """What is skipped in a directory, and a failure where it is named.
+    """A file that is skipped in a directory, and a failure where the user names it.
 
     Attributes:
         kind: the reason, as lshdb.sources.walking counts it.
@@ -133,7 +133,7 @@ class Input:
         return text
 
     def _guessed(self, data: bytearray, stored: str | None) -> str | None:
-        """The text in the encoding that was guessed last, or that is guessed now; None if none."""
+        """The text in the encoding that was guessed last, or now; None without a guess."""
         if encoding := encoding_of(stored):
             with suppress(UnicodeDecodeError, LookupError):
                 text = data.decode(encoding)

@@ -57,7 +57,7 @@ def picked(stored: str | None, names: Iterable[str]) -> dict[str, Any]:
 
 
 def path_of(name: str, fields: Container[str]) -> Path:
-    """The place of a field: of that name, else `a.b` is b in the object a."""
+    """The path of a field: the name itself if it is a field, else `a.b` is b in the object a."""
     return (name,) if name in fields else tuple(name.split("."))
 
 

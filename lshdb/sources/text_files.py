@@ -81,7 +81,7 @@ class TextFiles:
         return Batch([key], [text], states=states, size=text.__sizeof__() + len(key))
 
     def note_guess(self, source: inputs.Input) -> bool:
-        """Count a text whose encoding was guessed; whether it was."""
+        """Count a text whose encoding was guessed; return whether it was."""
         if source.guess is None:
             return False
         guess = inputs.encoding_of(source.guess)

@@ -96,7 +96,7 @@ def walk(
 
 
 class _Walk:
-    """What stays the same while a directory is walked; arguments as of `walk`.
+    """The constants of walking a directory; arguments as of `walk`.
 
     Attributes:
         above: the patterns above the directory.
@@ -145,7 +145,7 @@ class _Walk:
     def is_taken(
         self, entry: Entry, patterns: Sequence[_Placed], packed: bool, inodes: Container[int]
     ) -> bool:
-        """Whether an entry is read; counts it otherwise, but for an open database."""
+        """Whether an entry is read; counts a skipped one, except an open database."""
         rules, is_dir = self._rules, entry.is_dir() or self.is_packed(entry.path)
         if why := self._why_ignored(entry, is_dir, patterns, packed):
             self._skipped.add("ignored", entry.path, why)

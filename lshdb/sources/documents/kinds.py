@@ -75,7 +75,7 @@ def kind_of_start(start: bytes) -> str | None:
 
 
 def is_mailbox_start(start: bytes) -> bool:
-    """Whether a mailbox begins so: with a line that separates messages, and a header."""
+    """Whether bytes begin a mailbox: a line that separates messages, and a header."""
     if not start.startswith(b"From "):
         return False
     first, _, following = start.partition(b"\n")
@@ -83,6 +83,6 @@ def is_mailbox_start(start: bytes) -> bool:
 
 
 def note_damage(about: Metadata, part: str, error: Exception) -> None:
-    """Note a part of a document that cannot be read, where the others are."""
+    """Note a part that cannot be read of a document whose other parts are read."""
     reason = (str(error).strip("'\" \n") or type(error).__name__).splitlines()[0]
     about.setdefault("damaged", []).append(f"{part}: {reason:.200}")

@@ -152,7 +152,7 @@ def _text_in(root: Any, names: Sequence[str]) -> str:
 
 
 def _attribute(element: Any, name: str) -> str:
-    """An attribute with a namespace, whose name ends so."""
+    """An attribute of this name in any namespace; empty without one."""
     attributes = (value for key, value in element.attrib.items() if key.endswith(f"}}{name}"))
     return str(next(attributes, ""))
 
@@ -169,7 +169,7 @@ def _symbol(element: Any) -> str:
 
 
 def _form_field(element: Any) -> str:
-    """What is chosen in a field of a form whose text does not say it."""
+    """The chosen value of a form field whose text does not show it."""
     entries = [_attribute(entry, "val") for entry in element.iter("{*}listEntry")]
     if entries:
         result = next(element.iter("{*}result"), None)

@@ -143,7 +143,7 @@ def name_of(part: Any) -> str:
 
 
 def _digest(*parts: Any) -> str:
-    """What follows from the bytes of parts, and not from how they were sent.
+    """A digest of the bytes of parts, which does not depend on how they were sent.
 
     Of a message, or of parts within a part, the headers and bytes of all count, but for those that
     say how they are packed. The ends of lines of texts are one.

@@ -162,7 +162,7 @@ def _repeated(texts: list[list[str]], edges: list[_PageLine]) -> Iterator[_PageL
 
 
 def _between(repetitions: list[_PageLine], pages: int) -> Iterator[_PageLine]:
-    """Of a line on each page, or each second one, of a range: all but the first.
+    """All but the first of the lines on each page, or each second page, of a range.
 
     The last one stays, too, if pages without the line follow: so the range can be seen.
     """
