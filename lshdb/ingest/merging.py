@@ -237,7 +237,7 @@ def _write(
 ) -> AddReport:
     """Write parts of documents, within a transaction."""
     writer = Writer(store, late=is_large)
-    kept = unchanged = 0
+    kept_count = unchanged_count = 0
     conflicts: list[str] = []
     for part in parts:
         known, differing = _known(store, part)
@@ -245,18 +245,18 @@ def _write(
         if keys and on_conflict == "error":  # another process has written them meanwhile
             raise _conflict(store, source, keys)
         conflicts += keys
-        unchanged += len(known) - len(differing)
-        new = [index for index, key in enumerate(part.keys) if key not in known]
+        unchanged_count += len(known) - len(differing)
+        indices = [index for index, key in enumerate(part.keys) if key not in known]
         if on_conflict == "keep":
-            kept += len(differing)
+            kept_count += len(differing)
         else:
-            new = sorted(new + differing)
-        if new:
-            selected = part if len(new) == len(part.keys) else part.take(new)
+            indices = sorted(indices + differing)
+        if indices:
+            selected = part if len(indices) == len(part.keys) else part.take(indices)
             replaced = {key: known[key] for key in (keys if on_conflict == "replace" else ())}
             writer.write(_signed(selected, store.settings), replaced)
     writer.finish()
-    unwritten = AddReport(unchanged=unchanged, kept=kept, conflicts=tuple(conflicts))
+    unwritten = AddReport(unchanged=unchanged_count, kept=kept_count, conflicts=tuple(conflicts))
     return writer.report + unwritten
 
 

@@ -355,14 +355,14 @@ def files_of_dropped(store: Store, root: str | None) -> Iterator[DroppedFile]:
     with store.reading():
         for key, content_digest in dropped_contents(store):
             dropped[key].add(content_digest)
-        known = [
+        known_documents = [
             document
             for key, document in store.known([*dropped]).items()
             if document.digest in dropped[key]
         ]
-        read = {
+        states_by_key = {
             document.key: document.state
-            for document in store.files_of([document.doc_id for document in known])
+            for document in store.files_of([document.doc_id for document in known_documents])
         }
         staying = _staying(store, dropped)
     session = session_of(
@@ -372,7 +372,7 @@ def files_of_dropped(store: Store, root: str | None) -> Iterator[DroppedFile]:
         format="text",
         stored_guess=store.extracted_of,
     )
-    current = {document.key: document.digest for document in known}
+    digests_by_key = {document.key: document.digest for document in known_documents}
     for key, digests in sorted(dropped.items()):
         paths = [] if store.settings.shingling.of_sets else paths_of_key(key, root)
         paths = [path for path in paths if os.path.isfile(path)]
@@ -383,10 +383,10 @@ def files_of_dropped(store: Store, root: str | None) -> Iterator[DroppedFile]:
             yield DroppedFile(key, paths[0], None, f"{len(paths)} files have this key")
             continue
         (path,) = paths
-        status, stored = os.stat(path), read.get(key)
+        status, stored = os.stat(path), states_by_key.get(key)
         # Options of another run, such as --convert, may have taken the text out of the file.
         is_same = stored is not None and stored.extracted and stored.mtime_ns
-        content, content_digest = None, current.get(key, b"")
+        content, content_digest = None, digests_by_key.get(key, b"")
         if not (is_same and stored == state_of(status)):
             content_digest = b""
             if stored is None or stored.size == status.st_size:
@@ -552,17 +552,17 @@ def _forecast(
         zip(read_keys, _digests(store, [plan.known[key] for key in read_keys]), strict=True)
     )
     changes: list[SyncChange] = []
-    unchanged = 0
+    unchanged_count = 0
     for batch in _items(plan, session):
         for _, failure in batch.failures:
             session.counts.failures(failure)
         for key in batch.keys:
             if stored_digests.get(key) == _batch_digest(batch):
-                unchanged += 1
+                unchanged_count += 1
             else:
                 changes.append(SyncChange("update" if key in stored_digests else "add", key))
     count = Counter(change.action for change in changes)
     changes += [SyncChange("move", key, document.key) for document, key, _ in plan.moves]
     changes += [SyncChange("remove", document.key) for document in plan.gone]
     changes.sort(key=lambda change: (change.key, change.action))
-    return AddReport(count["add"], count["update"], unchanged), tuple(changes)
+    return AddReport(count["add"], count["update"], unchanged_count), tuple(changes)

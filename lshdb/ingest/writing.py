@@ -66,41 +66,41 @@ class Writer:
         """
         store = self.store
         part_keys = list(part.keys)
-        latest = {key: index for index, key in enumerate(part_keys)}
+        index_of_key = {key: index for index, key in enumerate(part_keys)}
         if known is None:
-            known = {} if store.keys_repeat else store.known(list(latest))
-        became = outcomes(part, known)
+            known = {} if store.keys_repeat else store.known(list(index_of_key))
+        part_outcomes = outcomes(part, known)
         indices = [
             index
-            for key, index in latest.items()
+            for key, index in index_of_key.items()
             if key not in known or known[key].digest != part.digests[index]
         ]
         if store.keys_repeat:
-            became, indices = ["added"] * len(part_keys), [*range(len(part_keys))]
+            part_outcomes, indices = ["added"] * len(part_keys), [*range(len(part_keys))]
         metadata = part.batch.all_metadata()
-        store.set_metadata(_changed_metadata(part, known, latest))
+        store.set_metadata(_changed_metadata(part, known, index_of_key))
         keys, digests = [part_keys[i] for i in indices], [part.digests[i] for i in indices]
-        old = [known[key].doc_id for key in keys if key in known]
-        if any(doc_id >= self._first_id or doc_id in self._updated for doc_id in old):
+        old_ids = [known[key].doc_id for key in keys if key in known]
+        if any(doc_id >= self._first_id or doc_id in self._updated for doc_id in old_ids):
             self.finish()  # a key of an earlier part: its band rows must be deleted again
-        unindex(store, old)
+        unindex(store, old_ids)
         signed = signatures_of(part, indices, store.settings)
         new_ids = count(self._next_id)
         doc_ids = [known[key].doc_id if key in known else next(new_ids) for key in keys]
         self._next_id = next(new_ids)
         shingles, blobs = signed.shingles.tolist(), map(bytearray, digests)
         contents = [part.stored[i] if store.settings.content else None for i in indices]
-        others = [metadata[i] for i in indices]
+        stored_metadata = [metadata[i] for i in indices]
         rows: list[DocumentValues] = list(
-            zip(doc_ids, keys, shingles, blobs, others, contents, strict=True)
+            zip(doc_ids, keys, shingles, blobs, stored_metadata, contents, strict=True)
         )
         store.update([row for row in rows if row[1] in known])
         store.insert([row for row in rows if row[1] not in known])
-        self._index(arrays.int_array(doc_ids), signed, old)
-        self._updated.update(old)
+        self._index(arrays.int_array(doc_ids), signed, old_ids)
+        self._updated.update(old_ids)
         self.signed += len(indices)
         empty = len(indices) - int(np.count_nonzero(signed.shingles))
-        added, updated, unchanged = map(became.count, _COUNTED)
+        added, updated, unchanged = map(part_outcomes.count, _COUNTED)
         report = AddReport(
             added, updated, unchanged, len(part.batch.failures), empty, part.batch.replaced
         )
@@ -127,10 +127,10 @@ class Writer:
             self.store.index.insert(FINGERPRINTS, winnowing.joined(self._fingerprints))
             self._fingerprints, self._held = [], 0
 
-    def _index(self, ids: arrays.IntArray, signed: signing.Signed, old: Sequence[int]) -> None:
+    def _index(self, ids: arrays.IntArray, signed: signing.Signed, old_ids: Sequence[int]) -> None:
         """Write the signatures of documents int64[n], and keep their band rows for `finish`.
 
-        `old` are those that were stored before.
+        `old_ids` are those that were stored before.
         """
         if not signed.shingles.all():
             filled = np.flatnonzero(signed.shingles)
@@ -145,7 +145,7 @@ class Writer:
                 self._write_fingerprints()
         keys = signed.bucket_keys
         if self.late:
-            was_stored = np.isin(ids, old)
+            was_stored = np.isin(ids, old_ids)
             ids, keys = ids[was_stored], keys[was_stored]
         self.store.note_indexed(ids.tolist())
         self._bands.append(codes_of_keys(ids, keys))
@@ -184,14 +184,16 @@ def query_batch(part: SignedPart) -> QueryBatch:
 
 def outcomes(part: SignedPart, known: Mapping[str, KnownDocument]) -> list[Outcome]:
     """What adding does with each document, as if they came one by one."""
-    now = {key: (document.digest, document.metadata) for key, document in known.items()}
-    became: list[Outcome] = []
+    current = {key: (document.digest, document.metadata) for key, document in known.items()}
+    part_outcomes: list[Outcome] = []
     rows = zip(part.digests, part.batch.all_metadata(), strict=True)
     for key, row in zip(part.keys, rows, strict=True):
-        before = now.get(key)
-        became.append("added" if before is None else "unchanged" if before == row else "updated")
-        now[key] = row
-    return became
+        before = current.get(key)
+        part_outcomes.append(
+            "added" if before is None else "unchanged" if before == row else "updated"
+        )
+        current[key] = row
+    return part_outcomes
 
 
 def _changed_metadata(

@@ -98,12 +98,12 @@ def slides(path: str, about: Metadata) -> Iterator[str]:
         texts = []
         try:
             texts.append(read_part(package, name, about))
-            others = package.related(name)
+            related_parts = package.related(name)
         except Exception as error:  # of several libraries
             note_damage(about, name, error)
-            others = []
+            related_parts = []
         for kind in _OF_SLIDE:
-            for _, related_kind, target in others:
+            for _, related_kind, target in related_parts:
                 if related_kind == kind:
                     try:
                         element_names = _NAMES.get(kind, _TEXT)
