@@ -197,23 +197,23 @@ class Options:
         cls._declared, cls._fields = known, targets
         cls._defaults, cls._required = defaults, required
 
-    def __init__(self, *args: Any, **given: Any) -> None:
-        self._fill(type(self).__name__, args, given)
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        self._fill(type(self).__name__, args, keywords)
 
     @classmethod
-    def of_call(cls, caller: str, args: Sequence[Any], given: Mapping[str, Any]) -> Self:
+    def of_call(cls, caller: str, args: Sequence[Any], keywords: Mapping[str, Any]) -> Self:
         """The options that are the arguments of a function; errors name it."""
         options = cls.__new__(cls)
-        options._fill(caller, args, given)
+        options._fill(caller, args, keywords)
         return options
 
-    def _fill(self, caller: str, args: Sequence[Any], given: Mapping[str, Any]) -> None:
+    def _fill(self, caller: str, args: Sequence[Any], keywords: Mapping[str, Any]) -> None:
         """Set all values by the arguments of a function."""
         if args:
-            given = _named(type(self), caller, args, given)
+            keywords = _named(type(self), caller, args, keywords)
         values, fields_of, of_parts = self.__dict__, self._fields, dict[str, dict[str, Any]]()
         values.update(self._defaults)
-        for name, value in given.items():
+        for name, value in keywords.items():
             target = fields_of.get(name)
             if target is None:
                 raise _unexpected(caller, name, self._declared)
@@ -222,9 +222,9 @@ class Options:
             else:
                 of_parts.setdefault(target, {})[name] = value
         for name in self._required:
-            if name not in given and fields_of[name] not in given:
+            if name not in keywords and fields_of[name] not in keywords:
                 raise TypeError(f"{caller}() needs the argument {name!r}")
-        for name in given:
+        for name in keywords:
             self._check(name)
         for target, changes in of_parts.items():
             part: Any = self.__dataclass_fields__[target].type
@@ -325,7 +325,7 @@ def _unexpected(function: str, name: str, known: Iterable[str]) -> TypeError:
 
 
 def _named(
-    group: Any, caller: str, args: Sequence[Any], given: Mapping[str, Any]
+    group: Any, caller: str, args: Sequence[Any], keywords: Mapping[str, Any]
 ) -> dict[str, Any]:
     """All arguments by name; TypeError for one that is given twice, or too many of them."""
     names = [option.name for option in declared(group).values() if not option.kw_only]
@@ -333,9 +333,9 @@ def _named(
         after = f" after {', '.join(names)}" if names else ""
         raise TypeError(f"{caller}() takes arguments by their names only{after}")
     by_position = dict(zip(names, args, strict=False))
-    if twice := by_position.keys() & given.keys():
-        raise TypeError(f"{caller}() got two values of argument {min(twice)!r}")
-    return by_position | {**given}
+    if named_twice := by_position.keys() & keywords.keys():
+        raise TypeError(f"{caller}() got two values of argument {min(named_twice)!r}")
+    return by_position | {**keywords}
 
 
 def check_value(
@@ -346,20 +346,20 @@ def check_value(
     error: type[UsageError] = UsageError,
 ) -> None:
     """UsageError for a value that is not of a type, or is out of range."""
-    what, fits = (option and option.kind) or kind_of(annotation)
+    kind_name, fits = (option and option.kind) or kind_of(annotation)
     if not fits(value):
         shown = str(value) if isinstance(value, os.PathLike) else value
-        raise error(f"{name} {shown!r:.100} is not {what}")
+        raise error(f"{name} {shown!r:.100} is not {kind_name}")
     if option and isinstance(value, Real) and (wrong := option.wrong(value)):
-        given = f"{value:g}" if isinstance(value, float) else value
-        raise error(f"{name} {given} {wrong}")
+        written = f"{value:g}" if isinstance(value, float) else value
+        raise error(f"{name} {written} {wrong}")
 
 
 def without_none(annotation: Any) -> Any:
     """A type without None."""
     if get_origin(annotation) not in (Union, UnionType):
         return annotation
-    return Union[tuple(one for one in get_args(annotation) if one is not NoneType)]  # noqa: UP007
+    return Union[tuple(member for member in get_args(annotation) if member is not NoneType)]  # noqa: UP007
 
 
 @cache
@@ -367,26 +367,26 @@ def kind_of(annotation: Any) -> Kind:
     """What the values of a type are called, and how to tell; of some types anything fits."""
     known = without_none(annotation)
     if known != annotation:
-        what, fits = kind_of(known)
-        return what, lambda value: value is None or fits(value)
+        kind_name, fits = kind_of(known)
+        return kind_name, lambda value: value is None or fits(value)
     origin, args = get_origin(annotation), get_args(annotation)
     if annotation in _KINDS:
         return _KINDS[annotation]
     if origin is Literal:
         *others, last = args
-        what = f"{', '.join(others)} or {last}" if others else last
-        return what, lambda value: isinstance(value, str) and value in args
+        kind_name = f"{', '.join(others)} or {last}" if others else last
+        return kind_name, lambda value: isinstance(value, str) and value in args
     if origin in (Union, UnionType):
         kinds = [*map(kind_of, args)]
-        what = " or ".join(dict.fromkeys(what for what, _ in kinds))
-        return what, lambda value: any(fits(value) for _, fits in kinds)
+        kind_name = " or ".join(dict.fromkeys(kind_name for kind_name, _ in kinds))
+        return kind_name, lambda value: any(fits(value) for _, fits in kinds)
     if origin in (Iterable, Sequence):
         return _TEXTS if args == (str,) else ("a list or another iterable", _is_stream)
     if origin is Callable or "Callable[" in str(annotation):
         return "a function", lambda value: value is None or callable(value)
     if isinstance(annotation, type) and annotation.__module__.startswith("lshdb."):
-        what = f"a lshdb.{annotation.__name__}"
-        return what, lambda value: isinstance(value, annotation)
+        kind_name = f"a lshdb.{annotation.__name__}"
+        return kind_name, lambda value: isinstance(value, annotation)
     return "", lambda _: True  # only known to type checkers, or the function itself checks it
 
 
@@ -407,8 +407,8 @@ def _is_stream(value: object) -> bool:
 
 
 def _are_texts(value: object) -> bool:
-    some = value if isinstance(value, Collection) else ()
-    return _is_stream(value) and all(isinstance(one, str) for one in some)
+    elements = value if isinstance(value, Collection) else ()
+    return _is_stream(value) and all(isinstance(element, str) for element in elements)
 
 
 def _are_named(value: object) -> bool:
@@ -489,17 +489,17 @@ def _checking(function: Callable[..., Any]) -> Any:
     known = signature(function)
 
     @wraps(function)
-    def call(*args: Any, **given: Any) -> Any:
-        for name in given:
+    def call(*args: Any, **keywords: Any) -> Any:
+        for name in keywords:
             if name not in known.parameters:
                 raise _unexpected(function.__name__, name, known.parameters)
         try:
-            arguments = known.bind(*args, **given).arguments
+            arguments = known.bind(*args, **keywords).arguments
         except TypeError as error:
             raise TypeError(f"{function.__name__}(): {error}") from None
         for name, value in arguments.items():
             check_value(name, value, known.parameters[name].annotation)
-        return function(*args, **given)
+        return function(*args, **keywords)
 
     return call
 
@@ -511,17 +511,17 @@ def _taking(group: Any, function: Callable[..., Any]) -> Any:
     checks = [each for each in before if each.annotation is not Parameter.empty]
 
     @wraps(function)
-    def call(*args: Any, **given: Any) -> Any:
-        first, rest = args[:count], args[count:]
-        for parameter in before[len(first) :]:
-            if parameter.name not in given:
+    def call(*args: Any, **keywords: Any) -> Any:
+        leading, option_args = args[:count], args[count:]
+        for parameter in before[len(leading) :]:
+            if parameter.name not in keywords:
                 raise TypeError(f"{caller}() needs the argument {parameter.name!r}")
-            first += (given.pop(parameter.name),)
-        for parameter, value in zip(checks, first[count - len(checks) :], strict=True):
+            leading += (keywords.pop(parameter.name),)
+        for parameter, value in zip(checks, leading[count - len(checks) :], strict=True):
             check_value(parameter.name, value, parameter.annotation)
-        if len(rest) == 1 and type(rest[0]) is group and not given:
-            return function(*first, rest[0])
-        return function(*first, group.of_call(caller, rest, given))
+        if len(option_args) == 1 and type(option_args[0]) is group and not keywords:
+            return function(*leading, option_args[0])
+        return function(*leading, group.of_call(caller, option_args, keywords))
 
     lines = [f"    {option.name}: {option.option.help}" for option in declared(group).values()]
     call.__signature__ = written.replace(  # type: ignore[attr-defined]

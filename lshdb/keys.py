@@ -325,7 +325,7 @@ def is_key_of(stored: str, key: str, identical: bool) -> bool:
 
     Args:
         stored: the key that it is stored under.
-        key: its own.
+        key: the document's key.
         identical: whether the stored document has the same content, and so the same digest.
 
     >>> is_key_of("a#0000000000000000", "a", True), is_key_of("a#b", "a", True)

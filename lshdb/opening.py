@@ -48,15 +48,15 @@ def open(options: OpenOptions) -> Database:  # lshdb.open
 
 def opened(options: OpenOptions) -> tuple[Database, str]:
     """The same, and what a SettingsWarning would say; empty if there is none."""
-    path, settings, limits, made = options.path, options.settings, options.limits, None
+    path, settings, limits, resolved = options.path, options.settings, options.limits, None
     if not os.path.exists(path) or not os.path.getsize(path):
         # Impossible settings are refused before SQLite writes a file.
-        made = resolve(with_passages(settings))
+        resolved = resolve(with_passages(settings))
     store = Store.open(
         Path(path),
         options.mode,
         options.timeout,
-        lambda: made or resolve(with_passages(settings)),
+        lambda: resolved or resolve(with_passages(settings)),
         limits=limits,
     )
     try:

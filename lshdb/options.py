@@ -70,10 +70,10 @@ def names_of_text(text: str) -> list[str]:
 
 def size_of_text(text: str) -> int:
     """A number of bytes, such as 500, 10K, 1.5M or 2G."""
-    found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([KMGT]?)", text.upper().removesuffix("B"))
-    if found is None:
+    match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([KMGT]?)", text.upper().removesuffix("B"))
+    if match is None:
         raise ValueError(f"{text!r} is not a size, such as 500, 10K, 1.5M or 2G")
-    return int(float(found[1]) * 1024 ** " KMGT".index(found[2] or " "))
+    return int(float(match[1]) * 1024 ** " KMGT".index(match[2] or " "))
 
 
 def number_or(word: str, value: int | str) -> Callable[[str], int | str]:
@@ -1016,7 +1016,7 @@ class GateOptions(Options):
 
 # deduplicating
 
-_ALL_AT_ONCE = (
+_DROP_ALL_REFUSED = (
     "to drop all members of a group, all rows are decided on at once: give no database that gets "
     "the kept ones"
 )
@@ -1055,7 +1055,7 @@ class RuleOptions(Options):
     @property
     def ranked_by(self) -> list[str]:
         """The fields by whose values rows are kept."""
-        return [one for one in (self.keep_max, self.keep_min) if one is not None]
+        return [field for field in (self.keep_max, self.keep_min) if field is not None]
 
     @property
     def ordered(self) -> bool:
@@ -1113,7 +1113,7 @@ class DedupOptions(Options):
 
     def __post_init__(self) -> None:
         if self.rows.choice.drop_all:
-            raise UsageError(_ALL_AT_ONCE)
+            raise UsageError(_DROP_ALL_REFUSED)
 
 
 class DataOptions(Options):
@@ -1136,7 +1136,7 @@ class DataOptions(Options):
 
     def __post_init__(self) -> None:
         if self.choice.drop_all and self.into is not None:
-            raise UsageError(_ALL_AT_ONCE)
+            raise UsageError(_DROP_ALL_REFUSED)
 
 
 # Spark

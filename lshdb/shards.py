@@ -9,6 +9,7 @@ from pathlib import Path
 from lshdb.database import Database
 from lshdb.errors import InputError, SettingsMismatch, UsageError
 from lshdb.exchange.results import Matches, matches_of
+from lshdb.model import Match
 from lshdb.opening import open as open_database
 from lshdb.options import TIMEOUT, QueryOptions
 from lshdb.search.query import best
@@ -16,7 +17,7 @@ from lshdb.search.query import best
 
 @contextmanager
 def opened(path: Path, timeout: float = TIMEOUT) -> Iterator[list[Database]]:
-    """The files that a name stands for, open for reading: a file, or a pattern like `dir/*.db`.
+    """The files of a name, open for reading: one file, or those of a pattern like `dir/*.db`.
 
     Raises:
         InputError: nothing matches the pattern.
@@ -29,11 +30,12 @@ def opened(path: Path, timeout: float = TIMEOUT) -> Iterator[list[Database]]:
         raise InputError(f"no file matches {path}")
     with ExitStack() as stack:
         files: list[Database] = []
-        for one in paths:
-            files.append(stack.enter_context(open_database(one, mode="read", timeout=timeout)))
-            if files[-1].settings != files[0].settings:
+        for file_path in paths:
+            file = stack.enter_context(open_database(file_path, mode="read", timeout=timeout))
+            files.append(file)
+            if file.settings != files[0].settings:
                 raise SettingsMismatch(
-                    f"{one} has other settings than {paths[0]}: ask files of one collection"
+                    f"{file_path} has other settings than {paths[0]}: ask files of one collection"
                 )
         yield files
 
@@ -50,7 +52,7 @@ def query_files(files: Sequence[Database], options: QueryOptions) -> Matches:
     """
     home, elsewhere = files[0], options
     if options.key is not None and files[1:]:
-        home = next((one for one in files if options.key in one), home)
+        home = next((file for file in files if options.key in file), home)
         content = home.get(options.key).content
         if content is None:
             raise UsageError(
@@ -58,8 +60,10 @@ def query_files(files: Sequence[Database], options: QueryOptions) -> Matches:
                 "the others by its key: give the document itself"
             )
         elsewhere = replace(options, key=None, content=content)
-    found = [match for one in files for match in one.query(options if one is home else elsewhere)]
+    matches: list[Match] = []
+    for file in files:
+        matches += file.query(options if file is home else elsewhere)
     ranking = options.ranking
     minimum = ranking.similar.threshold or files[0].settings.threshold
-    best_matches = best(found, ranking)
+    best_matches = best(matches, ranking)
     return matches_of(best_matches, ranking.containment, ranking.similar.fields, minimum)

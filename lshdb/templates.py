@@ -61,9 +61,9 @@ class Table:
         if self.whole or not self.rows:
             return self
         columns = [*zip(*self.rows, strict=True)]
-        kept = [at for at, column in enumerate(columns) if any(map(worded, column))]
-        rows = [[row[at] for at in kept] for row in self.rows]
-        return replace(self, names=[self.names[at] for at in kept if self.names], rows=rows)
+        kept = [index for index, column in enumerate(columns) if any(map(worded, column))]
+        rows = [[row[index] for index in kept] for row in self.rows]
+        return replace(self, names=[self.names[index] for index in kept if self.names], rows=rows)
 
 
 def facts(values: Mapping[str, object], title: str = "") -> Table:
@@ -86,14 +86,14 @@ def environment(pages: Path) -> jinja2.Environment:
     """The templates of a folder, with the filters that all of them use."""
     import jinja2
 
-    made = jinja2.Environment(
+    templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(pages),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
+    templates.filters |= {
         "visible": visible,
         "number": "{:,}".format,
         "share": share,
@@ -101,7 +101,7 @@ def environment(pages: Path) -> jinja2.Environment:
         "counted": counted,
         "plain": lambda value: number(value, True) if isinstance(value, float) else worded(value),
     }
-    return made
+    return templates
 
 
 def visible(text: str) -> str:
@@ -110,4 +110,4 @@ def visible(text: str) -> str:
     >>> visible("red \x1b[31m line\n")
     'red \\x1b[31m line\n'
     """
-    return _INVISIBLE.sub(lambda found: ascii(found[0])[1:-1], text)
+    return _INVISIBLE.sub(lambda match: ascii(match[0])[1:-1], text)

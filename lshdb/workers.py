@@ -63,25 +63,25 @@ class Workers(Generic[T, R]):
 
     Attributes:
         run: the function, which the processes get as a pickle.
-        wanted: how many processes.
+        requested: number of processes wanted.
         alone: items done here before processes are started.
-        count: how many processes; 0 does all in this one.
+        count: number of processes; 0 does all in this one.
     """
 
     run: Callable[[T], R]
-    wanted: int
+    requested: int
     alone: int = _ALONE
 
     def __post_init__(self) -> None:
-        self.count = self.wanted if _can_start() else 0
+        self.count = self.requested if _can_start() else 0
         self._submitted = 0
         self._threads: ThreadPoolExecutor | None = None
-        self._own = threading.local()
+        self._of_thread = threading.local()
         self._processes: list[subprocess.Popen[bytes]] = []
         self._closed = False
-        # In the order of submission: what may be done here, and the results of what was.
+        # In the order of submission: items that may be done here, and the results of those done.
         self._items: dict[Future[tuple[R] | None], T] = {}
-        self._done: dict[Future[tuple[R] | None], R] = {}
+        self._results: dict[Future[tuple[R] | None], R] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -125,18 +125,18 @@ class Workers(Generic[T, R]):
                 the caller uses the results. None to do any.
         """
         while not future.done():
-            mine = self._taken(last)
-            if mine is None:
+            cancelled = self._cancel_next(last)
+            if cancelled is None:
                 break
-            self._done[mine] = self.run(self._items.pop(mine))
+            self._results[cancelled] = self.run(self._items.pop(cancelled))
         if future.cancelled():
-            return self._done.pop(future)
+            return self._results.pop(future)
         reply = future.result()
         item = self._items.pop(future, None)
         return self.run(cast(T, item)) if reply is None else reply[0]
 
-    def _taken(self, last: Future[tuple[R] | None] | None) -> Future[tuple[R] | None] | None:
-        """The first item up to a last one that no worker has begun; none will begin it now."""
+    def _cancel_next(self, last: Future[tuple[R] | None] | None) -> Future[tuple[R] | None] | None:
+        """Cancel and return the first item, up to a last one, that no worker has begun."""
         if last is not None and last not in self._items:
             return None
         for future in self._items:
@@ -148,19 +148,19 @@ class Workers(Generic[T, R]):
 
     def _elsewhere(self, item: T) -> tuple[R] | None:
         """Have an item done by this thread's process; None if that fails."""
-        if getattr(self._own, "failed", 0) >= _ATTEMPTS:
+        if getattr(self._of_thread, "failed", 0) >= _ATTEMPTS:
             return None
         try:
-            process = getattr(self._own, "process", None)
+            process = getattr(self._of_thread, "process", None)
             if process is None:
-                process = self._own.process = self._started()
+                process = self._of_thread.process = self._started()
             _send(cast("IO[bytes]", process.stdin), item)
             reply: tuple[R] | None = pickle.load(cast("IO[bytes]", process.stdout))
         except Exception:
             # Usually it has ended; if not, its next output is unknown. The item is done here,
             # which then raises its error once.
-            self._own.process = None
-            self._own.failed = getattr(self._own, "failed", 0) + 1
+            self._of_thread.process = None
+            self._of_thread.failed = getattr(self._of_thread, "failed", 0) + 1
             return None
         return reply
 

@@ -21,7 +21,7 @@ from lshdb.deduplication.matching import BucketMatcher, Matcher, Scored, signatu
 from lshdb.deduplication.whole_texts import WholeTexts
 from lshdb.errors import UsageError
 from lshdb.ingest.parts import SignedPart
-from lshdb.ingest.writing import asked
+from lshdb.ingest.writing import query_batch
 from lshdb.options import RuleOptions
 from lshdb.search.lookup import BucketCodes, FingerprintCodes
 from lshdb.search.passages import Copied as CopiedScorer
@@ -128,7 +128,7 @@ class Similar:
         def matcher(
             reader: StoreReader, part: SignedPart, decided: Mask | None, replaced: int
         ) -> Matcher:
-            query, settings = asked(part), reader.settings
+            query, settings = query_batch(part), reader.settings
             least = settings.threshold if self.threshold is None else self.threshold
             is_exact = settings.content and not self.estimate
             signed = query.signed
@@ -196,7 +196,7 @@ class Copied:
         def matcher(
             reader: StoreReader, part: SignedPart, decided: Mask | None, replaced: int
         ) -> Matcher:
-            query = asked(part)
+            query = query_batch(part)
             prints = query.signed.fingerprints
             compared = np.ones(len(query), dtype=np.bool_) if decided is None else decided
             shown = compared[prints.documents]

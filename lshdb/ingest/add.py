@@ -57,13 +57,15 @@ def added(
     documents = 0
     store = job.store
     late.complete(store, progress)  # what a killed process left
-    asked = store.bucket_lookups
+    lookups_before = store.bucket_lookups
     is_reserved = False
     with ExitStack() as stack, signed(job, items) as stream:
         for batch in stream:
             with store.writing():
                 # A stream that asks the file it goes to needs its buckets.
-                is_large = documents >= store.limits.late_from and asked == store.bucket_lookups
+                is_large = (
+                    documents >= store.limits.late_from and lookups_before == store.bucket_lookups
+                )
                 if job.late and is_large and not is_reserved:
                     is_reserved = stack.enter_context(late.reserved(store))
                 writer = writing.Writer(store, late=job.late and is_large)
@@ -218,12 +220,12 @@ def _of_paths(
         items = session.batches(paths)
         yield from _reports(store, items, options.add, failures, progress, select)
         return
-    for is_merged, some in groupby(expanded(paths), _is_database):
+    for is_merged, paths_of_kind in groupby(expanded(paths), _is_database):
         if not is_merged:
-            items = session.batches(map(literal, some))
+            items = session.batches(map(literal, paths_of_kind))
             yield from _reports(store, items, options.add, failures, progress, select)
             continue
-        for path in some:
+        for path in paths_of_kind:
             if not session.is_repeated(path):
                 yield from _merged(store, session, path, options, progress)
 
@@ -248,7 +250,7 @@ def _is_database(path: str) -> bool:
 def _merged(
     store: Store, session: Session, path: str, options: AddFilesOptions, progress: Progress
 ) -> Iterator[AddReport]:
-    """Add the documents of another database; what stands against it is a failure of the file."""
+    """Add the documents of another database; if that is impossible, the file is a failure."""
     how = options.on_conflict
     try:
         if options.add.on_similar == "skip":
@@ -259,8 +261,8 @@ def _merged(
                 store, source, how, index=options.add.index, progress=progress
             )
     except (ContentError, InputError, SettingsMismatch) as error:
-        why = InputError(str(error).removeprefix(f"{path} "))
-        session.counts.failures(failure_of(path, why))
+        failure = InputError(str(error).removeprefix(f"{path} "))
+        session.counts.failures(failure_of(path, failure))
         yield AddReport(failed=1)
 
 
@@ -270,40 +272,44 @@ def removed(store: Store, options: RemoveOptions) -> list[str]:
     with store.reading() if options.removal.dry_run else store.writing():
         # Other writers wait, so that exactly the documents that are read are removed.
         if options.removal.decided:
-            made = read_decisions(store)
+            decisions = read_decisions(store)
             keys = sorted(
-                one.keys[0] for one in made if one.verdict == "drop" and one.state == "holds"
+                decision.keys[0]
+                for decision in decisions
+                if decision.verdict == "drop" and decision.state == "holds"
             )
         if keys is None:
-            found = _matching(store, options)
+            doc_ids_by_key = _matching(store, options)
         else:
-            found = _known(store, list(keys), missing_ok=options.removal.missing_ok)
+            doc_ids_by_key = _known(store, list(keys), missing_ok=options.removal.missing_ok)
         if not options.removal.dry_run:
-            writing.delete(store, sorted(found.values()))
-    return list(found)
+            writing.delete(store, sorted(doc_ids_by_key.values()))
+    return list(doc_ids_by_key)
 
 
 def _known(store: Store, keys: Sequence[str], *, missing_ok: bool) -> dict[str, int]:
-    """The documents with these keys, and their ids; KeyNotFound if one is missing and may not."""
-    found: dict[str, int] = {}
+    """The documents with these keys, and their ids; KeyNotFound unless `missing_ok`."""
+    doc_ids_by_key: dict[str, int] = {}
     for part in chunks(len(keys), store.limits.documents_read):
-        some = keys[part]
-        known = store.known(some)
-        for key in some:
+        part_keys = keys[part]
+        known = store.known(part_keys)
+        for key in part_keys:
             if key in known:
-                found[key] = known[key].doc_id
+                doc_ids_by_key[key] = known[key].doc_id
             elif not missing_ok:
                 raise store.not_found(key)
-    return found
+    return doc_ids_by_key
 
 
 def _matching(store: Store, options: RemoveOptions) -> dict[str, int]:
     """The documents that match the condition, in the order of addition, and their ids."""
-    found: dict[str, int] = {}
+    doc_ids_by_key: dict[str, int] = {}
     condition = options.removal.condition
     with store.snapshot(condition.where or "", condition.parameters) as (reader, keep):
         assert keep is not None
-        for some, keys in reader.all_keys():
-            fits = keep(some)
-            found.update(zip(compress(keys, fits), some[fits].tolist(), strict=True))
-    return found
+        for doc_ids, keys in reader.all_keys():
+            matches = keep(doc_ids)
+            doc_ids_by_key.update(
+                zip(compress(keys, matches), doc_ids[matches].tolist(), strict=True)
+            )
+    return doc_ids_by_key

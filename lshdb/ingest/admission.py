@@ -6,8 +6,8 @@ from dataclasses import replace
 from lshdb.errors import KeyInUse
 from lshdb.formatting import shortened
 from lshdb.ingest.batches import batch_of
-from lshdb.ingest.parts import SignedPart, made_of
-from lshdb.ingest.writing import Writer, asked, delete, outcomes, signatures_of
+from lshdb.ingest.parts import SignedPart, digested
+from lshdb.ingest.writing import Writer, delete, outcomes, query_batch, signatures_of
 from lshdb.model import (
     Admission,
     AdmissionOutcome,
@@ -32,7 +32,7 @@ def add_unless_similar(store: Store, options: AdmissionOptions) -> Admission:
     """Add a document unless similar ones are stored; see Database.add_unless_similar."""
     document = Document(options.key, options.content, options.metadata)
     batch = batch_of(document, store.settings, store.limits)
-    forms, digests, signed = made_of(store.settings, (batch.contents, True))
+    forms, digests, signed = digested(store.settings, (batch.contents, True))
     stored = forms or [str(text) for text in batch.contents]
     part = SignedPart(replace(batch, contents=()), stored, digests, signed)
     with store.writing():
@@ -55,10 +55,10 @@ def _admitted(
     threshold, compares_all, recall = comparison_at(store.settings, options.threshold)
     # Some more, as neither the replaced document nor its own earlier version counts.
     query = RankingOptions(top=options.top + 3, threshold=threshold, exhaustive=compares_all)
-    ((matches, cuts),) = answers(store, query, asked(part), None)
+    ((matches, cuts),) = answers(store, query, query_batch(part), None)
     if cuts:  # a bucket is too large to be read whole, and what is similar may be in its rest
         compares_all, recall = True, 1.0
-        ((matches, _),) = answers(store, replace(query, exhaustive=True), asked(part), None)
+        ((matches, _),) = answers(store, replace(query, exhaustive=True), query_batch(part), None)
     others = [match for match in matches if match.key not in (key, options.replace)]
     became: AdmissionOutcome = "unchanged" if outcome == "unchanged" else "added"
     if old is not None and (outcome, old.key) != ("unchanged", key):
@@ -87,7 +87,7 @@ def _admitted(
 
 
 def _similar(store: Store, match: Match, content: Content) -> Similar:
-    """A match with what differs."""
+    """A match with the differences."""
     stored = stored_document(store, match.key).content
     changes: Sequence[Change] = ()
     if isinstance(stored, str) and isinstance(content, str):

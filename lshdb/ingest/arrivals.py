@@ -1,4 +1,4 @@
-"""Documents that are asked about and added in one step, each as if it came alone.
+"""Documents that are queried and added in one step, each as if it came alone.
 
 Those that arrive together are written in one transaction, so that they wait for the disk once.
 Documents that share a bucket, or a key, are taken one after another; all others cannot be matches
@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lshdb.errors import Cut
-from lshdb.ingest.parts import SignedPart, made_of
-from lshdb.ingest.writing import Writer, asked, outcomes, signatures_of
+from lshdb.ingest.parts import SignedPart, digested
+from lshdb.ingest.writing import Writer, outcomes, query_batch, signatures_of
 from lshdb.model import Arrived, Outcome
 from lshdb.options import RankingOptions
 from lshdb.search.query import answers
@@ -21,7 +21,7 @@ from lshdb.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A document that is asked about and added.
+    """A document to query and to add.
 
     Attributes:
         batch: of this document only.
@@ -35,13 +35,13 @@ class Arrival:
 
 
 def take(store: Store, arrivals: Sequence[Arrival]) -> list[tuple[Arrived, list[Cut]]]:
-    """Answer what is similar to each document, and add it, in order and in one transaction.
+    """Answer each document with similar ones, and add it, in order and in one transaction.
 
     Returns:
-        What became of each, and what limits cut of its matches.
+        The outcome of each, and the matches that limits cut off.
     """
     batch = Batch.joined([arrival.batch for arrival in arrivals])
-    forms, digests, signed = made_of(store.settings, (batch.contents, True))
+    forms, digests, signed = digested(store.settings, (batch.contents, True))
     stored = forms or [str(text) for text in batch.contents]
     part = SignedPart(replace(batch, contents=()), stored, digests, signed)
     answers_by_index: dict[int, tuple[Arrived, list[Cut]]] = {}
@@ -57,7 +57,9 @@ def take(store: Store, arrivals: Sequence[Arrival]) -> list[tuple[Arrived, list[
             if key in known and known[key].digest != content_digest
         }
         for indices in _groups(part.keys, signed.bucket_keys.tolist(), changed):
-            answers_of_group = _taken(store, part.take(indices), [arrivals[i] for i in indices])
+            answers_of_group = _answer_and_add(
+                store, part.take(indices), [arrivals[i] for i in indices]
+            )
             answers_by_index.update(zip(indices, answers_of_group, strict=True))
     return [answers_by_index[i] for i in range(len(arrivals))]
 
@@ -94,14 +96,14 @@ def _groups(
     return groups
 
 
-def _taken(
+def _answer_and_add(
     store: Store, part: SignedPart, arrivals: Sequence[Arrival]
 ) -> list[tuple[Arrived, list[Cut]]]:
-    """The same for documents that are no matches of each other, in the caller's transaction."""
+    """Answer and add documents that cannot match each other, in the caller's transaction."""
     became = outcomes(part, store.known(part.keys))
     # One more, as a document's earlier version is not among its matches.
     query = RankingOptions(top=max(arrival.find for arrival in arrivals) + 1)
-    matches_of_arrivals = [*answers(store, query, asked(part), None)]
+    matches_of_arrivals = [*answers(store, query, query_batch(part), None)]
     results: list[tuple[Arrived, list[Cut]]] = []
     for key, arrival, written, (matches, cuts) in zip(
         part.keys, arrivals, became, matches_of_arrivals, strict=True

@@ -15,7 +15,7 @@ from functools import cache, partial
 from typing import cast
 
 from lshdb.errors import ContentError, InputError
-from lshdb.ingest.parts import Made, SignedPart, made_of
+from lshdb.ingest.parts import Digested, SignedPart, digested
 from lshdb.keys import Ids, key_of_id, kind_of_id, shown
 from lshdb.limits import Limits
 from lshdb.model import Document, Failure
@@ -31,8 +31,8 @@ from lshdb.workers import Workers, default_workers
 
 Item = Document | tuple[object, Content] | Mapping[str, object] | Batch
 """An item to add: a document, also as a pair of key and content or a record, or a batch of them."""
-_Pending = tuple[Batch, Future[tuple[Made] | None] | None]
-"""Documents, and what is made of them; None for a batch without any."""
+_Pending = tuple[Batch, Future[tuple[Digested] | None] | None]
+"""Documents, and their future signatures; None for a batch without documents."""
 
 _OBJECTS = 200
 """Bytes of a document's objects besides its characters."""
@@ -77,7 +77,7 @@ class Stream:
 
     job: Job
     items: Iterable[Item]
-    pool: Workers[tuple[Sequence[Content], bool], Made]
+    pool: Workers[tuple[Sequence[Content], bool], Digested]
     settings: Settings
     sign: bool = True
 
@@ -110,8 +110,8 @@ class Stream:
                 yield self._signed(now)
             earlier, now = now, deque()
             stored, documents, size, begun = stored + documents, 0, 0, time.monotonic()
-        for rest in filter(None, (earlier, now)):
-            yield self._signed(rest)
+        for batches_left in filter(None, (earlier, now)):
+            yield self._signed(batches_left)
         if error is not None:
             raise error
 
@@ -128,8 +128,8 @@ class Stream:
     def _part(
         self,
         batch: Batch,
-        future: Future[tuple[Made] | None] | None,
-        last: Future[tuple[Made] | None] | None,
+        future: Future[tuple[Digested] | None] | None,
+        last: Future[tuple[Digested] | None] | None,
     ) -> SignedPart:
         for _, failure in batch.failures:
             if self.job.on_failure is not None:
@@ -159,37 +159,37 @@ def signed(job: Job, items: Iterable[Item], settings: Settings | None = None) ->
     reuse_freed_memory()
     count = default_workers() if job.workers is None else job.workers
     alone = job.store.limits.workers_from - 1
-    with Workers(partial(made_of, settings), count, alone) as pool:
+    with Workers(partial(digested, settings), count, alone) as pool:
         yield Stream(job, items, pool, settings)
 
 
 def _parts(items: Iterable[Item], settings: Settings, limits: Limits) -> Iterator[Batch]:
-    """The batches of a stream, where documents and text files are joined to some of a part."""
-    some: list[Batch] = []
+    """The batches of a stream; documents and text files are joined to batches of a part."""
+    joinable: list[Batch] = []
     size, begun, ids = 0, time.monotonic(), Ids()
     for item in items:
         batch = item if isinstance(item, Batch) else batch_of(item, settings, limits, ids)
         is_rows = batch.origin is not None or not batch.keys
-        if some and (is_rows or time.monotonic() - begun > limits.batch_seconds):
-            yield Batch.joined(some)
-            some, size = [], 0
+        if joinable and (is_rows or time.monotonic() - begun > limits.batch_seconds):
+            yield Batch.joined(joinable)
+            joinable, size = [], 0
         if is_rows:
             yield batch
             continue
-        if not some:
+        if not joinable:
             begun = time.monotonic()
-        some.append(batch)
+        joinable.append(batch)
         size += batch.size
         # At once, so that an error of the next document does not cost these.
-        if size >= limits.batch_bytes // _PARTS or len(some) >= limits.batch_documents:
-            yield Batch.joined(some)
-            some, size = [], 0
-    if some:
-        yield Batch.joined(some)
+        if size >= limits.batch_bytes // _PARTS or len(joinable) >= limits.batch_documents:
+            yield Batch.joined(joinable)
+            joinable, size = [], 0
+    if joinable:
+        yield Batch.joined(joinable)
 
 
 def batch_of(item: object, settings: Settings, limits: Limits, ids: Ids | None = None) -> Batch:
-    """A document in columns; ContentError names its key, which none of other ids may give."""
+    """A document in columns; ContentError, with the key, also if another id gave that."""
     key, content, metadata = _checked(item, settings, limits, ids or Ids())
     size = _memory(content) + len(metadata or "") + _OBJECTS
     return Batch([key], [content], [metadata], size=size)
@@ -261,7 +261,7 @@ def checked_key(value: object) -> str:
 
 
 def checked_keys(values: Iterable[object]) -> list[str]:
-    """The keys of several; ContentError also if two of different types give one."""
+    """The keys of ids; ContentError also if ids of two types give the same key."""
     ids, keys = Ids(), list[str]()
     for value in values:
         key = checked_key(value)

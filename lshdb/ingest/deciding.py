@@ -41,11 +41,11 @@ def decide(
     distinct_keys, who = tuple(sorted(set(keys))), user() if who is None else who
     groups = [distinct_keys] if verdict == "different" else [(key,) for key in distinct_keys]
     decided = now()  # of all, which are undone together
-    made = [Decision(0, verdict, group, (), note, who, decided) for group in groups]
-    if wrong := _fault(made[0]):
+    decisions = [Decision(0, verdict, group, (), note, who, decided) for group in groups]
+    if wrong := _fault(decisions[0]):
         raise UsageError(wrong)
     with store.writing():
-        return _insert(store, _with_digests(store, made))
+        return _insert(store, _with_digests(store, decisions))
 
 
 def add_decisions(store: Store, decisions: Iterable[Decision]) -> int:
@@ -65,25 +65,25 @@ def add_decisions(store: Store, decisions: Iterable[Decision]) -> int:
 def undo_decision(store: Store, decision: int | None, decided: str | None) -> Decision:
     """Undo a decision; see Database.undo_decision."""
 
-    def chosen(made: list[Decision]) -> list[Decision]:
+    def chosen(decisions: list[Decision]) -> list[Decision]:
         return [
             candidate
-            for candidate in made
+            for candidate in decisions
             if decision in (None, candidate.decision) and decided in (None, candidate.decided)
         ][-1:]
 
     if undone := undo_chosen(store, chosen):
         return undone[0]
-    which = "" if decision is None else f" {decision}"
-    raise KeyNotFound(f"there is no decision{which} to undo")
+    number = "" if decision is None else f" {decision}"
+    raise KeyNotFound(f"there is no decision{number} to undo")
 
 
 def undo_last_decisions(store: Store) -> list[Decision]:
     """Undo all decisions of the last command; see Database.undo_last_decisions."""
 
-    def chosen(made: list[Decision]) -> list[Decision]:
-        last = [(decision.who, decision.decided) for decision in made[-1:]]
-        return [decision for decision in made if (decision.who, decision.decided) in last]
+    def chosen(decisions: list[Decision]) -> list[Decision]:
+        last = [(decision.who, decision.decided) for decision in decisions[-1:]]
+        return [decision for decision in decisions if (decision.who, decision.decided) in last]
 
     if undone := undo_chosen(store, chosen):
         return undone
@@ -91,7 +91,7 @@ def undo_last_decisions(store: Store) -> list[Decision]:
 
 
 def undo_chosen(store: Store, chosen: Callable[[list[Decision]], list[Decision]]) -> list[Decision]:
-    """Undo those of all decisions that a function returns, in one transaction."""
+    """Undo the decisions that a function chooses among all, in one transaction."""
     with store.writing():
         undone = chosen(read_decisions(store))
         for decision in undone:
@@ -123,10 +123,10 @@ def _fault(decision: Decision) -> str | None:
         isinstance(key, str) and key_fault(key) is None for key in keys
     ):
         return f"the keys of a decision are not keys: {list(keys)!r:.200}"
-    several = decision.verdict == "different"
-    if len(set(keys)) < len(keys) or (len(keys) < 2 if several else len(keys) != 1):
-        wanted = "two different keys or more" if several else "one key"
-        return f"{decision.verdict} takes {wanted}, not {list(keys)!r:.200}"
+    has_several_keys = decision.verdict == "different"
+    if len(set(keys)) < len(keys) or (len(keys) < 2 if has_several_keys else len(keys) != 1):
+        expected = "two different keys or more" if has_several_keys else "one key"
+        return f"{decision.verdict} takes {expected}, not {list(keys)!r:.200}"
     whole = isinstance(digests, tuple) and all(
         isinstance(digest, str) and _DIGEST.fullmatch(digest) for digest in digests
     )
@@ -154,11 +154,9 @@ def _with_digests(store: Store, decisions: Sequence[Decision]) -> list[Decision]
     Raises:
         KeyNotFound: a document does not exist.
     """
-    wanted = sorted(
-        {key for decision in decisions if not decision.digests for key in decision.keys}
-    )
-    known = store.known(wanted)
-    for key in wanted:
+    keys = sorted({key for decision in decisions if not decision.digests for key in decision.keys})
+    known = store.known(keys)
+    for key in keys:
         if key not in known:
             raise store.not_found(key)
     return [
@@ -173,7 +171,7 @@ def _with_digests(store: Store, decisions: Sequence[Decision]) -> list[Decision]
 def _insert(store: Store, decisions: Iterable[Decision]) -> list[Decision]:
     """Insert decisions under the next numbers."""
     numbers = count(store.last_decision() + 1)
-    made = [replace(decision, decision=next(numbers), state="holds") for decision in decisions]
+    numbered = [replace(decision, decision=next(numbers), state="holds") for decision in decisions]
     store.insert_decisions(
         (
             decision.decision,
@@ -184,10 +182,10 @@ def _insert(store: Store, decisions: Iterable[Decision]) -> list[Decision]:
             decision.who,
             decision.decided,
         )
-        for decision in made
+        for decision in numbered
         for key, digest in zip(decision.keys, decision.digests, strict=True)
     )
-    return made
+    return numbered
 
 
 def _identity(decision: Decision) -> tuple[object, ...]:

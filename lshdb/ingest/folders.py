@@ -1,8 +1,8 @@
 """The files of a folder as one document, such as a submission of several files.
 
-They stand one behind the other in a temporary file, which is searched like any other. So a folder
-counts once in weights by rarity, shares are of all of its words, and similarity is that of all of
-its shingles; nothing is found within a folder, and no passage goes on from one file to the next.
+They are concatenated in a temporary file, which is searched like any other. So a folder counts
+once in weights by rarity, shares are of all of its words, and similarity is that of all of its
+shingles; nothing is found within a folder, and no passage goes on from one file to the next.
 """
 
 import os
@@ -58,7 +58,7 @@ class Folders:
     files: dict[str, list[File]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
 
-    def file_at(self, folder: str, index: int) -> File:
+    def file_of(self, folder: str, index: int) -> File:
         """The file that has a character of a folder's text."""
         return next(file for file in reversed(self.files[folder]) if file.start <= index)
 
@@ -71,7 +71,7 @@ class Folders:
         )
 
     def _located(self, passage: CopiedPassage, pair: PassagePair) -> CopiedPassage:
-        a, b = self.file_at(pair.a, passage.start), self.file_at(pair.b, passage.stored_start)
+        a, b = self.file_of(pair.a, passage.start), self.file_of(pair.b, passage.stored_start)
         return replace(
             passage,
             start=passage.start - a.start,
@@ -121,7 +121,7 @@ def folders(
         for doc_ids, keys in reader.all_keys():
             chosen = [True] * len(keys) if keep is None else keep(doc_ids)
             rows = zip(doc_ids.tolist(), keys, chosen, strict=True)
-            ids.update((key, doc_id) for doc_id, key, wanted in rows if wanted)
+            ids.update((key, doc_id) for doc_id, key, is_chosen in rows if is_chosen)
         groups = _groups(list(ids), group_by)
         names = list(groups)
         if anonymous:

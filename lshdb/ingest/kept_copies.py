@@ -1,4 +1,4 @@
-"""Which files hold a copy of a dropped document, so that its own file can go.
+"""Files that hold a copy of a dropped document, so that the dropped file can be removed.
 
 A copy is a document that is not dropped, and has the same content or is as similar as the
 database's threshold asks for. It counts if a file holds it now: a file of its own, an archive or a
@@ -97,22 +97,24 @@ class KeptCopies:
         with store.reading():
             self._decided = contents_in_force(store)
             verdicts = self._decided.of_key
-            wanted = {
+            dropped_digests = {
                 content_digest
                 for (_, content_digest), verdict in verdicts.items()
                 if verdict == "drop"
             }
-            self._same: dict[bytes, list[_Copy]] = {content_digest: [] for content_digest in wanted}
-            documents = store.files_below("") if wanted else []
+            self._same: dict[bytes, list[_Copy]] = {
+                content_digest: [] for content_digest in dropped_digests
+            }
+            documents = store.files_below("") if dropped_digests else []
             _, digests = store.sizes(int_array([document.doc_id for document in documents]))
         for document, content_digest in zip(documents, map(bytes, digests), strict=True):
-            if content_digest in wanted:
+            if content_digest in dropped_digests:
                 self._same[content_digest].append(
                     _Copy(document.key, content_digest, document.state)
                 )
         # What was decided to be kept may be a document no longer, and still a file.
         for (key, content_digest), verdict in verdicts.items():
-            if verdict == "keep" and content_digest in wanted:
+            if verdict == "keep" and content_digest in dropped_digests:
                 self._same[content_digest].append(_Copy(key, content_digest, None))
         self._held: dict[tuple[str, bytes], KeptCopy | None] = {}
 

@@ -7,7 +7,7 @@ from lshdb.sources.batch import Where
 
 _LINE_BITS = 40
 """Of a packed location, for the number of a line; the others are for that of the file."""
-_OWN_KEY = -1
+_KEY_IS_FILE = -1
 """The location of a text file: its key is its name."""
 
 
@@ -31,7 +31,7 @@ class Locations:
         """Note where a document is from."""
         file, line = where
         # A text file is its own key, and the names of millions take room.
-        packed = 0 if file is None else _OWN_KEY
+        packed = 0 if file is None else _KEY_IS_FILE
         if line is not None:
             number = self._files.setdefault(file, len(self._names))
             self._names += [file] if number == len(self._names) else []
@@ -47,7 +47,7 @@ class Locations:
         index = doc_id - self.first
         in_run = 0 <= index < len(self._packed)
         packed = self._packed[index] if in_run else self._replaced.get(doc_id, 0)
-        if packed == _OWN_KEY:
+        if packed == _KEY_IS_FILE:
             return key, None
         line = packed & (1 << _LINE_BITS) - 1
         return self._names[packed >> _LINE_BITS], line or None

@@ -53,7 +53,7 @@ _OF_SIGNATURES = (*_OF_FOREIGN, "sketch", "seed", "content")
 """The settings that must be equal; the others are of the index, which is made again. Of signatures
 that another program made, fewer are known."""
 _PARTS = 10
-"""Parts of documents of a transaction, as far as its bytes go: less is in memory twice."""
+"""Parts that the bytes of a transaction are divided into, so that less is in memory twice."""
 _HELD = 500_000
 """Documents whose band rows are sorted together: they take 256 bytes each in memory."""
 _NAMED = 3
@@ -118,15 +118,15 @@ def merged(
         is_large = index == "auto" and documents >= store.limits.late_from
         if is_large:
             stack.enter_context(late.reserved(store))
-        done = named = 0
+        read_count = conflicts_shown = 0
         for parts in _transactions(source, checked=checked):
             with store.writing():
                 _check_settings(store, source)  # another process may have reindexed it
                 report = _write(store, source, parts, on_conflict, is_large=is_large)
-            done += sum(len(part.keys) for part in parts)
-            progress(done, documents, "documents")
-            yield replace(report, conflicts=report.conflicts[: max(0, MAX_KEPT - named)])
-            named += len(report.conflicts)
+            read_count += sum(len(part.keys) for part in parts)
+            progress(read_count, documents, "documents")
+            yield replace(report, conflicts=report.conflicts[: max(0, MAX_KEPT - conflicts_shown)])
+            conflicts_shown += len(report.conflicts)
     late.complete(store, progress)
     if decisions:
         yield AddReport(decisions=decisions)
@@ -177,18 +177,18 @@ def merge_whole(store: Store, source: Store) -> AddReport:
 
 
 def _distinct_key(store: Store, part: DocumentColumns) -> DocumentColumns:
-    """The documents, those whose keys are taken under others; without equal ones."""
-    own = [*zip(part.keys, part.digests, strict=True)]
-    others = [distinct_key(key, content) for key, content in own]
-    known = store.known([*dict.fromkeys([*part.keys, *others])])
-    taken = {key: document.digest for key, document in known.items()}
+    """The documents, each under a key that no other content has; only one of equal documents."""
+    rows = [*zip(part.keys, part.digests, strict=True)]
+    other_keys = [distinct_key(key, content_digest) for key, content_digest in rows]
+    known = store.known([*dict.fromkeys([*part.keys, *other_keys])])
+    digests_by_key = {key: document.digest for key, document in known.items()}
     keys, indices = [], []
-    for index, ((key, content), other) in enumerate(zip(own, others, strict=True)):
-        name = key if taken.get(key, content) == content else other
-        if name not in taken or name in known:  # of equal documents of a part one is enough
-            keys.append(name)
+    for index, ((key, content_digest), other_key) in enumerate(zip(rows, other_keys, strict=True)):
+        new_key = key if digests_by_key.get(key, content_digest) == content_digest else other_key
+        if new_key not in digests_by_key or new_key in known:  # one of equal documents is enough
+            keys.append(new_key)
             indices.append(index)
-        taken[name] = content
+        digests_by_key[new_key] = content_digest
     if keys == part.keys:
         return part
     return replace(part.take(indices), keys=keys)
@@ -235,9 +235,9 @@ def _write(
     *,
     is_large: bool,
 ) -> AddReport:
-    """Write some documents, within a transaction."""
+    """Write parts of documents, within a transaction."""
     writer = Writer(store, late=is_large)
-    kept = unchanged = 0
+    kept_count = unchanged_count = 0
     conflicts: list[str] = []
     for part in parts:
         known, differing = _known(store, part)
@@ -245,19 +245,19 @@ def _write(
         if keys and on_conflict == "error":  # another process has written them meanwhile
             raise _conflict(store, source, keys)
         conflicts += keys
-        unchanged += len(known) - len(differing)
-        new = [index for index, key in enumerate(part.keys) if key not in known]
+        unchanged_count += len(known) - len(differing)
+        indices = [index for index, key in enumerate(part.keys) if key not in known]
         if on_conflict == "keep":
-            kept += len(differing)
+            kept_count += len(differing)
         else:
-            new = sorted(new + differing)
-        if new:
-            some = part if len(new) == len(part.keys) else part.take(new)
+            indices = sorted(indices + differing)
+        if indices:
+            selected = part if len(indices) == len(part.keys) else part.take(indices)
             replaced = {key: known[key] for key in (keys if on_conflict == "replace" else ())}
-            writer.write(_signed(some, store.settings), replaced)
+            writer.write(_signed(selected, store.settings), replaced)
     writer.finish()
-    others = AddReport(unchanged=unchanged, kept=kept, conflicts=tuple(conflicts))
-    return writer.report + others
+    unwritten = AddReport(unchanged=unchanged_count, kept=kept_count, conflicts=tuple(conflicts))
+    return writer.report + unwritten
 
 
 def _signed(part: DocumentColumns, settings: Settings) -> SignedPart:
@@ -283,10 +283,10 @@ def _signed(part: DocumentColumns, settings: Settings) -> SignedPart:
 def _known(store: Store, part: DocumentColumns) -> tuple[Mapping[str, KnownDocument], list[int]]:
     """The stored documents with keys of a part, and the indices of those that differ."""
     known = store.known(part.keys)
-    own = zip(part.keys, part.digests, part.metadata, strict=True)
+    columns = zip(part.keys, part.digests, part.metadata, strict=True)
     differing = [
         index
-        for index, (key, digest, metadata) in enumerate(own if known else ())
+        for index, (key, digest, metadata) in enumerate(columns if known else ())
         if key in known and (known[key].digest, known[key].metadata) != (digest, metadata)
     ]
     return known, differing
@@ -312,13 +312,15 @@ def _conflict(store: Store, source: Store, keys: Sequence[str]) -> ContentError:
 
 def _check_settings(store: Store, source: Store) -> None:
     """SettingsMismatch, with each difference, if the documents are signed in another way."""
-    here, there = store.settings, source.settings
-    own, other = settings_record(here), settings_record(there)
-    names = _OF_FOREIGN if here.shingling.foreign else _OF_SIGNATURES
+    settings, source_settings = store.settings, source.settings
+    record, source_record = settings_record(settings), settings_record(source_settings)
+    names = _OF_FOREIGN if settings.shingling.foreign else _OF_SIGNATURES
     differences = [
-        f"{name} {other[name]}, not {own[name]}" for name in names if own[name] != other[name]
+        f"{name} {source_record[name]}, not {record[name]}"
+        for name in names
+        if record[name] != source_record[name]
     ]
-    if here.shingling.base != there.shingling.base:
+    if settings.shingling.base != source_settings.shingling.base:
         differences.append("other base texts")
     if differences:
         raise SettingsMismatch(
@@ -369,14 +371,14 @@ def _check_documents(source: Store, part: DocumentColumns) -> None:
     """
     shingling = source.settings.shingling
     columns = part.keys, part.digests, part.contents, part.metadata
-    for key, own, stored, metadata in zip(*columns, strict=True):
+    for key, content_digest, stored, metadata in zip(*columns, strict=True):
         if fault := key_fault(key):
             raise DamagedFile(f"{source.path} is damaged: the key {key!r:.100} {fault}")
         if metadata is not None:
             from_json(metadata)
         if stored is None:
             continue
-        if digest(stored.encode()) != own:
+        if digest(stored.encode()) != content_digest:
             raise DamagedFile(
                 f"{source.path} is damaged: the content of {key!r:.100} is not that of its digest"
             )

@@ -12,7 +12,7 @@ from lshdb.sketching.signing import Signed, sign
 from lshdb.sources.batch import Batch
 
 T = TypeVar("T")
-Made = tuple[Sequence[str], Sequence[bytes], Signed | None]
+Digested = tuple[Sequence[str], Sequence[bytes], Signed | None]
 """The stored forms of documents, their digests of 16 bytes, and their signatures if wanted."""
 
 
@@ -38,21 +38,21 @@ class SignedPart:
         return self.batch.keys
 
     def take(self, indices: Sequence[int]) -> "SignedPart":
-        """Some of the documents, which are signed; all that was counted while reading stays."""
+        """The signed documents with these indices; the counts of reading stay as they are."""
         assert self.signed is not None
         metadata = self.batch.all_metadata()
 
-        def some(column: Sequence[T]) -> list[T]:
+        def rows_of(column: Sequence[T]) -> list[T]:
             return [column[index] for index in indices] if column else []
 
-        keys, wheres = some(self.batch.keys), some(self.batch.wheres)
-        batch = replace(self.batch, keys=keys, metadata=some(metadata), wheres=wheres)
+        keys, wheres = rows_of(self.batch.keys), rows_of(self.batch.wheres)
+        batch = replace(self.batch, keys=keys, metadata=rows_of(metadata), wheres=wheres)
         lanes = self.signed.take(int_array(indices))
-        of_each = some(self.stored), some(self.digests)
-        return SignedPart(batch, *of_each, lanes)
+        taken_columns = rows_of(self.stored), rows_of(self.digests)
+        return SignedPart(batch, *taken_columns, lanes)
 
 
-def made_of(settings: Settings, item: tuple[Sequence[Content], bool]) -> Made:
+def digested(settings: Settings, item: tuple[Sequence[Content], bool]) -> Digested:
     """Digest cleaned documents, and sign them if the item says so; in any process."""
     contents, is_signed = item
     stored = [encoded(content) for content in contents]

@@ -42,7 +42,7 @@ def answer_many(
     return _answered(stores, items, query, on_failure)
 
 
-def _asked(settings: Settings) -> Settings:
+def _query_settings(settings: Settings) -> Settings:
     """The settings by which queries are signed: they need neither fingerprints nor rare words."""
     return replace(settings, passages=0, reworded=False)
 
@@ -53,7 +53,7 @@ def _answered(
     query: QueryManyOptions,
     on_failure: Callable[[Failure], None] | None,
 ) -> Generator[tuple[str, list[Match]]]:
-    settings = _asked(stores[0].settings)
+    settings = _query_settings(stores[0].settings)
     ranking, condition = query.ranking, query.ranking.similar.condition
     cut = 0
     limits = stores[0].limits
@@ -62,18 +62,19 @@ def _answered(
         for batch in stream:
             parts = [part for part in batch if part.keys]
             with ExitStack() as stack:
-                given: list[Iterator[tuple[list[Match], list[Cut]]]] = []
+                by_store: list[Iterator[tuple[list[Match], list[Cut]]]] = []
                 for store in stores if parts else ():
                     state = store.snapshot(condition.where, condition.parameters)
                     reader, keep = stack.enter_context(state)
-                    documents = writing.joined(parts, _asked(reader.settings))
-                    given.append(answers(reader, ranking, writing.asked(documents), keep))
+                    documents = writing.joined(parts, _query_settings(reader.settings))
+                    queries = writing.query_batch(documents)
+                    by_store.append(answers(reader, ranking, queries, keep))
                 keys = chain.from_iterable(part.keys for part in parts)
-                for key, *answered in zip(keys, *given, strict=True) if given else ():
-                    found = [matches for matches, _ in answered]
+                for key, *answered in zip(keys, *by_store, strict=True) if by_store else ():
+                    results = [matches for matches, _ in answered]
                     cut += sum(bool(cuts) for _, cuts in answered)
-                    several = len(found) > 1
-                    yield key, best(chain.from_iterable(found), ranking) if several else found[0]
+                    is_joined = len(results) > 1
+                    yield key, best(chain(*results), ranking) if is_joined else results[0]
             del parts
         if cut:
             warn_of_limit(queries_cut(cut, max(limits.query_first, (ranking.similar.top or 0) + 1)))

@@ -1,8 +1,7 @@
-"""Which submissions of a directory a report says nothing of, and why: nobody may be missing
-silently.
+"""The submissions of a directory that a report leaves out, and why: nobody may be missing silently.
 
-A submission is a folder, an archive or another file in the directory. Hidden ones and those that a
-pattern excludes are none.
+A submission is a folder, an archive or another file in the directory, unless it is hidden or a
+pattern excludes it.
 """
 
 import os
@@ -42,7 +41,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What was said of files while they were read: the path as printed, and why it was not read.
+    """Messages about files while they were read: the path as printed, and why it was not read.
 
     Attributes:
         notes: of all, in their order.
@@ -73,24 +72,26 @@ def left_out_of(store: Store, directory: str, notes: Notes) -> Iterator[LeftOut]
     Args:
         store: the texts that were read.
         directory: of the submissions.
-        notes: what was said of the others.
+        notes: the messages about files while they were read.
     """
     start = posixpath.join(key_of(directory), "")
     compared, empty, short = _submissions(store, start)
     with os.scandir(directory) as entries:
-        found = sorted(entries, key=lambda one: one.name)
-    for entry in found:
-        own = printable_path(entry.name)
-        name = printable_path(os.path.join(directory, entry.name))
-        said = notes.of(name)
-        is_excluded = entry.name.startswith(".") or (name, EXCLUDED) in said
-        if own in compared or is_excluded:
+        sorted_entries = sorted(entries, key=lambda entry: entry.name)
+    for entry in sorted_entries:
+        name = printable_path(entry.name)
+        path = printable_path(os.path.join(directory, entry.name))
+        of_path = notes.of(path)
+        is_excluded = entry.name.startswith(".") or (path, EXCLUDED) in of_path
+        if name in compared or is_excluded:
             continue
-        if own in short:
-            yield LeftOut(start + own, name, _TOO_SHORT, is_read=True)
+        if name in short:
+            yield LeftOut(start + name, path, _TOO_SHORT, is_read=True)
+        elif of_path:
+            yield LeftOut(start + name, path, _reason(path, of_path), empty=empty[name])
         else:
-            reason = _reason(name, said) if said else f"empty: no text is in this {_kind(entry)}"
-            yield LeftOut(start + own, name, reason, empty=empty[own])
+            reason = f"empty: no text is in this {_kind(entry)}"
+            yield LeftOut(start + name, path, reason, empty=empty[name])
 
 
 def _submissions(store: Store, start: str) -> tuple[set[str], dict[str, list[str]], set[str]]:
@@ -111,12 +112,12 @@ def _submissions(store: Store, start: str) -> tuple[set[str], dict[str, list[str
     return compared, empty, short
 
 
-def _reason(name: str, said: Sequence[tuple[str, str]]) -> str:
-    """Why nothing of a submission was read, by what was said of its files."""
-    path, reason = said[0]
+def _reason(name: str, notes: Sequence[tuple[str, str]]) -> str:
+    """Why nothing of a submission was read, by the notes of its files."""
+    path, reason = notes[0]
     if path != name:
         reason = f"{path[len(name) + 1 :]}: {reason}"
-    more = f", and {len(said) - 1:,} more" if said[1:] else ""
+    more = f", and {len(notes) - 1:,} more" if notes[1:] else ""
     return f"nothing of it could be read ({reason}{more})" if path != name or more else reason
 
 

@@ -11,7 +11,7 @@ moved and removed, so that several may run at once.
 import os
 import posixpath
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -47,7 +47,7 @@ from lshdb.store.rows import FileState
 from lshdb.store.store import Store
 
 NO_FILE = "no file of its own: gone, or a row or message in a file"
-_AT_ONCE = 5_000
+_PER_TRANSACTION = 5_000
 """Documents moved or removed in one transaction: other writers wait less than a second."""
 _MANY = 100
 """Documents below a directory of which more than half are removed only if the caller says so."""
@@ -131,7 +131,7 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
 
 
 def check_directories(directories: Sequence[str]) -> None:
-    """InputError if one does not exist, UsageError if one is a file, or none is given."""
+    """InputError if a folder does not exist; UsageError for a file, or without any folder."""
     if not directories:
         raise UsageError("name the folders to update the database from")
     for path in directories:
@@ -143,34 +143,34 @@ def check_directories(directories: Sequence[str]) -> None:
 
 
 def _refusal(plan: _Plan, options: SyncOptions) -> str | None:
-    """Why it is refused to remove these documents: a directory may be empty by accident.
+    """Why the documents are not removed: a directory may be empty by accident.
 
     Raises:
         InputError: the same, unless it is a dry run.
     """
-    gone = {one.doc_id for one in plan.gone}
+    gone_ids = {document.doc_id for document in plan.gone}
     for path, stored in plan.below.items():
-        count = sum(one.doc_id in gone for one in stored)
+        count = sum(document.doc_id in gone_ids for document in stored)
         if not options.remove_most and len(stored) >= _MANY and 2 * count > len(stored):
-            why = (
+            refusal = (
                 f"{printable_path(path)}: of {len(stored):,} documents below it {count:,} have no "
                 "text file there any more, and are kept: is it mounted and complete? lshdb sync "
                 "--yes (remove_most=True) removes them"
             )
             if not options.dry_run:
-                raise InputError(why)
-            return why
+                raise InputError(refusal)
+            return refusal
     return None
 
 
 @dataclass(eq=False)
-class _Walked:
-    """What is in the directories.
+class _FolderFiles:
+    """The files in the directories.
 
     Attributes:
         files: those to compare, by their keys.
         kept: keys of files that cannot be looked at.
-        unread: how the keys in directories begin that cannot be listed.
+        unread_prefixes: how keys begin in directories that cannot be listed.
         second_names: other paths of a file, by the first one.
         files_read: the files so far; None if no path leads to one twice.
         stored_keys: of the files that have a document, where some may have two names.
@@ -179,7 +179,7 @@ class _Walked:
     files_read: FilesRead | None
     files: dict[str, _File] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
-    unread: list[str] = field(default_factory=list)
+    unread_prefixes: list[str] = field(default_factory=list)
     second_names: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     stored_keys: set[str] = field(default_factory=set)
 
@@ -187,16 +187,22 @@ class _Walked:
 def _plan(store: Store, directories: Sequence[str], session: Session, *, again: bool) -> _Plan:
     """Compare the stored documents with the files; `again` reads those of other kinds anyway."""
     paths = [*dict.fromkeys(directories)]
-    plan, walked = _Plan(), _Walked(session.files_read if may_repeat(paths) else None)
+    plan, walked = _Plan(), _FolderFiles(session.files_read if may_repeat(paths) else None)
     for path in paths:
         # Keys have slashes on each system.
         start = posixpath.join(key_of(path, session.options.rules.root), "")
         # No absolute path is below the root itself.
-        below = [one for one in store.files_below(start) if start or not os.path.isabs(one.key)]
-        plan.below[path] = [one for one in below if one.state is not None]
-        plan.known |= {one.key: one for one in below}
+        below = [
+            document
+            for document in store.files_below(start)
+            if start or not os.path.isabs(document.key)
+        ]
+        plan.below[path] = [document for document in below if document.state is not None]
+        plan.known |= {document.key: document for document in below}
         if walked.files_read is not None:
-            walked.stored_keys.update(file_of_message(one.key) or one.key for one in below)
+            walked.stored_keys.update(
+                file_of_message(document.key) or document.key for document in below
+            )
         _walk(path, start, session, plan.known, walked)
     for key, (first, _) in [*walked.files.items()] if walked.second_names else ():
         # Of the names of a file, each that has a document keeps it, and no other gets one.
@@ -208,7 +214,7 @@ def _plan(store: Store, directories: Sequence[str], session: Session, *, again: 
 
 
 def _walk(
-    path: str, start: str, session: Session, known: Mapping[str, StoredFile], walked: _Walked
+    path: str, start: str, session: Session, known: Mapping[str, StoredFile], walked: _FolderFiles
 ) -> None:
     """Find the files of a directory whose keys begin with `start`."""
     failures, skipped = session.counts.failures, session.counts.skipped
@@ -217,7 +223,7 @@ def _walk(
         key = start + printable_path(entry.path[cut:])
         if isinstance(entry, Unlisted):
             failures(entry.failure)
-            walked.unread.append(posixpath.join(key, ""))
+            walked.unread_prefixes.append(posixpath.join(key, ""))
             continue
         stored = known.get(key)
         # A file that add read with --format text remains a text file.
@@ -236,7 +242,7 @@ def _walk(
         except OSError as error:
             failures(failure_of(entry.path, error))
             walked.kept.add(key)
-            walked.unread.append(f"{key}/")  # it may be an archive
+            walked.unread_prefixes.append(f"{key}/")  # it may be an archive
             continue
         if state is None:
             continue
@@ -250,60 +256,72 @@ def _walk(
             walked.second_names[earlier].append(entry.path)
 
 
-def _compare(plan: _Plan, walked: _Walked, *, again: bool) -> None:
+def _compare(plan: _Plan, walked: _FolderFiles, *, again: bool) -> None:
     """Plan what is read, and which documents are gone, by the states of files."""
     files = {key: key if key in walked.files else file_of_message(key) for key in plan.known}
-    for key, one in plan.known.items():
+    for key, document in plan.known.items():
         if files[key] != key:
-            plan.messages.setdefault(files[key], []).append(one)
+            plan.messages.setdefault(files[key], []).append(document)
     for key, file in walked.files.items():
-        stored = plan.messages.get(key) or [one for one in [plan.known.get(key)] if one]
-        states, state = {one.state for one in stored}, file[1]
-        extracted = again and any(one.extracted for one in states if one)
+        stored = plan.messages.get(key) or [*filter(None, [plan.known.get(key)])]
+        states, state = {document.state for document in stored}, file[1]
+        extracted = again and any(stored_state.extracted for stored_state in states if stored_state)
         if states != {state} or state.mtime_ns is None or extracted:
             plan.read[key] = file
         else:
             plan.unchanged += len(stored)
-    there = walked.kept.union(walked.files)
-    missing = [one for key, one in plan.known.items() if there.isdisjoint((key, files[key]))]
-    plan.left = sum(one.state is None for one in missing)
-    away = tuple(walked.unread)
-    plan.gone = [one for one in missing if one.state and not one.key.startswith(away)]
+    present_keys = walked.kept.union(walked.files)
+    missing = [
+        document
+        for key, document in plan.known.items()
+        if present_keys.isdisjoint((key, files[key]))
+    ]
+    plan.left = sum(document.state is None for document in missing)
+    unread_prefixes = tuple(walked.unread_prefixes)
+    plan.gone = [
+        document
+        for document in missing
+        if document.state and not document.key.startswith(unread_prefixes)
+    ]
 
 
 def _recognise(store: Store, plan: _Plan, session: Session) -> None:
     """Treat a new file as moved if a missing one had the same content.
 
-    One whose document was decided to be dropped is left out, unless it has changed. Only new files
-    with the size of a missing one or the key of a dropped one are read for that.
+    A file whose document was decided to be dropped is left out, unless it has changed. Only new
+    files with the size of a missing file or the key of a dropped document are read for that.
     """
     with store.reading():
         dropped = dropped_contents(store)
-    keys = {key for key, _ in dropped}
-    sizes = {one.state.size for one in plan.gone if one.state is not None}
+    dropped_keys = {key for key, _ in dropped}
+    sizes = {document.state.size for document in plan.gone if document.state is not None}
     missing: defaultdict[bytes, list[StoredFile]] = defaultdict(list)
-    for one, own in zip(plan.gone, _digests(store, plan.gone), strict=True):
-        missing[own].append(one)
-    apart = session.apart()  # they are counted when they are read again
+    for document, content_digest in zip(plan.gone, _digests(store, plan.gone), strict=True):
+        missing[content_digest].append(document)
+    uncounted = session.apart()  # they are counted when they are read again
     moved = set()
     for key, (path, state) in [*plan.read.items()]:
-        if key in plan.known or not (key in keys or state.size in sizes):
+        if key in plan.known or not (key in dropped_keys or state.size in sizes):
             continue
-        own = _digest_of(apart, path, key)
-        if (key, own) in dropped:
+        content_digest = _digest_of(uncounted, path, key)
+        if (key, content_digest) in dropped:
             session.counts.skipped.add("dropped", path, "its document was decided to be dropped")
-        elif own and missing[own]:
-            # Of several with the same content, rather one with the same name.
+        elif content_digest and missing[content_digest]:
+            # Of several with the same content, prefer one with the same name.
             name = os.path.basename(key)
-            same = [one for one in missing[own] if os.path.basename(one.key) == name]
-            before = (same or missing[own])[0]
-            missing[own].remove(before)
-            moved.add(before.doc_id)
-            plan.moves.append((before, key, state))
+            of_same_name = [
+                document
+                for document in missing[content_digest]
+                if os.path.basename(document.key) == name
+            ]
+            moved_document = (of_same_name or missing[content_digest])[0]
+            missing[content_digest].remove(moved_document)
+            moved.add(moved_document.doc_id)
+            plan.moves.append((moved_document, key, state))
         else:
             continue
         del plan.read[key]
-    plan.gone = [one for one in plan.gone if one.doc_id not in moved]
+    plan.gone = [document for document in plan.gone if document.doc_id not in moved]
 
 
 class DroppedFile(NamedTuple):
@@ -335,10 +353,17 @@ def files_of_dropped(store: Store, root: str | None) -> Iterator[DroppedFile]:
     """
     dropped: defaultdict[str, set[bytes]] = defaultdict(set)
     with store.reading():
-        for key, own in dropped_contents(store):
-            dropped[key].add(own)
-        known = [one for key, one in store.known([*dropped]).items() if one.digest in dropped[key]]
-        read = {one.key: one.state for one in store.files_of([one.doc_id for one in known])}
+        for key, content_digest in dropped_contents(store):
+            dropped[key].add(content_digest)
+        known_documents = [
+            document
+            for key, document in store.known([*dropped]).items()
+            if document.digest in dropped[key]
+        ]
+        states_by_key = {
+            document.key: document.state
+            for document in store.files_of([document.doc_id for document in known_documents])
+        }
         staying = _staying(store, dropped)
     session = session_of(
         TextOptions(),
@@ -347,7 +372,7 @@ def files_of_dropped(store: Store, root: str | None) -> Iterator[DroppedFile]:
         format="text",
         stored_guess=store.extracted_of,
     )
-    current = {one.key: one.digest for one in known}
+    digests_by_key = {document.key: document.digest for document in known_documents}
     for key, digests in sorted(dropped.items()):
         paths = [] if store.settings.shingling.of_sets else paths_of_key(key, root)
         paths = [path for path in paths if os.path.isfile(path)]
@@ -358,40 +383,42 @@ def files_of_dropped(store: Store, root: str | None) -> Iterator[DroppedFile]:
             yield DroppedFile(key, paths[0], None, f"{len(paths)} files have this key")
             continue
         (path,) = paths
-        status, stored = os.stat(path), read.get(key)
+        status, stored = os.stat(path), states_by_key.get(key)
         # Options of another run, such as --convert, may have taken the text out of the file.
         is_same = stored is not None and stored.extracted and stored.mtime_ns
-        content, own = None, current.get(key, b"")
+        content, content_digest = None, digests_by_key.get(key, b"")
         if not (is_same and stored == state_of(status)):
-            own = b""
+            content_digest = b""
             if stored is None or stored.size == status.st_size:
-                own, content = _document_of(session, path, key)
-        if own not in digests:
+                content_digest, content = _document_of(session, path, key)
+        if content_digest not in digests:
             yield DroppedFile(key, path, None, "it has changed since")
-        elif other := next(
-            (
-                other
-                for other in staying.get(own, ())
-                if any(is_same_file(path, one) for one in paths_of_key(other, root))
-            ),
-            None,
-        ):
-            why = f"the same file as {other}, which stays"
-            yield DroppedFile(key, path, None, why)
+        elif staying_key := _key_of_same_file(path, staying.get(content_digest, ()), root):
+            yield DroppedFile(key, path, None, f"the same file as {staying_key}, which stays")
         else:
-            yield DroppedFile(key, path, status, "", own, content)
+            yield DroppedFile(key, path, status, "", content_digest, content)
+
+
+def _key_of_same_file(path: str, keys: Iterable[str], root: str | None) -> str | None:
+    """The first of the keys whose file is that of the path, under another name."""
+    for key in keys:
+        if any(is_same_file(path, other_path) for other_path in paths_of_key(key, root)):
+            return key
+    return None
 
 
 def _staying(store: Store, dropped: Mapping[str, set[bytes]]) -> dict[bytes, list[str]]:
     """The keys of other stored documents with the contents of dropped ones, by their digests."""
-    wanted = set().union(*dropped.values())
+    dropped_digests = set().union(*dropped.values())
     staying: defaultdict[bytes, list[str]] = defaultdict(list)
-    if wanted:
+    if dropped_digests:
         documents = store.files_below("")
-        _, digests = store.sizes(int_array([one.doc_id for one in documents]))
-        for one, own in zip(documents, map(bytes, digests), strict=True):
-            if own in wanted and own not in dropped.get(one.key, ()):
-                staying[own].append(one.key)
+        _, digests = store.sizes(int_array([document.doc_id for document in documents]))
+        for document, content_digest in zip(documents, map(bytes, digests), strict=True):
+            if content_digest in dropped_digests and content_digest not in dropped.get(
+                document.key, ()
+            ):
+                staying[content_digest].append(document.key)
     return staying
 
 
@@ -405,22 +432,25 @@ def _document_of(session: Session, path: str, key: str) -> tuple[bytes, Content 
     if not is_mailbox(path):
         for batch in session.file(path, key):
             if batch.contents and batch.keys[0] == key:
-                return _own_digest(batch), batch.contents[0]
+                return _batch_digest(batch), batch.contents[0]
     return b"", None
 
 
-def _own_digest(batch: Batch) -> bytes:
+def _batch_digest(batch: Batch) -> bytes:
     """The digest of the document of a batch that has at most one."""
     return digest(encoded(batch.contents[0]).encode()) if batch.contents else b""
 
 
 def _digests(store: Store, documents: Sequence[StoredFile]) -> list[bytes]:
-    """The digests of stored documents, empty if one does not exist any more."""
+    """The digests of stored documents; empty for a document that does not exist any more."""
     with store.reading():
-        there = [one.doc_id for one in store.files_of([one.doc_id for one in documents])]
-        _, found = store.sizes(int_array(there))
-    known = dict(zip(there, map(bytes, found), strict=True))
-    return [known.get(one.doc_id, b"") for one in documents]
+        stored_ids = [
+            document.doc_id
+            for document in store.files_of([document.doc_id for document in documents])
+        ]
+        _, digests = store.sizes(int_array(stored_ids))
+    digests_by_id = dict(zip(stored_ids, map(bytes, digests), strict=True))
+    return [digests_by_id.get(document.doc_id, b"") for document in documents]
 
 
 def _items(plan: _Plan, session: Session) -> Iterator[Batch]:
@@ -430,7 +460,7 @@ def _items(plan: _Plan, session: Session) -> Iterator[Batch]:
     """
     for key, (path, _) in plan.read.items():
         stored = [*plan.messages.get(key, ()), *filter(None, [plan.known.get(key)])]
-        stored = [one for one in stored if one.state]
+        stored = [document for document in stored if document.state]
         keys = set[str]()
         is_read = is_failed = False
         for batch in session.file(path, key):
@@ -442,9 +472,11 @@ def _items(plan: _Plan, session: Session) -> Iterator[Batch]:
             yield batch
         if not is_read and not is_mailbox(path) and _exists(path):
             # A text is binary now; but of a PDF or the like the reader may be missing.
-            stored = [one for one in stored if one.state and _is_plain(one.state)]
+            stored = [
+                document for document in stored if document.state and _is_plain(document.state)
+            ]
         if not is_failed:
-            plan.gone += [one for one in stored if one.key not in keys]
+            plan.gone += [document for document in stored if document.key not in keys]
 
 
 def _is_plain(state: FileState) -> bool:
@@ -454,7 +486,7 @@ def _is_plain(state: FileState) -> bool:
 
 
 def _exists(path: str) -> bool:
-    """Whether a file or an archive's member may be there: what cannot be looked at may be."""
+    """Whether a file or an archive's member may exist; True if it cannot be looked at."""
     try:
         os.lstat(archive_of(path) or path)
     except (FileNotFoundError, NotADirectoryError):
@@ -465,59 +497,72 @@ def _exists(path: str) -> bool:
 
 
 def _move(store: Store, plan: _Plan) -> int:
-    """Move documents to other keys, but those changed by others; return how many there are."""
-    done = 0
-    for part in chunks(len(plan.moves), _AT_ONCE):
-        some = plan.moves[part]
+    """Move documents to other keys, except those that others changed; return their number."""
+    moved_count = 0
+    for part in chunks(len(plan.moves), _PER_TRANSACTION):
+        moves = plan.moves[part]
         with store.writing():
-            same = _unchanged(store, [one for one, _, _ in some])
-            taken = store.known([key for _, key, _ in some])
-            moved = [one for one in some if one[0].doc_id in same and one[1] not in taken]
-            for one, key, _ in moved:
-                store.set_key(one.doc_id, key)
+            unchanged_ids = _unchanged(store, [document for document, _, _ in moves])
+            keys_in_use = store.known([key for _, key, _ in moves])
+            moved = [
+                move
+                for move in moves
+                if move[0].doc_id in unchanged_ids and move[1] not in keys_in_use
+            ]
+            for document, key, _ in moved:
+                store.set_key(document.doc_id, key)
             store.set_files(
-                (key, replace(state, extracted=one.state.extracted if one.state else None))
-                for one, key, state in moved
+                (key, replace(state, extracted=document.extracted))
+                for document, key, state in moved
             )
-        done += len(moved)
-    return done
+        moved_count += len(moved)
+    return moved_count
 
 
 def _remove(store: Store, plan: _Plan) -> int:
-    """Remove documents, but those changed by others; return how many there are."""
-    done = 0
-    for part in chunks(len(plan.gone), _AT_ONCE):
+    """Remove documents, except those that others changed; return their number."""
+    removed_count = 0
+    for part in chunks(len(plan.gone), _PER_TRANSACTION):
         with store.writing():
-            same = sorted(_unchanged(store, plan.gone[part]))
-            delete(store, same)
-        done += len(same)
-    return done
+            unchanged_ids = sorted(_unchanged(store, plan.gone[part]))
+            delete(store, unchanged_ids)
+        removed_count += len(unchanged_ids)
+    return removed_count
 
 
 def _unchanged(store: Store, documents: Sequence[StoredFile]) -> set[int]:
     """The ids of documents that are as they were when the plan was made."""
-    now = {one.doc_id: one for one in store.files_of([one.doc_id for one in documents])}
-    return {one.doc_id for one in documents if now.get(one.doc_id) == one}
+    current_documents = {
+        document.doc_id: document
+        for document in store.files_of([document.doc_id for document in documents])
+    }
+    return {
+        document.doc_id
+        for document in documents
+        if current_documents.get(document.doc_id) == document
+    }
 
 
 def _forecast(
     store: Store, plan: _Plan, session: Session
 ) -> tuple[AddReport, tuple[SyncChange, ...]]:
     """The planned change of each document, in the order of the keys."""
-    given = [key for key in plan.known if key in plan.read or file_of_message(key) in plan.read]
-    stored = dict(zip(given, _digests(store, [plan.known[key] for key in given]), strict=True))
+    read_keys = [key for key in plan.known if key in plan.read or file_of_message(key) in plan.read]
+    stored_digests = dict(
+        zip(read_keys, _digests(store, [plan.known[key] for key in read_keys]), strict=True)
+    )
     changes: list[SyncChange] = []
-    unchanged = 0
+    unchanged_count = 0
     for batch in _items(plan, session):
         for _, failure in batch.failures:
             session.counts.failures(failure)
         for key in batch.keys:
-            if stored.get(key) == _own_digest(batch):
-                unchanged += 1
+            if stored_digests.get(key) == _batch_digest(batch):
+                unchanged_count += 1
             else:
-                changes.append(SyncChange("update" if key in stored else "add", key))
+                changes.append(SyncChange("update" if key in stored_digests else "add", key))
     count = Counter(change.action for change in changes)
-    changes += [SyncChange("move", key, one.key) for one, key, _ in plan.moves]
-    changes += [SyncChange("remove", one.key) for one in plan.gone]
+    changes += [SyncChange("move", key, document.key) for document, key, _ in plan.moves]
+    changes += [SyncChange("remove", document.key) for document in plan.gone]
     changes.sort(key=lambda change: (change.key, change.action))
-    return AddReport(count["add"], count["update"], unchanged), tuple(changes)
+    return AddReport(count["add"], count["update"], unchanged_count), tuple(changes)

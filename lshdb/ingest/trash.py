@@ -88,7 +88,7 @@ def move_aside(
     without_copy: bool = False,
     link: bool = False,
 ) -> Iterator[MovedFile]:
-    """Move the files of dropped documents to a directory, if they are as they were then.
+    """Move the files of dropped documents to a directory, if they have not changed since.
 
     Args:
         store: the database.
@@ -115,27 +115,27 @@ def move_aside(
             yield choice
         else:
             chosen.append(choice)
-    holders = {one.copy.status.st_ino: one.copy for one in chosen if one.copy is not None}
-    for one in list(chosen):
-        holder = holders.get(one.status.st_ino)
-        if holder is not None and is_same_file(holder.path, one.line.path):
-            chosen.remove(one)
-            why = f"the same file as {holder.key}, which stays"
-            yield _shown(replace(one.line, action="left", aside=None, size=0, reason=why))
+    holders = {file.copy.status.st_ino: file.copy for file in chosen if file.copy is not None}
+    for file in list(chosen):
+        holder = holders.get(file.status.st_ino)
+        if holder is not None and is_same_file(holder.path, file.line.path):
+            chosen.remove(file)
+            obstacle = f"the same file as {holder.key}, which stays"
+            yield _shown(replace(file.line, action="left", aside=None, size=0, reason=obstacle))
     if chosen and not dry_run:
         _log(aside, number, chosen)
-    for one in chosen:
-        target = os.path.join(aside, str(one.line.aside))
+    for file in chosen:
+        target = os.path.join(aside, str(file.line.aside))
         try:
-            _check(one, link=link)
+            _check_unchanged(file, link=link)
             if not dry_run:
-                _move(one.line.path, target)
+                _move(file.line.path, target)
                 if link:
-                    _put_link(one, target)
+                    _put_link(file, target)
         except (OSError, _LeftError) as error:
-            yield _shown(replace(one.line, action="left", reason=_reason(error)))
+            yield _shown(replace(file.line, action="left", reason=_reason(error)))
         else:
-            yield _shown(one.line)
+            yield _shown(file.line)
 
 
 def _choices(
@@ -156,13 +156,13 @@ def _choices(
         real = os.path.realpath(dropped.path)
         if dropped.reason == NO_FILE and (real in before or dropped.key in before):
             continue
-        why, copy = dropped.reason or _obstacle(dropped.path, base, device), None
-        if not why:
-            copy, why = _copy_of(dropped, copies, aside, link=link)
+        obstacle, copy = dropped.reason or _obstacle(dropped.path, base, device), None
+        if not obstacle:
+            copy, obstacle = _copy_of(dropped, copies, aside, link=link)
             if copy is None and without_copy and not link:
-                why = ""
-        if why or dropped.status is None:
-            yield _left(dropped, why)
+                obstacle = ""
+        if obstacle or dropped.status is None:
+            yield _left(dropped, obstacle)
             continue
         status = dropped.status
         name = os.path.join(number, os.path.relpath(real, base))
@@ -180,7 +180,7 @@ def _log(aside: Path, number: str, chosen: Sequence[_Chosen]) -> None:
     log = PartialFile(aside / f"{number}.jsonl")
     try:
         # In ASCII: names may have bytes that are not UTF-8.
-        log.file.writelines(json.dumps(asdict(one.line)).encode() + b"\n" for one in chosen)
+        log.file.writelines(json.dumps(asdict(file.line)).encode() + b"\n" for file in chosen)
         log.take_name(replace=False, sync=True)
     finally:
         log.discard()
@@ -189,7 +189,7 @@ def _log(aside: Path, number: str, chosen: Sequence[_Chosen]) -> None:
 def files_without_copy(
     store: Store, files: Iterable[DroppedFile], root: str | None
 ) -> list[DroppedFile]:
-    """Those of the files to drop of which no other file holds a kept copy.
+    """The files to drop of which no other file holds a kept copy.
 
     Args:
         store: the database.
@@ -197,11 +197,13 @@ def files_without_copy(
         root: as for `move_aside`.
     """
     copies = KeptCopies(store, root)
-    return [one for one in files if one.status is not None and not any(copies.of(one))]
+    return [
+        dropped for dropped in files if dropped.status is not None and not any(copies.of(dropped))
+    ]
 
 
-def _left(dropped: DroppedFile, why: str) -> MovedFile:
-    return MovedFile("left", printable_path(dropped.path), reason=why, key=dropped.key)
+def _left(dropped: DroppedFile, obstacle: str) -> MovedFile:
+    return MovedFile("left", printable_path(dropped.path), reason=obstacle, key=dropped.key)
 
 
 def _shown(line: MovedFile) -> MovedFile:
@@ -233,43 +235,45 @@ def _obstacle(path: str, base: str, device: int) -> str:
 def _copy_of(
     dropped: DroppedFile, copies: KeptCopies, aside: Path, *, link: bool
 ) -> tuple[KeptCopy | None, str]:
-    """A copy that stays of a file to be moved, or None and why there is none."""
-    why = "no other file holds a kept copy of it: --yes moves it all the same"
+    """A kept copy of a file to be moved, or None and why there is none."""
+    obstacle = "no other file holds a kept copy of it: --yes moves it all the same"
     if link:
-        why = "no other file that is kept has the same bytes"
+        obstacle = "no other file that is kept has the same bytes"
     for copy in copies.of(dropped):
         if Path(os.path.realpath(copy.path)).is_relative_to(aside):
             continue  # which the user may delete
         if not link:
             return copy, ""
         try:
-            own, other = os.stat(dropped.path), os.stat(copy.path)
-            if os.path.samestat(own, other):
+            dropped_status, copy_status = os.stat(dropped.path), os.stat(copy.path)
+            if os.path.samestat(dropped_status, copy_status):
                 return None, f"already a hard link of {copy.key}"
-            if not copy.is_file or own.st_size != other.st_size:
+            if not copy.is_file or dropped_status.st_size != copy_status.st_size:
                 continue
-            if own.st_dev != other.st_dev:
-                why = f"on another file system than {copy.key}"
-            elif any(getattr(own, name) != getattr(other, name) for name in _MODE):
-                why = f"other permissions or another owner than {copy.key}, which a link would have"
+            if dropped_status.st_dev != copy_status.st_dev:
+                obstacle = f"on another file system than {copy.key}"
+            elif any(getattr(dropped_status, name) != getattr(copy_status, name) for name in _MODE):
+                obstacle = (
+                    f"other permissions or another owner than {copy.key}, which a link would have"
+                )
             elif filecmp.cmp(dropped.path, copy.path, shallow=False):
                 return copy, ""
         except OSError as error:
-            why = reason(error)
-    return None, why
+            obstacle = reason(error)
+    return None, obstacle
 
 
-def _check(one: _Chosen, *, link: bool) -> None:
-    """_LeftError if a file, or the copy that stays, is not as it was when it was read."""
-    now, then = os.lstat(one.line.path), one.status
-    if not os.path.samestat(now, then) or now.st_mtime_ns != then.st_mtime_ns:
+def _check_unchanged(file: _Chosen, *, link: bool) -> None:
+    """_LeftError if a file, or the copy that stays, has changed since it was read."""
+    current, read_status = os.lstat(file.line.path), file.status
+    if not os.path.samestat(current, read_status) or current.st_mtime_ns != read_status.st_mtime_ns:
         raise _LeftError("it is changing")
-    if one.copy is not None and not one.copy.is_unchanged():
-        raise _LeftError(f"{one.copy.key} is changing")
-    if link and one.copy is not None:
+    if file.copy is not None and not file.copy.is_unchanged():
+        raise _LeftError(f"{file.copy.key} is changing")
+    if link and file.copy is not None:
         filecmp.clear_cache()
-        if not filecmp.cmp(one.line.path, one.copy.path, shallow=False):
-            raise _LeftError(f"{one.copy.key} is changing")
+        if not filecmp.cmp(file.line.path, file.copy.path, shallow=False):
+            raise _LeftError(f"{file.copy.key} is changing")
 
 
 def _move(path: str, target: str) -> None:
@@ -281,19 +285,19 @@ def _move(path: str, target: str) -> None:
     rename_new(path, target)
 
 
-def _put_link(one: _Chosen, target: str) -> None:
+def _put_link(file: _Chosen, target: str) -> None:
     """Make the old name of a file that was moved to `target` a hard link of the kept file."""
     try:
-        os.link(str(one.line.kept), one.line.path)
+        os.link(str(file.line.kept), file.line.path)
     except OSError:
-        rename_new(target, one.line.path)
+        rename_new(target, file.line.path)
         raise
 
 
 def put_back(directory: str, root: str | None = None, *, dry_run: bool) -> Iterator[MovedFile]:
     """Move files back, the latest first, but never over another file.
 
-    A hard link to the kept file that has the place of a file goes.
+    A hard link to the kept file at the old path of a file is replaced.
 
     Args:
         directory: where they were moved.
@@ -301,7 +305,7 @@ def put_back(directory: str, root: str | None = None, *, dry_run: bool) -> Itera
         dry_run: move nothing.
 
     Raises:
-        InputError: no file was moved there, or a log is not one.
+        InputError: no file was moved there, or a file is not a log.
     """
     aside, base = Path(os.path.realpath(directory)), os.path.realpath(root or os.curdir)
     lines = _lines(_logs(aside))
@@ -313,7 +317,7 @@ def put_back(directory: str, root: str | None = None, *, dry_run: bool) -> Itera
             if not os.path.lexists(source):
                 continue
             _check_source(source, aside)
-            _check_place(line.path, base)
+            _check_old_path(line.path, base)
             if not dry_run:
                 _put_back(source, line, aside)
         except (OSError, _LeftError) as error:
@@ -333,8 +337,8 @@ def _check_source(source: str, aside: Path) -> None:
         raise _LeftError("not a file that was moved there")
 
 
-def _check_place(path: str, base: str) -> None:
-    """_LeftError if the old place of a file is not below a directory by real paths."""
+def _check_old_path(path: str, base: str) -> None:
+    """_LeftError if the old path of a file does not lead below a directory by real paths."""
     if not os.path.isabs(path) or os.path.normpath(path) != path or path == base:
         raise _LeftError("the log names no place for it")
     if not Path(path).is_relative_to(base):
@@ -370,7 +374,7 @@ def undo_decisions(store: Store, directory: str, root: str | None = None) -> lis
         root: as for `put_back`.
     """
     aside, base = Path(os.path.realpath(directory)), os.path.realpath(root or os.curdir)
-    back = {
+    restored_keys = {
         line.key
         for line in _lines(_logs(aside))
         if Path(line.path).is_relative_to(base)
@@ -378,33 +382,33 @@ def undo_decisions(store: Store, directory: str, root: str | None = None) -> lis
         and not os.path.lexists(aside / str(line.aside))
     }
 
-    def chosen(made: list[Decision]) -> list[Decision]:
+    def chosen(decisions: list[Decision]) -> list[Decision]:
         dropped = dropped_contents(store)
         return [
-            one
-            for one in made
-            if one.verdict == "drop" and one.keys[0] in back
-            if (one.keys[0], bytes.fromhex(one.digests[0])) in dropped
+            decision
+            for decision in decisions
+            if decision.verdict == "drop" and decision.keys[0] in restored_keys
+            if (decision.keys[0], bytes.fromhex(decision.digests[0])) in dropped
         ]
 
     return undo_chosen(store, chosen)
 
 
 def _logs(aside: Path) -> list[Path]:
-    """The logs in a directory, the first first; UsageError if other files are there."""
+    """The logs in a directory, the oldest first; UsageError if other files are there."""
     ignore = aside / _IGNORE
     rules = ignore.read_text("utf-8", "replace") if ignore.is_file() else None
     # A run that was killed may have left the beginning of these rules, and nothing else.
-    cut = rules is not None and _IGNORED.startswith(rules)
-    others = (path for path in aside.iterdir() if not (cut and path == ignore))
+    is_incomplete = rules is not None and _IGNORED.startswith(rules)
+    others = (path for path in aside.iterdir() if not (is_incomplete and path == ignore))
     if rules != _IGNORED and aside.exists() and any(others):
         raise UsageError(f"{aside} has other files: name a new or empty directory")
-    logs = (one for one in aside.glob("*.jsonl") if one.stem.isdecimal() and one.is_file())
-    return sorted(logs, key=lambda one: int(one.stem))
+    logs = (log for log in aside.glob("*.jsonl") if log.stem.isdecimal() and log.is_file())
+    return sorted(logs, key=lambda log: int(log.stem))
 
 
 def _lines(logs: Iterable[Path]) -> list[MovedFile]:
-    """What was moved, the first first."""
+    """The moved files that the logs name, in the order of the moves."""
     lines = []
     for log in logs:
         try:

@@ -66,41 +66,41 @@ class Writer:
         """
         store = self.store
         part_keys = list(part.keys)
-        latest = {key: place for place, key in enumerate(part_keys)}
+        index_of_key = {key: index for index, key in enumerate(part_keys)}
         if known is None:
-            known = {} if store.keys_repeat else store.known(list(latest))
-        became = outcomes(part, known)
-        places = [
-            place
-            for key, place in latest.items()
-            if key not in known or known[key].digest != part.digests[place]
+            known = {} if store.keys_repeat else store.known(list(index_of_key))
+        part_outcomes = outcomes(part, known)
+        indices = [
+            index
+            for key, index in index_of_key.items()
+            if key not in known or known[key].digest != part.digests[index]
         ]
         if store.keys_repeat:
-            became, places = ["added"] * len(part_keys), [*range(len(part_keys))]
+            part_outcomes, indices = ["added"] * len(part_keys), [*range(len(part_keys))]
         metadata = part.batch.all_metadata()
-        store.set_metadata(_changed_metadata(part, known, latest))
-        keys, digests = [part_keys[i] for i in places], [part.digests[i] for i in places]
-        old = [known[key].doc_id for key in keys if key in known]
-        if any(doc_id >= self._first_id or doc_id in self._updated for doc_id in old):
+        store.set_metadata(_changed_metadata(part, known, index_of_key))
+        keys, digests = [part_keys[i] for i in indices], [part.digests[i] for i in indices]
+        old_ids = [known[key].doc_id for key in keys if key in known]
+        if any(doc_id >= self._first_id or doc_id in self._updated for doc_id in old_ids):
             self.finish()  # a key of an earlier part: its band rows must be deleted again
-        unindex(store, old)
-        signed = signatures_of(part, places, store.settings)
+        unindex(store, old_ids)
+        signed = signatures_of(part, indices, store.settings)
         new_ids = count(self._next_id)
         doc_ids = [known[key].doc_id if key in known else next(new_ids) for key in keys]
         self._next_id = next(new_ids)
         shingles, blobs = signed.shingles.tolist(), map(bytearray, digests)
-        contents = [part.stored[i] if store.settings.content else None for i in places]
-        others = [metadata[i] for i in places]
+        contents = [part.stored[i] if store.settings.content else None for i in indices]
+        stored_metadata = [metadata[i] for i in indices]
         rows: list[DocumentValues] = list(
-            zip(doc_ids, keys, shingles, blobs, others, contents, strict=True)
+            zip(doc_ids, keys, shingles, blobs, stored_metadata, contents, strict=True)
         )
         store.update([row for row in rows if row[1] in known])
         store.insert([row for row in rows if row[1] not in known])
-        self._index(arrays.int_array(doc_ids), signed, old)
-        self._updated.update(old)
-        self.signed += len(places)
-        empty = len(places) - int(np.count_nonzero(signed.shingles))
-        added, updated, unchanged = map(became.count, _COUNTED)
+        self._index(arrays.int_array(doc_ids), signed, old_ids)
+        self._updated.update(old_ids)
+        self.signed += len(indices)
+        empty = len(indices) - int(np.count_nonzero(signed.shingles))
+        added, updated, unchanged = map(part_outcomes.count, _COUNTED)
         report = AddReport(
             added, updated, unchanged, len(part.batch.failures), empty, part.batch.replaced
         )
@@ -127,10 +127,10 @@ class Writer:
             self.store.index.insert(FINGERPRINTS, winnowing.joined(self._fingerprints))
             self._fingerprints, self._held = [], 0
 
-    def _index(self, ids: arrays.IntArray, signed: signing.Signed, old: Sequence[int]) -> None:
+    def _index(self, ids: arrays.IntArray, signed: signing.Signed, old_ids: Sequence[int]) -> None:
         """Write the signatures of documents int64[n], and keep their band rows for `finish`.
 
-        `old` are those that were stored before.
+        `old_ids` are those that were stored before.
         """
         if not signed.shingles.all():
             filled = np.flatnonzero(signed.shingles)
@@ -145,53 +145,55 @@ class Writer:
                 self._write_fingerprints()
         keys = signed.bucket_keys
         if self.late:
-            at_once = np.isin(ids, old)
-            ids, keys = ids[at_once], keys[at_once]
+            was_stored = np.isin(ids, old_ids)
+            ids, keys = ids[was_stored], keys[was_stored]
         self.store.note_indexed(ids.tolist())
         self._bands.append(codes_of_keys(ids, keys))
 
 
-def signatures_of(part: SignedPart, places: Sequence[int], settings: Settings) -> signing.Signed:
-    """The signatures of the documents at some places, made now if not made before.
+def signatures_of(part: SignedPart, indices: Sequence[int], settings: Settings) -> signing.Signed:
+    """The signatures of the documents with some indices, made now if not made before.
 
     Their bucket keys and fingerprints follow `settings`, even if the index has changed since they
     were signed.
     """
     if part.signed is None or not part.signed.fits(settings):
         return signing.sign(
-            [content.from_stored(part.stored[i], settings.shingling) for i in places], settings
+            [content.from_stored(part.stored[i], settings.shingling) for i in indices], settings
         )
-    return part.signed.take(arrays.int_array(places)).banded(settings)
+    return part.signed.take(arrays.int_array(indices)).banded(settings)
 
 
 def joined(parts: Sequence[SignedPart], settings: Settings) -> SignedPart:
     """The documents of parts in one, signed by these settings."""
-    every = chain.from_iterable
+    flat = chain.from_iterable
     signed = [signatures_of(part, range(len(part.keys)), settings) for part in parts]
     return SignedPart(
         replace(Batch.joined([part.batch for part in parts]), states=()),
-        [*every(part.stored for part in parts)],
-        [*every(part.digests for part in parts)],
+        [*flat(part.stored for part in parts)],
+        [*flat(part.digests for part in parts)],
         signing.Signed.joined(signed),
     )
 
 
-def asked(part: SignedPart) -> QueryBatch:
-    """The documents of a part, which are signed, to ask about."""
+def query_batch(part: SignedPart) -> QueryBatch:
+    """The signed documents of a part, as queries."""
     assert part.signed is not None
     return QueryBatch(part.stored, part.digests, part.signed)
 
 
 def outcomes(part: SignedPart, known: Mapping[str, KnownDocument]) -> list[Outcome]:
     """What adding does with each document, as if they came one by one."""
-    now = {key: (document.digest, document.metadata) for key, document in known.items()}
-    became: list[Outcome] = []
-    documents = zip(part.digests, part.batch.all_metadata(), strict=True)
-    for key, given in zip(part.keys, documents, strict=True):
-        before = now.get(key)
-        became.append("added" if before is None else "unchanged" if before == given else "updated")
-        now[key] = given
-    return became
+    current = {key: (document.digest, document.metadata) for key, document in known.items()}
+    part_outcomes: list[Outcome] = []
+    rows = zip(part.digests, part.batch.all_metadata(), strict=True)
+    for key, row in zip(part.keys, rows, strict=True):
+        before = current.get(key)
+        part_outcomes.append(
+            "added" if before is None else "unchanged" if before == row else "updated"
+        )
+        current[key] = row
+    return part_outcomes
 
 
 def _changed_metadata(
@@ -226,15 +228,15 @@ def unindex(store: Store, doc_ids: Sequence[int]) -> None:
         store.index.delete_terms(with_signature, rare_words.indexed(contents))
     if settings.passages:
         contents = list(store.contents(ids))
-        found = winnowing.fingerprints(
+        fingerprints = winnowing.fingerprints(
             contents, settings.shingling, settings.passages, settings.seed
         )
-        store.index.delete(FINGERPRINTS, map(tuple, found.rows(ids).T.tolist()))
+        store.index.delete(FINGERPRINTS, map(tuple, fingerprints.rows(ids).T.tolist()))
 
 
 def delete(store: Store, doc_ids: Sequence[int]) -> None:
     """Delete documents with all that is derived from them, some thousands at a time."""
     for part in arrays.chunks(len(doc_ids), _DELETED):
-        some = doc_ids[part]
-        unindex(store, some)
-        store.delete(some)
+        part_ids = doc_ids[part]
+        unindex(store, part_ids)
+        store.delete(part_ids)

@@ -49,7 +49,7 @@ def head_with(head: TableSchema | None, columns: Columns) -> TableSchema | None:
         return head
     for name in columns:
         if name in head.columns:
-            raise _taken(name)
+            raise _column_exists(name)
     schema, heading = head.schema, head.heading
     if schema is not None:
         from lshdb.sources.arrow_rows import schema_of
@@ -62,7 +62,7 @@ def head_with(head: TableSchema | None, columns: Columns) -> TableSchema | None:
     return replace(head, columns=(*head.columns, *columns), schema=schema, heading=heading)
 
 
-def _taken(name: str) -> UsageError:
+def _column_exists(name: str) -> UsageError:
     return UsageError(f"the rows have a column {name!r} already: rename it, or leave it out")
 
 
@@ -80,7 +80,7 @@ def _with_fields(
             record = rows.record_of(line)
             is_empty = not record
             for name in columns.keys() & record.keys():
-                raise _taken(name)
+                raise _column_exists(name)
         fields = encode(dict(zip(columns, row, strict=True)))[1:]
         lines.append(begun + (b"" if is_empty else b",") + fields + line[len(text) :])
     return replace(rows, texts=lines)
@@ -119,7 +119,9 @@ def _with_arrays(
 
     head = head_with(rows.schema, columns)
     assert head is not None
-    table = pa.Table.from_batches(rows.taken(indices), rows.schema.schema if not indices else None)
+    table = pa.Table.from_batches(
+        rows.batches_of(indices), rows.schema.schema if not indices else None
+    )
     for field, column in zip(schema_of(columns), values, strict=True):
         table = table.append_column(field, pa.array(column, field.type))
     batches = table.combine_chunks().to_batches()

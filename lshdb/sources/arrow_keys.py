@@ -41,21 +41,21 @@ def keys_of_column(column: pa.Array) -> tuple[Keys, str]:
         texts = column.cast(pa.string()).to_pylist()
         return [text and key_of_instant(text) for text in texts], "a time"
     if types.is_duration(kind):
-        each = _NANOSECONDS[kind.unit]
+        nanoseconds = _NANOSECONDS[kind.unit]
         numbers = column.cast(pa.int64()).to_pylist()
-        keys: Keys = [None if n is None else key_of_duration(n * each) for n in numbers]
+        keys: Keys = [None if n is None else key_of_duration(n * nanoseconds) for n in numbers]
         return keys, "a duration"
     values = column.to_pylist()
     return [*map(_of_value, values)], next((kind_of_id(v) for v in values if v is not None), "")
 
 
-def column_at(batch: pa.RecordBatch, path: Sequence[str]) -> pa.Array | None:
+def column_of_field(batch: pa.RecordBatch, path: Sequence[str]) -> pa.Array | None:
     """The column of a field, perhaps in a struct; None if it is in none, or holds texts."""
-    name, *rest = path
+    name, *inner_names = path
     if name not in batch.schema.names:
         return None
     column = decoded(batch.column(name))
-    for name in rest:
+    for name in inner_names:
         if not pa.types.is_struct(column.type) or column.type.get_field_index(name) < 0:
             return None
         column = decoded(pa.compute.struct_field(column, name))

@@ -21,7 +21,7 @@ from lshdb.errors import InputError, UsageError
 from lshdb.keys import Ids
 from lshdb.shingling.arrays import Mask
 from lshdb.sources import csv_rows, inputs, paths, sinks
-from lshdb.sources.arrow_keys import column_at, decoded, keys_of_column
+from lshdb.sources.arrow_keys import column_of_field, decoded, keys_of_column
 from lshdb.sources.batch import Batch, Origin, Record, Rows, TableSchema
 from lshdb.sources.compression import compression_of
 from lshdb.sources.records import (
@@ -66,10 +66,11 @@ class ArrowRows:
 
     def records(self, indices: Sequence[int]) -> Iterator[Record]:
         """Some rows, ascending, as Python's values; what is not UTF-8 as lone surrogates."""
-        return chain.from_iterable(_records(_plain_batch(one))[0] for one in self.taken(indices))
+        batches = map(_plain_batch, self.batches_of(indices))
+        return chain.from_iterable(_records(batch)[0] for batch in batches)
 
     def lines(self, indices: Sequence[int]) -> list[bytes]:
-        """There are none."""
+        """Arrow has no lines."""
         raise NotImplementedError
 
     def with_texts(self, texts: Mapping[int, str], field: str) -> "ArrowRows":
@@ -89,7 +90,7 @@ class ArrowRows:
             self.schema, self.batch.set_column(index, self.batch.schema[index], changed)
         )
 
-    def taken(self, indices: Sequence[int]) -> list[pa.RecordBatch]:
+    def batches_of(self, indices: Sequence[int]) -> list[pa.RecordBatch]:
         """Some rows, ascending, as record batches."""
         batch = self.batch
         if batch is None or not indices:
@@ -122,17 +123,17 @@ class ArrowFile:
             InputError: a file without the columns that are needed, or damaged, or of another
                 format.
         """
-        with _readable(self._unreadable), self._opened(source) as found:
-            head = self._head(found)
-            wanted = wanted_columns(head.schema, source.options)
+        with _readable(self._unreadable), self._opened(source) as reader:
+            head = self._head(reader)
+            columns = wanted_columns(head.schema, source.options)
             if source.options.whole:
                 yield Batch(origin=Origin(source.name, (), ArrowRows(head)))
-            batches = found
-            if isinstance(found, pa.parquet.ParquetFile):
-                is_whole = source.options.whole or head.columns != _names(found.schema_arrow)
-                batches = _of_parquet(found, None if is_whole else wanted)
-            elif isinstance(found, pa.ipc.RecordBatchFileReader):
-                batches = map(found.get_batch, range(found.num_record_batches))
+            batches = reader
+            if isinstance(reader, pa.parquet.ParquetFile):
+                is_whole = source.options.whole or head.columns != _names(reader.schema_arrow)
+                batches = _of_parquet(reader, None if is_whole else columns)
+            elif isinstance(reader, pa.ipc.RecordBatchFileReader):
+                batches = map(reader.get_batch, range(reader.num_record_batches))
             yield from document_batches(
                 _named(_counted(batches, source), head.columns),
                 source.name,
@@ -142,21 +143,21 @@ class ArrowFile:
                 unreadable=self._unreadable,
             )
 
-    def _head(self, found: Any) -> TableSchema:
+    def _head(self, reader: Any) -> TableSchema:
         """The columns, with their types and what else a file written like it needs."""
-        if not isinstance(found, pa.parquet.ParquetFile):
-            schema = _with_distinct_names(found.schema)
-            is_stream = isinstance(found, pa.RecordBatchReader)
+        if not isinstance(reader, pa.parquet.ParquetFile):
+            schema = _with_distinct_names(reader.schema)
+            is_stream = isinstance(reader, pa.RecordBatchReader)
             return TableSchema(_names(schema), schema, replaces_dictionaries=is_stream)
-        schema, metadata = _with_distinct_names(found.schema_arrow), found.metadata
+        schema, metadata = _with_distinct_names(reader.schema_arrow), reader.metadata
         compression = "snappy"
         if metadata.num_row_groups and metadata.num_columns:
             name = metadata.row_group(0).column(0).compression.lower()
             compression = "none" if name == "uncompressed" else name
         # Also keeps what other programs put beside the schema.
-        others = dict(metadata.metadata or {})
-        others.pop(_SCHEMA, None)
-        schema = schema.with_metadata(others | (schema.metadata or {}))
+        metadata_left = dict(metadata.metadata or {})
+        metadata_left.pop(_SCHEMA, None)
+        schema = schema.with_metadata(metadata_left | (schema.metadata or {}))
         return TableSchema(_names(schema), schema, compression=compression)
 
     @property
@@ -213,24 +214,24 @@ def _counted(batches: Iterable[pa.RecordBatch], source: inputs.Input) -> Iterato
 
 
 def _of_parquet(
-    source: pa.parquet.ParquetFile, wanted: list[str] | None
+    source: pa.parquet.ParquetFile, columns: list[str] | None
 ) -> Iterator[pa.RecordBatch]:
     # In pieces: a row group may be larger than memory.
     metadata = source.metadata
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     # Repeated values take almost no room in the file: the first rows show their size in memory.
-    first = next(source.iter_batches(_FIRST_ROWS, columns=wanted, use_threads=False), None)
+    first = next(source.iter_batches(_FIRST_ROWS, columns=columns, use_threads=False), None)
     sizes = [first.nbytes // max(1, first.num_rows)] if first is not None else []
     sizes += [group.total_byte_size // max(1, group.num_rows) for group in groups]
     rows = min(_MAX_ROWS, _BLOCK // max(1, *sizes, 1))
-    done = 0
+    rows_read = 0
     for number in range(len(groups)):  # rows before a damaged one are read
-        options = {"row_groups": [number], "columns": wanted, "use_threads": False}
+        options = {"row_groups": [number], "columns": columns, "use_threads": False}
         for batch in source.iter_batches(max(1, rows), **options):
             yield batch
-            done += batch.num_rows
-    if done < metadata.num_rows:
-        raise InputError(f"it has {done:,} rows, and says that it has {metadata.num_rows:,}")
+            rows_read += batch.num_rows
+    if rows_read < metadata.num_rows:
+        raise InputError(f"it has {rows_read:,} rows, and says that it has {metadata.num_rows:,}")
 
 
 def table_batches(table: object, options: RecordOptions) -> Iterator[pa.RecordBatch]:
@@ -252,8 +253,8 @@ def table_batches(table: object, options: RecordOptions) -> Iterator[pa.RecordBa
         tables = table.with_format("arrow").iter(batch_size=_MAX_ROWS)
     elif isinstance(table, Iterable) and not isinstance(table, str | bytes | Mapping):
         tables = [table] if _is_table(table) else table
-    for one in tables:
-        reader = table_reader(one)
+    for part in tables:
+        reader = table_reader(part)
         names = distinct_names(_names(reader.schema))
         options.check_columns(names)
         yield from _named(reader, names)
@@ -294,35 +295,38 @@ def _of_pandas(column: Any) -> pa.Array | list[Any]:
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         missing = column.isna().tolist()
         values = column.tolist()
-        return [None if gone else value for gone, value in zip(missing, values, strict=True)]
+        rows = zip(missing, values, strict=True)
+        return [None if is_missing else value for is_missing, value in rows]
 
 
 def _of_objects(
     names: Sequence[str], columns: Sequence[Any], name: str, options: RecordOptions
 ) -> Iterator[Batch]:
     """The documents of columns, some of which are lists of Python's values."""
-    own = options.own_fields(names)
+    fields_read = options.own_fields(names)
     if options.metadata_fields or not options.metadata:
-        own |= set(options.metadata_fields)
-        columns = [one for field, one in zip(names, columns, strict=True) if field in own]
-        names = [field for field in names if field in own]
+        fields_read |= set(options.metadata_fields)
+        columns = [
+            column for field, column in zip(names, columns, strict=True) if field in fields_read
+        ]
+        names = [field for field in names if field in fields_read]
     count, ids = len(columns[0]), Ids()
     for start in range(0, count, _MAX_ROWS):
         end = min(count, start + _MAX_ROWS)
         numbers = range(start + 1, end + 1)
         documents = Collector(options, Origin(name, numbers, in_file=False), ids)
-        some = [
-            one[start:end]
-            if isinstance(one, list)
-            else _plain(_one_array(one[start:end])).to_pylist()
-            for one in columns
+        values_of_columns = [
+            column[start:end]
+            if isinstance(column, list)
+            else _plain(_as_array(column[start:end])).to_pylist()
+            for column in columns
         ]
-        for index, row in enumerate(zip(*some, strict=True)):
+        for index, row in enumerate(zip(*values_of_columns, strict=True)):
             documents.take(index, dict(zip(names, row, strict=True)))
         yield documents.batch()
 
 
-def _one_array(column: Any) -> pa.Array:
+def _as_array(column: Any) -> pa.Array:
     """A part of a column of pandas, or of Arrow, as an array."""
     array = column if isinstance(column, pa.Array) else pa.array(column, from_pandas=True)
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
@@ -377,10 +381,10 @@ def wanted_columns(schema: pa.Schema, options: RecordOptions) -> list[str]:
     """
     names = _names(schema)
     options.check_columns(names)
-    own = options.own_fields(names)
+    fields_read = options.own_fields(names)
     if options.metadata_fields or not options.metadata:
-        return [name for name in names if name in own or name in options.metadata_fields]
-    return [name for name in names if name in own or not _INDEX_OF_PANDAS.fullmatch(name)]
+        return [name for name in names if name in fields_read or name in options.metadata_fields]
+    return [name for name in names if name in fields_read or not _INDEX_OF_PANDAS.fullmatch(name)]
 
 
 @contextmanager
@@ -420,29 +424,29 @@ def document_batches(
     """
     number = 1
     with _readable(unreadable or "the table cannot be read"):
-        for given in batches:
-            batch = given.select(wanted_columns(given.schema, options))
-            for column in (batch if head is None else given).columns:
+        for table_batch in batches:
+            batch = table_batch.select(wanted_columns(table_batch.schema, options))
+            for column in (batch if head is None else table_batch).columns:
                 _validate(column)
-            done = 0
+            rows_done = 0
             for part in _cut(batch, options.limits.largest_row):
                 size, rows = part.nbytes, None
                 if head is not None:
-                    kept = given.slice(done, part.num_rows)
+                    kept = table_batch.slice(rows_done, part.num_rows)
                     rows = ArrowRows(head, kept)
                     size += bytes_of(kept)
-                numbers = range(number + done, number + done + part.num_rows)
+                numbers = range(number + rows_done, number + rows_done + part.num_rows)
                 documents = Collector(options, Origin(name, numbers, in_file=bool(unreadable)), ids)
                 if not options.only_rows:
-                    _collect(part, batch.slice(done, part.num_rows), documents, options)
+                    _collect(part, batch.slice(rows_done, part.num_rows), documents, options)
                 yield documents.batch(size, rows)
-                done += part.num_rows
-            number += done
+                rows_done += part.num_rows
+            number += rows_done
 
 
 def _keys(batch: pa.RecordBatch, field: str) -> Iterable[KeyOfColumn | None]:
     """The keys of rows whose ids in a field are no texts; None for others."""
-    column = column_at(batch, field_paths(field, batch.schema.names)[0])
+    column = column_of_field(batch, field_paths(field, batch.schema.names)[0])
     if column is None:
         return [None] * batch.num_rows
     keys, kind = keys_of_column(column)
@@ -450,22 +454,22 @@ def _keys(batch: pa.RecordBatch, field: str) -> Iterable[KeyOfColumn | None]:
 
 
 def _collect(
-    part: pa.RecordBatch, given: pa.RecordBatch, documents: Collector, options: RecordOptions
+    part: pa.RecordBatch, table_rows: pa.RecordBatch, documents: Collector, options: RecordOptions
 ) -> None:
-    """Add the documents of all rows; `given` has them in the types of their table."""
+    """Add the documents of all rows; `table_rows` has them in the types of their table."""
     if part.num_rows == 1 and part.nbytes > options.limits.largest_row:
         documents.fail(0, longer_than(options.limits.largest_row))
         return
-    found, is_torn = _records(part)
+    records, is_invalid_utf8 = _records(part)
     if element := options.element_field:
-        elements = _keys(given, element)
-        found = (
+        elements = _keys(table_rows, element)
+        records = (
             record if key is None else {**record, element: key[0]}
-            for record, key in zip(found, elements, strict=True)
+            for record, key in zip(records, elements, strict=True)
         )
-    take = documents.take_torn if is_torn else documents.take
-    keys = _keys(given, options.key_field)
-    for index, (record, key) in enumerate(zip(found, keys, strict=True)):
+    take = documents.take_invalid_utf8 if is_invalid_utf8 else documents.take
+    keys = _keys(table_rows, options.key_field)
+    for index, (record, key) in enumerate(zip(records, keys, strict=True)):
         take(index, record, key)
 
 
@@ -522,12 +526,12 @@ def _with_values(kind: pa.DataType, changed: Callable[[pa.DataType], pa.DataType
 def _cut(batch: pa.RecordBatch, largest: int) -> Iterator[pa.RecordBatch]:
     """A batch in pieces about as long as a block; rows alone if some may be too long."""
     for start in range(0, batch.num_rows, _MAX_ROWS):
-        some = _plain_batch(batch.slice(start, _MAX_ROWS))
+        rows = _plain_batch(batch.slice(start, _MAX_ROWS))
         max_rows = (
-            1 if some.nbytes > largest else max(1, some.num_rows * _BLOCK // (some.nbytes + 1))
+            1 if rows.nbytes > largest else max(1, rows.num_rows * _BLOCK // (rows.nbytes + 1))
         )
-        for row in range(0, some.num_rows, max_rows):
-            yield some.slice(row, max_rows)
+        for row in range(0, rows.num_rows, max_rows):
+            yield rows.slice(row, max_rows)
 
 
 def bytes_of(batch: pa.RecordBatch) -> int:
@@ -624,7 +628,7 @@ class ArrowSink(sinks.Sink):
 
     def _write(self, rows: Rows, indices: Sequence[int]) -> None:
         if isinstance(rows, ArrowRows):
-            self._put(rows.taken(indices))
+            self._put(rows.batches_of(indices))
         else:
             self._put_values(rows, indices)
 
@@ -681,8 +685,8 @@ def schema_of(columns: Columns) -> pa.Schema:
 def row_batches(schema: pa.Schema, rows: sinks.Values) -> Iterator[pa.RecordBatch]:
     """Rows, of a value for each column, as record batches."""
     rows = iter(rows)
-    while some := list(islice(rows, _BATCH)):
-        yield record_batch(schema, zip(*some, strict=True))
+    while values := list(islice(rows, _BATCH)):
+        yield record_batch(schema, zip(*values, strict=True))
 
 
 def record_batch(schema: pa.Schema, columns: Iterable[Any]) -> pa.RecordBatch:
@@ -707,10 +711,10 @@ def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
     except (pa.ArrowException, TypeError, OverflowError, UnicodeError) as error:
         if pa.types.is_string(kind):
             return pa.array(
-                [None if one is None else str(csv_rows.cell(one)) for one in values], kind
+                [None if value is None else str(csv_rows.cell(value)) for value in values], kind
             )
         if pa.types.is_floating(kind):  # integers that floats cannot hold
-            return pa.array([None if one is None else float(one) for one in values], kind)
+            return pa.array([None if value is None else float(value) for value in values], kind)
         raise sinks.several_types(field.name) from error
 
 
@@ -756,7 +760,7 @@ def _first_line(error: Exception) -> str:
 
 
 def common_schema(schema: pa.Schema, other: pa.Schema, name: str) -> pa.Schema:
-    """The schema with types for columns that only another one, of this name, has values of.
+    """The schema, with types of another one, of this name, for its columns without values.
 
     Raises:
         InputError: they have columns of different types.
@@ -774,7 +778,7 @@ def common_type(kind: pa.DataType | None, values: Sequence[Any]) -> pa.DataType:
     """The type of a column of values, some of which have a type already; text if none has all."""
     try:
         types = (kind or pa.null(), pa.array(values).type)
-        schemas = [pa.schema([("", one)]) for one in types]
+        schemas = [pa.schema([("", data_type)]) for data_type in types]
         return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
     except (pa.ArrowException, TypeError, OverflowError):
         return pa.string()

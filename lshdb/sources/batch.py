@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Where = tuple[str | None, int | None]
-"""The file that a row or document is from, and its number there; None for what has none."""
+"""The file that a row or document is from, and its number there; None where there is none."""
 Record = dict[str, Any]
 
 
@@ -51,7 +51,7 @@ class TableSchema:
 
 
 class Rows(Protocol):
-    """Rows as they were read, with all of their columns, so that they can be written so again."""
+    """Rows as they were read, with all of their columns, so that they can be written unchanged."""
 
     @property
     def schema(self) -> TableSchema | None:
@@ -64,7 +64,7 @@ class Rows(Protocol):
         """Some rows of JSON lines or CSV, ascending, byte for byte."""
 
     def with_texts(self, texts: Mapping[int, str], field: str) -> Rows:
-        """The same with other texts in a field of some rows; UsageError if it is none."""
+        """The same with other texts in a field of some rows; UsageError without such a field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Batch:
 
     @classmethod
     def joined(cls, batches: Sequence[Batch]) -> Batch:
-        """The documents of some batches, and what was counted of them, without their rows."""
+        """The documents of some batches, with the sums of their counts, without their rows."""
         flat = chain.from_iterable
         metadata = [*flat(batch.all_metadata() for batch in batches)]
         return cls(

@@ -42,7 +42,8 @@ def check_available(suffix: str) -> None:
 def unpacked(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
     """A compressed file's content; reading it raises InputError if it is damaged."""
     module = _module(suffix)
-    own = [getattr(module, name) for name in ("LZMAError", "ZstdError") if hasattr(module, name)]
+    names = ("LZMAError", "ZstdError")
+    errors = [getattr(module, name) for name in names if hasattr(module, name)]
     is_begun = False
     try:
         with module.open(file, "rb") as stream:
@@ -51,7 +52,7 @@ def unpacked(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
             except BaseException:
                 is_begun = stream.tell() > 0
                 raise
-    except (OSError, EOFError, zlib.error, *own) as error:
+    except (OSError, EOFError, zlib.error, *errors) as error:
         # Errors of bz2 about wrong data have no number; those of the system have one.
         if isinstance(error, OSError) and error.errno is not None:
             raise

@@ -70,7 +70,7 @@ def reason(error: InputError | OSError) -> str:
 
 @dataclass(eq=False)
 class Failures:
-    """What gave no document in one job: passed on, counted, kept for its report, warned of.
+    """The failures of one job: passed on, counted, kept for its report, and warned of.
 
     Attributes:
         on_failure: the caller's function, which gets each; without one, `warn` warns.
@@ -82,7 +82,7 @@ class Failures:
     _kept: list[Failure] = field(default_factory=list)
 
     def __call__(self, failure: Failure) -> None:
-        """Take in a failure."""
+        """Count a failure, and pass it on."""
         self.count += 1
         if len(self._kept) < MAX_KEPT:
             self._kept.append(failure)
@@ -98,10 +98,10 @@ class Failures:
         """Issue a FailureWarning if there is a failure, and no function of the caller got it."""
         if self.count and self.on_failure is None:
             first = self._kept[0]
-            what = "1 row or file" if self.count == 1 else f"{self.count:,} rows or files"
+            items = "1 row or file" if self.count == 1 else f"{self.count:,} rows or files"
             warn(
                 FailureWarning(
-                    f"{what} gave no document and {'is' if self.count == 1 else 'are'} left out; "
+                    f"{items} gave no document and {'is' if self.count == 1 else 'are'} left out; "
                     f"{where}, the first: {first.where}: {first.reason}"
                 )
             )

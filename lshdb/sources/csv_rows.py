@@ -59,7 +59,7 @@ class Csv:
             yield Batch(origin=Origin(source.name, (), rows_of([], schema)))
         reader = _reader(lines, schema)
         while lines.read():
-            before, numbers, texts, problem = lines.taken, list[int](), list[bytes](), None
+            before, numbers, texts, problem = lines.bytes_taken, list[int](), list[bytes](), None
             documents = Collector(options, Origin(source.name, numbers), None)
             while lines.waiting:
                 number, index = lines.number, len(numbers)
@@ -84,9 +84,11 @@ class Csv:
                     documents.fail(index, f"{len(row)} fields, and the heading names {named}")
                 elif not options.only_rows:
                     record = dict(zip(schema.columns, row, strict=True))
-                    (documents.take_torn if lines.is_torn else documents.take)(index, record)
+                    (documents.take_invalid_utf8 if lines.is_invalid_utf8 else documents.take)(
+                        index, record
+                    )
             if numbers:
-                size = (lines.taken - before) * (1 + options.whole) + _OBJECTS * len(numbers)
+                size = (lines.bytes_taken - before) * (1 + options.whole) + _OBJECTS * len(numbers)
                 yield documents.batch(size, rows_of(texts, schema) if options.whole else None)
             if problem is not None:
                 raise problem
@@ -105,17 +107,17 @@ class Csv:
 
     def _heading(self, lines: _Lines, source: inputs.Input) -> TableSchema:
         csv.field_size_limit(_LONGEST_FIELD)  # for the whole process, as the module has it
-        given, before = source.options.delimiter, b""
+        chosen_delimiter, before = source.options.delimiter, b""
         while lines.read():
             lines.begin_record()
             first = lines.waiting[-1] or b""
             named = _NAMED.fullmatch(first) if self.format == "csv" else None
             if named is not None or (first and json_rows.is_blank(first)):
-                given = given or (named and named[1].decode("latin-1"))
+                chosen_delimiter = chosen_delimiter or (named and named[1].decode("latin-1"))
                 before += first
                 lines.skip()
                 continue
-            delimiter = given or self._delimiter(first)
+            delimiter = chosen_delimiter or self._delimiter(first)
             number = lines.number
             schema = TableSchema((), delimiter=delimiter, escape=source.options.escape)
             try:
@@ -160,9 +162,9 @@ class _Lines:
         number: of the next line, from 1.
         waiting: the lines that were read but not taken, the last one first; None for one that is
             too long.
-        taken: bytes of lines so far.
+        bytes_taken: of lines so far.
         record: the lines taken since it began, as they are in the file.
-        is_torn: whether there were bytes that are not UTF-8; they become lone surrogates.
+        is_invalid_utf8: whether there were bytes that are not UTF-8; they become lone surrogates.
         largest: bytes of a line, and of a record.
     """
 
@@ -171,8 +173,8 @@ class _Lines:
     def __post_init__(self) -> None:
         self.number = 1
         self.waiting: list[bytes | None] = []
-        self.taken = 0
-        self.is_torn = False
+        self.bytes_taken = 0
+        self.is_invalid_utf8 = False
         self.largest = self.source.options.limits.largest_row
         self._blocks = json_rows.line_blocks(_with_newlines(self.source.text), self.largest)
         self.begin_record()
@@ -203,10 +205,10 @@ class _Lines:
         if line is None or len(self.record) + len(line) > self.largest:
             raise InputError(f"line {self._first}: a record {longer_than(self.largest)}")
         self.number += 1
-        self.taken += len(line)
+        self.bytes_taken += len(line)
         self.record += line
         text = line.decode("utf-8", "surrogateescape")
-        self.is_torn |= without_surrogates(text) is not text
+        self.is_invalid_utf8 |= without_surrogates(text) is not text
         return text.removeprefix("\ufeff") if self.number == 2 else text
 
 
@@ -304,8 +306,8 @@ class _CsvSink(sinks.LineSink):
             self.put([head.columns])
 
     def _write(self, rows: Rows, indices: Sequence[int]) -> None:
-        own, schema = (self._delimiter, self._escape, self._columns), rows.schema
-        if schema is not None and (schema.delimiter, schema.escape, schema.columns) == own:
+        dialect, schema = (self._delimiter, self._escape, self._columns), rows.schema
+        if schema is not None and (schema.delimiter, schema.escape, schema.columns) == dialect:
             self._put_lines(rows.lines(indices))
         else:
             self._put_values(rows, indices)

@@ -92,14 +92,14 @@ class Extractor:
 
     def __post_init__(self) -> None:
         self._commands: dict[str, list[str]] = {}
-        for given in self.options.convert:
-            suffix, _, command = given.partition("=")
+        for conversion in self.options.convert:
+            suffix, _, command = conversion.partition("=")
             try:
                 words = shlex.split(command)
             except ValueError:
                 words = []
             if not suffix.strip(".") or not any("{}" in word for word in words):
-                raise UsageError(f"convert {given!r} is not 'SUFFIX=COMMAND {{}}'")
+                raise UsageError(f"convert {conversion!r} is not 'SUFFIX=COMMAND {{}}'")
             self._commands["." + suffix.lower().lstrip(".")] = words
 
     def __del__(self) -> None:
@@ -192,7 +192,7 @@ class Extractor:
         return None
 
     def _converted(self, path: str, command: list[str]) -> Extracted:
-        """What a command of the user prints of a file."""
+        """The output of a user's command for a file."""
         words = [word.replace("{}", os.path.abspath(path)) for word in command]
         printed = programs.output(words, self.options.extract_timeout, self.largest)
         text = normalized([printed.decode("utf-8", "replace")], of_paper=False)
@@ -213,13 +213,13 @@ def is_mailbox(path: str) -> bool:
 
 def file_of_message(key: str) -> str:
     """The key of the file of mail that a message with this key is in; else empty."""
-    found = _MESSAGE.fullmatch(key) if "#" in key else None
-    return found[1] if found is not None and format_of(found[1]) == "text" else ""
+    match = _MESSAGE.fullmatch(key) if "#" in key else None
+    return match[1] if match is not None and format_of(match[1]) == "text" else ""
 
 
 def lacks_library() -> bool:
     """Whether a library of the extra is not installed."""
-    return not all(_is_installed(one.module) for one in KINDS.values())
+    return not all(_is_installed(kind.module) for kind in KINDS.values())
 
 
 def can_guess() -> bool:
@@ -235,7 +235,8 @@ def _is_installed(module: str) -> bool:
 def _is_maildir(directory: str) -> bool:
     """Whether a directory is one of those of a maildir that have messages."""
     parent, name = os.path.split(os.path.abspath(directory))
-    return name in _MAILDIR and all(os.path.isdir(os.path.join(parent, one)) for one in _MAILDIR)
+    paths = [os.path.join(parent, subdirectory) for subdirectory in _MAILDIR]
+    return name in _MAILDIR and all(map(os.path.isdir, paths))
 
 
 class _Process:
@@ -244,17 +245,17 @@ class _Process:
     def __init__(self) -> None:
         words = [sys.executable, "-P", PROGRAM]
         if programs.HAS_GROUPS:
-            given, jobs = os.pipe()
+            read_end, write_end = os.pipe()
             try:
                 self._process = programs.started(
-                    [*words, str(given)], subprocess.DEVNULL, passed=(given,)
+                    [*words, str(read_end)], subprocess.DEVNULL, passed=(read_end,)
                 )
             except BaseException:
-                os.close(jobs)
+                os.close(write_end)
                 raise
             finally:
-                os.close(given)
-            self._jobs: IO[bytes] = open(jobs, "wb")  # noqa: SIM115
+                os.close(read_end)
+            self._jobs: IO[bytes] = open(write_end, "wb")  # noqa: SIM115
         else:
             self._process = programs.started(words, subprocess.DEVNULL)
             assert self._process.stdin is not None
@@ -267,7 +268,7 @@ class _Process:
             self._jobs.flush()
 
     def answer(self, seconds: float, largest: int) -> dict[str, Any]:
-        """Its next answer, in its time; InputError if it dies before."""
+        """The next answer; InputError if the process dies before, or takes too long."""
         assert self._process.stdout is not None
         is_late = threading.Event()
 

@@ -67,10 +67,10 @@ def format_named(name: str) -> Format:
     try:
         if kind == "columns":
             import_module("pyarrow")
-        found = import_module(f"lshdb.sources.{module}")
+        format_module = import_module(f"lshdb.sources.{module}")
     except ImportError as error:
         raise InputError("Parquet and Arrow take pyarrow: pip install 'lshdb[arrow]'") from error
-    return cast(Format, getattr(found, reader)(name))
+    return cast(Format, getattr(format_module, reader)(name))
 
 
 @contextmanager

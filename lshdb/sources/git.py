@@ -1,4 +1,4 @@
-"""What git knows of a directory: the files that it tracks, and the lines that changes add.
+"""Files of a directory that git tracks, and the lines that changes add.
 
 The command `git` answers. A repository may come from a stranger, and git runs programs that its
 configuration names. None of these runs: settings that git reads for the commands here are
@@ -42,7 +42,7 @@ ALL_LINES = (1, sys.maxsize)
 
 @dataclass(slots=True)
 class Changed:
-    """What changes did to a file.
+    """A changed file.
 
     Attributes:
         is_new: whether there was none before; a renamed file is not new.
@@ -54,7 +54,7 @@ class Changed:
 
 
 def run(directory: str, *arguments: str, settings: Sequence[str] = ()) -> bytes:
-    """What git prints in a directory; no program runs that the repository names.
+    """The output of git in a directory; no program runs that the repository names.
 
     Args:
         directory: where.
@@ -67,7 +67,7 @@ def run(directory: str, *arguments: str, settings: Sequence[str] = ()) -> bytes:
     more = [word for setting in settings for word in ("-c", setting)]
     command = ["git", *_SAFE, *more, "-C", directory, *arguments]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -76,25 +76,25 @@ def run(directory: str, *arguments: str, settings: Sequence[str] = ()) -> bytes:
         )
     except FileNotFoundError:
         raise InputError("git is not installed: put it on the PATH") from None
-    if done.returncode:
-        reason = _reason(directory, done.stderr.decode(errors="backslashreplace"))
+    if process.returncode:
+        reason = _reason(directory, process.stderr.decode(errors="backslashreplace"))
         raise InputError(f"{printable_path(directory)}: {reason}")
-    return done.stdout
+    return process.stdout
 
 
-def _reason(directory: str, said: str) -> str:
-    """Why git failed, in one line: its error before its warnings, and what it says to do."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+def _reason(directory: str, printed: str) -> str:
+    """Why git failed, in one line: its error before its warnings, and its advice."""
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
     fatal = (line for line in lines if line.startswith(("fatal:", "error:")))
     reason = next(fatal, lines[0] if lines else "git failed")
     if "dubious ownership" in reason:
-        command = _TRUSTED.search(said)
+        command = _TRUSTED.search(printed)
         trust = f"git config --global --add safe.directory {printable_path(_top(directory))}"
         return (
             "git does not trust a repository of another user; if you do: "
             f"{command[0].strip() if command else trust}"
         )
-    if "lazy fetching disabled" in said:
+    if "lazy fetching disabled" in printed:
         return (
             f"{reason}; this is a partial clone, and lshdb fetches nothing: "
             "git fetch --refetch --no-filter"
@@ -121,10 +121,12 @@ def _without_filters(top: str) -> list[str]:
         InputError: one has a name that cannot be overridden.
     """
     try:
-        said = run(top, "config", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\.")
+        printed = run(
+            top, "config", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\."
+        )
     except InputError:
         return []  # there is none
-    fields = said.decode(errors="surrogateescape").split("\0")
+    fields = printed.decode(errors="surrogateescape").split("\0")
     names = {
         name.rpartition(".")[0]
         for scope, name in zip(fields[::2], fields[1::2], strict=False)
@@ -141,9 +143,9 @@ def _without_filters(top: str) -> list[str]:
 
 def repository(directory: str) -> tuple[str, str]:
     """The top of the working tree that a directory is in, and a place for an index below .git."""
-    found = run(directory, "rev-parse", "--show-toplevel", "--git-path", "lshdb")
-    top, place = map(os.fsdecode, found.splitlines())
-    return top, os.path.abspath(os.path.join(directory, place))
+    printed = run(directory, "rev-parse", "--show-toplevel", "--git-path", "lshdb")
+    top, index_path = map(os.fsdecode, printed.splitlines())
+    return top, os.path.abspath(os.path.join(directory, index_path))
 
 
 def tracked(directory: str) -> set[str]:
@@ -152,17 +154,17 @@ def tracked(directory: str) -> set[str]:
     Returns:
         Their paths from there with a character for each byte; those of directories end with /.
     """
-    found: set[str] = set()
+    paths: set[str] = set()
     for path in run(directory, "ls-files", "-z").decode("latin-1").split("\0"):
-        while path and path not in found:
-            found.add(path)
+        while path and path not in paths:
+            paths.add(path)
             parent = path.rstrip("/").rpartition("/")[0]
             path = parent and f"{parent}/"
-    return found
+    return paths
 
 
 def changes(top: str, since: str, patterns: Sequence[str] = ()) -> dict[str, Changed]:
-    """What the working tree adds to the last commit that it shares with another.
+    """The lines that the working tree adds to the last commit that it shares with another.
 
     Args:
         top: of the working tree.
@@ -184,7 +186,7 @@ def changes(top: str, since: str, patterns: Sequence[str] = ()) -> dict[str, Cha
     names = ("--src-prefix=a/", "--dst-prefix=b/")
     arguments = (*diff, *shape, *modules, *names, _base(top, since), "--", *patterns)
     lines = iter(run(top, *arguments, settings=_without_filters(top)).split(b"\n"))
-    found: dict[str, Changed] = {}
+    changed_files: dict[str, Changed] = {}
     before, file = b"", Changed(False)
     for line in lines:
         if line.startswith(b"--- "):
@@ -192,10 +194,10 @@ def changes(top: str, since: str, patterns: Sequence[str] = ()) -> dict[str, Cha
         elif line.startswith(b"+++ "):
             file = Changed(before == b"--- /dev/null")
             if path := _path(line):
-                found[path] = file
+                changed_files[path] = file
         elif hunk := _HUNK.match(line):
             file.lines += _added(hunk, lines)
-    return found
+    return changed_files
 
 
 def _added(hunk: re.Match[bytes], lines: Iterator[bytes]) -> list[tuple[int, int]]:
@@ -223,17 +225,17 @@ def _added(hunk: re.Match[bytes], lines: Iterator[bytes]) -> list[tuple[int, int
 def _base(top: str, since: str) -> str:
     commit = f"{since}^{{commit}}"
     try:
-        found = run(top, "rev-parse", "--verify", "--quiet", "--end-of-options", commit)
+        commit_id = run(top, "rev-parse", "--verify", "--quiet", "--end-of-options", commit)
     except InputError:
         if since == "HEAD":
             return run(top, "hash-object", "-t", "tree", "--stdin").decode().strip()
-        why = f"since {since}: git knows no such branch, tag or commit"
-        raise UsageError(f"{why}{_advice(top)}") from None
+        refusal = f"since {since}: git knows no such branch, tag or commit"
+        raise UsageError(f"{refusal}{_advice(top)}") from None
     try:
-        return run(top, "merge-base", "HEAD", found.decode().strip()).decode().strip()
+        return run(top, "merge-base", "HEAD", commit_id.decode().strip()).decode().strip()
     except InputError:
-        why = f"since {since}: it shares no commit with HEAD"
-        raise UsageError(f"{why}{_advice(top)}") from None
+        refusal = f"since {since}: it shares no commit with HEAD"
+        raise UsageError(f"{refusal}{_advice(top)}") from None
 
 
 def _advice(top: str) -> str:

@@ -28,7 +28,7 @@ def head(session: Session, path: str) -> TableSchema | None:
 
 
 def common_head(session: Session, paths: Sequence[str], format: str) -> TableSchema | None:
-    """The head of one file in this format for the rows of several; None if it is not known.
+    """The head of one file in this format for the rows of several; None if unknown.
 
     Raises:
         UsageError: JSON and tables would go to a table.
@@ -54,6 +54,6 @@ def common_head(session: Session, paths: Sequence[str], format: str) -> TableSch
         if common.schema is not None:
             from lshdb.sources.arrow_rows import common_schema
 
-            both = common_schema(common.schema, schema.schema, printable_path(path))
-            common = replace(common, schema=both, replaces_dictionaries=True)
+            merged_schema = common_schema(common.schema, schema.schema, printable_path(path))
+            common = replace(common, schema=merged_schema, replaces_dictionaries=True)
     return common

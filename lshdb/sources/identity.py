@@ -88,7 +88,7 @@ class FilesRead:
 
 
 def _identity(path: str, archive: str | None) -> object:
-    """What two paths of one file have in common; None if it is not a regular file.
+    """A value that all paths of one file share; None if it is not a regular file.
 
     Two hard links have an inode in common, but not a real path.
     """

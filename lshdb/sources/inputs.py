@@ -29,7 +29,7 @@ _HAS_NUL = "it has NUL bytes"
 
 
 def encoding_of(extracted: str | None) -> str | None:
-    """The encoding that was guessed for a text, by what is stored of its file; None for none."""
+    """The guessed encoding of a text, from the stored state of its file; None if not guessed."""
     if not extracted:
         return None
     with suppress(ValueError, AttributeError):
@@ -44,7 +44,7 @@ def _is_utf_16(start: bytes) -> bool:
 
 
 class Skipped(InputError):
-    """What is skipped in a directory, and a failure where it is named.
+    """A file that is skipped in a directory, and a failure where the user names it.
 
     Attributes:
         kind: the reason, as lshdb.sources.walking counts it.
@@ -66,7 +66,7 @@ class Input:
         ids: those of all rows read so far with these options.
         on_read: called with the number of bytes, each time that some are read.
         text: the text in UTF-8, in chunks of the available bytes, up to about a block.
-        torn: how many texts so far have bytes that are not in the encoding.
+        invalid_texts: how many texts so far have bytes that are not in the encoding.
         guess: the encoding of a text that was guessed, as JSON, with the library that did.
     """
 
@@ -76,7 +76,7 @@ class Input:
     ids: Ids
     on_read: Callable[[int], None]
     text: Iterator[bytes] = field(init=False, repr=False)
-    torn: int = field(default=0, init=False)
+    invalid_texts: int = field(default=0, init=False)
     guess: str | None = field(default=None, init=False)
     _is_decoded: bool = field(default=False, init=False, repr=False)
 
@@ -91,7 +91,7 @@ class Input:
         except OSError:
             return 0
 
-    def one_text(self, stored: Callable[[], str | None] | None = None) -> str:
+    def whole_text(self, stored: Callable[[], str | None] | None = None) -> str:
         """All of the file as one text.
 
         Args:
@@ -120,20 +120,20 @@ class Input:
         if len(data) > largest:
             raise InputError(f"larger than {largest:,} bytes, the limit: split it")
         if not is_wide:
-            text, is_torn = self.options.decoded(data)
-            if not is_torn or not guesses or self._is_decoded:
-                self.torn += is_torn
+            text, is_invalid_utf8 = self.options.decoded(data)
+            if not is_invalid_utf8 or not guesses or self._is_decoded:
+                self.invalid_texts += is_invalid_utf8
                 return text
         assert stored is not None
         if (guessed := self._guessed(data, stored())) is not None:
             return guessed
         if is_wide:
             raise Skipped("binary", f"a binary file ({_HAS_NUL})")
-        self.torn += 1
+        self.invalid_texts += 1
         return text
 
     def _guessed(self, data: bytearray, stored: str | None) -> str | None:
-        """The text in the encoding that was guessed last, or that is guessed now; None if none."""
+        """The text in the encoding that was guessed last, or now; None without a guess."""
         if encoding := encoding_of(stored):
             with suppress(UnicodeDecodeError, LookupError):
                 text = data.decode(encoding)
@@ -145,7 +145,7 @@ class Input:
         return guess.text
 
     def _chunks(self) -> Iterator[bytes]:
-        chunks = iter(self._some, b"")
+        chunks = iter(self._next_block, b"")
         start = b""
         while len(start) < _LONGEST_BOM and (chunk := next(chunks, b"")):
             start += chunk
@@ -169,14 +169,14 @@ class Input:
             except UnicodeDecodeError as error:
                 if self.options.strict:
                     raise InputError(f"not {encoding.upper()}") from error
-                self.torn += 1
+                self.invalid_texts += 1
                 decoder.setstate(before)
                 decoder.errors = "replace"
                 text = decoder.decode(chunk, not chunk)
             if text:
                 yield text.encode("utf-8", "surrogatepass")
 
-    def _some(self) -> bytes:
+    def _next_block(self) -> bytes:
         """The next available bytes, at most a block; empty at the end."""
         # A pipe returns what is available: a slow stream does not wait until a block is full.
         read = getattr(self.file, "read1", self.file.read)

@@ -102,8 +102,8 @@ def line_blocks(chunks: Iterable[bytes], largest: int) -> Iterator[bytes | None]
 
 def lines_in(block: bytes) -> list[bytes]:
     """The lines of a block; a single one is not copied."""
-    is_one = block.find(b"\n") + 1 in (0, len(block))
-    return [block] if is_one else io.BytesIO(block).readlines()
+    is_single = block.find(b"\n") + 1 in (0, len(block))
+    return [block] if is_single else io.BytesIO(block).readlines()
 
 
 def _batch(holder: list[bytes | None], number: int, source: Input, is_array: bool) -> Batch:
@@ -124,7 +124,7 @@ def _batch(holder: list[bytes | None], number: int, source: Input, is_array: boo
             documents.fail(index, reason)
             continue
         try:
-            record, is_torn = _record_of(line, options)
+            record, is_invalid_utf8 = _record_of(line, options)
         except InputError as error:
             if not is_blank(line):
                 hint = ""
@@ -133,7 +133,7 @@ def _batch(holder: list[bytes | None], number: int, source: Input, is_array: boo
                     hint = f"; if the file is one text, give {how}"
                 documents.fail(index, f"{error}{hint}")
         else:
-            documents.take(index, record, is_torn=is_torn)
+            documents.take(index, record, is_invalid_utf8=is_invalid_utf8)
     rows = None
     if options.whole:
         rows = rows_of([line.replace(b"\r", b" ") for line in lines] if is_array else lines)
@@ -151,13 +151,13 @@ def _record_of(line: bytes, options: RecordOptions) -> tuple[Record, bool]:
     Raises:
         InputError: it is not a JSON object; or, if strict, not Unicode.
     """
-    is_torn, reason = False, ""
+    is_invalid_utf8, reason = False, ""
     try:
         record = loads(line)
     except (ValueError, RecursionError) as error:
         reason = json_reason(error)  # the error has a copy of the text
     if reason and (clean := repaired(options.decoded(line)[0])) != line:
-        is_torn = clean != line.removeprefix(BOM)
+        is_invalid_utf8 = clean != line.removeprefix(BOM)
         try:
             record, reason = loads(clean), ""
         except (ValueError, RecursionError) as error:
@@ -166,9 +166,9 @@ def _record_of(line: bytes, options: RecordOptions) -> tuple[Record, bool]:
         raise InputError(f"not JSON: {reason}")
     if not isinstance(record, dict):
         raise InputError(f"not a JSON object but {kind_of(record)}")
-    if is_torn and options.strict:
+    if is_invalid_utf8 and options.strict:
         raise InputError("a lone surrogate, which is not Unicode text")
-    return record, is_torn
+    return record, is_invalid_utf8
 
 
 def is_blank(line: bytes) -> bool:
@@ -189,9 +189,9 @@ def _element_lines(text: Iterator[bytes]) -> Iterator[bytes]:
     start = next(filter(None, chunks), b"")
     if not start.startswith(b"["):
         raise Skipped("tables", _NO_ARRAY)
-    number, depth, last, in_string, rest = 1, 1, b"[", False, b""
+    number, depth, last, in_string, unread = 1, 1, b"[", False, b""
     for chunk in chain((start[1:],), text):
-        data, position = bytearray(rest + chunk.replace(b"\n", b"\r")), 0
+        data, position = bytearray(unread + chunk.replace(b"\n", b"\r")), 0
         while depth and (
             match := (_IN_STRING if in_string else _BETWEEN_STRINGS).search(data, position)
         ):
@@ -216,7 +216,7 @@ def _element_lines(text: Iterator[bytes]) -> Iterator[bytes]:
             return
         # A backslash belongs to what follows it.
         end = len(data) - (in_string and position < len(data) and data.endswith(b"\\"))
-        rest = bytes(data[end:])
+        unread = bytes(data[end:])
         yield bytes(data[:end])
     if depth == 1 and not in_string:
         yield b"\n"
@@ -227,7 +227,7 @@ def _element_lines(text: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def json_of(value: object) -> bytes:
-    """A value as JSON; InputError if there is none."""
+    """A value as JSON; InputError if JSON has no such value."""
     try:
         return encode(value)
     except (ArithmeticError, RecursionError, TypeError, ValueError) as error:

@@ -78,8 +78,8 @@ def grouped(batches: Iterable[Batch], options: RecordOptions, beside: Path) -> I
             waiting.add(_rows(batch))
             if batch.failures or batch.replaced:
                 yield Batch(failures=batch.failures, replaced=batch.replaced)
-        for some in bounded(waiting.sets(), _size_of, _BLOCK):
-            yield _sets(some, options)
+        for sets in bounded(waiting.sets(), _size_of, _BLOCK):
+            yield _sets(sets, options)
 
 
 def _rows(batch: Batch) -> Iterator[ElementRow]:
@@ -88,16 +88,16 @@ def _rows(batch: Batch) -> Iterator[ElementRow]:
         yield key, kind, element
 
 
-def _size_of(found: tuple[str, set[str], list[str]]) -> int:
-    return _OBJECTS + _ELEMENT * len(found[2])
+def _size_of(set_of_key: tuple[str, set[str], list[str]]) -> int:
+    return _OBJECTS + _ELEMENT * len(set_of_key[2])
 
 
-def _sets(some: Iterable[tuple[str, set[str], list[str]]], options: RecordOptions) -> Batch:
+def _sets(sets: Iterable[tuple[str, set[str], list[str]]], options: RecordOptions) -> Batch:
     """The batch of sets; of a bag, an element counts as often as it has rows."""
     keys: list[str] = []
     contents: list[Content] = []
     failures: list[tuple[int, Failure]] = []
-    for index, (key, kinds, elements) in enumerate(some):
+    for index, (key, kinds, elements) in enumerate(sets):
         try:
             if len(kinds) > 1:
                 raise ContentError(

@@ -53,15 +53,15 @@ def picked(stored: str | None, names: Iterable[str]) -> dict[str, Any]:
     A name with dots that is not a field is a path: `a.b` is the field b of the object a.
     """
     fields = from_json(stored) or {}
-    return {name: value_at(fields, path_of(name, fields)) for name in names}
+    return {name: field_value(fields, path_of(name, fields)) for name in names}
 
 
 def path_of(name: str, fields: Container[str]) -> Path:
-    """The place of a field: of that name, else `a.b` is b in the object a."""
+    """The path of a field: the name itself if it is a field, else `a.b` is b in the object a."""
     return (name,) if name in fields else tuple(name.split("."))
 
 
-def value_at(record: dict[str, Any], path: Path, missing: object = None) -> Any:
+def field_value(record: dict[str, Any], path: Path, missing: object = None) -> Any:
     """The value of a field, which may be in an object.
 
     Of a name with [] it is the list of the values in the elements of a list that have it.
@@ -74,11 +74,13 @@ def value_at(record: dict[str, Any], path: Path, missing: object = None) -> Any:
             elements = value.get(name.removesuffix(LIST)) if name.endswith(LIST) else None
             if not isinstance(elements, list):
                 return missing
-            rest = path[index + 1 :]
-            inner = [
-                value_at(one, rest, missing) if rest and isinstance(one, dict) else one
-                for one in elements
-            ]
-            return [one for one in inner if one is not missing]
+            if inner_path := path[index + 1 :]:
+                elements = [
+                    field_value(element, inner_path, missing)
+                    if isinstance(element, dict)
+                    else element
+                    for element in elements
+                ]
+            return [element for element in elements if element is not missing]
         value = value[name]
     return value

@@ -92,7 +92,7 @@ class Output:
                 self._raw.flush()
 
     def close(self) -> None:
-        """Close the file, and release what the system holds for it."""
+        """Close the file, and release its resources."""
         with self._named():
             if self._file is not self._raw:
                 self._file.close()

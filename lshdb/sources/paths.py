@@ -155,13 +155,13 @@ def listed(names: Iterable[str]) -> Iterator[str]:
 def entries(file: BinaryIO, *, null: bool = False) -> Iterator[str]:
     """The names in a list, unchanged, one per line or (`null`) each followed by a NUL byte."""
     end = b"\0" if null else b"\n"
-    rest = b""
+    unfinished = b""
     # A pipe returns what is available.
     while data := getattr(file, "read1", file.read)(BUFFER):
-        *whole, rest = (rest + data).split(end)
+        *whole, unfinished = (unfinished + data).split(end)
         yield from map(os.fsdecode, filter(None, whole))
-    if rest:
-        yield os.fsdecode(rest)
+    if unfinished:
+        yield os.fsdecode(unfinished)
 
 
 def literal(name: str) -> str:
@@ -309,10 +309,9 @@ def paths_of_key(key: str, root: str | None = None) -> list[str]:
         below = []
         for path in paths:
             with suppress(OSError):  # no such directory
-                names = [
-                    one for one in os.listdir(path or os.curdir) if printable_path(one) == name
-                ]
-                below += [os.path.join(path, one + part[len(name) :]) for one in sorted(names)]
+                entries = os.listdir(path or os.curdir)
+                names = sorted(entry for entry in entries if printable_path(entry) == name)
+                below += [os.path.join(path, entry + part[len(name) :]) for entry in names]
         paths = below
     return [path for path in paths if os.path.lexists(path)]
 
@@ -354,17 +353,17 @@ def key_of(path: str, root: str | None = None, system: Any = os.path) -> str:
     has_parent = os.pardir in path.replace(system.altsep or system.sep, system.sep).split(
         system.sep
     )
-    given = system.realpath(path) if has_parent else system.abspath(path)
-    if (key := _beneath(given, base, system)) is None:
-        directory, name = system.split(given)
+    absolute = system.realpath(path) if has_parent else system.abspath(path)
+    if (key := _beneath(absolute, base, system)) is None:
+        directory, name = system.split(absolute)
         # A file that is a link has the key of the link.
         real = (
-            system.realpath(given)
-            if system.isdir(given)
+            system.realpath(absolute)
+            if system.isdir(absolute)
             else system.join(system.realpath(directory), name)
         )
         if (key := _beneath(real, system.realpath(base), system)) is None:
-            key = given
+            key = absolute
     return printable_path(key if system.sep == "/" else key.replace(system.sep, "/"))
 
 

@@ -1,4 +1,4 @@
-"""Runs other programs, and reads what one of the user prints within limits of time and size.
+"""Runs other programs, and reads the output of the user's within limits of time and size.
 
 A program and all that it starts are a process group, which ends with a limit and with lshdb,
 whatever ends that: a shell in the group waits for the end of a pipe whose other end only this
@@ -122,8 +122,8 @@ class _Drained(threading.Thread):
     def run(self) -> None:
         assert self._pipe is not None
         with self._pipe as pipe:
-            while some := os.read(pipe.fileno(), _BLOCK):
-                self.data += some
+            while data := os.read(pipe.fileno(), _BLOCK):
+                self.data += data
                 if self._largest is None:
                     del self.data[:-_ERRORS]
                 elif len(self.data) > self._largest:

@@ -18,7 +18,7 @@ from lshdb.model import Failure
 from lshdb.shingling.content import normalized
 from lshdb.shingling.shingling import Content, OfSets
 from lshdb.sources.batch import Batch, Origin, Record, Rows, TableSchema
-from lshdb.sources.metadata import LIST, Path, path_of, to_json, value_at
+from lshdb.sources.metadata import LIST, Path, field_value, path_of, to_json
 from lshdb.sources.paths import escaped
 
 BOM = b"\xef\xbb\xbf"
@@ -123,11 +123,11 @@ class RecordOptions:
 
     def own_fields(self, names: Collection[str]) -> set[str]:
         """The fields that keys and documents are made of, among those of a record."""
-        own = (self.key_field, self.content_field)
-        return {_outer(path, names) for name in own for path in field_paths(name, names)}
+        fields = (self.key_field, self.content_field)
+        return {_outer(path, names) for name in fields for path in field_paths(name, names)}
 
     def document(
-        self, record: Record, where: str, ids: Ids | None, given: KeyOfColumn | None = None
+        self, record: Record, where: str, ids: Ids | None, column_key: KeyOfColumn | None = None
     ) -> tuple[str, Content, str | None, bool]:
         """A document's key, content and stored metadata, and whether bytes are replaced in it.
 
@@ -136,19 +136,19 @@ class RecordOptions:
             where: names the document if it has no key.
             ids: those of all rows read so far, of which two of different types may give one key;
                 None if the types are unknown: all values of CSV are texts.
-            given: its key, if that is known from a column; else it is in the record.
+            column_key: its key, if that is known from a column; else it is in the record.
 
         Raises:
             InputError, ContentError: it has none.
         """
         if self.element_field:
-            return self._element(record, given)
+            return self._element(record, column_key)
         if self.of_sets == "bag" and "bag" in record and self.set_field not in record:
             record = {self.set_field if name == "bag" else name: record[name] for name in record}
         key, content = record.get(self.key_field), record.get(self.content_field)
         kind, replaced = "a string", False
-        if given is not None:
-            key, kind = self._given_key(given, where)
+        if column_key is not None:
+            key, kind = self._checked_key(column_key, where)
         elif type(key) is int and -_LARGE_INTEGER < key < _LARGE_INTEGER:
             key, kind = str(key), "a number"
         elif type(key) is not str or not key or "\0" in key or not key.isascii():
@@ -165,12 +165,14 @@ class RecordOptions:
         return key, content, metadata, replaced
 
     def _element(
-        self, record: Record, given: KeyOfColumn | None
+        self, record: Record, column_key: KeyOfColumn | None
     ) -> tuple[str, Content, None, bool]:
         """The key of a row of a long table, and as content the kind of its id and the element."""
         name = self.element_field
-        key, kind = self._key(record, "") if given is None else self._given_key(given, "")
-        value = value_at(record, field_paths(name, record)[0], _MISSING)
+        key, kind = (
+            self._key(record, "") if column_key is None else self._checked_key(column_key, "")
+        )
+        value = field_value(record, field_paths(name, record)[0], _MISSING)
         if value is _MISSING:
             raise self._no_content(record, name)
         try:
@@ -215,15 +217,15 @@ class RecordOptions:
         if not self.of_sets:
             return text
         name = self.set_field
-        wanted = f"a set is a JSON array, or an object with the array as {name!r}"
+        expected = f"a set is a JSON array, or an object with the array as {name!r}"
         try:
             value = loads(repaired(text))
         except (ValueError, RecursionError) as error:
-            raise InputError(f"not JSON ({json_reason(error)}): {wanted}") from error
+            raise InputError(f"not JSON ({json_reason(error)}): {expected}") from error
         if isinstance(value, dict) and name in value:
             return set_of(value[name], f"field {name!r}", self.of_sets)
         if not isinstance(value, list) and self.of_sets != "bag":
-            raise InputError(f"{kind_of(value)}: {wanted}")
+            raise InputError(f"{kind_of(value)}: {expected}")
         return set_of(value, "the set", self.of_sets)
 
     def decoded(self, data: bytes | bytearray) -> tuple[str, bool]:
@@ -268,7 +270,7 @@ class RecordOptions:
     def _key(self, record: Record, where: str) -> tuple[str, str]:
         """The key of a record, and the kind of its id; empty if it gets `where` for a key."""
         name = self.key_field
-        value = value_at(record, field_paths(name, record)[0], _MISSING)
+        value = field_value(record, field_paths(name, record)[0], _MISSING)
         if value is _MISSING and not self.auto_key:
             raise InputError(f"no {self._named_key()}")
         # In CSV, an empty field means none.
@@ -278,11 +280,11 @@ class RecordOptions:
             key = key_of_id(value)
         except InputError as error:
             raise InputError(f"field {name!r} {error}") from error
-        return self._given_key((key, kind_of_id(value)), where)
+        return self._checked_key((key, kind_of_id(value)), where)
 
-    def _given_key(self, given: KeyOfColumn, where: str) -> tuple[str, str]:
+    def _checked_key(self, column_key: KeyOfColumn, where: str) -> tuple[str, str]:
         """The same, from a key of a column."""
-        key, kind = given
+        key, kind = column_key
         if isinstance(key, InputError):
             raise InputError(f"field {self.key_field!r} {key}") from key
         if key is not None:
@@ -291,18 +293,18 @@ class RecordOptions:
             return where, ""
         raise InputError(f"field {self.key_field!r} is null, and a document needs a key")
 
-    def _no_content(self, record: Container[str], wanted: str) -> InputError:
+    def _no_content(self, record: Container[str], content_field: str) -> InputError:
         """Why a record with these fields has no content in the wanted field."""
         if self.element_field:
             option = self.option("--set-item", "set_item=")
-            return InputError(f"no field {wanted!r}: name it with {option}")
+            return InputError(f"no field {content_field!r}: name it with {option}")
         other = self.text_field if self.of_sets else self.set_field
         if other not in record:
             option = self.naming.format("set" if self.of_sets else "text")
-            return InputError(f"no field {wanted!r}: name it with {option}")
+            return InputError(f"no field {content_field!r}: name it with {option}")
         if self.of_sets:
             return InputError(
-                f"a text (field {other!r}), and this database holds sets (field {wanted!r})"
+                f"a text (field {other!r}), and this database holds sets (field {content_field!r})"
             )
         return InputError(
             f"a set (field {other!r}), and this database holds texts: make one for sets "
@@ -311,26 +313,26 @@ class RecordOptions:
 
     def _content(self, record: Record) -> tuple[Content, bool]:
         """The content, of one field, a nested one, or several; whether bytes are replaced."""
-        wanted = self.content_field
-        paths = field_paths(wanted, record)
-        values = [(".".join(path), value_at(record, path, _MISSING)) for path in paths]
+        content_field = self.content_field
+        paths = field_paths(content_field, record)
+        values = [(".".join(path), field_value(record, path, _MISSING)) for path in paths]
         values = [(name, value) for name, value in values if value is not _MISSING]
         if self.on_null == "keep" and all(value is None for _, value in values):
             return ([] if self.of_sets else ""), False
         if not values:
             if null := next(filter(None, (_null_in(record, path) for path in paths)), ""):
-                raise InputError(f"field {null!r} is null, so there is no {wanted!r}")
-            raise self._no_content(record, wanted)
+                raise InputError(f"field {null!r} is null, so there is no {content_field!r}")
+            raise self._no_content(record, content_field)
         if self.of_sets:
-            return set_of(values[0][1], f"field {wanted!r}", self.of_sets), False
+            return set_of(values[0][1], f"field {content_field!r}", self.of_sets), False
         texts, replaced = [], False
         for name, value in values:
             if isinstance(value, bytes):
                 try:
-                    value, is_torn = self.decoded(value)
+                    value, is_invalid_utf8 = self.decoded(value)
                 except InputError as error:
                     raise InputError(f"not UTF-8 in field {name!r}") from error
-                replaced |= is_torn
+                replaced |= is_invalid_utf8
             if isinstance(value, str):
                 texts.append(value)
             elif value == []:
@@ -340,22 +342,24 @@ class RecordOptions:
             elif value is not None or len(paths) == 1:
                 raise InputError(f"field {name!r} is {kind_of(value)}, not a string")
         if not texts:
-            raise InputError(f"field {wanted!r} is null, not a string")
+            raise InputError(f"field {content_field!r} is null, not a string")
         return "\n".join(texts), replaced
 
     def _other_fields(self, record: Record) -> Record | None:
         """The fields of a record to keep besides its key and content."""
-        own = (self.key_field, self.content_field)
+        used_fields = (self.key_field, self.content_field)
         if not self.metadata:
             return None
-        if own[0] not in record or own[1] not in record:
-            for name in own:
+        if used_fields[0] not in record or used_fields[1] not in record:
+            for name in used_fields:
                 for path in field_paths(name, record):
                     record = _without(record, path)
-        return self._kept(_unpacked({name: record[name] for name in record if name not in own}))
+        return self._kept(
+            _unpacked({name: record[name] for name in record if name not in used_fields})
+        )
 
     def kept_fields(self, fields: Record) -> str | None:
-        """The stored form of the metadata of a file, as far as it is wanted."""
+        """The stored form of the metadata of a file, without the fields that are not wanted."""
         return to_json(self._kept(fields)) if self.metadata else None
 
     def _kept(self, fields: Record) -> Record:
@@ -389,23 +393,23 @@ class Collector:
         self,
         index: int,
         record: Record,
-        given: KeyOfColumn | None = None,
+        column_key: KeyOfColumn | None = None,
         *,
-        is_torn: bool = False,
+        is_invalid_utf8: bool = False,
     ) -> None:
         """Add the document of a row, or its failure.
 
         Args:
             index: of the row.
             record: the row.
-            given: its key, if that is known from a column.
-            is_torn: whether U+FFFD replaces what is not Unicode in it.
+            column_key: its key, if that is known from a column.
+            is_invalid_utf8: whether U+FFFD replaces what is not Unicode in it.
         """
         options = self.options
         where = self.origin.where(index) if options.auto_key else ""
         try:
-            key, content, metadata, replaced = options.document(record, where, self.ids, given)
-            if is_torn and _REPLACEMENT in key:
+            key, content, metadata, replaced = options.document(record, where, self.ids, column_key)
+            if is_invalid_utf8 and _REPLACEMENT in key:
                 # Another document may have the same key.
                 name = options.key_field
                 raise InputError(f"field {name!r} has a lone surrogate or bytes that are not UTF-8")
@@ -416,16 +420,18 @@ class Collector:
         self._contents.append(content)
         self._metadata.append(metadata)
         self._indices.append(index)
-        self._replaced += replaced or is_torn
+        self._replaced += replaced or is_invalid_utf8
 
-    def take_torn(self, index: int, record: Record, given: KeyOfColumn | None = None) -> None:
+    def take_invalid_utf8(
+        self, index: int, record: Record, column_key: KeyOfColumn | None = None
+    ) -> None:
         """The same for a row that may have lone surrogates for bytes that are not UTF-8."""
         clean = {name: _repaired(value) for name, value in record.items()}
         differ = [name for name, value in record.items() if clean[name] is not value]
         if differ and self.options.strict:
             self.fail(index, f"not UTF-8 in field {differ[0]!r}")
         else:
-            self.take(index, clean, given, is_torn=bool(differ))
+            self.take(index, clean, column_key, is_invalid_utf8=bool(differ))
 
     def fail(self, index: int, reason: str) -> None:
         """Add a row that gives no document."""
@@ -450,27 +456,27 @@ def _repaired(value: object) -> object:
     if isinstance(value, str) and without_surrogates(value) is not value:
         return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if isinstance(value, list):
-        clean = [_repaired(one) for one in value]
+        clean = [_repaired(element) for element in value]
         return value if all(map(operator.is_, clean, value)) else clean
     if isinstance(value, dict):
-        of_fields = {name: _repaired(one) for name, one in value.items()}
-        return value if all(map(operator.is_, of_fields.values(), value.values())) else of_fields
+        fields = {name: _repaired(inner) for name, inner in value.items()}
+        return value if all(map(operator.is_, fields.values(), value.values())) else fields
     return value
 
 
 def _unpacked(fields: Record) -> Record:
     """The fields, with those of metadata as a file stores it: `lshdb sql` prints it as a text."""
     stored = fields.get("metadata", fields)
-    own = {}
+    stored_fields = {}
     if stored is not None and stored != "":  # what JSON and CSV have of a document without any
         if not isinstance(stored, str) or not stored.startswith("{"):
             return fields
         try:
-            own = loads(stored.encode())
+            stored_fields = loads(stored.encode())
         except (ValueError, RecursionError):
             return fields
-    others = {name: value for name, value in fields.items() if name != "metadata"}
-    return {**own, **others}
+    other_fields = {name: value for name, value in fields.items() if name != "metadata"}
+    return {**stored_fields, **other_fields}
 
 
 def _outer(path: Path, names: Container[str]) -> str:
@@ -481,32 +487,37 @@ def _outer(path: Path, names: Container[str]) -> str:
 def _null_in(record: Record, path: Path) -> str:
     """The name of the object around a field that is null; empty if there is none."""
     for end in range(1, len(path)):
-        if value_at(record, path[:end], _MISSING) is None:
+        if field_value(record, path[:end], _MISSING) is None:
             return ".".join(path[:end])
     return ""
 
 
 def _texts_in(name: str, value: list[object]) -> list[str]:
     """The texts of a list; InputError if there is something else."""
-    for index, one in enumerate(value, 1):
-        if one is not None and not isinstance(one, str):
-            raise InputError(f"element {index} of field {name!r} is {kind_of(one)}, not a string")
-    return [one for one in value if isinstance(one, str)]
+    for index, element in enumerate(value, 1):
+        if element is not None and not isinstance(element, str):
+            kind = kind_of(element)
+            raise InputError(f"element {index} of field {name!r} is {kind}, not a string")
+    return [element for element in value if isinstance(element, str)]
 
 
 def _without(record: Record, path: Path) -> Record:
     """The record without a field, which may be in an object; drops an object that gets empty."""
-    first, *more = path
-    inner = record.get(first)
-    if first not in record and isinstance(elements := record.get(first.removesuffix(LIST)), list):
-        kept = [_without(one, tuple(more)) if isinstance(one, dict) else one for one in elements]
-        left = {first.removesuffix(LIST): kept} if more and any(kept) else {}
-        return _without(record, (first.removesuffix(LIST),)) | left
-    if more and isinstance(inner, dict) and (rest := _without(inner, tuple(more))):
-        return record | {first: rest}
-    if more and not isinstance(inner, dict):
+    outer_name, inner_path = path[0], path[1:]
+    outer = record.get(outer_name)
+    list_name = outer_name.removesuffix(LIST)
+    if outer_name not in record and isinstance(elements := record.get(list_name), list):
+        kept = [
+            _without(element, inner_path) if isinstance(element, dict) else element
+            for element in elements
+        ]
+        is_kept = inner_path and any(kept)
+        return _without(record, (list_name,)) | ({list_name: kept} if is_kept else {})
+    if inner_path and isinstance(outer, dict) and (inner := _without(outer, inner_path)):
+        return record | {outer_name: inner}
+    if inner_path and not isinstance(outer, dict):
         return record
-    return {name: value for name, value in record.items() if name != first}
+    return {name: value for name, value in record.items() if name != outer_name}
 
 
 def with_value(record: Record, name: str, value: str) -> Record:
@@ -516,12 +527,12 @@ def with_value(record: Record, name: str, value: str) -> Record:
         UsageError: the name is of several fields, of none, or of a list.
     """
     (path, *others) = field_paths(name, record)
-    old = value_at(record, path, _MISSING)
+    old = field_value(record, path, _MISSING)
     if others or old is _MISSING or isinstance(old, list):
         raise UsageError(f"{name!r} is not one field: texts can be cut in one field only")
-    first, *rest = path
-    inner = with_value(record[first], ".".join(rest), value) if rest else value
-    return record | {first: inner}
+    outer_name, *inner_path = path
+    inner = with_value(record[outer_name], ".".join(inner_path), value) if inner_path else value
+    return record | {outer_name: inner}
 
 
 @dataclass(eq=False)
@@ -588,9 +599,11 @@ def set_of(content: object, name: str, of_sets: OfSets = True) -> Content:
     if not isinstance(content, list):
         raise InputError(f"{name} is {kind_of(content)}, not an array")
     if not set(map(type, content)) <= {str, int}:
-        place, strange = next((i, e) for i, e in enumerate(content, 1) if type(e) not in (str, int))
+        index, strange = next(
+            (index, e) for index, e in enumerate(content, 1) if type(e) not in (str, int)
+        )
         raise InputError(
-            f"element {place} of {name} is {kind_of(strange)}, not a string or integer"
+            f"element {index} of {name} is {kind_of(strange)}, not a string or integer"
         )
     return content
 

@@ -171,9 +171,9 @@ class Session:
             with self._opened(path) as file:
                 source = self._input(file, path)
                 for batch in self._batches_of(source, path, key):
-                    if source.torn:
-                        batch = replace(batch, replaced=batch.replaced + source.torn)
-                        source.torn = 0
+                    if source.invalid_texts:
+                        batch = replace(batch, replaced=batch.replaced + source.invalid_texts)
+                        source.invalid_texts = 0
                     counts.replaced += batch.replaced
                     yield batch
                     del batch  # before another is read: a line may have a hundred megabytes
@@ -206,7 +206,7 @@ class Session:
             with self._opened(path) as file:
                 source = self._input(file, path)
                 if self.options.of_sets or path == STDIN:
-                    text = source.one_text(None if self.options.of_sets else lambda: None)
+                    text = source.whole_text(None if self.options.of_sets else lambda: None)
                     self._texts.note_guess(source)
                     content = self.options.content_of(text)
                 else:
@@ -218,7 +218,7 @@ class Session:
                         raise InputError(f"it has {'several' if contents else 'no'} messages")
                     (content,) = contents
                     self.counts.replaced += sum(batch.replaced for batch in batches)
-                self.counts.replaced += source.torn
+                self.counts.replaced += source.invalid_texts
                 return content
         except (InputError, OSError) as error:
             raise InputError(f"{printable_path(path)}: {reason(error)}") from error

@@ -91,7 +91,7 @@ def session_options(
     sets: LongTableOptions | None = None,
     **others: Any,
 ) -> SessionOptions:
-    """How to read what is shingled so; see lshdb.sources.session.session_of."""
+    """How to read documents for these shingles; see lshdb.sources.session.session_of."""
     files = files or FilesOptions()
     names = {field.name for field in fields(SessionOptions)}
     values: dict[str, Any] = {n: value for n, value in values_of(read).items() if n in names}

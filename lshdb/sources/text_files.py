@@ -71,7 +71,7 @@ class TextFiles:
 
     def whole(self, source: inputs.Input, key: str, state: FileState | None) -> Batch:
         """The batch of a text as one document."""
-        text = source.one_text(lambda: self.options.stored_guess(key))
+        text = source.whole_text(lambda: self.options.stored_guess(key))
         if self.options.of_sets:
             raise InputError("a text, and this database holds sets: give JSON lines")
         text, _, _ = self.options.text_document(key, text, None)
@@ -81,7 +81,7 @@ class TextFiles:
         return Batch([key], [text], states=states, size=text.__sizeof__() + len(key))
 
     def note_guess(self, source: inputs.Input) -> bool:
-        """Count a text whose encoding was guessed; whether it was."""
+        """Count a text whose encoding was guessed; return whether it was."""
         if source.guess is None:
             return False
         guess = inputs.encoding_of(source.guess)

@@ -86,17 +86,17 @@ def walk(
             yield Unlisted(path, error)
             continue
         inodes = open_inodes()
-        taken = [
+        entries_to_walk = [
             (inner.path, inner, patterns)
             for inner in entries
             if _is_seen(inner, rules, skipped_files)
             and walking.is_taken(inner, patterns, packed, inodes)
         ]
-        waiting += reversed(taken)
+        waiting += reversed(entries_to_walk)
 
 
 class _Walk:
-    """What stays the same while a directory is walked; arguments as of `walk`.
+    """The constants of walking a directory; arguments as of `walk`.
 
     Attributes:
         above: the patterns above the directory.
@@ -138,14 +138,14 @@ class _Walk:
             names = {entry.name for entry in entries}.intersection(self._ignore_files)
             files = [os.path.join(path, name) for name in self._ignore_files if name in names]
             if compiled := _compiled([line for file in files for line in _lines(file)]):
-                here = os.path.join(self._top, path[self._start :], "")
-                patterns = (*patterns, (compiled, len(here)))
+                directory = os.path.join(self._top, path[self._start :], "")
+                patterns = (*patterns, (compiled, len(directory)))
         return entries, patterns
 
     def is_taken(
         self, entry: Entry, patterns: Sequence[_Placed], packed: bool, inodes: Container[int]
     ) -> bool:
-        """Whether an entry is read; counts it otherwise, but for an open database."""
+        """Whether an entry is read; counts a skipped one, except an open database."""
         rules, is_dir = self._rules, entry.is_dir() or self.is_packed(entry.path)
         if why := self._why_ignored(entry, is_dir, patterns, packed):
             self._skipped.add("ignored", entry.path, why)
@@ -169,8 +169,8 @@ class _Walk:
         """Why git or a pattern leaves an entry out; empty if none does."""
         path = entry.path[self._start :]
         inner = _as_bytes(path)
-        own = inner + "/" * entry.is_dir()
-        if self._tracked is not None and not packed and own not in self._tracked:
+        tracked_path = inner + "/" * entry.is_dir()
+        if self._tracked is not None and not packed and tracked_path not in self._tracked:
             return "not tracked by git"
         inner += "/" * is_dir
         # A member's directories are not walked before it.
@@ -189,7 +189,7 @@ class _Walk:
 
 
 def _size(entry: Entry) -> int:
-    """The size of a file, as far as it can be known: to read it will say why not."""
+    """The size of a file; 0 if it is unknown: reading the file then gives the reason."""
     with suppress(OSError):
         return entry.stat().st_size
     return 0
@@ -198,7 +198,7 @@ def _size(entry: Entry) -> int:
 def _is_seen(entry: Entry, rules: WalkingOptions, skipped_files: SkippedFiles) -> bool:
     """Whether an entry is a file or directory to read, patterns aside; counts others."""
     hidden = rules.hidden or rules.tracked
-    names = [one for one in entry.name.split("/") if one.startswith(".")]  # of a member several
+    names = [name for name in entry.name.split("/") if name.startswith(".")]  # of a member several
     if names and (not hidden or _REPOSITORY in names):
         skipped_files.add("hidden", entry.path, "its name begins with a dot")
     elif entry.is_symlink():
@@ -212,11 +212,11 @@ def _is_seen(entry: Entry, rules: WalkingOptions, skipped_files: SkippedFiles) -
 
 def _is_ignored(path: str, is_dir: bool, patterns: Sequence[_Placed]) -> bool:
     """Whether the last matching pattern, of the deepest directory that has one, excludes it."""
-    for own, start in reversed(patterns):
+    for placed_patterns, start in reversed(patterns):
         relative = _as_bytes(path[start:]) + "/" * is_dir
-        found = _decision(own, relative)
-        if found is not None:
-            return found
+        is_excluded = _decision(placed_patterns, relative)
+        if is_excluded is not None:
+            return is_excluded
     return False
 
 
@@ -248,7 +248,7 @@ def _endings(patterns: Sequence[str]) -> frozenset[str]:
 def _outer(top: str, ignore_files: Sequence[str]) -> list[_Placed]:
     """The patterns above a directory, up to the top of its git repository, the highest first.
 
-    There are none for a directory that they ignore: as it is named, it is wanted.
+    A directory that they ignore has none: the user named it, so it is wanted.
     """
     inner, patterns = top, list[_Placed]()
     while not os.path.lexists(os.path.join(inner, _REPOSITORY)):
@@ -292,17 +292,17 @@ def _compiled(lines: Sequence[str], option: str | None = None) -> _Patterns:
     patterns: _Patterns = []
     for line in lines:
         try:
-            (found,) = GitIgnoreSpec.from_lines([line]).patterns
+            (pattern,) = GitIgnoreSpec.from_lines([line]).patterns
         except ValueError as error:
             if option is not None:
                 raise UsageError(f"{option} {line!r} is not a pattern") from error
             continue
-        if found.include is not None and found.regex is not None:
-            patterns.insert(0, (_of_one_name(found.regex), found.include))
+        if pattern.include is not None and pattern.regex is not None:
+            patterns.insert(0, (_as_by_git(pattern.regex), pattern.include))
     return patterns
 
 
-def _of_one_name(pattern: re.Pattern[str]) -> re.Pattern[str]:
+def _as_by_git(pattern: re.Pattern[str]) -> re.Pattern[str]:
     """A pattern of pathspec that matches the same paths as for git, and nothing below them.
 
     pathspec checks only files, so a pattern that matches a directory matches everything in it. Here

@@ -25,7 +25,7 @@ def chapters(path: str, about: Metadata) -> Iterator[str]:
     }
     locked = _locked(package)
     order = [element.get("idref") or "" for element in book.iter("{*}itemref")]
-    parts = [(posixpath.join(folder, items[own]) if items.get(own) else own) for own in order]
+    parts = [posixpath.join(folder, items[idref]) if items.get(idref) else idref for idref in order]
     read = 0
     for part in dict.fromkeys(parts):
         try:
@@ -50,10 +50,10 @@ def _list_of(package: Package) -> str:
             name = str(element.get("full-path") or "")
             if name in package:
                 return name
-    found = [name for name in package.names if name.endswith(".opf")]
-    if not found:
+    lists = [name for name in package.names if name.endswith(".opf")]
+    if not lists:
         raise Refused("it has no list of its chapters")
-    return found[0]
+    return lists[0]
 
 
 def _locked(package: Package) -> set[str]:

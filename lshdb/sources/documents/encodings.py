@@ -72,7 +72,7 @@ GUESSED = (
     *(f"iso8859-{part}" for part in range(1, 17) if part not in (11, 12)),
 )
 """The encodings that a guess may be, as chardet calls them: those of bytes with NULs, and others.
-UTF-8 stands for none."""
+UTF-8 means that nothing was detected."""
 CONFIDENCE = 0.02
 """The lowest confidence of a guess that is used, in chardet's measure from 0 to 1. Of 2,877 texts
 2,730 are then right, 112 wrong and 35 not decided; at 0.1 2,250, 37 and 590. A wrong guess keeps
@@ -167,8 +167,8 @@ def decoded(data: bytes | bytearray, label: str = "") -> str:
         return data.decode(known, "replace")
     if is_mostly_utf8(data):
         return data.decode("utf-8", "replace")
-    found = guess(data)
-    return data.decode("cp1252", "replace") if found is None else found.text
+    guessed = guess(data)
+    return data.decode("cp1252", "replace") if guessed is None else guessed.text
 
 
 def guess(data: bytes | bytearray) -> Guess | None:
@@ -183,16 +183,16 @@ def guess(data: bytes | bytearray) -> Guess | None:
 
     from chardet import detect
 
-    found = detect(
+    detected = detect(
         bytes(data[:_SAMPLE] if is_wide else _sample(data)),
         include_encodings=_WIDE if is_wide else GUESSED,
         compat_names=False,
         no_match_encoding="utf-8",
     )
-    name = codecs.lookup(found["encoding"] or "utf-8").name
+    name = codecs.lookup(detected["encoding"] or "utf-8").name
     if is_wide and name != "utf-8":  # blanks and ends of lines show the order of bytes best
         name = "utf-16-le" if data[1:_PROBE:2].count(0) > data[:_PROBE:2].count(0) else "utf-16-be"
-    if name == "utf-8" or found["confidence"] < CONFIDENCE:
+    if name == "utf-8" or detected["confidence"] < CONFIDENCE:
         return None
     for encoding in (name, _SUPERSETS.get(name, name)):
         try:

@@ -59,7 +59,7 @@ _STARTS = {
 }
 """The first bytes of documents, in small letters."""
 PROBE = 1024
-"""Bytes of the beginning of a file that say what it is."""
+"""First bytes of a file that show its kind."""
 HEADER = re.compile(rb"[!-9;-~]+[ \t]*:")
 """How a line of a header of mail begins."""
 SEPARATOR = re.compile(rb"From (?:\S.{0,400}?\b\d{1,2}:\d\d\b.{0,60}?\b\d{4}\b.{0,60}|-? *)\r?\n?")
@@ -75,14 +75,14 @@ def kind_of_start(start: bytes) -> str | None:
 
 
 def is_mailbox_start(start: bytes) -> bool:
-    """Whether a mailbox begins so: with a line that separates messages, and a header."""
+    """Whether bytes begin a mailbox: a line that separates messages, and a header."""
     if not start.startswith(b"From "):
         return False
-    first, _, rest = start.partition(b"\n")
-    return bool(SEPARATOR.fullmatch(first) and HEADER.match(rest.removeprefix(b">")))
+    first, _, following = start.partition(b"\n")
+    return bool(SEPARATOR.fullmatch(first) and HEADER.match(following.removeprefix(b">")))
 
 
 def note_damage(about: Metadata, part: str, error: Exception) -> None:
-    """Note a part of a document that cannot be read, where the others are."""
-    why = (str(error).strip("'\" \n") or type(error).__name__).splitlines()[0]
-    about.setdefault("damaged", []).append(f"{part}: {why:.200}")
+    """Note a part that cannot be read of a document whose other parts are read."""
+    reason = (str(error).strip("'\" \n") or type(error).__name__).splitlines()[0]
+    about.setdefault("damaged", []).append(f"{part}: {reason:.200}")

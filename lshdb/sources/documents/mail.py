@@ -47,9 +47,9 @@ def text_and_lines(data: bytes | bytearray, about: Metadata) -> tuple[str, str]:
     message = message_from_bytes(data, policy=default.clone(header_factory=header))
     for name in ("from", "to", "date", "subject", "message-id"):
         about[name] = str(message[name] or "")
-    own = parts.Parts(message, about)
-    about["attachments"] = [parts.name_of(part) for part in own.attached]
-    return "\n".join(own.texts), "\n".join(own.lines())
+    message_parts = parts.Parts(message, about)
+    about["attachments"] = [parts.name_of(part) for part in message_parts.attached]
+    return "\n".join(message_parts.texts), "\n".join(message_parts.lines())
 
 
 def header(name: str, value: str) -> str:
@@ -83,8 +83,8 @@ def _word(match: re.Match[str]) -> str:
 def name_of(data: bytes | bytearray) -> str:
     """The name of a message in its mailbox: its id, or else a digest of its headers and body.
 
-    What the id may have in it keeps it apart from the key of the file before it, and from a number
-    behind it. A digest does not change if other messages come or go, as a number would.
+    The characters that an id may have keep it apart from the key of the file before it, and from a
+    number behind it. A digest does not change if other messages come or go, as a number would.
     """
     from hashlib import blake2b
 
@@ -92,10 +92,11 @@ def name_of(data: bytes | bytearray) -> str:
     head, body = (data[: blank.start()], data[blank.end() :]) if blank else (data, b"")
     headers = [(name.lower(), value) for name, value in _NAMING.findall(head)]
     with suppress(KeyError, UnicodeDecodeError):
-        own = dict(reversed(headers))[b"message-id"].decode().strip()
-        own = own.removeprefix("<").removesuffix(">")
-        if own.isprintable() and 0 < len(own) <= _LONGEST_ID and not set(own) & set("<> "):
-            return f"<{own}>"
+        message_id = dict(reversed(headers))[b"message-id"].decode().strip()
+        message_id = message_id.removeprefix("<").removesuffix(">")
+        is_name = message_id.isprintable() and not set(message_id) & set("<> ")
+        if is_name and 0 < len(message_id) <= _LONGEST_ID:
+            return f"<{message_id}>"
     known = b"\n".join(b"%b:%b" % (name, value.strip()) for name, value in sorted(headers))
     return blake2b(known + b"\n\n" + body.strip(), digest_size=16).hexdigest()
 
@@ -107,20 +108,20 @@ def messages(path: str, start: int) -> Iterator[tuple[bytearray, int, int]]:
     """
     with open(path, "rb") as file:
         file.seek(start)
-        place = _first_separator(file)
+        offset = _first_separator(file)
         data, size = bytearray(), 0
         begins_line, is_first = True, True
         while line := file.readline(_LINE):
             if begins_line and line.startswith(b"From ") and (is_first or _separates(file, line)):
                 if size:
-                    yield data, size, place
+                    yield data, size, offset
                 data, size, is_first = bytearray(), 0, False
-                place += len(line)
+                offset += len(line)
                 while not line.endswith(b"\n") and line:  # the rest of that line
                     line = file.readline(_LINE)
-                    place += len(line)
+                    offset += len(line)
                 continue
-            place += len(line)
+            offset += len(line)
             if begins_line and _QUOTED_SEPARATOR.match(line):
                 line = line[1:]
             begins_line = line.endswith(b"\n")
@@ -128,25 +129,25 @@ def messages(path: str, start: int) -> Iterator[tuple[bytearray, int, int]]:
             if len(data) <= LARGEST_MESSAGE:
                 data += line
         if size:
-            yield data, size, place
+            yield data, size, offset
 
 
 def _first_separator(file: IO[bytes]) -> int:
-    """Go to the first line that is not blank; return its place."""
-    place = file.tell()
+    """Go to the first line that is not blank; return its offset."""
+    offset = file.tell()
     while (line := file.readline(_LINE)) and not line.strip():
-        place += len(line)
+        offset += len(line)
     if line and not line.startswith(b"From "):
         raise Refused("no mailbox: it does not begin with a line 'From ...'")
-    file.seek(place)
-    return place
+    file.seek(offset)
+    return offset
 
 
 def _separates(file: IO[bytes], line: bytes) -> bool:
     """Whether a line separates messages: it has a date, and a header follows."""
     if SEPARATOR.fullmatch(line) is None:
         return False
-    place = file.tell()
+    offset = file.tell()
     following = file.readline(_LINE).removeprefix(b">")
-    file.seek(place)
+    file.seek(offset)
     return HEADER.match(following) is not None

@@ -14,10 +14,10 @@ _BREAKS = {
     **dict.fromkeys(("tab", "ptab"), "\t"),
     "noBreakHyphen": "-",
 }
-"""What stands for an element."""
+"""The text that replaces an element."""
 _LEFT_OUT = ("moveFrom", "delText", "instrText")
 _ASIDE = ("txbxContent", "rt")
-"""Text that stands beside the paragraph that it is in: text boxes, and readings of characters."""
+"""Text in a paragraph that is not part of it: text boxes, and readings of characters."""
 _OF_WORD = (
     *("footnotes", "endnotes", "comments", "diagramData", "chart", "aFChunk", "header", "footer"),
 )
@@ -51,7 +51,8 @@ def _word(package: Package, about: Metadata, depth: int) -> Iterator[str]:
     related = package.related(main)
     headers = set[str]()
     for kind in _OF_WORD:
-        for name in dict.fromkeys(target for _, own, target in related if own == kind):
+        targets = [target for _, related_kind, target in related if related_kind == kind]
+        for name in dict.fromkeys(targets):
             try:
                 if kind == "aFChunk":
                     text = _other_file(package.read(name), about, depth)
@@ -90,23 +91,23 @@ def slides(path: str, about: Metadata) -> Iterator[str]:
     if not (main := package.main_part()):
         raise Refused("it has no presentation part")
     related = package.related(main)
-    names = {own: target for own, kind, target in related if kind == "slide"}
+    names = {slide_id: target for slide_id, kind, target in related if kind == "slide"}
     order = [_attribute(element, "id") for element in tree(package.read(main)).iter("{*}sldId")]
-    listed = [names[own] for own in order if own in names]
+    listed = [names[slide_id] for slide_id in order if slide_id in names]
     for name in dict.fromkeys([*listed, *names.values()]):
         texts = []
         try:
             texts.append(read_part(package, name, about))
-            others = package.related(name)
+            related_parts = package.related(name)
         except Exception as error:  # of several libraries
             note_damage(about, name, error)
-            others = []
+            related_parts = []
         for kind in _OF_SLIDE:
-            for _, own, target in others:
-                if own == kind:
+            for _, related_kind, target in related_parts:
+                if related_kind == kind:
                     try:
-                        own_names = _NAMES.get(kind, _TEXT)
-                        texts.append(read_part(package, target, about, own_names))
+                        element_names = _NAMES.get(kind, _TEXT)
+                        texts.append(read_part(package, target, about, element_names))
                     except Exception as error:
                         note_damage(about, target, error)
         yield "\n".join(texts)
@@ -151,9 +152,9 @@ def _text_in(root: Any, names: Sequence[str]) -> str:
 
 
 def _attribute(element: Any, name: str) -> str:
-    """An attribute with a namespace, whose name ends so."""
-    found = (value for key, value in element.attrib.items() if key.endswith(f"}}{name}"))
-    return str(next(found, ""))
+    """An attribute of this name in any namespace; empty without one."""
+    attributes = (value for key, value in element.attrib.items() if key.endswith(f"}}{name}"))
+    return str(next(attributes, ""))
 
 
 def _symbol(element: Any) -> str:
@@ -168,7 +169,7 @@ def _symbol(element: Any) -> str:
 
 
 def _form_field(element: Any) -> str:
-    """What is chosen in a field of a form whose text does not say it."""
+    """The chosen value of a form field whose text does not show it."""
     entries = [_attribute(entry, "val") for entry in element.iter("{*}listEntry")]
     if entries:
         result = next(element.iter("{*}result"), None)

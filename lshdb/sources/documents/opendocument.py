@@ -10,7 +10,7 @@ from .packages import LOCKED, Package, take_out, tree
 
 _LEFT_OUT = ("tracked-changes", "scripts", "note-citation", "forms")
 _ASIDE = ("note", "annotation", "text-box", "ruby-text")
-"""What stands beside a paragraph, if it is in one."""
+"""Elements in a paragraph whose text is not part of it."""
 _BLOCKS = ("p", "h", "title", "desc", "page", "notes", "table-cell", "list-item")
 _BREAKS = {"line-break": "\n", "tab": "\t", "s": " "}
 _HEADERS = ("header", "footer", "header-left", "footer-left", "header-first", "footer-first")
@@ -18,7 +18,7 @@ _DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
 
 
 def pages(path: str, about: Metadata) -> Iterator[str]:
-    """The text, then what fields of forms have, and headers and footers."""
+    """The text, then the values of form fields, and headers and footers."""
     package = Package(path)
     if b"encryption-data" in package.read("META-INF/manifest.xml"):
         raise Refused(LOCKED)
@@ -39,7 +39,7 @@ def pages(path: str, about: Metadata) -> Iterator[str]:
 
 
 def _text_of(root: Any) -> str:
-    """The text of an element, and after it what stands beside its paragraphs."""
+    """The text of an element, and after it the notes and boxes in its paragraphs."""
     for _ in take_out(root, _LEFT_OUT):
         pass
     aside = [
@@ -80,15 +80,15 @@ def _fields(root: Any) -> Iterator[str]:
     """The fields of forms that have a value, each with its name."""
     for form in root.iter("{*}forms"):
         for element in form.iter("{*}*"):
-            own = {key.rpartition("}")[2]: value for key, value in element.attrib.items()}
-            value = own.get("current-value") or own.get("value") or ""
-            if own.get("current-state", own.get("state")) == "checked":
+            attributes = {key.rpartition("}")[2]: value for key, value in element.attrib.items()}
+            value = attributes.get("current-value") or attributes.get("value") or ""
+            if attributes.get("current-state", attributes.get("state")) == "checked":
                 value = value or "x"
             elif element.tag.endswith(("}checkbox", "}radio")):
                 continue
-            if own.get("current-selected", own.get("selected")) == "true":
-                value = own.get("label", "")
+            if attributes.get("current-selected", attributes.get("selected")) == "true":
+                value = attributes.get("label", "")
             elif element.tag.endswith(("}button", "}hidden", "}password", "}property", "}option")):
                 continue
             if value:
-                yield f"{own.get('name', '')}: {value}"
+                yield f"{attributes.get('name', '')}: {value}"

@@ -79,7 +79,7 @@ class Package:
         return self._entries[name].filename.replace("\\", "/").lstrip("/")
 
     def read(self, name: str) -> bytes:
-        """A part; KeyError if there is none of this name."""
+        """A part; KeyError if no part has this name."""
         entry = self._entries.get(_small(name)) or self._entries.get(_small(unquote(name)))
         if entry is None:
             raise KeyError(f"it has no {name}")
@@ -93,13 +93,13 @@ class Package:
         rels = os.path.join(folder, "_rels", f"{name}.rels")
         if rels not in self:
             return []
-        found = []
+        relations = []
         for element in tree(self.read(rels)).iter("{*}Relationship"):
             kind = (element.get("Type") or "").rpartition("/")[2]
             target = (element.get("Target") or "").replace("\\", "/")
             if target and (element.get("TargetMode") or "").lower() != "external":
-                found.append((element.get("Id") or "", kind, joined(folder, target)))
-        return found
+                relations.append((element.get("Id") or "", kind, joined(folder, target)))
+        return relations
 
     def main_part(self) -> str:
         """The main part of an Office file; empty if it has none."""
@@ -120,9 +120,9 @@ class Package:
         except etree.XMLSyntaxError:
             return  # the text is there
         for element in elements:
-            own = _PROPERTIES.get(element.tag.rpartition("}")[2])
-            if own and element.text:
-                about[own] = element.text[:10] if own in ("created", "modified") else element.text
+            name = _PROPERTIES.get(element.tag.rpartition("}")[2], "")
+            if name and element.text:
+                about[name] = element.text[:10] if name in ("created", "modified") else element.text
 
 
 def _small(name: str) -> str:
@@ -186,7 +186,7 @@ def take_out(root: Any, names: Sequence[str]) -> Iterator[Any]:
 
 
 def kind_of(package: Package) -> str | None:
-    """The kind of a document in a ZIP file, by what is in it; None if it is none."""
+    """The kind of a document in a ZIP file, by its parts; None if it is no document."""
     if "mimetype" in package:
         mime_type = package.read("mimetype")[:200].decode("ascii", "replace").strip()
         for start, kind in _MIME_TYPES:

@@ -65,7 +65,7 @@ class Parts:
             yield _digest(*self.shown)
 
     def _texts(self, part: Any, depth: int, *, is_alone: bool = True) -> list[str]:
-        """The texts of a part; what it has else is added to the attachments and pictures."""
+        """The texts of a part; its other contents are added to the attachments and pictures."""
         kind = part.get_content_type()
         if _SIGNATURES.fullmatch(kind):
             return []
@@ -113,16 +113,16 @@ class Parts:
         """One page; the pictures in it are noted."""
         chosen: list[str] = []
         inner, start = part.get_payload(), part.get_param("start")
-        for own in sorted(inner, key=lambda own: not start or own["content-id"] != start):
-            is_picture = own.get_content_maintype() == "image"
-            is_file = own.get_content_disposition() == "attachment" and not own["content-id"]
-            if is_picture and not is_file:
-                self.shown.append(own)
+        for inner_part in sorted(inner, key=lambda part: not start or part["content-id"] != start):
+            is_picture = inner_part.get_content_maintype() == "image"
+            is_attached = inner_part.get_content_disposition() == "attachment"
+            if is_picture and not (is_attached and not inner_part["content-id"]):
+                self.shown.append(inner_part)
                 continue
-            texts = self._texts(own, depth, is_alone=False)
+            texts = self._texts(inner_part, depth, is_alone=False)
             has_words = any(map(str.strip, texts))
             if has_words and chosen:
-                self.attached.append(own)
+                self.attached.append(inner_part)
             elif has_words:
                 chosen = texts
         return chosen
@@ -143,7 +143,7 @@ def name_of(part: Any) -> str:
 
 
 def _digest(*parts: Any) -> str:
-    """What follows from the bytes of parts, and not from how they were sent.
+    """A digest of the bytes of parts, which does not depend on how they were sent.
 
     Of a message, or of parts within a part, the headers and bytes of all count, but for those that
     say how they are packed. The ends of lines of texts are one.
@@ -155,11 +155,11 @@ def _digest(*parts: Any) -> str:
         state = blake2b(digest_size=8)
         for inner in part.walk():
             headers = [] if inner is part else inner.items()
-            some = [f"{name}:{value}" for name, value in headers if not _is_packing(name)]
+            header_lines = [f"{name}:{value}" for name, value in headers if not _is_packing(name)]
             data = inner.get_payload(decode=True) or b""
             if b"\0" not in data:
                 data = data.replace(b"\r\n", b"\n").rstrip(b"\n")
-            for piece in (*(text.encode("utf-8", "surrogatepass") for text in some), data):
+            for piece in (*(text.encode("utf-8", "surrogatepass") for text in header_lines), data):
                 state.update(b"%d " % len(piece) + piece)
         digests.add(state.hexdigest())
     if len(digests) == 1:

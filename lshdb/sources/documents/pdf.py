@@ -1,4 +1,4 @@
-"""PDF, by pypdfium2: the text of its pages, and what people typed, wrote and stamped on them."""
+"""PDF, by pypdfium2: the text of its pages, and the form fields, notes and stamps on them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def pages(path: str, about: Metadata) -> Iterator[str]:
         if error.err_code == 4:  # FPDF_ERR_PASSWORD
             raise Refused(LOCKED) from error
         raise
-    given = pdf.get_metadata_dict()
-    about.update(title=given["Title"], author=given["Author"], pages=len(pdf))
-    about.update(created=_day(given["CreationDate"]), modified=_day(given["ModDate"]))
+    properties = pdf.get_metadata_dict()
+    about.update(title=properties["Title"], author=properties["Author"], pages=len(pdf))
+    about.update(created=_day(properties["CreationDate"]), modified=_day(properties["ModDate"]))
     if pdf.get_formtype():
         pdf.init_forms()
     form = pdf.formenv.raw if pdf.formenv else None

@@ -21,7 +21,7 @@ from .text import normalized
 _MEMORY = 2 << 30
 """Bytes of memory of this process, where the system can limit them."""
 _REFUSED = ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.system")
-"""Events of what a document has no use for."""
+"""Events that no document needs."""
 _HEAD = 4096
 _OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _STREAMS = {
@@ -46,25 +46,25 @@ def actual_kind(path: str, kind: str) -> tuple[str, str]:
     """
     with open(path, "rb") as file:
         head = file.read(_HEAD)
-    found = kinds.kind_of_start(head)
+    real_kind = kinds.kind_of_start(head)
     small = head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     if kind in ("eml", "mbox"):
-        found = None
+        real_kind = None
     elif b"%pdf-" in small[: kinds.PROBE]:
-        found = "pdf"
+        real_kind = "pdf"
     elif head.startswith(_OLD_OFFICE):
-        found = _kind_of_old(path, kind)
+        real_kind = _kind_of_old(path, kind)
     elif _SHEETS_2003 in small and b"<workbook" in small:
         return "xlsx", "sheets.xml_2003"
-    elif found is None and kind not in ("html", "rtf") and any(tag in small for tag in _PAGE):
-        found = "html"
-    elif found is None and path.lower().endswith(".xls") and b"\t" in head:
+    elif real_kind is None and kind not in ("html", "rtf") and any(tag in small for tag in _PAGE):
+        real_kind = "html"
+    elif real_kind is None and path.lower().endswith(".xls") and b"\t" in head:
         return "xlsx", "sheets.delimited"
-    if found == "zip":
-        found = _kind_of_zip(path) or kind
-    elif found == "mbox":
-        found = None
-    kind = found or kind
+    if real_kind == "zip":
+        real_kind = _kind_of_zip(path) or kind
+    elif real_kind == "mbox":
+        real_kind = None
+    kind = real_kind or kind
     return kind, KINDS[kind].reader
 
 
@@ -78,9 +78,9 @@ def _kind_of_old(path: str, kind: str) -> str | None:
     """The kind of a file of the Office before 2007, or of one that is locked."""
     with open(path, "rb") as file:
         data = file.read()
-    for stream, why in _STREAMS.items():
+    for stream, message in _STREAMS.items():
         if stream.encode("utf-16-le") in data:
-            raise Refused(why)
+            raise Refused(message)
     if _is_locked_book(data):
         raise Refused(_STREAMS["EncryptedPackage"])
     return "xlsx" if kind != "zip" else None
@@ -89,29 +89,29 @@ def _kind_of_old(path: str, kind: str) -> str | None:
 def _is_locked_book(data: bytes) -> bool:
     """Whether an old Excel file is encrypted; calamine says that it is no such file."""
     for match in _BOOK.finditer(data):
-        place = match.start()
-        if place % 64:  # a sector begins elsewhere
+        offset = match.start()
+        if offset % 64:  # a sector begins elsewhere
             continue
         for _ in range(_BEFORE_LOCKING):
-            if data[place : place + 2] == _LOCKING:
+            if data[offset : offset + 2] == _LOCKING:
                 return True
-            place += 4 + int.from_bytes(data[place + 2 : place + 4], "little")
+            offset += 4 + int.from_bytes(data[offset + 2 : offset + 4], "little")
     return False
 
 
-def taken(pages: Iterable[str], largest: int) -> list[str]:
+def pages_within(pages: Iterable[str], largest: int) -> list[str]:
     """All pages, if they are not larger than the limit."""
-    some, size = [], 0
+    pages_read, size = [], 0
     for page in pages:
-        some.append(page)
+        pages_read.append(page)
         size += len(page)
         if size > largest:
             raise Refused(f"its text is larger than {largest:,} bytes, the limit: split it")
-    return some
+    return pages_read
 
 
 def answers(job: Metadata) -> Iterator[Metadata]:
-    """What is sent about a file: each document, or why there is none.
+    """The answers about a file: each document, or why there is none.
 
     Before each message of a mailbox goes its name, and the byte after it: another process goes on
     there if this one does not survive the message.
@@ -142,13 +142,13 @@ def _document(job: Metadata, message: bytes | bytearray | None = None) -> Metada
             pages = mail.text_and_lines(message, about)
         library = KINDS[kind].library
         by = f"{library} {version(library)}" if library else f"Python {sys.version.split()[0]}"
-        texts = taken(pages, job["largest"])
+        texts = pages_within(pages, job["largest"])
         if kind in ("eml", "mbox") and not job["quotes"]:
             texts[0] = mail.QUOTED.sub("", normalized(texts[:1], of_paper=False))
         text = normalized(texts, of_paper=kind == "pdf")
         about["scanned"] = kind == "pdf" and not text
-        own = {name: value for name, value in about.items() if value}
-        return {"text": text, "metadata": {"type": kind, **own}, "extracted": {"by": by}}
+        known_fields = {name: value for name, value in about.items() if value}
+        return {"text": text, "metadata": {"type": kind, **known_fields}, "extracted": {"by": by}}
     except Exception as error:
         return {"refused": reason(error, kind)}
 

@@ -30,7 +30,7 @@ _BINARY_SHEET = re.compile(r"xl/worksheets/[^/]+\.bin")
 _ROW_RECORD, _CELL_RECORDS, _SIZE_RECORD = 0, {*range(1, 12), 62}, 148
 """Records of XLSB sheets: a row, cells, and the size of the sheet."""
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
-_PLACE = re.compile(rb"(<(?:\w+:)?(?:row|c)\b[^<>]*?)\s+r=[\"'][^\"'<>]*[\"']")
+_CELL_NAME = re.compile(rb"(<(?:\w+:)?(?:row|c)\b[^<>]*?)\s+r=[\"'][^\"'<>]*[\"']")
 """A row or cell, and where it is."""
 _ROW = re.compile(rb"<(?:\w+:)?row\b[^<>]*?\sr=[\"'](\d+)")
 _COLUMN = re.compile(rb"\sr=[\"']([A-Za-z]{1,3})\d")
@@ -63,7 +63,7 @@ def pages(path: str, about: Metadata) -> Iterator[str]:
                 raise
             note_damage(about, f"sheet {name}", error)
     if package is not None:
-        yield from _beside(package, about)
+        yield from _drawings_and_notes(package, about)
 
 
 def _cell(value: object) -> str:
@@ -88,7 +88,7 @@ def _packed_again(package: Package, data: bytes) -> bytes:
             sheet = package.read(name)
             rows = max(map(int, _ROW.findall(sheet)), default=0)
             if rows > _CELLS >> 14 and rows * _columns(sheet) > _CELLS:
-                changed[name] = _PLACE.sub(rb"\1", sheet)
+                changed[name] = _CELL_NAME.sub(rb"\1", sheet)
     if not changed and not package.has_backslashes:
         return data
     packed = io.BytesIO()
@@ -106,39 +106,39 @@ def _nearer(sheet: bytes) -> bytearray | None:
     says of its size need not be true.
     """
     data = bytearray(sheet)
-    place, rows, columns, column, last_row, last_column, size_at = 0, 0, 0, 0, 0, 0, 0
+    offset, rows, columns, column, last_row, last_column, size_offset = 0, 0, 0, 0, 0, 0, 0
     with suppress(IndexError, struct.error):  # a broken file, which calamine refuses
-        while place < len(data):
-            kind, place = _number(data, place, 2)
-            size, place = _number(data, place, 4)
+        while offset < len(data):
+            kind, offset = _number(data, offset, 2)
+            size, offset = _number(data, offset, 4)
             if kind == _SIZE_RECORD:
-                size_at = place
+                size_offset = offset
             elif kind == _ROW_RECORD:
-                last_row = max(last_row, *_INTEGER.unpack_from(data, place))
-                _INTEGER.pack_into(data, place, rows)
+                last_row = max(last_row, *_INTEGER.unpack_from(data, offset))
+                _INTEGER.pack_into(data, offset, rows)
                 rows, column = rows + 1, 0
             elif kind in _CELL_RECORDS:
-                last_column = max(last_column, *_INTEGER.unpack_from(data, place))
-                _INTEGER.pack_into(data, place, column)
+                last_column = max(last_column, *_INTEGER.unpack_from(data, offset))
+                _INTEGER.pack_into(data, offset, column)
                 column += 1
                 columns = max(columns, column)
-            place += size
+            offset += size
         if (last_row + 1) * (last_column + 1) > _CELLS:
-            if size_at:
-                struct.pack_into("<4I", data, size_at, 0, rows, 0, columns)
+            if size_offset:
+                struct.pack_into("<4I", data, size_offset, 0, rows, 0, columns)
             return data
     return None
 
 
-def _number(data: bytearray, place: int, most: int) -> tuple[int, int]:
-    """A number in groups of 7 bits, and the place after it."""
+def _number(data: bytearray, offset: int, max_bytes: int) -> tuple[int, int]:
+    """A number in groups of 7 bits, and the offset after it."""
     number = 0
-    for index in range(most):
-        byte = data[place + index]
+    for index in range(max_bytes):
+        byte = data[offset + index]
         number |= (byte & 127) << (7 * index)
         if byte < 128:
-            return number, place + index + 1
-    return number, place + most
+            return number, offset + index + 1
+    return number, offset + max_bytes
 
 
 def _columns(sheet: bytes) -> int:
@@ -151,7 +151,7 @@ def _columns(sheet: bytes) -> int:
     return number
 
 
-def _beside(package: Package, about: Metadata) -> Iterator[str]:
+def _drawings_and_notes(package: Package, about: Metadata) -> Iterator[str]:
     """The notes and text boxes of the sheets."""
     for sheet in filter(_SHEET.fullmatch, package.names):
         try:

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 _EDGE = 3
-"""Pages on which a line at the upper or lower edge stands, if it is a header or footer; and how
-many lines an edge has."""
+"""Minimum number of pages that have a header or footer at their upper or lower edge; and the number
+of lines of an edge."""
 _NUMBER = re.compile(
     r"\W*(?:page|seite|p\.)?\s*(\d{1,6}|[ivxlc]{1,12})(?:\s*(?:of|von|/)\s*\d{1,6})?\W*", re.I
 )
@@ -30,10 +30,10 @@ _CHARACTERS = {
     **dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff\0"), None),
     **dict(zip(range(0xFB00, 0xFB07), ("ff", "fi", "fl", "ffi", "ffl", "st", "st"), strict=True)),
 }
-"""Soft hyphens, what has no width, and ligatures; with what stands for each."""
+"""Soft hyphens, characters without a width, and ligatures; with the replacement of each."""
 _DIGITS = re.compile(r"\d{1,9}")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
-_Place = tuple[int, int]
+_PageLine = tuple[int, int]
 """The indices of a page, and of a line of it."""
 
 
@@ -92,11 +92,11 @@ def _join_pages(texts: list[str], compounds: set[str]) -> None:
         if not text.endswith(("-", "\u2010", "\ufffe")):
             continue
         piece = re.split(r"\W", text[text.rfind("\n") + 1 : -1])[-1]
-        rest = _REST.match(texts[index + 1])
-        if piece and rest:
-            word = _joined([piece, *re.split(_CUT, rest[1])], compounds) + rest[2]
+        match = _REST.match(texts[index + 1])
+        if piece and match:
+            word = _joined([piece, *re.split(_CUT, match[1])], compounds) + match[2]
             texts[index] = text[: -1 - len(piece)] + word
-            texts[index + 1] = texts[index + 1][rest.end() :].lstrip()
+            texts[index + 1] = texts[index + 1][match.end() :].lstrip()
 
 
 def _drop_headers(texts: list[list[str]]) -> None:
@@ -111,16 +111,16 @@ def _drop_headers(texts: list[list[str]]) -> None:
         del texts[page][index]
 
 
-def _page_numbers(texts: list[list[str]], edges: list[_Place]) -> Iterator[_Place]:
+def _page_numbers(texts: list[list[str]], edges: list[_PageLine]) -> Iterator[_PageLine]:
     """The lines that are numbers of pages: those of at least three pages that count them."""
-    places = defaultdict(list)
+    by_offset = defaultdict(list)
     for page, index in edges:
         line = texts[page][index]
         if len(line) <= _LONGEST_NUMBER and (match := _NUMBER.fullmatch(line)):
-            places[_value(match[1]) - page].append((page, index))
-    for some in places.values():
-        if len({page for page, _ in some}) >= _EDGE:
-            yield from some
+            by_offset[_value(match[1]) - page].append((page, index))
+    for same_offset in by_offset.values():
+        if len({page for page, _ in same_offset}) >= _EDGE:
+            yield from same_offset
 
 
 def _value(number: str) -> int:
@@ -132,53 +132,53 @@ def _value(number: str) -> int:
     return sum(-a if a < b else a for a, b in zip(values, following, strict=True))
 
 
-def _repeated(texts: list[list[str]], edges: list[_Place]) -> Iterator[_Place]:
+def _repeated(texts: list[list[str]], edges: list[_PageLine]) -> Iterator[_PageLine]:
     """The lines that repeat a header or footer of an earlier page, of at least three in all.
 
-    Its numbers are the same on each page, or count the pages: what differs otherwise, such as sums,
-    is no repetition.
+    Its numbers are the same on each page, or count the pages. A line with other differences, such
+    as sums, is no repetition.
     """
     shapes = defaultdict(list)
     for page, index in edges:
         line = texts[page][index]
         shapes[_DIGITS.sub("0", line)].append((page, index, _DIGITS.findall(line)))
-    for some in shapes.values():
-        if len({page for page, _, _ in some}) < _EDGE:
+    for same_shape in shapes.values():
+        if len({page for page, _, _ in same_shape}) < _EDGE:
             continue
         counting = [
-            Counter(int(numbers[column]) - page for page, _, numbers in some)
-            .most_common(1)[0][1] >= max(_EDGE, len(some) // 2 + 1)
-            for column in range(len(some[0][2]))
+            Counter(int(numbers[column]) - page for page, _, numbers in same_shape)
+            .most_common(1)[0][1] >= max(_EDGE, len(same_shape) // 2 + 1)
+            for column in range(len(same_shape[0][2]))
         ]  # fmt: skip
         equal = defaultdict(list)
-        for page, index, numbers in some:
-            own = tuple(
+        for page, index, numbers in same_shape:
+            counted_numbers = tuple(
                 int(number) - page if counts_pages else number
                 for number, counts_pages in zip(numbers, counting, strict=True)
             )
-            equal[own].append((page, index))
+            equal[counted_numbers].append((page, index))
         for places in equal.values():
             yield from _between(places, len(texts))
 
 
-def _between(places: list[_Place], pages: int) -> Iterator[_Place]:
-    """Of a line on each page, or each second one, of a range: all but the first.
+def _between(repetitions: list[_PageLine], pages: int) -> Iterator[_PageLine]:
+    """All but the first of the lines on each page, or each second page, of a range.
 
     The last one stays, too, if pages without the line follow: so the range can be seen.
     """
-    run: list[_Place] = []
+    run: list[_PageLine] = []
     step = 0
-    for place in places:
-        gap = place[0] - run[-1][0] if run else 0
+    for page_line in repetitions:
+        gap = page_line[0] - run[-1][0] if run else 0
         if gap > 2 or (gap and step and gap != step):
             yield from _repeated_in(run, step, pages)
             run, step, gap = [], 0, 0
         step = step or gap
-        run.append(place)
+        run.append(page_line)
     yield from _repeated_in(run, step, pages)
 
 
-def _repeated_in(run: list[_Place], step: int, pages: int) -> list[_Place]:
+def _repeated_in(run: list[_PageLine], step: int, pages: int) -> list[_PageLine]:
     """The same, of one range in which pages with the line are `step` apart."""
     if len({page for page, _ in run}) < _EDGE:
         return []
