@@ -50,14 +50,14 @@ class Collection:
         locations: where they are from; None for those of a database.
         reference: the name of a reference; None for documents of the run, and those stored before.
         is_private: whether only this run uses the file, so that it can be read while it is written.
-        own_keys: of documents of the run that are stored under other keys, by their doc_ids.
+        original_keys: of documents of the run that are stored under other keys, by their doc_ids.
     """
 
     store: Store
     locations: Locations | None = None
     reference: str | None = None
     is_private: bool = False
-    own_keys: dict[int, str] = field(default_factory=dict)
+    original_keys: dict[int, str] = field(default_factory=dict)
 
     @property
     def is_reference(self) -> bool:
@@ -78,21 +78,21 @@ class Collection:
         with self.reader() as reader:
             for doc_ids, _ in reader.all_keys():
                 for part in chunks_of(reader.lengths(doc_ids), reader.limits.text_batch):
-                    some = doc_ids[part]
-                    contents = (stored or "" for stored in reader.contents(some))
-                    yield [*zip(some.tolist(), contents, strict=True)]
+                    part_ids = doc_ids[part]
+                    contents = (stored or "" for stored in reader.contents(part_ids))
+                    yield [*zip(part_ids.tolist(), contents, strict=True)]
 
     def documents(self) -> Iterator[list[SpooledDocument]]:
         """All of them, some at a time, with -1 in place of a number."""
         with self.reader() as reader:
             for doc_ids, keys in reader.all_keys():
                 for part in chunks_of(reader.lengths(doc_ids), reader.limits.text_batch):
-                    some = doc_ids[part]
+                    part_ids = doc_ids[part]
                     columns = (
-                        some.tolist(),
+                        part_ids.tolist(),
                         keys[part],
-                        reader.contents(some),
-                        reader.metadata_of(some),
+                        reader.contents(part_ids),
+                        reader.metadata_of(part_ids),
                     )
                     yield [
                         SpooledDocument(-1, key, stored or "", metadata, *self.where(doc_id, key))
@@ -124,7 +124,7 @@ class Collection:
         kept = {doc_id: (key, stored) for doc_id, key, stored in columns}
         for row, reason in reasons:
             key, stored = kept[reason.doc_id]
-            key = self.own_keys.get(reason.doc_id, key)
+            key = self.original_keys.get(reason.doc_id, key)
             yield (
                 row,
                 DroppedRow(
@@ -136,13 +136,13 @@ class Collection:
                     reason.exact,
                     reason.identical,
                     self.reference,
-                    *both_fields(fields, documents.all_metadata()[row], stored),
+                    *picked_fields(fields, documents.all_metadata()[row], stored),
                     reason.passage,
                 ),
             )
 
 
-def both_fields(
+def picked_fields(
     fields: Sequence[str], metadata: str | None, kept_metadata: str | None
 ) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
     """The fields of the metadata of a dropped row and of the kept one; None if none is wanted."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.deduplication.collection import Collection, both_fields
+from lshdb.deduplication.collection import Collection, picked_fields
 from lshdb.model import DroppedRow
 from lshdb.shingling.arrays import (
     NO_NUMBERS,
@@ -151,16 +151,16 @@ class Codes:
             if collection is None and deciding.only_against:
                 return
             rows = []
-            both_ways = deciding.drop_all and collection is None
+            drops_all = deciding.drop_all and collection is None
             stored, numbers = (
                 [document.stored for document in batch],
                 np.array([document.number for document in batch]),
             )
             for index, smaller, similarity in self.contained(
-                stored, numbers, spool, all_of=both_ways
+                stored, numbers, spool, all_of=drops_all
             ):
                 larger = batch[index]
-                if both_ways:
+                if drops_all:
                     self.named[[larger.number, smaller.number]] = True
                     rows.append(
                         (
@@ -182,13 +182,13 @@ class Codes:
             yield rows
 
     def contained(
-        self, stored: Sequence[str], own_numbers: IntArray, waiting: Spool, *, all_of: bool
+        self, stored: Sequence[str], larger_numbers: IntArray, waiting: Spool, *, all_of: bool
     ) -> Iterator[tuple[int, SpooledDocument, float]]:
         """The remembered documents that some others contain.
 
         Args:
             stored: the others, in their stored form.
-            own_numbers: int64[n], their own numbers; -1 for documents that are not remembered.
+            larger_numbers: int64[n], their own numbers; -1 for documents that are not remembered.
             waiting: has the remembered ones.
             all_of: whether those that `dropped` marks count, too.
 
@@ -203,18 +203,20 @@ class Codes:
         holders = np.searchsorted(sets.offsets, hits, "right") - 1
         for part in chunks_of(many, _PAIRS):
             # What a contained document contains is in the other one, too.
-            free = (own_numbers[holders[part]] < 0) | ~self.dropped[own_numbers[holders[part]]]
+            free = (larger_numbers[holders[part]] < 0) | ~self.dropped[
+                larger_numbers[holders[part]]
+            ]
             first, counts = first_codes[part][free], many[part][free]
             entries, holder = expand_ranges(first, counts), np.repeat(holders[part][free], counts)
             number = self._numbers[entries]
-            possible = (self._sizes[entries] <= sizes[holder]) & (number != own_numbers[holder])
+            possible = (self._sizes[entries] <= sizes[holder]) & (number != larger_numbers[holder])
             if not all_of:
                 possible &= ~self.dropped[number]
             order = np.flatnonzero(possible)
             order = order[np.lexsort((number[order], holder[order]))]
             begins, ends = runs(holder[order])
             indices = (
-                dict(zip(own_numbers.tolist(), range(len(own_numbers)), strict=True))
+                dict(zip(larger_numbers.tolist(), range(len(larger_numbers)), strict=True))
                 if len(order)
                 else {}
             )
@@ -222,12 +224,12 @@ class Codes:
                 entry, larger = entries[order[begin:end]], int(holder[order[begin]])
                 known = _Known(self, waiting, sets, indices)
                 for document, size in self._inside(
-                    larger, int(own_numbers[larger]), entry, known, all_of=all_of
+                    larger, int(larger_numbers[larger]), entry, known, all_of=all_of
                 ):
                     yield larger, document, size / int(sizes[larger])
 
     def _inside(
-        self, index: int, own_number: int, entries: IntArray, known: _Known, *, all_of: bool
+        self, index: int, larger_number: int, entries: IntArray, known: _Known, *, all_of: bool
     ) -> Iterator[tuple[SpooledDocument, int]]:
         """The documents that another one contains, with how many shingles each has.
 
@@ -235,14 +237,14 @@ class Codes:
 
         Args:
             index: the index of the other one.
-            own_number: its number, or -1.
+            larger_number: its number, or -1.
             entries: int64[any], of the documents that it may contain.
             known: has the shingles.
             all_of: as for `contained`.
         """
-        if own_number >= 0 and self.dropped[own_number]:
+        if larger_number >= 0 and self.dropped[larger_number]:
             return
-        if not all_of or (own_number >= 0 and self.named[own_number]):
+        if not all_of or (larger_number >= 0 and self.named[larger_number]):
             gone = self.named if all_of else self.dropped
             entries = entries[~gone[self._numbers[entries]]]
         larger = _Larger(_set(known.sets, index))
@@ -357,7 +359,7 @@ def _dropped(
     """A document that is dropped because of another one."""
     places = dropped.key, dropped.file, dropped.line, kept.key, kept.file, kept.line
     matched = similarity, True, dropped.stored == kept.stored, reference
-    return DroppedRow(*places, *matched, *both_fields(fields, dropped.metadata, kept.metadata))
+    return DroppedRow(*places, *matched, *picked_fields(fields, dropped.metadata, kept.metadata))
 
 
 def _all(

@@ -32,13 +32,13 @@ class Cutting:
     min_words: int
 
 
-def covering(found: Sequence[DroppedRow], text: str, kind: str) -> list[DroppedRow]:
+def covering(rows: Sequence[DroppedRow], text: str, kind: str) -> list[DroppedRow]:
     """The fewest passages of a text, in its order, that cover all that any of them covers.
 
     Those of characters are shortened to what people can read without.
     """
-    starts, ends = np.array([*map(_span, found)], dtype=np.int64).reshape(-1, 2).T
-    chosen = [found[index] for index in covering_spans(starts, ends).tolist()]
+    starts, ends = np.array([*map(_span, rows)], dtype=np.int64).reshape(-1, 2).T
+    chosen = [rows[index] for index in covering_spans(starts, ends).tolist()]
     if kind != "char":
         return chosen
     spans = readable_cuts(text, [*map(_span, chosen)])
@@ -66,16 +66,16 @@ def _shortened(row: DroppedRow, text: str, start: int, end: int) -> DroppedRow:
     return replace(row, passage=part)
 
 
-def _span(one: DroppedRow) -> tuple[int, int]:
+def _span(row: DroppedRow) -> tuple[int, int]:
     """Where the passage of a row begins and ends."""
-    assert one.passage is not None
-    return one.passage.start, one.passage.end
+    assert row.passage is not None
+    return row.passage.start, row.passage.end
 
 
 def without(text: str, cuts: Iterable[DroppedRow]) -> str:
     """A text without passages in its order."""
-    pieces, at = [], 0
+    pieces, position = [], 0
     for start, end in map(_span, cuts):
-        pieces.append(text[at:start])
-        at = max(at, end)
-    return "".join([*pieces, text[at:]])
+        pieces.append(text[position:start])
+        position = max(position, end)
+    return "".join([*pieces, text[position:]])

@@ -36,7 +36,7 @@ from lshdb.store.store import KnownDocument, Store
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecidedBatch:
     """The rows or text files of a batch that have a document, each kept or dropped.
 
     Attributes:
@@ -65,7 +65,7 @@ class Decided:
 
     def cut(
         self, cutting: Cutting, texts: Sequence[str], copied: Sequence[Sequence[DroppedRow]]
-    ) -> Decided:
+    ) -> DecidedBatch:
         """The same rows with shorter texts, from theirs and what is copied in each."""
         changed, cuts, dropped = dict[int, str](), list[tuple[int, DroppedRow]](), [*self.dropped]
         for index in range(len(texts)):
@@ -201,15 +201,19 @@ class Decider:
 
     def __post_init__(self) -> None:
         plan, comparing = self.plan, self.plan.rule.comparing
-        self._references = [(one, comparing(one)) for one in plan.references]
-        own = [plan.stored] if plan.stored is not plan.kept else []
-        self._own = [(one, comparing(one)) for one in (*own, plan.kept) if one is not None]
+        self._references = [(collection, comparing(collection)) for collection in plan.references]
+        compared = [plan.stored] if plan.stored is not plan.kept else []
+        self._compared = [
+            (collection, comparing(collection))
+            for collection in (*compared, plan.kept)
+            if collection is not None
+        ]
         self._everything = None if plan.everything is None else comparing(plan.everything)
         self._rows = 0  # of all batches so far
         self._documents = 0
         self._before = 0 if plan.stored is None else plan.stored.store.last_doc_id()
 
-    def decide(self, parts: Sequence[SignedPart]) -> tuple[AddReport, list[Decided]]:
+    def decide(self, parts: Sequence[SignedPart]) -> tuple[AddReport, list[DecidedBatch]]:
         """Decide on a batch, and write its kept documents in a transaction of the caller."""
         documents = joined(parts, self.store.settings)
         rows = _Rows(documents, self._row_numbers(parts), self.plan)
@@ -221,11 +225,11 @@ class Decider:
         report = AddReport(
             failed=len(batch.failures), replaced=batch.replaced, skipped=len(documents.keys)
         )
-        if self._own:
+        if self._compared:
             report = self._decide_in_order(parts, documents, rows)
         self._documents += len(documents.keys)
-        counted = [one.batch.count for one in parts]
-        self._rows += sum(counted)
+        row_counts = [part.batch.count for part in parts]
+        self._rows += sum(row_counts)
         return report, [*rows.decided(parts)]
 
     def _row_numbers(self, parts: Sequence[SignedPart]) -> list[int]:
@@ -256,8 +260,8 @@ class Decider:
             matcher = comparing(reader, part, None, 0)
             reasons = list[tuple[int, Reason]]()
             for row in range(len(part.keys)):
-                own = {self._documents + row + 1} if itself else frozenset()
-                reason = matcher.reason(row, own)
+                ignored_ids = {self._documents + row + 1} if itself else frozenset()
+                reason = matcher.reason(row, ignored_ids)
                 if reason is None:
                     self.unsure += matcher.is_cut(row)
                 elif reason.similarity > rows.similarity(row):
@@ -266,9 +270,15 @@ class Decider:
 
     def _signed_for(self, reader: StoreReader, parts: Sequence[SignedPart]) -> SignedPart:
         """The documents, signed as those of a collection: indexes that no rule asks are left."""
-        there, here = reader.settings, self.store.settings
-        passages = there.passages if self.plan.rule.index(there).passages else here.passages
-        return joined(parts, replace(there, passages=passages, reworded=here.reworded))
+        collection_settings, run_settings = reader.settings, self.store.settings
+        passages = (
+            collection_settings.passages
+            if self.plan.rule.index(collection_settings).passages
+            else run_settings.passages
+        )
+        return joined(
+            parts, replace(collection_settings, passages=passages, reworded=run_settings.reworded)
+        )
 
     def _decide_in_order(
         self, parts: Sequence[SignedPart], documents: SignedPart, rows: _Rows
@@ -279,10 +289,10 @@ class Decider:
         if plan.stored is not None:
             versions = Versions(plan.stored.store, self._before)
             versions.look_up(documents.keys, documents.digests)
-        undecided = np.array([one is None for one in rows.dropped], dtype=np.bool_)
+        undecided = np.array([row is None for row in rows.dropped], dtype=np.bool_)
         with ExitStack() as stack:
             matchers = list[_Compared]()
-            for collection, comparing in self._own:
+            for collection, comparing in self._compared:
                 grows = collection is plan.kept
                 reader: StoreReader = collection.store
                 if not grows:
@@ -351,13 +361,13 @@ class _Rows:
         for row, dropped in collection.rows(reader, batch, reasons, self.plan.fields):
             self.copied[row].append(dropped)
 
-    def decided(self, parts: Sequence[SignedPart]) -> Iterator[Decided]:
+    def decided(self, parts: Sequence[SignedPart]) -> Iterator[DecidedBatch]:
         """The rows of each part."""
         first = 0
         for part in parts:
             batch, last = part.batch, first + len(part.keys)
             clusters = self.clusters[first:last]
-            rows = Decided(
+            rows = DecidedBatch(
                 batch.origin, batch.keys, batch.indices, self.dropped[first:last], clusters
             )
             if self.plan.cutting is not None:
@@ -469,7 +479,7 @@ class _Loop:
             elif key in versions.known:
                 if versions.same(key, digest) is not None:
                     return False  # it is there, and the rule does not compare such documents
-                self._kept.own_keys[doc_id] = key
+                self._kept.original_keys[doc_id] = key
                 key = self._keys[row] = distinct_key(key, digest)
             if replaces:
                 doc_id = versions.known[key].doc_id
@@ -555,7 +565,7 @@ class _Marks:
 
 def decided(
     job: Job, items: Iterable[Item], plan: Plan
-) -> Iterator[tuple[AddReport, list[Decided]]]:
+) -> Iterator[tuple[AddReport, list[DecidedBatch]]]:
     """Decide on a stream of documents, batch by batch.
 
     Args:

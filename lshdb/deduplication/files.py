@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 
 from lshdb.deduplication.cutting import Cutting
-from lshdb.deduplication.deciding import Decided
+from lshdb.deduplication.deciding import DecidedBatch
 from lshdb.deduplication.ordering import check_read_twice, reads_twice
 from lshdb.deduplication.references import directory_of, references_of
-from lshdb.deduplication.rules import Copied, Rule, rule_of
+from lshdb.deduplication.rules import CopiedRule, Rule, rule_of
 from lshdb.deduplication.run import Run
 from lshdb.errors import UsageError
 from lshdb.model import DecidedRow
@@ -51,7 +51,7 @@ class Files:
 def rule_of_rows(options: RowsOptions, threshold: float | None) -> Rule:
     """The rule for rows: to cut runs out is to find what is copied."""
     if options.cut is not None:
-        return Copied(options.cut, cuts=True)
+        return CopiedRule(options.cut, cuts=True)
     return rule_of(options.choice, threshold)
 
 
@@ -68,7 +68,7 @@ def decided_rows(store: Store, paths: Iterable[str], options: DedupOptions) -> I
     return (row for batch in batches for row in _rows_of(batch))
 
 
-def _rows_of(batch: Decided) -> Iterator[DecidedRow]:
+def _rows_of(batch: DecidedBatch) -> Iterator[DecidedRow]:
     origin = batch.origin
     if origin is None:  # texts, whose keys are their paths
         for key, dropped in zip(batch.keys, batch.dropped, strict=True):
@@ -80,7 +80,9 @@ def _rows_of(batch: Decided) -> Iterator[DecidedRow]:
         yield DecidedRow(key, origin.name, origin.numbers[index], bytes(line), dropped)
 
 
-def decided_files(store: Store, paths: Iterable[str], options: DedupOptions) -> Iterator[Decided]:
+def decided_files(
+    store: Store, paths: Iterable[str], options: DedupOptions
+) -> Iterator[DecidedBatch]:
     """What is decided of the rows of files, whose kept ones go into an open database at once.
 
     Raises:
@@ -139,7 +141,7 @@ def decided_files(store: Store, paths: Iterable[str], options: DedupOptions) -> 
 
 def _decided(
     run: Run, progress: AbstractContextManager[Progress], failures: Failures
-) -> Iterator[Decided]:
+) -> Iterator[DecidedBatch]:
     """What a run decides; at the end, or where the caller stops, a warning of what failed."""
     with suppress(GeneratorExit), run, progress as run.progress:
         yield from run.decided()

@@ -98,7 +98,7 @@ class _Files:
 
     def save(self, path: str, mask: arrays.Mask) -> None:
         """Write them to another file."""
-        if os.path.exists(path) and any(os.path.samefile(path, one) for one in self.paths):
+        if os.path.exists(path) and any(os.path.samefile(path, name) for name in self.paths):
             raise UsageError(f"{path} is one of the files that are read: save to another one")
         with KeptRows({path: self.paths}, self.session) as rows:
             for origin, indices in self.selected(mask):
@@ -206,8 +206,8 @@ class Deduplicated(Generic[Rows]):
 
         For dicts and files, a list of dicts; files are read again for it.
         """
-        found: Rows = self._source.take(self.mask)
-        return found
+        rows: Rows = self._source.take(self.mask)
+        return rows
 
     @property
     def annotated(self) -> Rows:
@@ -233,12 +233,12 @@ class Deduplicated(Generic[Rows]):
         dropped, columns = iter(self.dropped), {name: list[Any]() for name in ANNOTATED}
         first = 0
         for batch in self._source.batches():
-            own = dict(zip(batch.indices or range(len(batch.keys)), batch.keys, strict=True))
+            keys = dict(zip(batch.indices or range(len(batch.keys)), batch.keys, strict=True))
             for index in range(batch.count):
                 values: tuple[Any, ...] = (None,) * len(ANNOTATED)
-                if index in own and self.mask[first + index]:
-                    values = int(self._clusters[first + index]), own[index], 1.0, True
-                elif index in own:
+                if index in keys and self.mask[first + index]:
+                    values = int(self._clusters[first + index]), keys[index], 1.0, True
+                elif index in keys:
                     row = next(dropped)
                     values = int(self._clusters[first + index]), row.kept, row.similarity, row.exact
                 for column, value in zip(columns.values(), values, strict=True):
@@ -480,13 +480,13 @@ def _source_of(
     if library == "pandas" and hasattr(rows, "iloc"):
         # Arrow may not know the types of other columns.
         names = [*map(str, rows.columns)]
-        own = reading.own_fields(names) | set(reading.metadata_fields)
-        wanted = [index for index, name in enumerate(names) if name in own]
-        if [names[index] for index in wanted] != [*dict.fromkeys(names[i] for i in wanted)]:
+        fields = reading.own_fields(names) | set(reading.metadata_fields)
+        indices = [index for index, name in enumerate(names) if name in fields]
+        if [names[index] for index in indices] != [*dict.fromkeys(names[i] for i in indices)]:
             reading.check_columns(names)
         reading.check_columns([*dict.fromkeys(names)])
-        read = rows.iloc[:, wanted].set_axis([names[index] for index in wanted], axis=1)
-        return _of_table(read, reading, rows.__getitem__, partial(_with_series, rows))
+        fields_read = rows.iloc[:, indices].set_axis([names[index] for index in indices], axis=1)
+        return _of_table(fields_read, reading, rows.__getitem__, partial(_with_series, rows))
     if library == "polars" and hasattr(rows, "filter"):
         return _of_table(rows, reading, rows.filter, lambda columns: _with_polars(rows, columns))
     if library == "datasets" and hasattr(rows, "select"):
@@ -539,10 +539,12 @@ def _of_dicts(rows: list[Any], reading: SessionOptions) -> _Source:
     def batches() -> Iterator[Batch]:
         ids = Ids()
         for part in arrays.chunks(len(rows), _ROWS):
-            some = rows[part]
-            origin = Origin(_NAME, range(part.start + 1, part.start + len(some) + 1), in_file=False)
+            part_rows = rows[part]
+            origin = Origin(
+                _NAME, range(part.start + 1, part.start + len(part_rows) + 1), in_file=False
+            )
             documents = Collector(reading, origin, ids)
-            for index, row in enumerate(some):
+            for index, row in enumerate(part_rows):
                 documents.take(index, dict(row))
             yield documents.batch()
 
@@ -571,9 +573,9 @@ def _check_free(names: Iterable[Any], columns: Mapping[str, list[Any]]) -> None:
 def _with_fields(rows: list[Any], columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
     values = zip(*columns.values(), strict=True)
     extended = []
-    for row, own in zip(rows, values, strict=True):
+    for row, row_values in zip(rows, values, strict=True):
         _check_free(row, columns)
-        extended.append({**row, **dict(zip(columns, own, strict=True))})
+        extended.append({**row, **dict(zip(columns, row_values, strict=True))})
     return extended
 
 
@@ -617,13 +619,13 @@ def _with_dataset(rows: Any, columns: Mapping[str, list[Any]]) -> Any:
     return rows
 
 
-def _paths_of(given: Any) -> list[str]:
+def _paths_of(names: Any) -> list[str]:
     """The paths and patterns that were given; UsageError if something else is among them."""
-    given = [given] if isinstance(given, str | os.PathLike) else given
-    for path in given:
+    names = [names] if isinstance(names, str | os.PathLike) else names
+    for path in names:
         if not isinstance(path, str | os.PathLike):
             raise UsageError(f"among names of files there is {path!r:.100}")
-    return [*map(os.fspath, given)]
+    return [*map(os.fspath, names)]
 
 
 def _tables(names: Sequence[str], files_read: FilesRead | None) -> tuple[list[str], SkippedFiles]:
@@ -635,8 +637,10 @@ def _tables(names: Sequence[str], files_read: FilesRead | None) -> tuple[list[st
                 '[{"text": text} for text in texts]'
             )
     skipped_files = SkippedFiles()
-    found = tables.find_tables(names, WalkingOptions(ignore=False), skipped_files, files_read)
-    return [table.path for table in found], skipped_files
+    input_tables = tables.find_tables(
+        names, WalkingOptions(ignore=False), skipped_files, files_read
+    )
+    return [table.path for table in input_tables], skipped_files
 
 
 def _of_files(

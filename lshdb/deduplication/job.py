@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from lshdb.deduplication import tables
 from lshdb.deduplication.cut_list import CutList
-from lshdb.deduplication.deciding import Decided
+from lshdb.deduplication.deciding import DecidedBatch
 from lshdb.deduplication.files import Files, cutting_of, rule_of_rows
 from lshdb.deduplication.ordering import check_read_twice
 from lshdb.deduplication.outputs import ANNOTATED, KeptRows, Written
@@ -90,7 +90,7 @@ class _Inputs:
 
 
 @dataclass(eq=False, kw_only=True)
-class Job:
+class DedupJob:
     """One job.
 
     Attributes:
@@ -175,19 +175,19 @@ class Job:
                 tables.check_readable(path)
             return _Inputs(paths, True, {}, {}, False)
         walked = replace(rows.walk, ignore=False)  # data is often kept out of git
-        found = tables.find_tables(self.inputs, walked, self.reading.skipped)
-        if out.cuts is not None and len(found) > 1:
+        input_tables = tables.find_tables(self.inputs, walked, self.reading.skipped)
+        if out.cuts is not None and len(input_tables) > 1:
             raise UsageError("--cuts lists the cuts of one table: give one at a time")
 
         def targets(output: str | None) -> Mapping[str, Sequence[str]]:
             if output is None:
                 return {}
             if _is_directory(output, self.inputs):
-                return tables.targets(found, output)
-            return {output: [table.path for table in found]}
+                return tables.targets(input_tables, output)
+            return {output: [table.path for table in input_tables]}
 
         kept = out.kept if out.kept is not None or out.annotated is not None else STDOUT
-        names = [table.path for table in found]
+        names = [table.path for table in input_tables]
         in_directory = any(
             output is not None and _is_directory(output, self.inputs)
             for output in (kept, out.annotated)
@@ -241,16 +241,20 @@ class Job:
     def run(self) -> Generator[list[tuple[Any, ...]]]:
         """Decide and write; the lines of the list of dropped rows, batch by batch."""
         with ExitStack() as stack:
-            made, store = self._settings(stack)
+            settings, store = self._settings(stack)
             threshold = self.settings.shape.threshold
-            self.on_settings(made, self._asked, made.threshold if threshold is None else threshold)
+            self.on_settings(
+                settings,
+                self._wanted_settings,
+                settings.threshold if threshold is None else threshold,
+            )
             for reference in self.references:
                 if not reference.is_database:
                     self.note(
                         f"{reference.name} is not a database: lshdb indexes it in a temporary one"
                     )
-            session = self._session(made)
-            run = stack.enter_context(self._run(made, store, session))
+            session = self._session(settings)
+            run = stack.enter_context(self._run(settings, store, session))
             with (
                 self._written(session) as written,
                 session.shown(self.progress, "dedup", self.read.paths) as run.progress,
@@ -266,41 +270,41 @@ class Job:
 
     def _settings(self, stack: ExitStack) -> tuple[Settings, Store | None]:
         """The settings of the documents, and the database if it has some."""
-        asked, database = self.settings, self.database
+        wanted, database = self.settings, self.database
         if database is not None and database.exists() and database.stat().st_size:
-            self._asked = replaced(asked, threshold=None)
-            store = stack.enter_context(closing(self.opens(self._asked)))
+            self._wanted_settings = replaced(wanted, threshold=None)
+            store = stack.enter_context(closing(self.opens(self._wanted_settings)))
             # What the file has of its own is noted once, though it is opened again.
-            self._asked = replaced(self._asked, **dict.fromkeys(OF_INDEX))
+            self._wanted_settings = replaced(self._wanted_settings, **dict.fromkeys(OF_INDEX))
             return store.settings, store
         for reference in self.references:
             if reference.is_database:
                 name = Path(reference.name)
                 with closing(Store.open(name, "read", self.timeout)) as known:
-                    threshold = asked.shape.threshold
-                    asked = as_in(asked, known.settings)
+                    threshold = wanted.shape.threshold
+                    wanted = as_in(wanted, known.settings)
                     if threshold is not None:
                         self.on_settings(known.settings, SettingsOptions(), threshold)
                 break
         # Otherwise contents are kept while the command runs: exact similarities need them.
         if self.rows.choice.estimate and database is None:
-            asked = replace(asked, content=False)
-        asked = asked if database is None else with_passages(asked)
-        made = resolve(asked)
+            wanted = replace(wanted, content=False)
+        wanted = wanted if database is None else with_passages(wanted)
+        settings = resolve(wanted)
         if database is not None:
-            needed = self.rule.index(made).passages
-            if needed and not asked.shape.passages:
-                asked = replaced(asked, passages=needed)
-                made = resolve(asked)
-        self._asked = replaced(asked, seed=made.seed)  # a random one is chosen once
-        return made, None
+            needed = self.rule.index(settings).passages
+            if needed and not wanted.shape.passages:
+                wanted = replaced(wanted, passages=needed)
+                settings = resolve(wanted)
+        self._wanted_settings = replaced(wanted, seed=settings.seed)  # a random one is chosen once
+        return settings, None
 
-    def _session(self, made: Settings) -> Session:
+    def _session(self, settings: Settings) -> Session:
         rows, read = self.rows, [*self.rows.fields, *self.rows.choice.ranked_by]
         is_stored = self.database is not None
         session = session_of(
             rows.read,
-            made.shingling,
+            settings.shingling,
             counts=self.reading,
             format="text" if self.are_texts else rows.read.table.format,
             fallback="jsonl",
@@ -321,7 +325,7 @@ class Job:
             )
         return session
 
-    def _run(self, made: Settings, store: Store | None, session: Session) -> Run:
+    def _run(self, settings: Settings, store: Store | None, session: Session) -> Run:
         rows = self.rows
         of_references = session.apart(self._of_references, naming="--against PATH:{}=NAME")
         if not all(reference.is_database for reference in self.references):
@@ -330,17 +334,17 @@ class Job:
             options=rows.choice,
             root=rows.walk.root or "",
             rule=self.rule,
-            settings=made,
+            settings=settings,
             source=Files(self.read.paths, session),
             references=self.references,
             of_references=of_references,
             timeout=self.timeout,
             shows_progress=self.progress,
             only_against=rows.only_against,
-            database=None if self.database is None else lambda: self.opens(self._asked),
+            database=None if self.database is None else lambda: self.opens(self._wanted_settings),
             stored=store,
             staged=self.is_whole,
-            cutting=cutting_of(rows, made, session),
+            cutting=cutting_of(rows, settings, session),
             fields=rows.fields,
             clusters=self.outputs.annotated is not None,
             limits=DEFAULTS,
@@ -354,10 +358,10 @@ class Job:
         written = [*self.read.targets, *self.read.annotated]
         if os.environ.get("TMPDIR") or not written or not _is_file(written[0]):
             return None
-        place = Path(os.path.realpath(written[0])).parent
-        while not place.exists():  # a new directory as output
-            place = place.parent
-        return place
+        directory = Path(os.path.realpath(written[0])).parent
+        while not directory.exists():  # a new directory as output
+            directory = directory.parent
+        return directory
 
     def _on_batch(self, report: AddReport) -> None:
         self.counts["empty"] += report.empty
@@ -402,7 +406,7 @@ class Job:
         ):
             yield rows
 
-    def _count(self, rows: Decided) -> list[tuple[Any, ...]]:
+    def _count(self, rows: DecidedBatch) -> list[tuple[Any, ...]]:
         """Count what is decided; the lines of the list of dropped rows."""
         counts, dropped = self.counts, [row for row in rows.dropped if row is not None]
         counts["kept"] += len(rows.keys) - len(dropped)

@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from lshdb.deduplication.collection import Reason
-from lshdb.search.passages import Copied
+from lshdb.search.passages import CopiedShares
 from lshdb.search.query import QueryBatch
 from lshdb.search.similarity import Scorer
 from lshdb.shingling.arrays import IntArray, Lanes, Mask, int_array
@@ -69,7 +69,7 @@ class Scored:
         names_passages: whether a reason has the longest passage.
     """
 
-    scorer: Scorer | Copied
+    scorer: Scorer | CopiedShares
     same: IntArray
     min_similarity: float
     is_exact: bool
@@ -103,8 +103,8 @@ class BucketMatcher:
     def __post_init__(self) -> None:
         count = self.count
         self._listed = self.reader.limits.dedup_listed
-        documents, given = self.codes
-        codes, code_of, sizes = np.unique(given, return_inverse=True, return_counts=True)
+        documents, all_codes = self.codes
+        codes, code_of, sizes = np.unique(all_codes, return_inverse=True, return_counts=True)
         # One more shows whether all are listed.
         owner, doc_ids = self.members(codes, self._listed + 1 + (self.replaced or 0))
         shared = sizes > 1
@@ -155,7 +155,7 @@ class BucketMatcher:
     def passages(self, row: int, without: Set[int] = frozenset()) -> Iterator[Reason]:
         """See Matcher: those that cover all that the document copies from kept ones."""
         same, copied = self._same[row], self._scored.scorer
-        if not isinstance(copied, Copied) or row not in self._reasons:
+        if not isinstance(copied, CopiedShares) or row not in self._reasons:
             return
         others = self._candidates(row) & self._compared.get(same, set())
         others -= {self._number.get(doc_id, -1) for doc_id in without}
@@ -167,13 +167,13 @@ class BucketMatcher:
             yield Reason(self._doc_id[other], share, True, is_same, passage)
 
     def _reason(self, row: int, other: int, similarity: float) -> Reason:
-        same, its, scored = self._same[row], self._same[other], self._scored
+        same, other_same, scored = self._same[row], self._same[other], self._scored
         self._reasons[row] = other
         passage = None
-        if isinstance(scored.scorer, Copied) and scored.names_passages:
-            passages = scored.scorer.passages[same, its]
+        if isinstance(scored.scorer, CopiedShares) and scored.names_passages:
+            passages = scored.scorer.passages(same, other_same)
             passage = max(passages, key=attrgetter("words"), default=None)
-        return Reason(self._doc_id[other], similarity, scored.is_exact, same == its, passage)
+        return Reason(self._doc_id[other], similarity, scored.is_exact, same == other_same, passage)
 
     def keep(self, row: int, doc_id: int, *, replaces: bool = False) -> None:
         """See Matcher."""
@@ -223,16 +223,16 @@ class BucketMatcher:
     def _compare(self, wanted: dict[int, set[int]]) -> None:
         """Find the documents among others that are similar to given ones."""
         counts = [len(others) for others in wanted.values()]
-        one = np.repeat(int_array(wanted), counts)
-        other = np.fromiter(chain.from_iterable(wanted.values()), np.int64, sum(counts))
+        numbers = np.repeat(int_array(wanted), counts)
+        candidates = np.fromiter(chain.from_iterable(wanted.values()), np.int64, sum(counts))
         scored = self._scored
-        scores = scored.scorer.scores(one, scored.same[other], scored.min_similarity)
+        scores = scored.scorer.scores(numbers, scored.same[candidates], scored.min_similarity)
         similar = np.flatnonzero(scores >= scored.min_similarity)
         if scored.also is not None:
-            similar = similar[scored.also(one[similar], other[similar])]
-        columns = one[similar].tolist(), other[similar].tolist(), scores[similar].tolist()
-        for number, candidate, score in zip(*columns, strict=True):
-            self._similar.setdefault(number, {})[candidate] = score
+            similar = similar[scored.also(numbers[similar], candidates[similar])]
+        columns = numbers[similar].tolist(), candidates[similar].tolist(), scores[similar].tolist()
+        for row_number, candidate, score in zip(*columns, strict=True):
+            self._similar.setdefault(row_number, {})[candidate] = score
 
 
 def signatures_of(
@@ -243,10 +243,13 @@ def signatures_of(
     A function that holds no matcher: a circle of references would keep the shingles of one batch,
     200 MB, in memory while the next one is compared.
     """
-    given = query.signed.signatures
+    batch_signatures = query.signed.signatures
 
     def signatures(numbers: IntArray) -> Lanes:
-        own, stored = numbers[numbers < len(given)], numbers[numbers >= len(given)] - len(given)
-        return np.concatenate([given[own], reader.signatures_of(doc_ids[stored])])
+        in_batch, stored = (
+            numbers[numbers < len(batch_signatures)],
+            numbers[numbers >= len(batch_signatures)] - len(batch_signatures),
+        )
+        return np.concatenate([batch_signatures[in_batch], reader.signatures_of(doc_ids[stored])])
 
     return signatures

@@ -87,7 +87,7 @@ def _ranks(
     inside: Callable[[str], bool] | None,
     root: str,
 ) -> Iterator[tuple[int, object]]:
-    """The place and the rank of each document; UsageError if it has no file that is needed.
+    """The group and the rank of each document; UsageError if it has no file that is needed.
 
     Args:
         options: which documents come first.
@@ -117,10 +117,10 @@ def _ranks(
         elif keep == "longest" or not is_row_by_row(options):
             rank = size
         elsewhere = inside is not None and not inside(path)
-        place = 0
+        group = 0
         if field is not None:  # numbers come first, then texts, then rows without either
-            place = 2 if rank is None else int(isinstance(rank, str))
-        yield 3 * elsewhere + place, rank
+            group = 2 if rank is None else int(isinstance(rank, str))
+        yield 3 * elsewhere + group, rank
 
 
 def _rank_of(value: object) -> object:
@@ -145,27 +145,29 @@ def in_order(spool: Spool, shingling: Shingling, *, metadata: bool) -> Generator
     """
     ordered = spool.in_order()
     with closing(ordered):
-        for some in bounded(ordered, lambda one: len(one.stored), spool.limits.block_bytes):
+        for documents in bounded(
+            ordered, lambda spooled: len(spooled.stored), spool.limits.block_bytes
+        ):
             yield Batch(
-                [document.key for document in some],
-                [from_stored(document.stored, shingling) for document in some],
-                [document.metadata for document in some] if metadata else (),
-                Origin("", [document.number for document in some]),
-                range(len(some)),
-                size=sum(document.stored.__sizeof__() for document in some),
-                wheres=[(document.file, document.line) for document in some],
+                [document.key for document in documents],
+                [from_stored(document.stored, shingling) for document in documents],
+                [document.metadata for document in documents] if metadata else (),
+                Origin("", [document.number for document in documents]),
+                range(len(documents)),
+                size=sum(document.stored.__sizeof__() for document in documents),
+                wheres=[(document.file, document.line) for document in documents],
             )
 
 
 def kept(spool: Spool, shingling: Shingling) -> Iterator[Batch]:
     """The documents that are not dropped, in the order of the input."""
-    for some in spool.kept():
+    for documents in spool.kept():
         yield Batch(
-            [document.key for document in some],
-            [from_stored(document.stored, shingling) for document in some],
-            [document.metadata for document in some],
-            size=sum(document.stored.__sizeof__() for document in some),
-            wheres=[(document.file, document.line) for document in some],
+            [document.key for document in documents],
+            [from_stored(document.stored, shingling) for document in documents],
+            [document.metadata for document in documents],
+            size=sum(document.stored.__sizeof__() for document in documents),
+            wheres=[(document.file, document.line) for document in documents],
         )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Self
 
 from lshdb.deduplication.cut_list import CutList
-from lshdb.deduplication.deciding import Decided
+from lshdb.deduplication.deciding import DecidedBatch
 from lshdb.deduplication.tables import checked_format
 from lshdb.errors import InputError
 from lshdb.sources import formats, heads, outputs, sinks
@@ -119,7 +119,7 @@ class Written:
     dropped: sinks.Sink | None = None
     cuts: CutList | None = None
 
-    def write(self, rows: Decided, listed: Sequence[Sequence[object]]) -> None:
+    def write(self, rows: DecidedBatch, listed: Sequence[Sequence[object]]) -> None:
         """Write what is decided of the rows of a batch; `listed` are lines of the dropped list."""
         if self.cuts is not None:
             self.cuts.write(rows)
@@ -143,7 +143,7 @@ class Written:
             self.cuts.finish()
 
 
-def annotated(rows: Decided, origin: Origin) -> Origin:
+def annotated(rows: DecidedBatch, origin: Origin) -> Origin:
     """The rows with the columns of ANNOTATED; of those without a document these are null.
 
     A line of JSON that is no object is left out.

@@ -119,39 +119,41 @@ def reference_of_text(text: str, others: Mapping[str, str] | None = None) -> Ref
     if named is None:
         return Reference(text, {} if is_database(text) else others or {})
     fields = re.split(r",(?=(?:key|text|set)=)", named["fields"])
-    return Reference(named["path"], {**(others or {}), **dict(one.split("=", 1) for one in fields)})
+    return Reference(
+        named["path"], {**(others or {}), **dict(name.split("=", 1) for name in fields)}
+    )
 
 
-def references_of(given: Any) -> list[Reference]:
+def references_of(against: Any) -> list[Reference]:
     """The references of an argument.
 
     Args:
-        given: None; one; several in a list, each as it is, or as a pair of it and its fields; or a
-            mapping from paths to their fields. A list of dicts is one, of rows.
+        against: None; a reference; a list of references, each alone or in a pair with its fields;
+            or a mapping from paths to their fields. A list of dicts is one reference, of rows.
 
     Raises:
         UsageError: other fields than key, text and set.
     """
-    if given is None:
+    if against is None:
         return []
-    if isinstance(given, Reference):
-        return [given]
-    if isinstance(given, Mapping):
-        for fields in given.values():
+    if isinstance(against, Reference):
+        return [against]
+    if isinstance(against, Mapping):
+        for fields in against.values():
             if not isinstance(fields, Mapping | None):
                 raise UsageError(f"against: {fields!r:.50} are not the names of fields")
-        return [Reference(data, dict(fields or {})) for data, fields in given.items()]
-    if isinstance(given, tuple) and len(given) == 2 and _are_fields(given[1]):
-        return [Reference(given[0], given[1])]
-    if isinstance(given, list | tuple) and given and not isinstance(given[0], Mapping):
-        found = [reference for each in given for reference in references_of(each)]
-        if len(found) > 1:
-            found = [
-                replace(reference, label=reference.label or f"against[{place}]")
-                for place, reference in enumerate(found)
+        return [Reference(data, dict(fields or {})) for data, fields in against.items()]
+    if isinstance(against, tuple) and len(against) == 2 and _are_fields(against[1]):
+        return [Reference(against[0], against[1])]
+    if isinstance(against, list | tuple) and against and not isinstance(against[0], Mapping):
+        references = [reference for data in against for reference in references_of(data)]
+        if len(references) > 1:
+            references = [
+                replace(reference, label=reference.label or f"against[{index}]")
+                for index, reference in enumerate(references)
             ]
-        return found
-    return [Reference(given)]
+        return references
+    return [Reference(against)]
 
 
 def _are_fields(value: object) -> bool:

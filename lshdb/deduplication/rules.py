@@ -23,7 +23,7 @@ from lshdb.exchange.results import COPIED
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import asked
 from lshdb.options import RuleOptions
-from lshdb.search.passages import Copied as CopiedScorer
+from lshdb.search.passages import CopiedShares
 from lshdb.search.query import contents_of, exact_of
 from lshdb.search.similarity import Estimates, Scorer, check_numbers
 from lshdb.shingling.arrays import IntArray, Mask
@@ -91,7 +91,7 @@ class WholeRule(Rule, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Similar:
+class SimilarRule:
     """A document is dropped if a kept one has the minimum similarity to it or more.
 
     Attributes:
@@ -106,7 +106,7 @@ class Similar:
     columns: ClassVar[Columns] = {}
 
     @classmethod
-    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Similar:
+    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> SimilarRule:
         """See Rule."""
         _check_no_argument("similar", argument)
         if options.distinguish and options.estimate:
@@ -156,7 +156,7 @@ class Similar:
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class CopiedRule:
     """A document is dropped if it shares a run of words with a kept one.
 
     Attributes:
@@ -169,7 +169,7 @@ class Copied:
     columns: ClassVar[Columns] = COPIED
 
     @classmethod
-    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Copied:  # noqa: ARG003
+    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> CopiedRule:  # noqa: ARG003
         """See Rule."""
         if not (argument.isdecimal() and 0 < int(argument) < 10**6 and argument[0] != "0"):
             raise _unknown(f"copied:{argument}")
@@ -206,7 +206,7 @@ class Copied:
                 exact, _ = exact_of(reader, query, doc_ids, None, False)
                 lengths = np.concatenate([[*map(len, query.stored)], reader.lengths(doc_ids)])
                 contents = contents_of(reader, query, doc_ids)
-                scorer = CopiedScorer(contents, lengths, reader.settings, reader.limits, self.words)
+                scorer = CopiedShares(contents, lengths, reader.settings, reader.limits, self.words)
                 names = not self.cuts or decided is None
                 return Scored(scorer, exact.same, _ANY_SHARE, True, names_passages=names)
 
@@ -219,13 +219,13 @@ class Copied:
 
 
 @dataclass(frozen=True, slots=True)
-class Contained:
+class ContainedRule:
     """A document is dropped if a kept one has all of its shingles."""
 
     columns: ClassVar[Columns] = {}
 
     @classmethod
-    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Contained:  # noqa: ARG003
+    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> ContainedRule:  # noqa: ARG003
         """See Rule."""
         _check_no_argument("contained", argument)
         _check_contents_compared("contained", options)
@@ -246,7 +246,11 @@ class Contained:
         return Codes(settings.shingling)
 
 
-RULES: dict[str, type[Rule]] = {"similar": Similar, "copied": Copied, "contained": Contained}
+RULES: dict[str, type[Rule]] = {
+    "similar": SimilarRule,
+    "copied": CopiedRule,
+    "contained": ContainedRule,
+}
 
 
 def rule_of(options: RuleOptions, threshold: float | None = None) -> Rule:

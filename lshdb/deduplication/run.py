@@ -20,7 +20,7 @@ from lshdb.deduplication import ordering
 from lshdb.deduplication.collection import Collection
 from lshdb.deduplication.containing import Deciding
 from lshdb.deduplication.cutting import Cutting
-from lshdb.deduplication.deciding import Clusters, Decided, Plan, Versions, decided
+from lshdb.deduplication.deciding import Clusters, DecidedBatch, Plan, Versions, decided
 from lshdb.deduplication.references import Opening, Reference
 from lshdb.deduplication.rules import RowRule, Rule, WholeRule, rule_of
 from lshdb.errors import InputError, UsageError
@@ -47,7 +47,7 @@ from lshdb.store.store import Store
 _CHANGED = "the input has changed while it was read"
 
 
-class Source(Protocol):
+class RowSource(Protocol):
     """Rows or text files that can be read again, unless they are decided on as they come."""
 
     def batches(self) -> Iterator[Batch]:
@@ -93,7 +93,7 @@ class Run:
     root: str = ""
     rule: Rule
     settings: Settings
-    source: Source
+    source: RowSource
     references: Sequence[Reference] = ()
     of_references: Session
     batches: Callable[[Any, Mapping[str, str]], Iterator[Batch]] | None = None
@@ -164,7 +164,7 @@ class Run:
         self._stack.__exit__(kind, error, traceback)
 
     @property
-    def _stores_at_once(self) -> bool:
+    def _stores_directly(self) -> bool:
         """Whether kept documents go into the database batch by batch."""
         return self.database is not None and not self.staged
 
@@ -173,7 +173,7 @@ class Run:
         assert self._stage is not None
         return Job(self._stage, self.workers, self.on_failure)
 
-    def decided(self) -> Generator[Decided]:
+    def decided(self) -> Generator[DecidedBatch]:
         """What is decided, in the order of the input and in the batches in which it was read."""
         if ordering.reads_twice(self.options):
             yield from self._twice()
@@ -213,7 +213,7 @@ class Run:
 
     def _temporary(self) -> Store:
         settings = self.settings
-        if self.database is None or self._stores_at_once:
+        if self.database is None or self._stores_directly:
             settings = self.rule.index(settings)
         store = temporary_store(settings, self.limits, self.beside, keys_repeat=True)
         return self._stack.enter_context(store)
@@ -238,7 +238,7 @@ class Run:
             clusters=Clusters(is_ordered) if self.clusters else None,
         )
 
-    def _twice(self) -> Iterator[Decided]:
+    def _twice(self) -> Iterator[DecidedBatch]:
         """Decide on all rows before any is given back."""
         directory = self._stack.enter_context(temporary_directory(self.beside))
         spool = self._stack.enter_context(closing(Spool(directory / "spool.db", self.limits)))
@@ -253,7 +253,7 @@ class Run:
             on_all,
             root=self.root,
         )
-        if not self._stores_at_once:
+        if not self._stores_directly:
             self.on_batch(report)
         if on_all is None:
             self._decide_row_by_row(spool, private)
@@ -265,15 +265,15 @@ class Run:
                 self.fields, self.options.drop_all, self.only_against, self._no_reason
             )
             others = dict[tuple[object, ...], int]()
-            for some in on_all.decisions(spool, references, deciding):
-                spool.drop((number, row) for number, row, _ in some)
-                for number, row, kept in some:
+            for decisions in on_all.decisions(spool, references, deciding):
+                spool.drop((number, row) for number, row, _ in decisions)
+                for number, row, kept in decisions:
                     cluster = kept + 1
                     if kept < 0:
                         other = row.reference, row.kept, row.kept_file, row.kept_line
                         cluster = others.setdefault(other, number + 1)
                     spool.cluster([(number, cluster)])
-                dropped.update(number for number, _, _ in some)
+                dropped.update(number for number, _, _ in decisions)
                 self.progress(len(dropped), None, "documents dropped")
             if self.staged and self.database is not None:
                 staying = ordering.kept(spool, self.settings.shingling)
@@ -305,14 +305,14 @@ class Run:
                     if batch.clusters:
                         spool.cluster(zip(numbers, batch.clusters, strict=True))
                 done += report.documents
-                if not self._stores_at_once:
+                if not self._stores_directly:
                     self.on_batch(replace(report, failed=0))
                 self.progress(done, None, "documents decided")
 
-    def _given_back(self, spool: Spool) -> Iterator[Decided]:
+    def _given_back(self, spool: Spool) -> Iterator[DecidedBatch]:
         """Read the input once more, with what is decided of each row."""
         seen = 0
-        if not self._stores_at_once:
+        if not self._stores_directly:
             for batch in self.source.again():
                 self.progress(seen, spool.count, "rows written")
                 yield _of_spool(batch, spool, seen)
@@ -323,7 +323,7 @@ class Run:
             again = self.source.again(only_rows=False)
             with signed(Job(self.stored, self.workers), again) as stream:
                 for parts in stream:
-                    some = list[Decided]()
+                    decided_parts = list[DecidedBatch]()
                     with self.stored.writing():
                         writer = Writer(self.stored)
                         for part in parts:
@@ -332,15 +332,17 @@ class Run:
                                 raise InputError(_CHANGED)
                             seen += part.batch.count
                             self._store(writer, part, rows, versions)
-                            some.append(rows)
+                            decided_parts.append(rows)
                         writer.finish()
                     self.on_batch(writer.report)
-                    yield from some
+                    yield from decided_parts
                     self.progress(seen, spool.count, "documents written")
         if seen != spool.count:
             raise InputError(_CHANGED)
 
-    def _store(self, writer: Writer, part: SignedPart, rows: Decided, versions: Versions) -> None:
+    def _store(
+        self, writer: Writer, part: SignedPart, rows: DecidedBatch, versions: Versions
+    ) -> None:
         """Add the kept documents of a part to the database."""
         if part.signed is None:  # it has none
             writer.write(part)
@@ -362,23 +364,23 @@ class Run:
 
     def _mark_stored(self, spool: Spool) -> list[int]:
         """Drop the documents that an earlier run stored, with key and content; their numbers."""
-        found = list[int]()
+        marked = list[int]()
         if self.stored is None:
-            return found
+            return marked
         versions = Versions(self.stored, self.stored.last_doc_id())
-        for some in spool.kept():
-            digests = [digest(document.stored.encode()) for document in some]
-            keys = [document.key for document in some]
+        for documents in spool.kept():
+            digests = [digest(document.stored.encode()) for document in documents]
+            keys = [document.key for document in documents]
             versions.look_up(keys, digests)
             rows = []
-            for document, content_digest in zip(some, digests, strict=True):
-                same = versions.same(document.key, content_digest)
-                if same is not None:
-                    own = document.key, document.file, document.line, same.key, None, None
-                    rows.append((document.number, DroppedRow(*own, 1.0, True, True)))
+            for document, content_digest in zip(documents, digests, strict=True):
+                version = versions.same(document.key, content_digest)
+                if version is not None:
+                    columns = document.key, document.file, document.line, version.key, None, None
+                    rows.append((document.number, DroppedRow(*columns, 1.0, True, True)))
             spool.drop(rows)
-            found += (number for number, _ in rows)
-        return found
+            marked += (number for number, _ in rows)
+        return marked
 
     def _no_reason(
         self, collection: Collection, kept: SpooledDocument, document: SpooledDocument
@@ -413,12 +415,14 @@ def check_plan(
         )
 
 
-def _of_spool(batch: Batch, spool: Spool, first: int) -> Decided:
+def _of_spool(batch: Batch, spool: Spool, first: int) -> DecidedBatch:
     """The rows or files of a batch, each with its decision; the first one has a number."""
     decisions = spool.decisions(first, first + batch.count)
     indices, keys, dropped, clusters = (
         zip(*decisions, strict=True) if decisions else ((), (), (), ())
     )
-    own = [cluster or first + index + 1 for index, cluster in zip(indices, clusters, strict=True)]
+    clusters_of_rows = [
+        cluster or first + index + 1 for index, cluster in zip(indices, clusters, strict=True)
+    ]
     indices = cast("tuple[int, ...]", indices)
-    return Decided(batch.origin, keys, indices, dropped, own)
+    return DecidedBatch(batch.origin, keys, indices, dropped, clusters_of_rows)

@@ -30,7 +30,7 @@ _START = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class InputTable:
     """A file of rows, or standard input.
 
     Attributes:
@@ -48,7 +48,7 @@ def find_tables(
     rules: WalkingOptions,
     skipped_files: SkippedFiles,
     files_read: FilesRead | None = None,
-) -> list[Table]:
+) -> list[InputTable]:
     """The named tables, and the files of directories that are tables by their suffix.
 
     Each file is in the list once, although several paths may lead to it.
@@ -63,7 +63,7 @@ def find_tables(
         UsageError: a database.
         InputError, OSError: a file or directory that cannot be read, or has no table in it.
     """
-    tables: list[Table] = []
+    tables: list[InputTable] = []
     files_read = FilesRead() if files_read is None else files_read
 
     def take(path: str, name: str) -> None:
@@ -71,11 +71,11 @@ def find_tables(
         if path != outputs.STDOUT and (earlier := files_read.earlier(path)):
             skipped_files.add_repeated(path, earlier)
         else:
-            tables.append(Table(path, name))
+            tables.append(InputTable(path, name))
 
-    for given in inputs:
-        top = pattern_top(given)
-        for path in expanded([given]):
+    for pattern in inputs:
+        top = pattern_top(pattern)
+        for path in expanded([pattern]):
             if path == outputs.STDOUT or not os.path.isdir(path):
                 take(path, os.path.basename(path) if top is None else _name_below(path, top))
                 continue
@@ -135,17 +135,19 @@ def check_rows(paths: Iterable[str], hint: str) -> None:
             raise InputError(f"{printable_path(path)}: a text, and no rows of JSON: {hint}")
 
 
-def targets(tables: Sequence[Table], directory: str) -> dict[str, list[str]]:
+def targets(tables: Sequence[InputTable], directory: str) -> dict[str, list[str]]:
     """The output files in a directory, each with its table; UsageError if two have one name."""
-    found: dict[str, list[str]] = {}
+    inputs_by_output: dict[str, list[str]] = {}
     for table in tables:
         if table.path == outputs.STDOUT:
             raise UsageError(f"standard input has no name for a file in {directory}")
         output = os.path.join(directory, table.name)
-        if output in found:
-            raise UsageError(f"{found[output][0]} and {table.path} would both go to {output}")
-        found[output] = [table.path]
-    return found
+        if output in inputs_by_output:
+            raise UsageError(
+                f"{inputs_by_output[output][0]} and {table.path} would both go to {output}"
+            )
+        inputs_by_output[output] = [table.path]
+    return inputs_by_output
 
 
 def checked_format(path: str, default: str) -> str:

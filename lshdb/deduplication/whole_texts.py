@@ -54,16 +54,16 @@ class _Run:
         """The passage in this text that is all of a short one, from an offset in `folded`."""
         first = self.folded.count(b"\0", 0, offset)
         start, end = self.span(first, short.count)
-        there, there_end = short.span(0, short.count)
+        stored_start, stored_end = short.span(0, short.count)
         line, end_line = self.lines(start, end)
-        stored_line, stored_end_line = short.lines(there, there_end)
+        stored_line, stored_end_line = short.lines(stored_start, stored_end)
         return CopiedPassage(
             start=start,
             end=end,
             line=line,
             end_line=end_line,
-            stored_start=there,
-            stored_end=there_end,
+            stored_start=stored_start,
+            stored_end=stored_end,
             stored_line=stored_line,
             stored_end_line=stored_end_line,
             words=short.count,
@@ -148,17 +148,17 @@ class WholeTexts:
 
     def _reason(self, run: _Run) -> Reason | None:
         """The longest short text in a run, of equal ones the first of the reference."""
-        there = {
+        offsets = {
             doc_id: offset
             for unit in self._led.keys() & _units_in(run.folded)
             for doc_id in self._led[unit]
             if (offset := run.folded.find(self.runs[doc_id].folded)) >= 0
         }
-        if not there:
+        if not offsets:
             return None
-        longest = min(there, key=lambda doc_id: (-self.runs[doc_id].count, doc_id))
+        longest = min(offsets, key=lambda doc_id: (-self.runs[doc_id].count, doc_id))
         short = self.runs[longest]
-        passage = run.passage_of(short, there[longest])
+        passage = run.passage_of(short, offsets[longest])
         return Reason(longest, short.count / run.count, True, short.text == run.text, passage)
 
 
@@ -192,12 +192,12 @@ def _units_in(folded: bytes) -> set[bytes]:
 
 def _runs_of(texts: Sequence[str], shingling: Shingling) -> Iterator[_Run]:
     """The runs of texts, in order."""
-    found: dict[int, _Run] = {}
+    runs_by_index: dict[int, _Run] = {}
     for group in shingles.groups(texts, shingling):
-        some = [texts[index] for index in group]
-        cut = positions.cut([*shingling.read(some)], shingling.kind)
+        group_texts = [texts[index] for index in group]
+        cut = positions.cut([*shingling.read(group_texts)], shingling.kind)
         last = 0
-        for index, text, count in zip(group, some, cut.counts.tolist(), strict=True):
+        for index, text, count in zip(group, group_texts, cut.counts.tolist(), strict=True):
             first, last = last, last + count
             begins, ends = cut.begins[first:last], cut.ends[first:last]
             folded = b""
@@ -206,5 +206,5 @@ def _runs_of(texts: Sequence[str], shingling: Shingling) -> Iterator[_Run]:
             elif count:
                 units = map(slice, begins.tolist(), ends.tolist())
                 folded = b"".join(cut.folded[unit] + b"\0" for unit in units)
-            found[index] = _Run(text, b"\0" + folded, cut, first, count)
-    yield from (found[index] for index in range(len(texts)))
+            runs_by_index[index] = _Run(text, b"\0" + folded, cut, first, count)
+    yield from (runs_by_index[index] for index in range(len(texts)))
