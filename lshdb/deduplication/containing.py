@@ -12,7 +12,7 @@ as they fit into memory, and a few are always there: `scripts/bench repetitive` 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -132,9 +132,16 @@ class Codes:
         self.named = np.zeros(count, dtype=np.bool_)
 
     def decisions(
-        self, spool: Spool, references: Iterable[Collection], deciding: Deciding
+        self,
+        spool: Spool,
+        references: Iterable[Collection],
+        is_reason: Callable[[Collection, SpooledDocument, SpooledDocument], bool],
+        *,
+        fields: Sequence[str],
+        drop_all: bool,
+        only_against: bool,
     ) -> Iterator[list[tuple[int, DroppedRow, int]]]:
-        """The waiting documents that others contain, some at a time.
+        """The waiting documents that others contain, batch by batch.
 
         Yields:
             Their numbers, why they are dropped, and the number of the kept one, -1 for one of a
@@ -143,36 +150,32 @@ class Codes:
         Args:
             spool: the documents, the largest first.
             references: whose documents all stay.
-            deciding: how they are decided on.
+            is_reason: whether a document of a collection is a reason to drop another: from the
+                collection, that document and the other.
+            fields: of metadata, which dropped rows have.
+            drop_all: whether documents that contain others are dropped, too.
+            only_against: whether documents are compared with collections only.
         """
         self.finish(spool.count)
-        fields = deciding.fields
         for collection, batch in _all(spool, references):
-            if collection is None and deciding.only_against:
+            if collection is None and only_against:
                 return
             rows = []
-            drops_all = deciding.drop_all and collection is None
-            stored, numbers = (
-                [document.stored for document in batch],
-                np.array([document.number for document in batch]),
-            )
+            drops_all = drop_all and collection is None
+            stored = [document.stored for document in batch]
+            numbers = np.array([document.number for document in batch])
             for index, smaller, similarity in self.contained(
                 stored, numbers, spool, all_of=drops_all
             ):
                 larger = batch[index]
                 if drops_all:
                     self.named[[larger.number, smaller.number]] = True
-                    rows.append(
-                        (
-                            larger.number,
-                            _dropped(larger, smaller, similarity, fields),
-                            smaller.number,
-                        )
-                    )
+                    dropped = _dropped(larger, smaller, similarity, fields)
+                    rows.append((larger.number, dropped, smaller.number))
                 elif self.dropped[smaller.number] or (
                     self.dropped[larger.number]
                     if collection is None
-                    else deciding.no_reason(collection, larger, smaller)
+                    else not is_reason(collection, larger, smaller)
                 ):
                     continue
                 self.dropped[smaller.number] = True
@@ -215,31 +218,40 @@ class Codes:
             order = np.flatnonzero(possible)
             order = order[np.lexsort((number[order], holder[order]))]
             begins, ends = runs(holder[order])
-            indices = (
-                dict(zip(larger_numbers.tolist(), range(len(larger_numbers)), strict=True))
-                if len(order)
-                else {}
-            )
+            batch_sets = dict[int, Hashes]()
+            if len(order):
+                batch_sets = {
+                    number: _set(sets, index)
+                    for index, number in enumerate(larger_numbers.tolist())
+                }
             for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
                 entry, larger = entries[order[begin:end]], int(holder[order[begin]])
-                known = _Known(self, waiting, sets, indices)
+                hashes, larger_number = _set(sets, larger), int(larger_numbers[larger])
                 for document, size in self._inside(
-                    larger, int(larger_numbers[larger]), entry, known, all_of=all_of
+                    hashes, larger_number, entry, waiting, batch_sets, all_of=all_of
                 ):
-                    yield larger, document, size / int(sizes[larger])
+                    yield larger, document, size / len(hashes)
 
     def _inside(
-        self, index: int, larger_number: int, entries: IntArray, known: _Known, *, all_of: bool
+        self,
+        hashes: Hashes,
+        larger_number: int,
+        entries: IntArray,
+        waiting: Spool,
+        batch_sets: dict[int, Hashes],
+        *,
+        all_of: bool,
     ) -> Iterator[tuple[SpooledDocument, int]]:
         """The documents that another one contains, with how many shingles each has.
 
         Those that were dropped since the pairs were found are not compared any more.
 
         Args:
-            index: the index of the other one.
+            hashes: the distinct shingles of the other one.
             larger_number: its number, or -1.
             entries: int64[any], of the documents that it may contain.
-            known: has the shingles.
+            waiting: has the documents.
+            batch_sets: the shingles of documents that are at hand, by number.
             all_of: as for `contained`.
         """
         if larger_number >= 0 and self.dropped[larger_number]:
@@ -247,63 +259,37 @@ class Codes:
         if not all_of or (larger_number >= 0 and self.named[larger_number]):
             gone = self.named if all_of else self.dropped
             entries = entries[~gone[self._numbers[entries]]]
-        larger = _Larger(_set(known.sets, index))
+        larger = _Larger(hashes)
         entries = entries[
             larger.has(self._samples[entries].ravel()).reshape(-1, _SAMPLE).all(axis=1)
         ]
-        for part in chunks_of(
-            self._sizes[entries].astype(np.int64), known.waiting.limits.join_read
-        ):
+        for part in chunks_of(self._sizes[entries].astype(np.int64), waiting.limits.join_read):
             numbers, sizes = self._numbers[entries[part]], self._sizes[entries[part]]
-            smaller = known.of(numbers.tolist())
+            smaller = self._sets_of(numbers.tolist(), waiting, batch_sets)
             whole = larger.has(np.concatenate(smaller))
             inside = np.logical_and.reduceat(whole, offsets_of(lengths_of(smaller))[:-1])
-            documents = known.waiting.documents(numbers[inside].tolist())
+            documents = waiting.documents(numbers[inside].tolist())
             yield from zip(documents, sizes[inside].tolist(), strict=True)
 
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """The shingles of documents, by number.
-
-    Attributes:
-        codes: keeps those that were read lately.
-        waiting: has the documents.
-        sets: those of some documents.
-        indices: of these, by number.
-    """
-
-    codes: Codes
-    waiting: Spool
-    sets: Shingles
-    indices: Mapping[int, int]
-
-    def of(self, numbers: Sequence[int]) -> list[Hashes]:
-        """The distinct shingles of documents, each sorted."""
-        kept, indices = self.codes.kept, self.indices
-        missing = [number for number in numbers if number not in indices and number not in kept]
-        read = self.waiting.documents(missing)
-        new: dict[int, Hashes] = {}
+    def _sets_of(
+        self, numbers: Sequence[int], waiting: Spool, batch_sets: dict[int, Hashes]
+    ) -> list[Hashes]:
+        """The distinct shingles of documents, each sorted: at hand, read lately, or read now."""
+        kept = self.kept
+        missing = [number for number in numbers if number not in batch_sets and number not in kept]
         for batch in bounded(
-            read, lambda document: len(document.stored), self.waiting.limits.text_batch
+            waiting.documents(missing),
+            lambda document: len(document.stored),
+            waiting.limits.text_batch,
         ):
-            sets = self.codes.shingles([document.stored for document in batch])
-            new |= {
-                document.number: _set(sets, index).copy() for index, document in enumerate(batch)
-            }
-        hashes_of_documents = [
-            _set(self.sets, indices[number])
-            if number in indices
-            else new[number]
-            if number in new
-            else kept[number]
-            for number in numbers
-        ]
-        kept |= new
-        self.codes.kept_hashes += sum(map(len, new.values()))
-        while self.codes.kept_hashes > _KEPT:
-            self.codes.kept_hashes -= len(kept.pop(next(iter(kept))))
-        return hashes_of_documents
+            sets = self.shingles([document.stored for document in batch])
+            for index, document in enumerate(batch):
+                kept[document.number] = _set(sets, index).copy()
+            self.kept_hashes += len(sets.hashes)
+        known = [batch_sets[number] if number in batch_sets else kept[number] for number in numbers]
+        while self.kept_hashes > _KEPT:
+            self.kept_hashes -= len(kept.pop(next(iter(kept))))
+        return known
 
 
 class _Larger:
@@ -329,24 +315,6 @@ class _Larger:
 def _set(sets: Shingles, index: int) -> Hashes:
     """One of some sets."""
     return sets.hashes[sets.offsets[index] : sets.offsets[index + 1]]
-
-
-@dataclass(frozen=True, slots=True)
-class Deciding:
-    """How documents are decided on.
-
-    Attributes:
-        fields: of metadata, which dropped rows have.
-        drop_all: whether also those are dropped that contain others.
-        only_against: whether documents are compared with collections only.
-        no_reason: whether a document of a collection is no reason to drop another: from the
-            collection, that document and the other.
-    """
-
-    fields: Sequence[str]
-    drop_all: bool
-    only_against: bool
-    no_reason: Callable[[Collection, SpooledDocument, SpooledDocument], bool]
 
 
 def _dropped(

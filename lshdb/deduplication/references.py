@@ -9,27 +9,13 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from lshdb.deduplication.collection import Collection
-from lshdb.deduplication.rules import Rule
 from lshdb.errors import InputError, UsageError
-from lshdb.ingest import add, batches
-from lshdb.ingest.locations import Locations
-from lshdb.ingest.temporary import temporary_store
-from lshdb.limits import Limits
-from lshdb.model import AddReport, Failure
-from lshdb.progress import Progress, silent
-from lshdb.sketching.settings import Settings
-from lshdb.sketching.signature_sets import Sketching, check_comparable
-from lshdb.sources.batch import Batch
-from lshdb.sources.counts import Failures
 from lshdb.sources.paths import STDIN, is_database
-from lshdb.sources.session import Session
 from lshdb.store.store import Store
 
 FIELDS = ("key", "text", "set")
@@ -158,98 +144,6 @@ def references_of(against: Any) -> list[Reference]:
 
 def _are_fields(value: object) -> bool:
     return isinstance(value, Mapping) and bool(value) and value.keys() <= set(FIELDS)
-
-
-@dataclass(frozen=True)
-class Opening:
-    """How references are opened; see Run.
-
-    Attributes:
-        settings: of the documents that are compared with them.
-        session: reads those that are files.
-    """
-
-    rule: Rule
-    settings: Settings
-    session: Session
-    limits: Limits
-    batches: Callable[[Any, Mapping[str, str]], Iterator[Batch]] | None
-    fields: Sequence[str]
-    workers: int | None
-    on_failure: Callable[[Failure], object] | None
-    timeout: float
-    beside: Path | None
-    progress: bool | Progress
-
-    def open(self, reference: Reference) -> AbstractContextManager[Collection]:
-        """A reference: a database, or a temporary one with the documents of what it names.
-
-        Raises:
-            InputError: it does not exist, or a part of it gives no document: what resembles that
-                part would stay, and nobody would know.
-            SettingsMismatch: signatures of the database are made differently.
-        """
-        reference.check()
-        if reference.is_database:
-            return self._database(reference.name)
-        usual = self.session.options
-        names = {
-            f"{name}_field": reference.fields.get(name, getattr(usual, f"{name}_field"))
-            for name in FIELDS
-        }
-        if "text" in reference.fields and "set" not in reference.fields:
-            names["set_field"] = reference.fields["text"]
-        if self.batches is not None and not reference.is_path:
-            return self._indexed(self.batches(reference.data, names), reference.name)
-        session = self.session.like(
-            **names,
-            format="auto",
-            fallback=usual.fallback if usual.format == "auto" else usual.format,
-            stdin=None,
-            auto_key=True,
-            metadata=bool(self.fields),
-            metadata_fields=outermost(self.fields),
-            whole=False,
-        )
-        paths = [reference.name]
-        progress = session.shown(self.progress, "indexing", paths)
-        return self._indexed(session.batches(paths), reference.name, progress)
-
-    @contextmanager
-    def _database(self, name: str) -> Iterator[Collection]:
-        with closing(Store.open(Path(name), "read", self.timeout, limits=self.limits)) as store:
-            self.rule.check(store.settings, name)
-            check_comparable(name, Sketching.of(store.settings), Sketching.of(self.settings))
-            yield Collection(store, reference=name)
-
-    @contextmanager
-    def _indexed(
-        self,
-        items: Iterable[Batch],
-        name: str,
-        progress: AbstractContextManager[Progress] | None = None,
-    ) -> Iterator[Collection]:
-        """Documents as a reference, in a temporary file."""
-        total, locations = AddReport(), Locations(1)
-        settings = self.rule.index(self.settings)
-        with temporary_store(settings, self.limits, self.beside, keys_repeat=True) as store:
-            failures = Failures(self.on_failure)
-            job = batches.Job(store, self.workers, failures)
-            with progress or nullcontext(silent) as show:
-                for report in add.added(job, items, locations):
-                    total += report
-                    show(total.documents, None, "documents")
-            if total.failed:
-                first = failures.kept[0]
-                raise InputError(
-                    f"{name} cannot be read whole ({total.failed:,} failed, the first: "
-                    f"{first.where}: {first.reason}), and rows similar to what is missing would "
-                    "stay: nothing is written; repair it, or add the rest of it to a database with "
-                    "lshdb add, and compare with that"
-                )
-            if not total.documents:
-                raise InputError(f"{name}: no document in it to compare with")
-            yield Collection(store, locations, reference=name, is_private=True)
 
 
 def outermost(fields: Sequence[str]) -> list[str]:

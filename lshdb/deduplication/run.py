@@ -9,19 +9,17 @@ back what it has written: it adds each batch to the database before the rows of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol, Self, cast
 
 from lshdb.deduplication import ordering
 from lshdb.deduplication.collection import Collection
-from lshdb.deduplication.containing import Deciding
 from lshdb.deduplication.cutting import Cutting
 from lshdb.deduplication.deciding import Clusters, DecidedBatch, Plan, Versions, decided
-from lshdb.deduplication.references import Opening, Reference
+from lshdb.deduplication.references import FIELDS, Reference, outermost
 from lshdb.deduplication.rules import RowRule, Rule, WholeRule, rule_of
 from lshdb.errors import InputError, UsageError
 from lshdb.ingest.add import added
@@ -38,7 +36,9 @@ from lshdb.options import TIMEOUT, RuleOptions
 from lshdb.progress import Progress, silent
 from lshdb.shingling.content import digest
 from lshdb.sketching.settings import Settings
+from lshdb.sketching.signature_sets import Sketching, check_comparable
 from lshdb.sources.batch import Batch
+from lshdb.sources.counts import Failures
 from lshdb.sources.session import Session
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.spool import Spool, SpooledDocument
@@ -112,7 +112,6 @@ class Run:
     beside: Path | None = None
     on_batch: Callable[[AddReport], object] = _ignore
     progress: Progress = silent
-    notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._stage: Store | None = None
@@ -130,23 +129,9 @@ class Run:
             self.rule.check(self.stored.settings, str(self.stored.path))
 
     def __enter__(self) -> Self:
-        self._stack = ExitStack()
-        opening = Opening(
-            self.rule,
-            self.settings,
-            self.of_references,
-            self.limits,
-            self.batches,
-            self.fields,
-            self.workers,
-            self.on_failure,
-            self.timeout,
-            self.beside,
-            self.shows_progress,
-        )
         with ExitStack() as stack:
             self._opened = [
-                stack.enter_context(opening.open(reference)) for reference in self.references
+                stack.enter_context(self._open(reference)) for reference in self.references
             ]
             if self.database is not None and self.stored is None and not self.staged:
                 self.stored = stack.enter_context(closing(self.database()))
@@ -154,14 +139,77 @@ class Run:
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)  # an error of a temporary file says so
+
+    def _open(self, reference: Reference) -> AbstractContextManager[Collection]:
+        """A reference: a database, or a temporary one with the documents of what it names.
+
+        Raises:
+            InputError: it does not exist, or a part of it gives no document: what resembles that
+                part would stay, and nobody would know.
+            SettingsMismatch: signatures of the database are made differently.
+        """
+        if reference.is_database:
+            return self._database_of(reference.name)
+        usual = self.of_references.options
+        names = {
+            f"{name}_field": reference.fields.get(name, getattr(usual, f"{name}_field"))
+            for name in FIELDS
+        }
+        if "text" in reference.fields and "set" not in reference.fields:
+            names["set_field"] = reference.fields["text"]
+        if self.batches is not None and not reference.is_path:
+            return self._indexed(self.batches(reference.data, names), reference.name)
+        session = self.of_references.like(
+            **names,
+            format="auto",
+            fallback=usual.fallback if usual.format == "auto" else usual.format,
+            stdin=None,
+            auto_key=True,
+            metadata=bool(self.fields),
+            metadata_fields=outermost(self.fields),
+            whole=False,
+        )
+        paths = [reference.name]
+        progress = session.shown(self.shows_progress, "indexing", paths)
+        return self._indexed(session.batches(paths), reference.name, progress)
+
+    @contextmanager
+    def _database_of(self, name: str) -> Iterator[Collection]:
+        with closing(Store.open(Path(name), "read", self.timeout, limits=self.limits)) as store:
+            self.rule.check(store.settings, name)
+            check_comparable(name, Sketching.of(store.settings), Sketching.of(self.settings))
+            yield Collection(store, reference=name)
+
+    @contextmanager
+    def _indexed(
         self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        # An error of a temporary file says so.
-        self._stack.__exit__(kind, error, traceback)
+        items: Iterable[Batch],
+        name: str,
+        progress: AbstractContextManager[Progress] | None = None,
+    ) -> Iterator[Collection]:
+        """Documents as a reference, in a temporary file."""
+        total, locations = AddReport(), Locations(1)
+        settings = self.rule.index(self.settings)
+        with temporary_store(settings, self.limits, self.beside, keys_repeat=True) as store:
+            failures = Failures(self.on_failure)
+            job = Job(store, self.workers, failures)
+            with progress or nullcontext(silent) as show:
+                for report in added(job, items, locations):
+                    total += report
+                    show(total.documents, None, "documents")
+            if total.failed:
+                first = failures.kept[0]
+                raise InputError(
+                    f"{name} cannot be read whole ({total.failed:,} failed, the first: "
+                    f"{first.where}: {first.reason}), and rows similar to what is missing would "
+                    "stay: nothing is written; repair it, or add the rest of it to a database with "
+                    "lshdb add, and compare with that"
+                )
+            if not total.documents:
+                raise InputError(f"{name}: no document in it to compare with")
+            yield Collection(store, locations, reference=name, is_private=True)
 
     @property
     def _stores_directly(self) -> bool:
@@ -179,27 +227,22 @@ class Run:
             yield from self._twice()
             return
         stored = self._stored_collection()
-        kept = stored
-        if stored is None or self.staged:
-            kept = self._private()
-        store = self._stage if self._stage is not None else cast(Store, self.stored)
+        kept = self._private() if stored is None or self.staged else stored
         plan = self._plan(stored, None if self.only_against else kept)
         done = 0
-        job = Job(store, self.workers, self.on_failure)
+        job = Job(kept.store, self.workers, self.on_failure)
         for report, batches in decided(job, self.source.batches(), plan):
             yield from batches
             done += report.documents + report.failed
             self.progress(done, None, "documents")
             self.on_batch(report)
 
-    def merge(self) -> AddReport:
+    def merge(self) -> None:
         """Add what was kept to the database, when all has been written."""
-        if self.database is None or not self.staged or self._stage is None:
-            return AddReport()
-        store = self.stored
-        if store is None:
-            store = self._stack.enter_context(closing(self.database()))
-        return merge_whole(store, self._stage)
+        if self.database is not None and self.staged:
+            if self.stored is None:
+                self.stored = self._stack.enter_context(closing(self.database()))
+            merge_whole(self.stored, self._job.store)
 
     def _stored_collection(self) -> Collection | None:
         if self.stored is None:
@@ -208,15 +251,12 @@ class Run:
 
     def _private(self) -> Collection:
         """A temporary collection, which becomes the stage."""
-        self._stage = self._temporary()
-        return Collection(self._stage, Locations(1), is_private=True)
-
-    def _temporary(self) -> Store:
         settings = self.settings
         if self.database is None or self._stores_directly:
             settings = self.rule.index(settings)
         store = temporary_store(settings, self.limits, self.beside, keys_repeat=True)
-        return self._stack.enter_context(store)
+        self._stage = self._stack.enter_context(store)
+        return Collection(self._stage, Locations(1), is_private=True)
 
     def _plan(
         self,
@@ -261,19 +301,23 @@ class Run:
             stored = self._mark_stored(spool)
             references = [*self._opened, *filter(None, [self._stored_collection()])]
             dropped = set[int](stored)
-            deciding = Deciding(
-                self.fields, self.options.drop_all, self.only_against, self._no_reason
-            )
             others = dict[tuple[object, ...], int]()
-            for decisions in on_all.decisions(spool, references, deciding):
+            for decisions in on_all.decisions(
+                spool,
+                references,
+                self._is_reason,
+                fields=self.fields,
+                drop_all=self.options.drop_all,
+                only_against=self.only_against,
+            ):
                 spool.drop((number, row) for number, row, _ in decisions)
+                clusters = list[tuple[int, int]]()
                 for number, row, kept in decisions:
-                    cluster = kept + 1
-                    if kept < 0:
-                        other = row.reference, row.kept, row.kept_file, row.kept_line
-                        cluster = others.setdefault(other, number + 1)
-                    spool.cluster([(number, cluster)])
-                dropped.update(number for number, _, _ in decisions)
+                    other = row.reference, row.kept, row.kept_file, row.kept_line
+                    cluster = kept + 1 if kept >= 0 else others.setdefault(other, number + 1)
+                    clusters.append((number, cluster))
+                spool.cluster(clusters)
+                dropped.update(number for number, _ in clusters)
                 self.progress(len(dropped), None, "documents dropped")
             if self.staged and self.database is not None:
                 staying = ordering.kept(spool, self.settings.shingling)
@@ -382,16 +426,14 @@ class Run:
             marked += (number for number, _ in rows)
         return marked
 
-    def _no_reason(
+    def _is_reason(
         self, collection: Collection, kept: SpooledDocument, document: SpooledDocument
     ) -> bool:
-        """Whether a document of a collection is no reason to drop one, by a rule on all rows."""
+        """Whether a document of a collection is a reason to drop one, by a rule on all rows."""
         if collection.is_reference:
-            return False
-        if kept.key == document.key:
             return True
         content_digest = digest(document.stored.encode())
-        return any(
+        return kept.key != document.key and not any(
             mark == content_digest and other == kept.key and doc_id
             for _, mark, other, _, doc_id in collection.store.different_from([document.key])
         )
