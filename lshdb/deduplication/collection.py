@@ -12,7 +12,7 @@ import numpy as np
 
 from lshdb.ingest.locations import Locations
 from lshdb.model import CopiedPassage, DroppedRow
-from lshdb.shingling.arrays import chunks_of, int_array
+from lshdb.shingling.arrays import IntArray, chunks_of, int_array
 from lshdb.sources.batch import Batch, Where
 from lshdb.sources.metadata import picked
 from lshdb.store.lookups import StoreReader
@@ -73,31 +73,27 @@ class Collection:
         with self.store.snapshot() as (reader, _):
             yield reader
 
-    def numbered_documents(self) -> Iterator[list[tuple[int, str]]]:
-        """The doc_ids and stored forms of all of them, some at a time."""
-        with self.reader() as reader:
-            for doc_ids, _ in reader.all_keys():
-                for part in chunks_of(reader.lengths(doc_ids), reader.limits.text_batch):
-                    part_ids = doc_ids[part]
-                    contents = (stored or "" for stored in reader.contents(part_ids))
-                    yield [*zip(part_ids.tolist(), contents, strict=True)]
-
-    def documents(self) -> Iterator[list[SpooledDocument]]:
-        """All of them, some at a time, with -1 in place of a number."""
+    def _parts(self) -> Iterator[tuple[StoreReader, IntArray, list[str]]]:
+        """The doc_ids and keys of all documents, part by part, with what reads them."""
         with self.reader() as reader:
             for doc_ids, keys in reader.all_keys():
                 for part in chunks_of(reader.lengths(doc_ids), reader.limits.text_batch):
-                    part_ids = doc_ids[part]
-                    columns = (
-                        part_ids.tolist(),
-                        keys[part],
-                        reader.contents(part_ids),
-                        reader.metadata_of(part_ids),
-                    )
-                    yield [
-                        SpooledDocument(-1, key, stored or "", metadata, *self.where(doc_id, key))
-                        for doc_id, key, stored, metadata in zip(*columns, strict=True)
-                    ]
+                    yield reader, doc_ids[part], keys[part]
+
+    def numbered_documents(self) -> Iterator[list[tuple[int, str]]]:
+        """The doc_ids and stored forms of all documents, part by part."""
+        for reader, doc_ids, _ in self._parts():
+            contents = (stored or "" for stored in reader.contents(doc_ids))
+            yield [*zip(doc_ids.tolist(), contents, strict=True)]
+
+    def documents(self) -> Iterator[list[SpooledDocument]]:
+        """All documents, part by part, with -1 in place of a number."""
+        for reader, doc_ids, keys in self._parts():
+            columns = doc_ids.tolist(), keys, reader.contents(doc_ids), reader.metadata_of(doc_ids)
+            yield [
+                SpooledDocument(-1, key, stored or "", metadata, *self.where(doc_id, key))
+                for doc_id, key, stored, metadata in zip(*columns, strict=True)
+            ]
 
     def where(self, doc_id: int, key: str) -> Where:
         """The file and line that a document is from."""

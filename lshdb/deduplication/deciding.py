@@ -88,12 +88,7 @@ class Clusters:
 
     The number is that of the kept row among all rows of the input, from 1. A cluster around a
     document of a reference or of an earlier run has the number of the first row decided on in it.
-
-    Attributes:
-        of_origins: whether origins have the numbers of rows, from 0; else rows come in their order.
     """
-
-    of_origins: bool = False
 
     def __post_init__(self) -> None:
         self._rows = array("q")  # of kept documents, by doc_id
@@ -123,7 +118,8 @@ class Plan:
             into the database at once; None if documents are not compared with each other.
         everything: all documents of the run, in order, if those that resemble a later one are
             dropped, too.
-        stored_first: whether a similar document of an earlier run is the reason, although one of
+        is_ordered: whether rows come in another order than the input, so that their origins have
+            their numbers, and a similar document of an earlier run is the reason, although one of
             this run is more similar.
         replaces: whether a kept row replaces the stored document of its key; otherwise both stay
             (see `distinct_key`). A text file always does.
@@ -137,7 +133,7 @@ class Plan:
     stored: Collection | None = None
     kept: Collection | None = None
     everything: Collection | None = None
-    stored_first: bool = False
+    is_ordered: bool = False
     replaces: bool = False
     fields: Sequence[str] = ()
     cutting: Cutting | None = None
@@ -155,7 +151,7 @@ class Versions:
     """
 
     store: Store
-    before: int
+    before: int = 0
     known: dict[str, KnownDocument] = field(default_factory=dict)
 
     def look_up(self, keys: Sequence[str], digests: Sequence[bytes]) -> None:
@@ -235,10 +231,9 @@ class Decider:
     def _row_numbers(self, parts: Sequence[SignedPart]) -> list[int]:
         """The numbers of the rows of documents among all rows of the run, from 1."""
         numbers, first = list[int](), self._rows + 1
-        clusters = self.plan.clusters
         for part in parts:
             indices = part.batch.indices or range(len(part.keys))
-            if clusters is not None and clusters.of_origins and part.batch.origin is not None:
+            if self.plan.is_ordered and part.batch.origin is not None:
                 numbers += (part.batch.origin.numbers[index] + 1 for index in indices)
                 continue
             numbers += (first + index for index in indices)
@@ -257,7 +252,7 @@ class Decider:
         """Drop documents that resemble one of a collection that does not grow."""
         with collection.reader() as reader:
             part = self._signed_for(reader, parts)
-            matcher = comparing(reader, part, None, 0)
+            matcher = comparing(reader, part, None, None)
             reasons = list[tuple[int, Reason]]()
             for row in range(len(part.keys)):
                 ignored_ids = {self._documents + row + 1} if itself else frozenset()
@@ -289,6 +284,8 @@ class Decider:
         if plan.stored is not None:
             versions = Versions(plan.stored.store, self._before)
             versions.look_up(documents.keys, documents.digests)
+        known = {} if versions is None else versions.known
+        replaced = sum(map(known.__contains__, documents.keys))
         undecided = np.array([row is None for row in rows.dropped], dtype=np.bool_)
         with ExitStack() as stack:
             matchers = list[_Compared]()
@@ -298,16 +295,14 @@ class Decider:
                 if not grows:
                     reader = stack.enter_context(collection.reader())
                 part = documents if grows else self._signed_for(reader, parts)
-                replaced = 0
-                if versions is not None:
-                    replaced = sum(map(versions.known.__contains__, documents.keys))
-                matcher = comparing(reader, part, undecided if grows else None, replaced)
+                matcher = comparing(
+                    reader, part, *((undecided, replaced) if grows else (None, None))
+                )
                 matchers.append(_Compared(collection, reader, matcher))
             loop = _Loop(plan, documents, versions, matchers, rows)
             for row in np.flatnonzero(undecided).tolist():
                 self.cut += loop.decide(row)
-            loop.drop()
-        return loop.write()
+            return loop.finish()
 
 
 @dataclass(eq=False)
@@ -350,17 +345,6 @@ class _Rows:
             for row, reason in reasons:
                 self.clusters[row] = clusters.of(collection, reason.doc_id, self.numbers[row])
 
-    def cut(
-        self,
-        collection: Collection,
-        reader: StoreReader,
-        reasons: Sequence[tuple[int, Reason]],
-    ) -> None:
-        """Cut passages out of documents that stand in those of a collection."""
-        batch = self.documents.batch
-        for row, dropped in collection.rows(reader, batch, reasons, self.plan.fields):
-            self.copied[row].append(dropped)
-
     def decided(self, parts: Sequence[SignedPart]) -> Iterator[DecidedBatch]:
         """The rows of each part."""
         first = 0
@@ -377,13 +361,22 @@ class _Rows:
             first = last
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class _Compared:
-    """A collection that documents of a batch are compared with."""
+    """A collection that documents of a batch are compared with, by their rows in the batch.
+
+    Attributes:
+        reasons: why documents are dropped.
+        copied: which of their passages are in the collection.
+        different: the doc_ids that reviewers marked as no duplicates of a document.
+    """
 
     collection: Collection
     reader: StoreReader
     matcher: Matcher
+    reasons: list[tuple[int, Reason]] = field(default_factory=list)
+    copied: list[tuple[int, Reason]] = field(default_factory=list)
+    different: dict[int, set[int]] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -407,16 +400,13 @@ class _Loop:
     def __post_init__(self) -> None:
         kept = self.plan.kept
         assert kept is not None
-        self._store = kept.store
         self._next_id = kept.store.last_doc_id() + 1
         self._written: list[int] = []
         self._keys: dict[int, str] = {}  # under which documents are stored, if not their own
-        self._reasons: list[list[tuple[int, Reason]]] = [[] for _ in self.compared]
-        self._copied: list[list[tuple[int, Reason]]] = [[] for _ in self.compared]
         self._kept = kept
-        self._marks = _Marks(self.documents)
+        self._marked: defaultdict[tuple[str, bytes], list[int]] = defaultdict(list)
         if self.plan.stored is not None:
-            self._marks.read(self.plan.stored.store)
+            self._read_marks(self.plan.stored.store)
 
     def decide(self, row: int) -> bool:
         """Decide on a document; whether it is kept although not compared with all candidates."""
@@ -425,27 +415,27 @@ class _Loop:
         if versions is not None:
             same = versions.same if self._replaces(row) else versions.stored_before
             if (itself := same(key, digest)) is not None:
-                self._reasons[0].append((row, Reason(itself.doc_id, 1.0, True, True)))
+                self.compared[0].reasons.append((row, Reason(itself.doc_id, 1.0, True, True)))
                 into_database = plan.stored is plan.kept
                 if into_database or itself.metadata != self.documents.batch.all_metadata()[row]:
                     self._keys[row] = itself.key
                     self._written.append(row)
                     self._next_id += not into_database
                 return False
-        best: tuple[int, Reason] | None = None
-        for place, compared in enumerate(self.compared):
-            reason = compared.matcher.reason(row, self._no_reasons(row, place))
+        best: tuple[_Compared, Reason] | None = None
+        for compared in self.compared:
+            reason = compared.matcher.reason(row, self._no_reasons(row, compared))
             if reason is not None and (best is None or reason.similarity > best[1].similarity):
-                best = place, reason
-                if plan.stored_first:
+                best = compared, reason
+                if plan.is_ordered:
                     break
         if best is not None and plan.cutting is None:
-            self._reasons[best[0]].append((row, best[1]))
+            best[0].reasons.append((row, best[1]))
             return False
         if best is not None:
-            for place, compared in enumerate(self.compared):
-                passages = compared.matcher.passages(row, self._no_reasons(row, place))
-                self._copied[place] += ((row, reason) for reason in passages)
+            for compared in self.compared:
+                passages = compared.matcher.passages(row, self._no_reasons(row, compared))
+                compared.copied += ((row, reason) for reason in passages)
         return self._keep(row)
 
     def _replaces(self, row: int) -> bool:
@@ -453,93 +443,52 @@ class _Loop:
         _, line = self.documents.batch.wheres[row]
         return self.plan.replaces or line is None
 
-    def _no_reasons(self, row: int, place: int) -> set[int]:
+    def _no_reasons(self, row: int, compared: _Compared) -> set[int]:
         """The doc_ids of a collection that are no reason to drop a document.
 
         Among them is the version of an earlier run that is stored under its key.
         """
-        others = self._marks.without(row, place) if self._marks else set()
+        doc_ids = compared.different.get(row, set())
         versions, key = self.versions, self.documents.keys[row]
         if versions is None or key not in versions.known:
-            return others
-        version = versions.known[key]
-        is_earlier = version.doc_id <= versions.before or self._replaces(row)
-        if self.compared[place].collection is self.plan.stored and is_earlier:
-            return {*others, version.doc_id}
-        return others
+            return doc_ids
+        doc_id = versions.known[key].doc_id
+        is_earlier = doc_id <= versions.before or self._replaces(row)
+        if compared.collection is self.plan.stored and is_earlier:
+            return {*doc_ids, doc_id}
+        return doc_ids
 
     def _keep(self, row: int) -> bool:
         documents, versions = self.documents, self.versions
-        key, digest = documents.keys[row], documents.digests[row]
-        into_database = self.plan.stored is self.plan.kept
+        key, digest = document = documents.keys[row], documents.digests[row]
         doc_id, replaces = self._next_id, False
-        if into_database and versions is not None:
-            if self._replaces(row):
-                replaces = key in versions.known
-            elif key in versions.known:
-                if versions.same(key, digest) is not None:
+        if versions is not None and self.plan.stored is self.plan.kept:
+            if key in versions.known:
+                replaces = self._replaces(row)
+                if replaces:
+                    doc_id = versions.known[key].doc_id
+                elif versions.same(key, digest) is not None:
                     return False  # it is there, and the rule does not compare such documents
-                self._kept.original_keys[doc_id] = key
-                key = self._keys[row] = distinct_key(key, digest)
-            if replaces:
-                doc_id = versions.known[key].doc_id
-            versions.known[key] = KnownDocument(
-                doc_id, key, digest, documents.batch.all_metadata()[row]
-            )
+                else:
+                    self._kept.original_keys[doc_id] = key
+                    key = self._keys[row] = distinct_key(key, digest)
+            metadata = documents.batch.all_metadata()[row]
+            versions.known[key] = KnownDocument(doc_id, key, digest, metadata)
         self._next_id += not replaces
-        matcher, place = self.compared[-1].matcher, len(self.compared) - 1
-        is_cut = matcher.is_cut(row)
-        matcher.keep(row, doc_id, replaces=replaces)
-        if self._marks:
-            self._marks.keep(row, place, doc_id)
-        collection = self._kept
-        if collection.locations is not None:
-            collection.locations.add(doc_id, documents.batch.wheres[row])
+        compared = self.compared[-1]
+        is_cut = compared.matcher.is_cut(row)
+        compared.matcher.keep(row, doc_id, replaces=replaces)
+        for other in self._marked.get(document, ()):
+            compared.different.setdefault(other, set()).add(doc_id)
+        if self._kept.locations is not None:
+            self._kept.locations.add(doc_id, documents.batch.wheres[row])
         if self.plan.clusters is not None:
             self.plan.clusters.keep(doc_id, self.rows.numbers[row])
         self._written.append(row)
         return is_cut
 
-    def drop(self) -> None:
-        """Take what is decided to the rows, while stored documents can be read."""
-        self._writer = Writer(self._store)
-        part = self.documents.take(self._written)
-        if self._keys:
-            keys = [self._keys.get(row, self.documents.keys[row]) for row in self._written]
-            part = replace(part, batch=replace(part.batch, keys=keys))
-        self._writer.write(part)
-        self._writer.finish()
-        for compared, reasons, copied in zip(
-            self.compared, self._reasons, self._copied, strict=True
-        ):
-            self.rows.drop(compared.collection, compared.reader, reasons)
-            self.rows.cut(compared.collection, compared.reader, copied)
-
-    def write(self) -> AddReport:
-        """What was written of the documents."""
-        skipped = len(self.documents.keys) - len(self._written)
-        return replace(self._writer.report, skipped=skipped)
-
-
-@dataclass(eq=False)
-class _Marks:
-    """Documents of a batch that reviewers marked as no duplicates of others.
-
-    Attributes:
-        documents: the batch.
-    """
-
-    documents: SignedPart
-
-    def __post_init__(self) -> None:
-        self._without: dict[tuple[int, int], set[int]] = {}
-        self._marked: defaultdict[tuple[str, bytes], list[int]] = defaultdict(list)
-
-    def __bool__(self) -> bool:
-        return bool(self._without or self._marked)
-
-    def read(self, store: StoreReader) -> None:
-        """Read the decisions of a database."""
+    def _read_marks(self, store: StoreReader) -> None:
+        """Read which documents reviewers marked as no duplicates of those of the batch."""
         keys, digests = self.documents.keys, self.documents.digests
         marks = store.different_from([*dict.fromkeys(keys)])
         if not marks:
@@ -549,18 +498,25 @@ class _Marks:
             rows[document].append(row)
         for key, digest, other_key, other_digest, doc_id in marks:
             for row in rows.get((key, digest), ()):
-                self._without.setdefault((row, 0), set()).add(doc_id)
+                self.compared[0].different.setdefault(row, set()).add(doc_id)
                 self._marked[other_key, other_digest].append(row)
 
-    def without(self, row: int, place: int) -> set[int]:
-        """The doc_ids that are no reason, in one of the collections."""
-        return self._without.get((row, place), set())
-
-    def keep(self, row: int, place: int, doc_id: int) -> None:
-        """Note the doc_id of a document that is kept."""
-        document = self.documents.keys[row], self.documents.digests[row]
-        for other in self._marked.get(document, ()):
-            self._without.setdefault((other, place), set()).add(doc_id)
+    def finish(self) -> AddReport:
+        """Write the kept documents, and pass what is decided to the rows."""
+        writer = Writer(self._kept.store)
+        part = self.documents.take(self._written)
+        if self._keys:
+            keys = [self._keys.get(row, self.documents.keys[row]) for row in self._written]
+            part = replace(part, batch=replace(part.batch, keys=keys))
+        writer.write(part)
+        writer.finish()
+        for compared in self.compared:
+            self.rows.drop(compared.collection, compared.reader, compared.reasons)
+            for row, passage in compared.collection.rows(
+                compared.reader, self.documents.batch, compared.copied, self.plan.fields
+            ):
+                self.rows.copied[row].append(passage)
+        return replace(writer.report, skipped=len(self.documents.keys) - len(self._written))
 
 
 def decided(

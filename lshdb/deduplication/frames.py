@@ -17,7 +17,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast
 import numpy as np
 
 from lshdb.deduplication import tables
-from lshdb.deduplication.outputs import ANNOTATED, KeptRows
+from lshdb.deduplication.outputs import ANNOTATED, KeptRows, annotation
 from lshdb.deduplication.references import outermost, references_of
 from lshdb.deduplication.rules import rule_of
 from lshdb.deduplication.run import Run, check_plan
@@ -43,12 +43,11 @@ from lshdb.tuning.resolve import check_against, resolve, with_passages
 
 Rows = TypeVar("Rows")
 _P = ParamSpec("_P")
+_Columns = Mapping[str, list[Any]]
 _Paths = str | os.PathLike[str] | list[str] | tuple[str, ...]
 _ROWS = 1_000
 _NAME = "row"
 """Name of rows without a file in messages, before their number."""
-_NONE = np.zeros(0, dtype=bool)
-_NO_NUMBERS = np.zeros(0, dtype=np.int64)
 _OF_TEXTS = (
     'lshdb.dedup reads rows; give dicts, or the names to Database.dedup_files(names, format="text")'
 )
@@ -86,15 +85,10 @@ class _Files:
         """The same in a list."""
         return [*self.each(mask)]
 
-    def extended(self, columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+    def extended(self, columns: _Columns) -> list[dict[str, Any]]:
         """All rows as dicts, with further fields."""
-        rows = [
-            row
-            for batch in self.batches()
-            if batch.origin is not None
-            for row in sinks.rows_of(batch.origin).records(range(len(batch.origin.numbers)))
-        ]
-        return _with_fields(rows, columns)
+        count = len(next(iter(columns.values())))
+        return _with_fields(self.taken(np.ones(count, dtype=bool)), columns)
 
     def save(self, path: str, mask: arrays.Mask) -> None:
         """Write them to another file."""
@@ -112,14 +106,14 @@ class _Source:
     Attributes:
         batches: returns all rows; may be called again.
         take: returns the rows that a mask selects.
-        files: where they are from, if they are rows of files.
         extend: returns all rows with further columns.
+        files: where they are from, if they are rows of files.
     """
 
     batches: Callable[[], Iterator[Batch]]
     take: Callable[[arrays.Mask], Any]
+    extend: Callable[[_Columns], Any]
     files: _Files | None = None
-    extend: Callable[[Mapping[str, list[Any]]], Any] | None = None
 
     def again(self, *, only_rows: bool = True) -> Iterator[Batch]:  # noqa: ARG002
         """All rows once more, for a run, with their documents."""
@@ -137,7 +131,7 @@ class _KeptAlone:
             return _kept_relation, (self.rows.to_arrow_table(),)
         return _KeptAlone, (self.rows,)
 
-    def batches(self) -> Iterator[Batch]:
+    def lacks(self, *_: object) -> Any:
         """UsageError: the dropped rows are not there."""
         raise UsageError("a result that was pickled has kept rows only: call lshdb.dedup again")
 
@@ -186,7 +180,7 @@ class Deduplicated(Generic[Rows]):
         state["_options"] = replace(self._options, on_failure=None)
         if source.files is None:
             alone = _KeptAlone(self.kept)
-            state["_source"] = _Source(alone.batches, alone.taken)
+            state["_source"] = _Source(alone.lacks, alone.taken, alone.lacks)
             state["_options"] = replace(state["_options"], against=None)
         return state
 
@@ -223,8 +217,6 @@ class Deduplicated(Generic[Rows]):
         """
         if self._options.choice.drop_all:
             raise UsageError("drop_all keeps none of similar rows: there is none to name")
-        if self._source.extend is None:
-            raise UsageError("a result that was pickled has kept rows only: call lshdb.dedup again")
         rows: Rows = self._source.extend(self._annotations())
         return rows
 
@@ -236,11 +228,9 @@ class Deduplicated(Generic[Rows]):
             keys = dict(zip(batch.indices or range(len(batch.keys)), batch.keys, strict=True))
             for index in range(batch.count):
                 values: tuple[Any, ...] = (None,) * len(ANNOTATED)
-                if index in keys and self.mask[first + index]:
-                    values = int(self._clusters[first + index]), keys[index], 1.0, True
-                elif index in keys:
-                    row = next(dropped)
-                    values = int(self._clusters[first + index]), row.kept, row.similarity, row.exact
+                if index in keys:
+                    row = None if self.mask[first + index] else next(dropped)
+                    values = annotation(int(self._clusters[first + index]), keys[index], row)
                 for column, value in zip(columns.values(), values, strict=True):
                     column.append(value)
             first += batch.count
@@ -405,7 +395,7 @@ def _decided(
         changed: dict[str, Any] = dict(names)
         return _source_of(data, replace(reading, **changed)).batches()
 
-    masks, clusters, dropped = [_NONE], [_NO_NUMBERS], Dropped()
+    masks, clusters, dropped = [np.zeros(0, dtype=bool)], [arrays.NO_NUMBERS], Dropped()
     with Run(
         options=options.choice,
         rule=rule,
@@ -475,7 +465,7 @@ def _source_of(
         return replace(
             eager,
             take=lambda mask: eager.take(mask).lazy(),
-            extend=lambda columns: _extended(eager, columns).lazy(),
+            extend=lambda columns: eager.extend(columns).lazy(),
         )
     if library == "pandas" and hasattr(rows, "iloc"):
         # Arrow may not know the types of other columns.
@@ -519,7 +509,7 @@ def _of_table(
     read: Any,
     reading: SessionOptions,
     take: Callable[[arrays.Mask], Any],
-    extend: Callable[[Mapping[str, list[Any]]], Any],
+    extend: Callable[[_Columns], Any],
 ) -> _Source:
     """The source of a table that Arrow reads."""
     formats.arrow()
@@ -528,7 +518,7 @@ def _of_table(
     def batches() -> Iterator[Batch]:
         return documents_of_table(read, _NAME, reading)
 
-    return _Source(batches, take, extend=extend)
+    return _Source(batches, take, extend)
 
 
 def _of_dicts(rows: list[Any], reading: SessionOptions) -> _Source:
@@ -551,26 +541,21 @@ def _of_dicts(rows: list[Any], reading: SessionOptions) -> _Source:
     return _Source(
         batches,
         lambda mask: [*compress(rows, mask.tolist())],
-        extend=partial(_with_fields, rows),
+        partial(_with_fields, rows),
     )
 
 
 # all rows with further columns
 
 
-def _extended(source: _Source, columns: Mapping[str, list[Any]]) -> Any:
-    assert source.extend is not None
-    return source.extend(columns)
-
-
-def _check_free(names: Iterable[Any], columns: Mapping[str, list[Any]]) -> None:
+def _check_free(names: Iterable[Any], columns: _Columns) -> None:
     """UsageError if rows have a field of such a name."""
     for name in names:
         if name in columns:
             raise UsageError(f"the rows have a column {name!r} already: rename it, or leave it out")
 
 
-def _with_fields(rows: list[Any], columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+def _with_fields(rows: list[Any], columns: _Columns) -> list[dict[str, Any]]:
     values = zip(*columns.values(), strict=True)
     extended = []
     for row, row_values in zip(rows, values, strict=True):
@@ -579,7 +564,7 @@ def _with_fields(rows: list[Any], columns: Mapping[str, list[Any]]) -> list[dict
     return extended
 
 
-def _with_arrays(table: Any, columns: Mapping[str, list[Any]]) -> Any:
+def _with_arrays(table: Any, columns: _Columns) -> Any:
     """An Arrow table with further columns."""
     pa = formats.arrow()
     from lshdb.sources.arrow_rows import schema_of
@@ -590,20 +575,24 @@ def _with_arrays(table: Any, columns: Mapping[str, list[Any]]) -> Any:
     return table
 
 
-def _with_series(rows: Any, columns: Mapping[str, list[Any]]) -> Any:
+def _with_series(rows: Any, columns: _Columns) -> Any:
     """A pandas frame with further columns: nullable where a row has no document."""
     _check_free(rows.columns, columns)
     pandas = import_module("pandas")
-    kinds = {int: "Int64", float: "Float64", bool: "boolean", str: "object"}
-    full = {int: "int64", float: "float64", bool: "bool", str: "object"}
+    kinds = {
+        int: ("int64", "Int64"),
+        float: ("float64", "Float64"),
+        bool: ("bool", "boolean"),
+        str: ("object", "object"),
+    }
     extended = rows.copy()
     for name, values in columns.items():
-        kind = kinds[ANNOTATED[name]] if None in values else full[ANNOTATED[name]]
+        kind = kinds[ANNOTATED[name]][None in values]
         extended[name] = pandas.Series(values, index=rows.index, dtype=kind).array
     return extended
 
 
-def _with_polars(rows: Any, columns: Mapping[str, list[Any]]) -> Any:
+def _with_polars(rows: Any, columns: _Columns) -> Any:
     _check_free(rows.columns, columns)
     polars = import_module("polars")
     kinds = {int: polars.Int64, float: polars.Float64, bool: polars.Boolean, str: polars.String}
@@ -612,7 +601,7 @@ def _with_polars(rows: Any, columns: Mapping[str, list[Any]]) -> Any:
     )
 
 
-def _with_dataset(rows: Any, columns: Mapping[str, list[Any]]) -> Any:
+def _with_dataset(rows: Any, columns: _Columns) -> Any:
     _check_free(rows.column_names, columns)
     for name, values in columns.items():
         rows = rows.add_column(name, values)
@@ -657,4 +646,4 @@ def _of_files(
     for path in paths:
         heads.head(session, path)
     files = _Files(paths, session)
-    return _Source(files.batches, files.taken, files, files.extended)
+    return _Source(files.batches, files.taken, files.extended, files)

@@ -79,14 +79,12 @@ class _Inputs:
         are_texts: whether texts are compared as files, and none is written.
         targets: the tables whose kept rows go to each output.
         annotated: the same, of all rows.
-        in_directory: whether outputs are in a directory that may have to be made.
     """
 
     paths: Sequence[str]
     are_texts: bool
     targets: Mapping[str, Sequence[str]]
     annotated: Mapping[str, Sequence[str]]
-    in_directory: bool
 
 
 @dataclass(eq=False, kw_only=True)
@@ -131,7 +129,7 @@ class DedupJob:
 
     def __post_init__(self) -> None:
         rows, out = self.rows, self.outputs
-        check_read_twice(rows.choice, list(expanded(self.inputs)))
+        check_read_twice(rows.choice, self.inputs)
         self.rule: Rule = rule_of_rows(rows, self.settings.shape.threshold)
         check_plan(rows.choice, self.references, only_against=rows.only_against)
         if out.annotated is not None and (rows.cut is not None or rows.choice.drop_all):
@@ -143,7 +141,7 @@ class DedupJob:
         self.read = self._inputs()
         self._written_files = Written()
         self._check_outputs()
-        self.columns = {**dropped_columns(rows.fields, copied=self._copied)}
+        self.columns = dropped_columns(rows.fields, copied=self._copied)
         self._of_references = ReadCounts()
         self._of_references.skipped.on_skip = self.reading.skipped.on_skip
 
@@ -173,7 +171,7 @@ class DedupJob:
                 raise UsageError("texts are compared as files and not written: no -o, no input -")
             for path in paths:
                 tables.check_readable(path)
-            return _Inputs(paths, True, {}, {}, False)
+            return _Inputs(paths, True, {}, {})
         walked = replace(rows.walk, ignore=False)  # data is often kept out of git
         input_tables = tables.find_tables(self.inputs, walked, self.reading.skipped)
         if out.cuts is not None and len(input_tables) > 1:
@@ -188,17 +186,11 @@ class DedupJob:
 
         kept = out.kept if out.kept is not None or out.annotated is not None else STDOUT
         names = [table.path for table in input_tables]
-        in_directory = any(
-            output is not None and _is_directory(output, self.inputs)
-            for output in (kept, out.annotated)
-        )
-        written = targets(kept), targets(out.annotated)
-        return _Inputs(names, False, *written, in_directory)
+        return _Inputs(names, False, targets(kept), targets(out.annotated))
 
     def _check_outputs(self) -> None:
         """UsageError for outputs that cannot be."""
-        out, read = self.outputs, self.read
-        written = [*read.targets, *read.annotated]
+        out, read, written = self.outputs, self.read, self._tables_written
         if self.rows.fields and not read.are_texts and out.dropped is None:
             raise UsageError("--fields is for the list of dropped rows: give --dropped FILE")
         if out.dropped == STDOUT and (read.are_texts or STDOUT in written):
@@ -214,6 +206,11 @@ class DedupJob:
             )
 
     @property
+    def _tables_written(self) -> list[str]:
+        """The outputs of rows."""
+        return [*self.read.targets, *self.read.annotated]
+
+    @property
     def files_read(self) -> list[str]:
         """The files that the job reads."""
         paths = [reference.name for reference in self.references if reference.is_path]
@@ -223,8 +220,7 @@ class DedupJob:
     def files_written(self) -> list[str]:
         """The files that it writes."""
         others = self.outputs.dropped, self.outputs.cuts, self.database
-        written = *self.read.targets, *self.read.annotated, *map(str, filter(None, others))
-        return list(written)
+        return [*self._tables_written, *map(str, filter(None, others))]
 
     def skipped_of_references(self) -> list[tuple[str, dict[str, int]]]:
         """The files of references that were not read, by the reason."""
@@ -235,7 +231,7 @@ class DedupJob:
     @property
     def is_whole(self) -> bool:
         """Whether the database changes only when the output is complete, which is a file."""
-        written = [*self.read.targets, *self.read.annotated]
+        written = self._tables_written
         return bool(written) and all(map(_is_file, written))
 
     def run(self) -> Generator[list[tuple[Any, ...]]]:
@@ -355,7 +351,7 @@ class DedupJob:
 
     def _beside(self) -> Path | None:
         """Temporary files may take as much room as the input: beside the output there is enough."""
-        written = [*self.read.targets, *self.read.annotated]
+        written = self._tables_written
         if os.environ.get("TMPDIR") or not written or not _is_file(written[0]):
             return None
         directory = Path(os.path.realpath(written[0])).parent
@@ -377,8 +373,9 @@ class DedupJob:
             def rows_to(targets: Mapping[str, Sequence[str]], added: Columns) -> KeptRows | None:
                 if not targets:
                     return None
-                for path in targets if self.read.in_directory else ():
-                    os.makedirs(os.path.dirname(path), exist_ok=True)
+                for path in targets:
+                    if path not in (STDOUT, out.kept, out.annotated):  # it is in a directory
+                        os.makedirs(os.path.dirname(path), exist_ok=True)
                 return stack.enter_context(KeptRows(targets, session, beside, added, self._output))
 
             if out.dropped is not None:
@@ -389,7 +386,8 @@ class DedupJob:
                 file = stack.enter_context(self._output(out.cuts))
                 written.cuts = CutList(file, written.kept.same_format)
             yield written
-            written.finish()
+            if written.cuts is not None:
+                written.cuts.finish()
 
     def _output(self, path: str) -> Output:
         """A file to be written; what a killed run left is deleted if the input is read again."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import dataclass, field
 from itertools import chain
 from operator import attrgetter
 from typing import Protocol
@@ -91,6 +91,7 @@ class BucketMatcher:
         scored: how candidates are compared, from the doc_ids of the stored ones, ascending.
         replaced: how many documents of the batch may replace a stored one; None if none of the
             batch is kept.
+        whole_texts: a reason to drop documents that counts if it is more similar than all others.
     """
 
     reader: StoreReader
@@ -99,6 +100,7 @@ class BucketMatcher:
     members: Members
     scored: Callable[[IntArray], Scored]
     replaced: int | None
+    whole_texts: Mapping[int, Reason] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         count = self.count
@@ -129,6 +131,11 @@ class BucketMatcher:
 
     def reason(self, row: int, without: Set[int] = frozenset()) -> Reason | None:
         """See Matcher: the kept document that is most similar, of equal ones the first."""
+        reason, whole = self._most_similar(row, without), self.whole_texts.get(row)
+        is_whole = whole is not None and (reason is None or whole.similarity > reason.similarity)
+        return whole if is_whole else reason
+
+    def _most_similar(self, row: int, without: Set[int]) -> Reason | None:
         if not self._codes[row]:
             return None
         same = self._same[row]

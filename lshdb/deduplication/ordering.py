@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
 from functools import lru_cache
 
 from lshdb.deduplication.containing import Codes
@@ -24,7 +25,7 @@ from lshdb.shingling.shingling import Shingling
 from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.metadata import picked
 from lshdb.sources.paths import STDIN, escaped, expanded, paths_of_key
-from lshdb.store.spool import Spool
+from lshdb.store.spool import Spool, SpooledDocument
 
 _NUMBER = re.compile(r"\s*[+-]?(\d{1,300}(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?\s*", re.ASCII)
 """A text that is a number, as all numbers of CSV are."""
@@ -38,12 +39,6 @@ def is_row_by_row(options: RuleOptions) -> bool:
 def reads_twice(options: RuleOptions) -> bool:
     """Whether all rows are read before the first one is decided on."""
     return options.ordered or options.drop_all or not is_row_by_row(options)
-
-
-def is_descending(options: RuleOptions) -> bool:
-    """Whether the largest ranks come first."""
-    down = options.keep in ("last", "longest", "newest")
-    return down or options.keep_max is not None or not is_row_by_row(options)
 
 
 def _inside(options: RuleOptions) -> Callable[[str], bool] | None:
@@ -98,6 +93,7 @@ def _ranks(
         root: the directory from which keys of files are paths.
     """
     keep, field = options.keep, next(iter(options.ranked_by), None)
+    by_size = keep == "longest" or not is_row_by_row(options)
     columns = numbers, sizes, batch.all_metadata(), batch.where()
     for number, size, metadata, (file, line) in zip(*columns, strict=True):
         path = os.path.abspath(os.path.join("" if line else root, file or ""))
@@ -114,7 +110,7 @@ def _ranks(
             rank = len(file or "")
         elif keep == "last":
             rank = number
-        elif keep == "longest" or not is_row_by_row(options):
+        elif by_size:
             rank = size
         elsewhere = inside is not None and not inside(path)
         group = 0
@@ -148,27 +144,27 @@ def in_order(spool: Spool, shingling: Shingling, *, metadata: bool) -> Generator
         for documents in bounded(
             ordered, lambda spooled: len(spooled.stored), spool.limits.block_bytes
         ):
-            yield Batch(
-                [document.key for document in documents],
-                [from_stored(document.stored, shingling) for document in documents],
-                [document.metadata for document in documents] if metadata else (),
-                Origin("", [document.number for document in documents]),
-                range(len(documents)),
-                size=sum(document.stored.__sizeof__() for document in documents),
-                wheres=[(document.file, document.line) for document in documents],
-            )
+            origin = Origin("", [document.number for document in documents])
+            batch = _batch_of(documents, shingling)
+            if not metadata:
+                batch = replace(batch, metadata=())
+            yield replace(batch, origin=origin, indices=range(len(documents)))
 
 
 def kept(spool: Spool, shingling: Shingling) -> Iterator[Batch]:
     """The documents that are not dropped, in the order of the input."""
     for documents in spool.kept():
-        yield Batch(
-            [document.key for document in documents],
-            [from_stored(document.stored, shingling) for document in documents],
-            [document.metadata for document in documents],
-            size=sum(document.stored.__sizeof__() for document in documents),
-            wheres=[(document.file, document.line) for document in documents],
-        )
+        yield _batch_of(documents, shingling)
+
+
+def _batch_of(documents: Sequence[SpooledDocument], shingling: Shingling) -> Batch:
+    return Batch(
+        [document.key for document in documents],
+        [from_stored(document.stored, shingling) for document in documents],
+        [document.metadata for document in documents],
+        size=sum(document.stored.__sizeof__() for document in documents),
+        wheres=[(document.file, document.line) for document in documents],
+    )
 
 
 def take_in(
@@ -218,7 +214,8 @@ def take_in(
         progress(spool.count, None, "rows read")
     if spool.count and not ranked and options.ranked_by:
         raise UsageError(f"no row has a number or text in field {options.ranked_by[0]!r}")
-    spool.order(descending=is_descending(options))
+    largest_first = options.keep_max is not None or not is_row_by_row(options)
+    spool.order(descending=options.keep in ("last", "longest", "newest") or largest_first)
     return AddReport(empty=empty, failed=failed)
 
 

@@ -16,6 +16,7 @@ from lshdb.deduplication.cut_list import CutList
 from lshdb.deduplication.deciding import DecidedBatch
 from lshdb.deduplication.tables import checked_format
 from lshdb.errors import InputError
+from lshdb.model import DroppedRow
 from lshdb.sources import formats, heads, outputs, sinks
 from lshdb.sources.added_columns import head_with, with_columns
 from lshdb.sources.batch import Origin, TableSchema
@@ -137,11 +138,6 @@ class Written:
             if file is not None:
                 file.flush()
 
-    def finish(self) -> None:
-        """Write what comes last."""
-        if self.cuts is not None:
-            self.cuts.finish()
-
 
 def annotated(rows: DecidedBatch, origin: Origin) -> Origin:
     """The rows with the columns of ANNOTATED; of those without a document these are null.
@@ -153,12 +149,7 @@ def annotated(rows: DecidedBatch, origin: Origin) -> Origin:
     for index, cluster, key, dropped in zip(
         rows.indices, rows.clusters, rows.keys, rows.dropped, strict=True
     ):
-        kept = (
-            (key, 1.0, True)
-            if dropped is None
-            else (dropped.kept, dropped.similarity, dropped.exact)
-        )
-        values[index] = (cluster, *kept)
+        values[index] = annotation(cluster, key, dropped)
     indices = [
         index for index in range(len(origin.numbers)) if index in values or _is_row(read, index)
     ]
@@ -169,6 +160,13 @@ def annotated(rows: DecidedBatch, origin: Origin) -> Origin:
     numbers = [origin.numbers[index] for index in indices]
     changed = with_columns(read, indices, ANNOTATED, columns)
     return Origin(origin.name, numbers, changed, origin.in_file)
+
+
+def annotation(cluster: int, key: str, dropped: DroppedRow | None) -> tuple[object, ...]:
+    """The values of ANNOTATED for a row."""
+    if dropped is None:
+        return cluster, key, 1.0, True
+    return cluster, dropped.kept, dropped.similarity, dropped.exact
 
 
 def _is_row(rows: object, index: int) -> bool:

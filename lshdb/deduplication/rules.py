@@ -76,10 +76,10 @@ class RowRule(Rule, Protocol):
         """What compares the batches of a run with a collection."""
 
 
-Comparing = Callable[[StoreReader, SignedPart, Mask | None, int], Matcher]
+Comparing = Callable[[StoreReader, SignedPart, Mask | None, int | None], Matcher]
 """Makes the matcher of a batch, from the collection as it is read now, the documents of the batch
-signed by its settings, bool[n], which of these are compared (None: all, and none is kept), and how
-many of them may replace a stored one."""
+signed by its settings, bool[n], which of these are compared, and how many of them may replace a
+stored one (both None: all are compared, and none is kept)."""
 
 
 @runtime_checkable
@@ -126,7 +126,7 @@ class SimilarRule:
             check_numbers(collection.store.settings)
 
         def matcher(
-            reader: StoreReader, part: SignedPart, decided: Mask | None, replaced: int
+            reader: StoreReader, part: SignedPart, decided: Mask | None, replaced: int | None
         ) -> Matcher:
             query, settings = asked(part), reader.settings
             least = settings.threshold if self.threshold is None else self.threshold
@@ -149,8 +149,7 @@ class SimilarRule:
                 scorer: Scorer = exact if is_exact else estimates
                 return Scored(scorer, exact.same, least, is_exact, also)
 
-            grows = None if decided is None else replaced
-            return BucketMatcher(reader, len(query), codes, reader.members, scored, grows)
+            return BucketMatcher(reader, len(query), codes, reader.members, scored, replaced)
 
         return matcher
 
@@ -191,10 +190,10 @@ class CopiedRule:
 
     def comparing(self, collection: Collection) -> Comparing:
         """See RowRule."""
-        whole = WholeTexts.of(collection, self.words) if collection.is_reference else None
+        short = WholeTexts.of(collection, self.words) if collection.is_reference else None
 
         def matcher(
-            reader: StoreReader, part: SignedPart, decided: Mask | None, replaced: int
+            reader: StoreReader, part: SignedPart, decided: Mask | None, replaced: int | None
         ) -> Matcher:
             query = asked(part)
             prints = query.signed.fingerprints
@@ -210,10 +209,9 @@ class CopiedRule:
                 names = not self.cuts or decided is None
                 return Scored(scorer, exact.same, _ANY_SHARE, True, names_passages=names)
 
-            grows = None if decided is None else replaced
             members = reader.documents_of_fingerprints
-            runs = BucketMatcher(reader, len(query), codes, members, scored, grows)
-            return runs if whole is None else whole.matcher(runs, query.stored)
+            whole = {} if short is None else short.reasons(query.stored)
+            return BucketMatcher(reader, len(query), codes, members, scored, replaced, whole)
 
         return matcher
 

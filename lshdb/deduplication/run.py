@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, Self, cast
+from typing import Any, Protocol, Self
 
 from lshdb.deduplication import ordering
 from lshdb.deduplication.collection import Collection
@@ -265,17 +265,16 @@ class Run:
         everything: Collection | None = None,
     ) -> Plan:
         assert isinstance(self.rule, RowRule)
-        is_ordered = ordering.reads_twice(self.options)
         return Plan(
             self.rule,
             self._opened,
             stored,
             kept,
             everything,
-            stored_first=is_ordered,
+            is_ordered=ordering.reads_twice(self.options),
             fields=self.fields,
             cutting=self.cutting,
-            clusters=Clusters(is_ordered) if self.clusters else None,
+            clusters=Clusters() if self.clusters else None,
         )
 
     def _twice(self) -> Iterator[DecidedBatch]:
@@ -363,7 +362,7 @@ class Run:
                 seen += batch.count
         else:
             assert self.stored is not None
-            versions = Versions(self.stored, self.stored.last_doc_id())
+            versions = Versions(self.stored)
             again = self.source.again(only_rows=False)
             with signed(Job(self.stored, self.workers), again) as stream:
                 for parts in stream:
@@ -372,7 +371,7 @@ class Run:
                         writer = Writer(self.stored)
                         for part in parts:
                             rows = _of_spool(part.batch, spool, seen)
-                            if [*rows.keys] != [*part.batch.keys]:
+                            if rows.keys != [*part.batch.keys]:
                                 raise InputError(_CHANGED)
                             seen += part.batch.count
                             self._store(writer, part, rows, versions)
@@ -411,7 +410,7 @@ class Run:
         marked = list[int]()
         if self.stored is None:
             return marked
-        versions = Versions(self.stored, self.stored.last_doc_id())
+        versions = Versions(self.stored)
         for documents in spool.kept():
             digests = [digest(document.stored.encode()) for document in documents]
             keys = [document.key for document in documents]
@@ -460,11 +459,10 @@ def check_plan(
 def _of_spool(batch: Batch, spool: Spool, first: int) -> DecidedBatch:
     """The rows or files of a batch, each with its decision; the first one has a number."""
     decisions = spool.decisions(first, first + batch.count)
-    indices, keys, dropped, clusters = (
-        zip(*decisions, strict=True) if decisions else ((), (), (), ())
+    return DecidedBatch(
+        batch.origin,
+        [key for _, key, _, _ in decisions],
+        [index for index, _, _, _ in decisions],
+        [dropped for _, _, dropped, _ in decisions],
+        [cluster or first + index + 1 for index, _, _, cluster in decisions],
     )
-    clusters_of_rows = [
-        cluster or first + index + 1 for index, cluster in zip(indices, clusters, strict=True)
-    ]
-    indices = cast("tuple[int, ...]", indices)
-    return DecidedBatch(batch.origin, keys, indices, dropped, clusters_of_rows)

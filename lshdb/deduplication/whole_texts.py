@@ -7,11 +7,10 @@ folded as for shingles. The rarest word of each short text leads to the rows tha
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from lshdb.deduplication.collection import Collection, Reason
-from lshdb.deduplication.matching import Matcher
 from lshdb.errors import Cut, warn_of_limit
 from lshdb.formatting import counted
 from lshdb.model import CopiedPassage
@@ -96,8 +95,13 @@ class WholeTexts:
             short.total += len(documents)
             short.take(*zip(*documents, strict=True))
         short.index()
-        if note := short.note:
-            warn_of_limit(Cut("dedup", len(short.runs), f"{collection.reference}: {note}"))
+        if count := len(short.runs):
+            note = (
+                f"{collection.reference}: {count:,} of {counted(short.total, 'document')} "
+                f"{'has' if count == 1 else 'have'} fewer than {words} words: "
+                f"{'it matches' if count == 1 else 'they match'} only as a whole"
+            )
+            warn_of_limit(Cut("dedup", count, note))
         return short
 
     def take(self, doc_ids: Sequence[int], texts: Sequence[str]) -> None:
@@ -124,26 +128,9 @@ class WholeTexts:
             rarest = min(_units_in(run.folded), key=lambda unit: (counts[unit], -len(unit), unit))
             self._led[rarest].append(doc_id)
 
-    @property
-    def note(self) -> str:
-        """What is said of them; empty without any."""
-        if not self.runs:
-            return ""
-        return (
-            f"{len(self.runs):,} of {counted(self.total, 'document')} "
-            f"{'has' if len(self.runs) == 1 else 'have'} fewer than {self.words} words: "
-            f"{'it matches' if len(self.runs) == 1 else 'they match'} only as a whole"
-        )
-
-    def matcher(self, runs: Matcher, texts: Sequence[str]) -> Matcher:
-        """A matcher of the texts of a batch that also finds short texts, from that of its runs."""
-        if not self.runs:
-            return runs
-        return _WithWholeTexts(runs, self.reasons(texts))
-
     def reasons(self, texts: Sequence[str]) -> dict[int, Reason]:
         """The short text in each of some texts, by their indices."""
-        runs = enumerate(_runs_of(texts, self.shingling))
+        runs = enumerate(_runs_of(texts, self.shingling) if self.runs else ())
         return {row: reason for row, run in runs if (reason := self._reason(run))}
 
     def _reason(self, run: _Run) -> Reason | None:
@@ -160,29 +147,6 @@ class WholeTexts:
         short = self.runs[longest]
         passage = run.passage_of(short, offsets[longest])
         return Reason(longest, short.count / run.count, True, short.text == run.text, passage)
-
-
-@dataclass(eq=False)
-class _WithWholeTexts:
-    """A Matcher of runs, and of short texts: the larger share is the reason."""
-
-    runs: Matcher
-    whole: dict[int, Reason]
-
-    def reason(self, row: int, without: Set[int] = frozenset()) -> Reason | None:
-        reason, whole = self.runs.reason(row, without), self.whole.get(row)
-        if reason is None or (whole is not None and whole.similarity > reason.similarity):
-            return whole
-        return reason
-
-    def keep(self, row: int, doc_id: int, *, replaces: bool = False) -> None:
-        self.runs.keep(row, doc_id, replaces=replaces)
-
-    def is_cut(self, row: int) -> bool:
-        return self.runs.is_cut(row)
-
-    def passages(self, row: int, without: Set[int] = frozenset()) -> Iterator[Reason]:
-        yield from self.runs.passages(row, without)
 
 
 def _units_in(folded: bytes) -> set[bytes]:
