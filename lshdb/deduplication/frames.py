@@ -19,7 +19,7 @@ import numpy as np
 from lshdb.deduplication import tables
 from lshdb.deduplication.outputs import ANNOTATED, KeptRows, annotation
 from lshdb.deduplication.references import outermost, references_of
-from lshdb.deduplication.rules import rule_of
+from lshdb.deduplication.rules import rule_of, with_index
 from lshdb.deduplication.run import Run, check_plan
 from lshdb.errors import InputError, SettingsWarning, UsageError, warn
 from lshdb.exchange.results import Dropped
@@ -39,7 +39,7 @@ from lshdb.sources.records import Collector
 from lshdb.sources.session import Session
 from lshdb.sources.session_options import SessionOptions
 from lshdb.store.store import Store
-from lshdb.tuning.resolve import check_against, resolve, with_passages
+from lshdb.tuning.resolve import check_against, resolve
 
 Rows = TypeVar("Rows")
 _P = ParamSpec("_P")
@@ -60,7 +60,11 @@ class _Files:
     paths: Sequence[str]
     session: Session
 
-    def batches(self, *, only_rows: bool = False) -> Iterator[Batch]:
+    def batches(self) -> Iterator[Batch]:
+        """All rows, with their documents."""
+        return self.again(only_rows=False)
+
+    def again(self, *, only_rows: bool = True) -> Iterator[Batch]:
         """All rows; InputError for a file that cannot be read, or not to its end."""
         for batch in self.session.apart(only_rows=only_rows).batches(self.paths):
             if batch.origin is None:
@@ -71,27 +75,27 @@ class _Files:
     def selected(self, mask: arrays.Mask) -> Iterator[tuple[Origin, list[int]]]:
         """The rows that a mask selects, of each batch."""
         first = 0
-        for batch in self.batches(only_rows=True):
+        for batch in self.again():
             if batch.origin is not None:
                 yield batch.origin, np.flatnonzero(mask[first : first + batch.count]).tolist()
                 first += batch.count
 
     def each(self, mask: arrays.Mask) -> Iterator[dict[str, Any]]:
-        """The same as dicts."""
+        """The rows that a mask selects as dicts, one by one."""
         for origin, indices in self.selected(mask):
             yield from sinks.rows_of(origin).records(indices)
 
-    def taken(self, mask: arrays.Mask) -> list[dict[str, Any]]:
-        """The same in a list."""
+    def take(self, mask: arrays.Mask) -> list[dict[str, Any]]:
+        """The rows that a mask selects, in a list."""
         return [*self.each(mask)]
 
-    def extended(self, columns: _Columns) -> list[dict[str, Any]]:
+    def extend(self, columns: _Columns) -> list[dict[str, Any]]:
         """All rows as dicts, with further fields."""
         count = len(next(iter(columns.values())))
-        return _with_fields(self.taken(np.ones(count, dtype=bool)), columns)
+        return _with_fields(self.take(np.ones(count, dtype=bool)), columns)
 
     def save(self, path: str, mask: arrays.Mask) -> None:
-        """Write them to another file."""
+        """Write the rows that a mask selects to another file."""
         if os.path.exists(path) and any(os.path.samefile(path, name) for name in self.paths):
             raise UsageError(f"{path} is one of the files that are read: save to another one")
         with KeptRows({path: self.paths}, self.session) as rows:
@@ -101,19 +105,17 @@ class _Files:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Rows in the form that they were given in.
+    """Rows of a program.
 
     Attributes:
         batches: returns all rows; may be called again.
-        take: returns the rows that a mask selects.
+        take: returns the rows that a mask selects, in the form that they were given in.
         extend: returns all rows with further columns.
-        files: where they are from, if they are rows of files.
     """
 
     batches: Callable[[], Iterator[Batch]]
     take: Callable[[arrays.Mask], Any]
     extend: Callable[[_Columns], Any]
-    files: _Files | None = None
 
     def again(self, *, only_rows: bool = True) -> Iterator[Batch]:  # noqa: ARG002
         """All rows once more, for a run, with their documents."""
@@ -131,13 +133,15 @@ class _KeptAlone:
             return _kept_relation, (self.rows.to_arrow_table(),)
         return _KeptAlone, (self.rows,)
 
-    def lacks(self, *_: object) -> Any:
+    def take(self, _: arrays.Mask) -> Any:
+        """The kept rows."""
+        return self.rows
+
+    def batches(self, *_: object, **_options: object) -> Any:
         """UsageError: the dropped rows are not there."""
         raise UsageError("a result that was pickled has kept rows only: call lshdb.dedup again")
 
-    def taken(self, _: arrays.Mask) -> Any:
-        """The kept rows."""
-        return self.rows
+    again = extend = batches
 
 
 def _kept_relation(table: Any) -> _KeptAlone:
@@ -165,7 +169,7 @@ class Deduplicated(Generic[Rows]):
     failures: tuple[Failure, ...]
     dropped: Dropped
     _clusters: arrays.IntArray = field(compare=False)
-    _source: _Source = field(compare=False)
+    _source: _Source | _Files | _KeptAlone = field(compare=False)
     _settings: Settings = field(compare=False)
     _options: DataOptions = field(compare=False)
 
@@ -176,11 +180,10 @@ class Deduplicated(Generic[Rows]):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        state, source = vars(self).copy(), self._source
+        state = vars(self).copy()
         state["_options"] = replace(self._options, on_failure=None)
-        if source.files is None:
-            alone = _KeptAlone(self.kept)
-            state["_source"] = _Source(alone.lacks, alone.taken, alone.lacks)
+        if not isinstance(self._source, _Files):
+            state["_source"] = _KeptAlone(self.kept)
             state["_options"] = replace(state["_options"], against=None)
         return state
 
@@ -200,8 +203,7 @@ class Deduplicated(Generic[Rows]):
 
         For dicts and files, a list of dicts; files are read again for it.
         """
-        rows: Rows = self._source.take(self.mask)
-        return rows
+        return cast("Rows", self._source.take(self.mask))
 
     @property
     def annotated(self) -> Rows:
@@ -217,8 +219,7 @@ class Deduplicated(Generic[Rows]):
         """
         if self._options.choice.drop_all:
             raise UsageError("drop_all keeps none of similar rows: there is none to name")
-        rows: Rows = self._source.extend(self._annotations())
-        return rows
+        return cast("Rows", self._source.extend(self._annotations()))
 
     def _annotations(self) -> dict[str, list[Any]]:
         """The columns of `annotated`."""
@@ -277,9 +278,9 @@ class Deduplicated(Generic[Rows]):
         self._files("save").save(os.fspath(path), self.mask)
 
     def _files(self, method: str) -> _Files:
-        if self._source.files is None:
+        if not isinstance(self._source, _Files):
             raise UsageError(f"{method} is for rows of files: for others, use `kept`")
-        return self._source.files
+        return self._source
 
 
 class _Dedup(Protocol[_P]):
@@ -381,7 +382,7 @@ def _reading(options: DataOptions, settings: Settings) -> SessionOptions:
 
 
 def _decided(
-    source: _Source,
+    source: _Source | _Files | _KeptAlone,
     settings: Settings,
     options: DataOptions,
     threshold: float,
@@ -429,11 +430,9 @@ def _decided(
 
 def _opened(options: DataOptions) -> Store:
     """The database of `into`, made if there is none."""
-    needed = rule_of(options.choice).index(resolve(options.index)).passages
-    index = with_passages(options.index)
-    made = replaced(index, passages=index.shape.passages or needed or None)
+    request = with_index(rule_of(options.choice), options.index)
     path = Path(str(options.into))
-    return Store.open(path, "create", TIMEOUT, lambda: resolve(made), limits=options.limits)
+    return Store.open(path, "create", TIMEOUT, lambda: resolve(request), limits=options.limits)
 
 
 # the forms of rows
@@ -448,7 +447,7 @@ def _is_files(rows: object) -> bool:
 
 def _source_of(
     rows: Any, reading: SessionOptions, reference_files: FilesRead | None = None
-) -> _Source:
+) -> _Source | _Files:
     """The source of the rows; UsageError for data without rows.
 
     Args:
@@ -461,11 +460,11 @@ def _source_of(
     library, kind = type(rows).__module__.partition(".")[0], type(rows).__name__
     formats.check_one_table(rows)
     if library == "polars" and hasattr(rows, "collect"):
-        eager = _source_of(rows.collect(), reading)
-        return replace(
-            eager,
-            take=lambda mask: eager.take(mask).lazy(),
-            extend=lambda columns: eager.extend(columns).lazy(),
+        eager: Any = _source_of(rows.collect(), reading)
+        return _Source(
+            eager.batches,
+            lambda mask: eager.take(mask).lazy(),
+            lambda columns: eager.extend(columns).lazy(),
         )
     if library == "pandas" and hasattr(rows, "iloc"):
         # Arrow may not know the types of other columns.
@@ -478,13 +477,14 @@ def _source_of(
         fields_read = rows.iloc[:, indices].set_axis([names[index] for index in indices], axis=1)
         return _of_table(fields_read, reading, rows.__getitem__, partial(_with_series, rows))
     if library == "polars" and hasattr(rows, "filter"):
-        return _of_table(rows, reading, rows.filter, lambda columns: _with_polars(rows, columns))
+        return _of_table(rows, reading, rows.filter, partial(_with_polars, rows))
     if library == "datasets" and hasattr(rows, "select"):
-
-        def selected(mask: arrays.Mask) -> Any:
-            return rows.select(np.flatnonzero(mask))
-
-        return _of_table(rows, reading, selected, partial(_with_dataset, rows))
+        return _of_table(
+            rows,
+            reading,
+            lambda mask: rows.select(np.flatnonzero(mask)),
+            partial(_with_dataset, rows),
+        )
     if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
         pa = formats.arrow()
         from lshdb.sources.arrow_rows import filtered, table_reader
@@ -515,10 +515,7 @@ def _of_table(
     formats.arrow()
     from lshdb.sources.arrow_rows import documents_of_table
 
-    def batches() -> Iterator[Batch]:
-        return documents_of_table(read, _NAME, reading)
-
-    return _Source(batches, take, extend)
+    return _Source(lambda: documents_of_table(read, _NAME, reading), take, extend)
 
 
 def _of_dicts(rows: list[Any], reading: SessionOptions) -> _Source:
@@ -634,7 +631,7 @@ def _tables(names: Sequence[str], files_read: FilesRead | None) -> tuple[list[st
 
 def _of_files(
     names: Sequence[str], reading: SessionOptions, reference_files: FilesRead | None
-) -> _Source:
+) -> _Files:
     paths, skipped_files = _tables(names, FilesRead(reference_files))
     if repeated := skipped_files["repeated"]:
         if not paths:
@@ -645,5 +642,4 @@ def _of_files(
     session = Session(reading)
     for path in paths:
         heads.head(session, path)
-    files = _Files(paths, session)
-    return _Source(files.batches, files.taken, files.extended, files)
+    return _Files(paths, session)

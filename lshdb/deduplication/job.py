@@ -22,7 +22,7 @@ from lshdb.deduplication.files import Files, cutting_of, rule_of_rows
 from lshdb.deduplication.ordering import check_read_twice
 from lshdb.deduplication.outputs import ANNOTATED, KeptRows, Written
 from lshdb.deduplication.references import Reference, outermost
-from lshdb.deduplication.rules import Rule
+from lshdb.deduplication.rules import Rule, with_index
 from lshdb.deduplication.run import Run, check_plan
 from lshdb.errors import UsageError
 from lshdb.exchange.results import dropped_columns, dropped_row
@@ -50,7 +50,7 @@ from lshdb.sources.paths import (
 from lshdb.sources.session import Session, session_of
 from lshdb.sources.sinks import Columns
 from lshdb.store.store import Store
-from lshdb.tuning.resolve import OF_INDEX, as_in, resolve, with_passages
+from lshdb.tuning.resolve import OF_INDEX, as_in, resolve
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,7 @@ class DedupJob:
         if database is not None and database.exists() and database.stat().st_size:
             self._wanted_settings = replaced(wanted, threshold=None)
             store = stack.enter_context(closing(self.opens(self._wanted_settings)))
-            # What the file has of its own is noted once, though it is opened again.
+            # Opening it has noted what the file has of its own.
             self._wanted_settings = replaced(self._wanted_settings, **dict.fromkeys(OF_INDEX))
             return store.settings, store
         for reference in self.references:
@@ -285,13 +285,9 @@ class DedupJob:
         # Otherwise contents are kept while the command runs: exact similarities need them.
         if self.rows.choice.estimate and database is None:
             wanted = replace(wanted, content=False)
-        wanted = wanted if database is None else with_passages(wanted)
-        settings = resolve(wanted)
         if database is not None:
-            needed = self.rule.index(settings).passages
-            if needed and not wanted.shape.passages:
-                wanted = replaced(wanted, passages=needed)
-                settings = resolve(wanted)
+            wanted = with_index(self.rule, wanted)
+        settings = resolve(wanted)
         self._wanted_settings = replaced(wanted, seed=settings.seed)  # a random one is chosen once
         return settings, None
 

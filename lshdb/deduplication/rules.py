@@ -20,9 +20,10 @@ from lshdb.deduplication.matching import BucketMatcher, Matcher, Scored, signatu
 from lshdb.deduplication.whole_texts import WholeTexts
 from lshdb.errors import UsageError
 from lshdb.exchange.results import COPIED
+from lshdb.groups import replaced
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import asked
-from lshdb.options import RuleOptions
+from lshdb.options import RuleOptions, SettingsOptions
 from lshdb.search.passages import CopiedShares
 from lshdb.search.query import contents_of, exact_of
 from lshdb.search.similarity import Estimates, Scorer, check_numbers
@@ -31,6 +32,7 @@ from lshdb.sketching.banding import bucket_codes
 from lshdb.sketching.settings import Settings
 from lshdb.sources.sinks import Columns
 from lshdb.store.lookups import StoreReader
+from lshdb.tuning.resolve import resolve, with_passages
 
 _ANY_SHARE = 1e-12
 """Less than the share of its words that a document of any length shares."""
@@ -257,6 +259,13 @@ def rule_of(options: RuleOptions, threshold: float | None = None) -> Rule:
     if name not in RULES or (":" in options.rule and not argument):
         raise _unknown(options.rule)
     return RULES[name].of(argument, options, threshold)
+
+
+def with_index(rule: Rule, request: SettingsOptions) -> SettingsOptions:
+    """The request for a new file, with the index of passages that a rule needs."""
+    request = with_passages(request)
+    needed = rule.index(resolve(request)).passages
+    return replaced(request, passages=needed) if needed and not request.shape.passages else request
 
 
 def _unknown(rule: str) -> UsageError:

@@ -14,6 +14,7 @@ from lshdb.deduplication.collection import Collection, Reason
 from lshdb.errors import Cut, warn_of_limit
 from lshdb.formatting import counted
 from lshdb.model import CopiedPassage
+from lshdb.search.passage_runs import passage_at
 from lshdb.shingling import positions, shingles
 from lshdb.shingling.shingling import Shingling
 
@@ -39,36 +40,18 @@ class _Run:
     first: int
     count: int
 
-    def span(self, first: int, count: int) -> tuple[int, int]:
-        """Where some of the units begin and end in the text."""
+    def span(self, first: int, count: int) -> tuple[int, int, int, int]:
+        """Where a range of units starts and ends in the text; its first and last line, from 1."""
         first += self.first
-        return int(self.cut.starts[first]), int(self.cut.stops[first + count - 1])
-
-    def lines(self, start: int, end: int) -> tuple[int, int]:
-        """The first and last line of a stretch of the text, from 1."""
+        start, end = int(self.cut.starts[first]), int(self.cut.stops[first + count - 1])
         text = positions.with_line_feeds(self.text)
-        return text.count("\n", 0, start) + 1, text.count("\n", 0, end - 1) + 1
+        return start, end, text.count("\n", 0, start) + 1, text.count("\n", 0, end - 1) + 1
 
     def passage_of(self, short: _Run, offset: int) -> CopiedPassage:
         """The passage in this text that is all of a short one, from an offset in `folded`."""
         first = self.folded.count(b"\0", 0, offset)
-        start, end = self.span(first, short.count)
-        stored_start, stored_end = short.span(0, short.count)
-        line, end_line = self.lines(start, end)
-        stored_line, stored_end_line = short.lines(stored_start, stored_end)
-        return CopiedPassage(
-            start=start,
-            end=end,
-            line=line,
-            end_line=end_line,
-            stored_start=stored_start,
-            stored_end=stored_end,
-            stored_line=stored_line,
-            stored_end_line=stored_end_line,
-            words=short.count,
-            similarity=1.0,
-            text=self.text[start:end],
-        )
+        spans = *self.span(first, short.count), *short.span(0, short.count)
+        return passage_at(self.text, short.text, spans, short.count, 1.0)
 
 
 @dataclass(eq=False)
