@@ -112,12 +112,11 @@ class Plan:
 
     Attributes:
         rule: for which documents others are dropped.
-        references: collections that come before all documents.
+        references: collections that come before all documents; the last one has all documents of
+            the run, in order, if those that resemble a later one are dropped, too.
         stored: documents of earlier runs.
         kept: the collection that kept documents are added to; the same as `stored` if they go
             into the database at once; None if documents are not compared with each other.
-        everything: all documents of the run, in order, if those that resemble a later one are
-            dropped, too.
         is_ordered: whether rows come in another order than the input, so that their origins have
             their numbers, and a similar document of an earlier run is the reason, although one of
             this run is more similar.
@@ -132,7 +131,6 @@ class Plan:
     references: Sequence[Collection] = ()
     stored: Collection | None = None
     kept: Collection | None = None
-    everything: Collection | None = None
     is_ordered: bool = False
     replaces: bool = False
     fields: Sequence[str] = ()
@@ -204,7 +202,6 @@ class Decider:
             for collection in (*compared, plan.kept)
             if collection is not None
         ]
-        self._everything = None if plan.everything is None else comparing(plan.everything)
         self._rows = 0  # of all batches so far
         self._documents = 0
         self._before = 0 if plan.stored is None else plan.stored.store.last_doc_id()
@@ -215,8 +212,6 @@ class Decider:
         rows = _Rows(documents, self._row_numbers(parts), self.plan)
         for collection, comparing in self._references:
             self._compare(collection, comparing, parts, rows)
-        if self.plan.everything is not None and self._everything is not None:
-            self._compare(self.plan.everything, self._everything, parts, rows, itself=True)
         batch = documents.batch
         report = AddReport(
             failed=len(batch.failures), replaced=batch.replaced, skipped=len(documents.keys)
@@ -224,8 +219,7 @@ class Decider:
         if self._compared:
             report = self._decide_in_order(parts, documents, rows)
         self._documents += len(documents.keys)
-        row_counts = [part.batch.count for part in parts]
-        self._rows += sum(row_counts)
+        self._rows += sum(part.batch.count for part in parts)
         return report, [*rows.decided(parts)]
 
     def _row_numbers(self, parts: Sequence[SignedPart]) -> list[int]:
@@ -235,9 +229,9 @@ class Decider:
             indices = part.batch.indices or range(len(part.keys))
             if self.plan.is_ordered and part.batch.origin is not None:
                 numbers += (part.batch.origin.numbers[index] + 1 for index in indices)
-                continue
-            numbers += (first + index for index in indices)
-            first += part.batch.count
+            else:
+                numbers += (first + index for index in indices)
+                first += part.batch.count
         return numbers
 
     def _compare(
@@ -246,8 +240,6 @@ class Decider:
         comparing: Comparing,
         parts: Sequence[SignedPart],
         rows: _Rows,
-        *,
-        itself: bool = False,
     ) -> None:
         """Drop documents that resemble one of a collection that does not grow."""
         with collection.reader() as reader:
@@ -255,8 +247,10 @@ class Decider:
             matcher = comparing(reader, part, None, None)
             reasons = list[tuple[int, Reason]]()
             for row in range(len(part.keys)):
-                ignored_ids = {self._documents + row + 1} if itself else frozenset()
-                reason = matcher.reason(row, ignored_ids)
+                itself = (
+                    frozenset[int]() if collection.is_reference else {self._documents + row + 1}
+                )
+                reason = matcher.reason(row, itself)
                 if reason is None:
                     self.unsure += matcher.is_cut(row)
                 elif reason.similarity > rows.similarity(row):
@@ -266,14 +260,10 @@ class Decider:
     def _signed_for(self, reader: StoreReader, parts: Sequence[SignedPart]) -> SignedPart:
         """The documents, signed as those of a collection: indexes that no rule asks are left."""
         collection_settings, run_settings = reader.settings, self.store.settings
-        passages = (
-            collection_settings.passages
-            if self.plan.rule.index(collection_settings).passages
-            else run_settings.passages
-        )
-        return joined(
-            parts, replace(collection_settings, passages=passages, reworded=run_settings.reworded)
-        )
+        settings = replace(collection_settings, reworded=run_settings.reworded)
+        if not self.plan.rule.index(settings).passages:
+            settings = replace(settings, passages=run_settings.passages)
+        return joined(parts, settings)
 
     def _decide_in_order(
         self, parts: Sequence[SignedPart], documents: SignedPart, rows: _Rows

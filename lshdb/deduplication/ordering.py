@@ -15,8 +15,7 @@ from functools import lru_cache
 from lshdb.deduplication.containing import Codes
 from lshdb.deduplication.rules import RowRule, rule_of
 from lshdb.errors import InputError, UsageError
-from lshdb.ingest.batches import Job
-from lshdb.model import AddReport
+from lshdb.model import AddReport, Failure
 from lshdb.options import RuleOptions
 from lshdb.progress import Progress
 from lshdb.shingling.arrays import bounded
@@ -170,7 +169,7 @@ def _batch_of(documents: Sequence[SpooledDocument], shingling: Shingling) -> Bat
 def take_in(
     spool: Spool,
     items: Iterable[Batch],
-    job: Job,
+    on_failure: Callable[[Failure], object] | None,
     progress: Progress,
     options: RuleOptions,
     on_all: Codes | None,
@@ -182,7 +181,7 @@ def take_in(
     Args:
         spool: the file.
         items: the documents.
-        job: gets the failures.
+        on_failure: gets the failures.
         progress: called with the number of rows.
         options: say in which order.
         on_all: takes the documents in, too, and ranks them.
@@ -196,8 +195,8 @@ def take_in(
     for batch in items:
         for _, failure in batch.failures:
             failed += 1
-            if job.on_failure is not None:
-                job.on_failure(failure)
+            if on_failure is not None:
+                on_failure(failure)
         forms, sizes = [*map(encoded, batch.contents)], [*map(len, batch.contents)]
         numbers = [spool.count + index for index in batch.indices or range(len(forms))]
         if on_all is not None:

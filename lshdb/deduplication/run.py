@@ -228,7 +228,7 @@ class Run:
             return
         stored = self._stored_collection()
         kept = self._private() if stored is None or self.staged else stored
-        plan = self._plan(stored, None if self.only_against else kept)
+        plan = self._plan(stored, kept)
         done = 0
         job = Job(kept.store, self.workers, self.on_failure)
         for report, batches in decided(job, self.source.batches(), plan):
@@ -258,19 +258,13 @@ class Run:
         self._stage = self._stack.enter_context(store)
         return Collection(self._stage, Locations(1), is_private=True)
 
-    def _plan(
-        self,
-        stored: Collection | None,
-        kept: Collection | None,
-        everything: Collection | None = None,
-    ) -> Plan:
+    def _plan(self, stored: Collection | None, kept: Collection) -> Plan:
         assert isinstance(self.rule, RowRule)
         return Plan(
             self.rule,
             self._opened,
             stored,
-            kept,
-            everything,
+            None if self.only_against else kept,
             is_ordered=ordering.reads_twice(self.options),
             fields=self.fields,
             cutting=self.cutting,
@@ -286,7 +280,7 @@ class Run:
         report = ordering.take_in(
             spool,
             self.source.batches(),
-            self._job,
+            self.on_failure,
             self.progress,
             self.options,
             on_all,
@@ -331,12 +325,12 @@ class Run:
             metadata = bool(self.fields) or self.database is not None
             return ordering.in_order(spool, self.settings.shingling, metadata=metadata)
 
-        plan = self._plan(self._stored_collection(), None if self.only_against else private)
+        plan = self._plan(self._stored_collection(), private)
         if self.options.drop_all:
             with closing(ordered()) as items:
                 for report in added(self._job, items, private.locations):
                     self.on_batch(report)
-            plan = self._plan(None, None, private)
+            plan = replace(plan, references=[*plan.references, private], kept=None)
         done = 0
         with closing(ordered()) as items:
             for report, batches in decided(replace(self._job, on_failure=None), items, plan):
