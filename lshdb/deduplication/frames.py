@@ -623,10 +623,8 @@ def _tables(names: Sequence[str], files_read: FilesRead | None) -> tuple[list[st
                 '[{"text": text} for text in texts]'
             )
     skipped_files = SkippedFiles()
-    input_tables = tables.find_tables(
-        names, WalkingOptions(ignore=False), skipped_files, files_read
-    )
-    return [table.path for table in input_tables], skipped_files
+    paths = tables.find_tables(names, WalkingOptions(ignore=False), skipped_files, files_read)
+    return [*paths], skipped_files
 
 
 def _of_files(

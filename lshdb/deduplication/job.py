@@ -182,11 +182,10 @@ class DedupJob:
                 return {}
             if _is_directory(output, self.inputs):
                 return tables.targets(input_tables, output)
-            return {output: [table.path for table in input_tables]}
+            return {output: [*input_tables]}
 
         kept = out.kept if out.kept is not None or out.annotated is not None else STDOUT
-        names = [table.path for table in input_tables]
-        return _Inputs(names, False, targets(kept), targets(out.annotated))
+        return _Inputs([*input_tables], False, targets(kept), targets(out.annotated))
 
     def _check_outputs(self) -> None:
         """UsageError for outputs that cannot be."""
