@@ -1,4 +1,4 @@
-"""Adding only documents that are not similar to a stored one, or to one before them."""
+"""Adding only documents that are not similar to a stored or an earlier one."""
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -14,7 +14,7 @@ from lshdb.options import AddManyOptions
 
 
 def selecting(options: AddManyOptions) -> Select | None:
-    """What adds documents that are not similar to a kept one; None if options want all."""
+    """A function that adds documents unless a kept one is similar; None if options want all."""
     if options.on_similar != "skip":
         return None
 

@@ -1,4 +1,4 @@
-"""Documents with which others are compared: those kept so far, those of a database, a reference."""
+"""Documents that others are compared with: kept ones, those of a database or of a reference."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Reason:
     """Why a document is dropped.
 
     Attributes:
-        doc_id: of the kept document.
-        similarity: to that.
+        doc_id: the kept document.
+        similarity: of the two documents.
         exact: whether the similarity is exact.
         identical: whether both have the same content.
-        passage: the longest that both share, by the rule `copied`.
+        passage: the longest that both share; only by the rule `copied`.
     """
 
     doc_id: int
@@ -43,14 +43,14 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collection:
-    """Documents with which others are compared.
+    """Documents that others are compared with.
 
     Attributes:
-        store: has them.
-        locations: where they are from; None for those of a database.
+        store: the file of the documents.
+        locations: the files and lines of the documents; None for a database that is a reference.
         reference: the name of a reference; None for documents of the run, and those stored before.
         is_private: whether only this run uses the file, so that it can be read while it is written.
-        original_keys: of documents of the run that are stored under other keys, by their doc_ids.
+        original_keys: by doc_id, the keys of documents of the run that are stored under others.
     """
 
     store: Store
@@ -61,12 +61,12 @@ class Collection:
 
     @property
     def is_reference(self) -> bool:
-        """Whether it is only compared with: none of its documents is of the run."""
+        """Whether documents are only compared with it, and none is added."""
         return self.reference is not None
 
     @contextmanager
     def reader(self) -> Iterator[StoreReader]:
-        """Reads the documents: of a database all that is read is of one moment."""
+        """A reader of the documents; a database is read as it is now, whatever others write."""
         if self.is_private:
             yield self.store
             return
@@ -106,13 +106,13 @@ class Collection:
         reasons: Sequence[tuple[int, Reason]],
         fields: Sequence[str],
     ) -> Iterator[tuple[int, DroppedRow]]:
-        """The dropped ones of some documents, with their indices.
+        """The dropped documents of a batch, with their indices.
 
         Args:
-            reader: of the collection.
-            documents: all of them.
-            reasons: why some of them are dropped, with their indices.
-            fields: of metadata, which dropped rows have.
+            reader: reads the collection.
+            documents: the batch.
+            reasons: the indices of dropped documents, each with its reason.
+            fields: the fields of metadata that dropped rows have.
         """
         doc_ids = np.unique(int_array(reason.doc_id for _, reason in reasons))
         metadata = reader.metadata_of(doc_ids) if fields else repeat(None)
@@ -141,5 +141,5 @@ class Collection:
 def picked_fields(
     fields: Sequence[str], metadata: str | None, kept_metadata: str | None
 ) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-    """The fields of the metadata of a dropped row and of the kept one; None if none is wanted."""
+    """Fields of the metadata of a dropped row and of the kept one; None if no field is wanted."""
     return (picked(metadata, fields), picked(kept_metadata, fields)) if fields else (None, None)

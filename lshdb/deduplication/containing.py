@@ -1,13 +1,14 @@
-"""Documents that another one contains: all of their shingles stand in it, and it is kept.
+"""Documents that another one contains: it has all of their shingles, and is kept.
 
-Containment is transitive, so the documents that stay are those that no other one contains, of equal
-sets the first: no order changes that. A document contains another one only if it has the rarest
-shingle of that. So one shingle of each document is remembered, the rarest by what was read until
-then, and every document, the largest first, is looked through for those of others. No pair is
-missed, however much longer the one is; 54 bytes a document stay in memory.
+Containment is transitive, so the documents that stay are those that no other one contains, and the
+first one of equal sets, in any order. A document contains another one only if it has its rarest
+shingle. So the rarest shingle of each document is remembered, as counted when it was read; then the
+shingles of every document, the largest first, are looked up among the remembered ones. No pair is
+missed, however different the lengths are. A document takes 54 bytes of memory.
 
-All documents may have their rarest shingle in common. So the shingles of each are read once as long
-as they fit into memory, and a few are always there: `scripts/bench repetitive` measures a pair.
+All documents may share their rarest shingle. So the shingles of a document are computed once as
+long as they fit into memory, and a few of them always stay there. `scripts/bench repetitive`
+measures the cost of a pair.
 """
 
 from __future__ import annotations
@@ -56,11 +57,12 @@ _SLOTS = 3
 
 
 def rarest(sets: Shingles, counts: npt.NDArray[np.uint32]) -> IntArray:
-    """The rarest shingle of each set that has any, by what was read until then.
+    """The rarest shingle of each set that is not empty, by the counts of all sets so far.
 
     Args:
         sets: the distinct hashes of documents.
-        counts: uint32[CELLS], how many hashes were read, by their first bits; these are added.
+        counts: uint32[CELLS], how many hashes were read, by their first bits; the hashes of the
+            sets are added to them.
 
     Returns:
         int64[any], the indices of their hashes, ascending.
@@ -84,10 +86,10 @@ class Codes:
 
     Attributes:
         shingling: of the documents.
-        dropped: bool[n], which are contained in another one; set by who uses this.
-        named: bool[n], for which it is known why they are dropped; set by who uses this.
-        kept: the shingles of documents that were read lately, by number.
-        kept_hashes: how many these are.
+        dropped: bool[n], which documents are dropped.
+        named: bool[n], which documents have a reason already, if all of similar ones are dropped.
+        kept: the shingles of documents that were read last, by number.
+        kept_hashes: how many shingles `kept` has.
     """
 
     shingling: Shingling
@@ -144,15 +146,15 @@ class Codes:
         """The waiting documents that others contain, batch by batch.
 
         Yields:
-            Their numbers, why they are dropped, and the number of the kept one, -1 for one of a
-            collection.
+            The number of each, why it is dropped, and the number of the kept document: -1 for a
+            document of a collection.
 
         Args:
             spool: the documents, the largest first.
-            references: whose documents all stay.
-            is_reason: whether a document of a collection is a reason to drop another: from the
-                collection, that document and the other.
-            fields: of metadata, which dropped rows have.
+            references: collections that are not changed.
+            is_reason: whether a document of a collection is a reason to drop another, called with
+                the collection, its document and the other.
+            fields: the fields of metadata that dropped rows have.
             drop_all: whether documents that contain others are dropped, too.
             only_against: whether documents are compared with collections only.
         """
@@ -187,16 +189,17 @@ class Codes:
     def contained(
         self, stored: Sequence[str], larger_numbers: IntArray, waiting: Spool, *, all_of: bool
     ) -> Iterator[tuple[int, SpooledDocument, float]]:
-        """The remembered documents that some others contain.
+        """The remembered documents that the documents of a batch contain.
 
         Args:
-            stored: the others, in their stored form.
-            larger_numbers: int64[n], their own numbers; -1 for documents that are not remembered.
-            waiting: has the remembered ones.
-            all_of: whether those that `dropped` marks count, too.
+            stored: the documents of the batch in their stored form.
+            larger_numbers: int64[n], their numbers; -1 for documents that are not remembered.
+            waiting: the remembered documents.
+            all_of: whether dropped documents are found, too.
 
         Yields:
-            The index of the other, ascending, the document, and the similarity of both.
+            The index of the larger document, ascending, the smaller document, and the similarity of
+            the two.
         """
         sets = self.shingles(stored)
         sizes = sizes_of(sets.offsets)
@@ -242,17 +245,17 @@ class Codes:
         *,
         all_of: bool,
     ) -> Iterator[tuple[SpooledDocument, int]]:
-        """The documents that another one contains, with how many shingles each has.
+        """The documents that a larger one contains, each with the number of its shingles.
 
-        Those that were dropped since the pairs were found are not compared any more.
+        Documents that were dropped after the pairs were found are not compared.
 
         Args:
-            hashes: the distinct shingles of the other one.
+            hashes: the distinct shingles of the larger document.
             larger_number: its number, or -1.
-            entries: int64[any], of the documents that it may contain.
-            waiting: has the documents.
-            batch_sets: the shingles of documents that are at hand, by number.
-            all_of: as for `contained`.
+            entries: int64[any], the entries of the documents that it may contain.
+            waiting: the remembered documents.
+            batch_sets: the shingles of the batch, by number.
+            all_of: whether dropped documents are found, too.
         """
         if larger_number >= 0 and self.dropped[larger_number]:
             return
@@ -274,7 +277,7 @@ class Codes:
     def _sets_of(
         self, numbers: Sequence[int], waiting: Spool, batch_sets: dict[int, Hashes]
     ) -> list[Hashes]:
-        """The distinct shingles of documents, each sorted: at hand, read lately, or read now."""
+        """The distinct shingles of documents, sorted: of the batch, kept, or computed now."""
         kept = self.kept
         missing = [number for number in numbers if number not in batch_sets and number not in kept]
         for batch in bounded(
@@ -303,7 +306,7 @@ class _Larger:
         self._slots[(hashes & self._mask).view(np.int64)] = np.arange(len(hashes))
 
     def has(self, hashes: Hashes) -> Mask:
-        """Which of some hashes it has: bool[n]."""
+        """Which of the hashes it has: bool[n]."""
         index = self._slots[(hashes & self._mask).view(np.int64)]
         is_member: Mask = self._hashes[index] == hashes
         occupied = np.flatnonzero(~is_member & (index >= 0))  # by another hash
@@ -313,7 +316,7 @@ class _Larger:
 
 
 def _set(sets: Shingles, index: int) -> Hashes:
-    """One of some sets."""
+    """The hashes of a set."""
     return sets.hashes[sets.offsets[index] : sets.offsets[index + 1]]
 
 
@@ -324,7 +327,7 @@ def _dropped(
     fields: Sequence[str],
     reference: str | None = None,
 ) -> DroppedRow:
-    """A document that is dropped because of another one."""
+    """The row of a document that is dropped because of another one."""
     places = dropped.key, dropped.file, dropped.line, kept.key, kept.file, kept.line
     matched = similarity, True, dropped.stored == kept.stored, reference
     return DroppedRow(*places, *matched, *picked_fields(fields, dropped.metadata, kept.metadata))
@@ -333,7 +336,7 @@ def _dropped(
 def _all(
     waiting: Spool, references: Iterable[Collection]
 ) -> Iterator[tuple[Collection | None, list[SpooledDocument]]]:
-    """All documents that may contain others, some at a time: those of references come first."""
+    """All documents that may contain others, batch by batch, those of references first."""
     for collection in references:
         for batch in collection.documents():
             yield collection, batch

@@ -1,9 +1,9 @@
-"""The list of what is cut out of rows, by which they come back as they were.
+"""The list of passages that are cut out of rows; the rows are restored from it.
 
-A line of JSON for each passage, with the columns of a dropped row. The first line of a row says,
-too, how its bytes were changed: at `offset` of the output, `removed` bytes replace `original`, in
-base64. Blank lines between rows, which the output lacks, have a line with that alone. The last line
-of the list has the `size` of the output.
+Each passage has a line of JSON with the columns of a dropped row. The first line of a row also says
+how its bytes were changed: at `offset` of the output, `removed` bytes replace `original`, written in
+base64. Blank lines between rows, which the output lacks, have a line with these three alone. The
+last line of the list has the `size` of the output.
 """
 
 from base64 import b64decode, b64encode
@@ -43,7 +43,7 @@ class CutList:
         self._size: int | None = None
 
     def write(self, rows: DecidedBatch) -> None:
-        """Write what is cut out of some rows, which are written next."""
+        """Write the lines of rows that are written next."""
         changes = dict(self._changes(rows)) if self.same_format else {}
         cut = {index for index, _ in rows.cuts}
         dropped_whole = [
@@ -61,9 +61,9 @@ class CutList:
             self.file.write(dumps(line).encode() + b"\n")
 
     def _changes(self, rows: DecidedBatch) -> Iterator[tuple[tuple[int, bool], _Change]]:
-        """The changes of the bytes of rows, with the indices of these.
+        """The changes of bytes, each with the index of its row and True.
 
-        With False, they are blank lines before the row of this index, which the output lacks.
+        Blank lines, which the output lacks, have the index of the next row and False.
         """
         if rows.origin is None:
             return
@@ -104,7 +104,7 @@ def _change(offset: int, removed: int, original: bytes) -> _Change:
 
 
 def restore(rows: BinaryIO, cuts: BinaryIO, output: Output) -> int:
-    """Write rows as they were before passages were cut out; return how many come back.
+    """Write rows as they were before passages were cut out; return the number of rows that changed.
 
     Raises:
         InputError: the list is not of these rows, or of another format than JSON lines and CSV.
@@ -134,7 +134,7 @@ def restore(rows: BinaryIO, cuts: BinaryIO, output: Output) -> int:
 
 
 def _pass(rows: BinaryIO, count: int, use: Callable[[bytes], int]) -> None:
-    """Read a number of bytes, piece by piece; InputError if there are fewer."""
+    """Pass a number of bytes on, piece by piece; InputError if there are fewer."""
     while piece := rows.read(max(0, min(count, _PIECE))):
         use(piece)
         count -= len(piece)

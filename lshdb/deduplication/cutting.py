@@ -1,7 +1,6 @@
-"""Cutting out of texts what earlier ones have, so that the rest of a row stays.
+"""Cutting passages out of texts that earlier texts have; the rest of the row stays.
 
-All documents are added with their whole texts: what is cut out of one stands in an earlier one as
-it came.
+All documents are added with their whole texts, so each passage that is cut is in an earlier text.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ class Cutting:
     """How passages are cut out.
 
     Attributes:
-        kind: of the shingles of the texts.
-        field: of the rows' texts.
-        min_words: rows of fewer words, when passages are cut out, are dropped.
+        kind: the kind of the texts' shingles.
+        field: the field of the rows that has the text.
+        min_words: a row with fewer words left is dropped.
     """
 
     kind: str
@@ -33,9 +32,9 @@ class Cutting:
 
 
 def covering(rows: Sequence[DroppedRow], text: str, kind: str) -> list[DroppedRow]:
-    """The fewest passages of a text, in its order, that cover all that any of them covers.
+    """The fewest passages of a text, in its order, that cover the same as all of them.
 
-    Those of characters are shortened to what people can read without.
+    With shingles of characters they are shortened, so that the rest stays readable.
     """
     starts, ends = np.array([*map(_span, rows)], dtype=np.int64).reshape(-1, 2).T
     chosen = [rows[index] for index in covering_spans(starts, ends).tolist()]
@@ -50,7 +49,7 @@ def covering(rows: Sequence[DroppedRow], text: str, kind: str) -> list[DroppedRo
 
 
 def _shortened(row: DroppedRow, text: str, start: int, end: int) -> DroppedRow:
-    """The same for a part of its passage; in the stored document it stays the whole one."""
+    """The row with a part of its passage; the passage in the stored document stays whole."""
     passage = row.passage
     assert passage is not None
     lines = with_line_feeds(text)
@@ -73,7 +72,7 @@ def _span(row: DroppedRow) -> tuple[int, int]:
 
 
 def without(text: str, cuts: Iterable[DroppedRow]) -> str:
-    """A text without passages in its order."""
+    """A text without the passages, which are in its order."""
     pieces, position = [], 0
     for start, end in map(_span, cuts):
         pieces.append(text[position:start])

@@ -1,4 +1,4 @@
-"""Decides on documents batch by batch: dropped because of others before them, or kept.
+"""Decides on documents batch by batch: each is kept, or dropped because of an earlier one.
 
 Documents are decided on in order, each as if all before it were written already. References come
 first: what resembles one of their documents is dropped. The others are compared with the documents
@@ -40,13 +40,13 @@ class DecidedBatch:
     """The rows or text files of a batch that have a document, each kept or dropped.
 
     Attributes:
-        origin: the rows that they came from; None for text files.
-        keys: of the documents.
-        indices: of their rows, from 0.
-        dropped: why each is not kept; None for those that are.
-        clusters: the number of each one's cluster, if they are wanted (see Clusters).
-        cuts: what is cut out of their texts, with the indices of the documents.
-        before: the rows as they came, if texts are cut in those of `origin`.
+        origin: the rows of the batch; None for text files.
+        keys: the keys of the documents.
+        indices: the indices of their rows in the origin.
+        dropped: why each document is dropped; None for a kept one.
+        clusters: the number of each document's cluster, if it is wanted (see Clusters).
+        cuts: the passages that are cut out, each with the index of its document.
+        before: the rows as they were read, if passages are cut out of those of `origin`.
     """
 
     origin: Origin | None
@@ -66,7 +66,7 @@ class DecidedBatch:
     def cut(
         self, cutting: Cutting, texts: Sequence[str], copied: Sequence[Sequence[DroppedRow]]
     ) -> DecidedBatch:
-        """The same rows with shorter texts, from theirs and what is copied in each."""
+        """The rows without what is copied in their texts."""
         changed, cuts, dropped = dict[int, str](), list[tuple[int, DroppedRow]](), [*self.dropped]
         for index in range(len(texts)):
             if passages := covering(copied[index], texts[index], cutting.kind):
@@ -111,7 +111,7 @@ class Plan:
     """How the documents of a run are decided on.
 
     Attributes:
-        rule: for which documents others are dropped.
+        rule: the rule.
         references: collections that come before all documents; the last one has all documents of
             the run, in order, if those that resemble a later one are dropped, too.
         stored: documents of earlier runs.
@@ -122,8 +122,8 @@ class Plan:
             this run is more similar.
         replaces: whether a kept row replaces the stored document of its key; otherwise both stay
             (see `distinct_key`). A text file always does.
-        fields: of metadata, which dropped rows have.
-        cutting: how passages are cut out of documents, which are all kept; None to drop.
+        fields: the fields of metadata that dropped rows have.
+        cutting: how passages are cut out of documents, which are all kept; None to drop documents.
         clusters: numbers the clusters; None if nobody wants them.
     """
 
@@ -145,7 +145,7 @@ class Versions:
     Attributes:
         store: the database.
         before: the last doc_id of earlier runs.
-        known: by key; with those that are kept meanwhile.
+        known: the documents by key, with those that are kept meanwhile.
     """
 
     store: Store
@@ -153,7 +153,7 @@ class Versions:
     known: dict[str, KnownDocument] = field(default_factory=dict)
 
     def look_up(self, keys: Sequence[str], digests: Sequence[bytes]) -> None:
-        """Find the documents of the keys of a batch, and of those that tell them apart."""
+        """Find the documents under the keys of a batch, and under those that distinguish them."""
         self.known = self.store.known([*dict.fromkeys(keys)])
         others = {
             distinct_key(key, digest)
@@ -172,7 +172,7 @@ class Versions:
         return None
 
     def stored_before(self, key: str, digest: bytes) -> KnownDocument | None:
-        """The same, if an earlier run stored it."""
+        """The document of a key with the same content, if an earlier run stored it."""
         document = self.same(key, digest)
         return document if document is not None and document.doc_id <= self.before else None
 
@@ -182,10 +182,10 @@ class Decider:
     """Decides on the documents of one batch after the other.
 
     Attributes:
-        plan: how.
-        store: by whose settings the documents are signed: another process may reindex it.
-        cut: how many were kept so far although compared with only a part of a bucket.
-        unsure: of how many the same is true of a reference.
+        plan: how documents are decided on.
+        store: has the settings by which the documents are signed: another process may reindex it.
+        cut: how many documents were kept although compared with only a part of a bucket.
+        unsure: how many were compared with only a part of a bucket of a reference.
     """
 
     plan: Plan
@@ -241,7 +241,7 @@ class Decider:
         parts: Sequence[SignedPart],
         rows: _Rows,
     ) -> None:
-        """Drop documents that resemble one of a collection that does not grow."""
+        """Drop documents that resemble one of a collection that does not change."""
         with collection.reader() as reader:
             part = self._signed_for(reader, parts)
             matcher = comparing(reader, part, None, None)
@@ -258,7 +258,7 @@ class Decider:
             rows.drop(collection, reader, reasons)
 
     def _signed_for(self, reader: StoreReader, parts: Sequence[SignedPart]) -> SignedPart:
-        """The documents, signed as those of a collection: indexes that no rule asks are left."""
+        """The documents, signed as a collection; without the indexes that the rule does not use."""
         collection_settings, run_settings = reader.settings, self.store.settings
         settings = replace(collection_settings, reworded=run_settings.reworded)
         if not self.plan.rule.index(settings).passages:
@@ -297,14 +297,14 @@ class Decider:
 
 @dataclass(eq=False)
 class _Rows:
-    """What is decided so far of the documents of a batch.
+    """The decisions on the documents of a batch so far.
 
     Attributes:
-        documents: all of them.
-        numbers: of their rows among all of the run.
-        plan: how they are decided on.
-        dropped: why each is dropped; None for the others.
-        copied: what is cut out of documents, by their indices.
+        documents: the batch.
+        numbers: the numbers of their rows among all rows of the run.
+        plan: how documents are decided on.
+        dropped: why each document is dropped; None for the others.
+        copied: the passages that are cut out, by the indices of documents.
     """
 
     documents: SignedPart
@@ -317,7 +317,7 @@ class _Rows:
         self.clusters = [*self.numbers] if self.plan.clusters is not None else []
 
     def similarity(self, row: int) -> float:
-        """To the document because of which one is dropped; 0 if it is not."""
+        """The similarity for which a document is dropped; 0 if it is not dropped."""
         dropped = self.dropped[row]
         return 0.0 if dropped is None else dropped.similarity
 
@@ -336,7 +336,7 @@ class _Rows:
                 self.clusters[row] = clusters.of(collection, reason.doc_id, self.numbers[row])
 
     def decided(self, parts: Sequence[SignedPart]) -> Iterator[DecidedBatch]:
-        """The rows of each part."""
+        """The decisions on the rows of each part."""
         first = 0
         for part in parts:
             batch, last = part.batch, first + len(part.keys)
@@ -374,11 +374,11 @@ class _Loop:
     """Goes through the documents of a batch in order.
 
     Attributes:
-        plan: how they are decided on.
-        documents: all of them.
-        versions: what the database has under their keys.
-        compared: the collections; that of kept documents is the last.
-        rows: takes what is decided.
+        plan: how documents are decided on.
+        documents: the batch.
+        versions: the stored documents with the same keys.
+        compared: the collections; the last one has the kept documents.
+        rows: the decisions.
     """
 
     plan: Plan
@@ -399,7 +399,7 @@ class _Loop:
             self._read_marks(self.plan.stored.store)
 
     def decide(self, row: int) -> bool:
-        """Decide on a document; whether it is kept although not compared with all candidates."""
+        """Decide on a document; True if it is kept, and not all candidates were compared."""
         key, digest = self.documents.keys[row], self.documents.digests[row]
         versions, plan = self.versions, self.plan
         if versions is not None:
@@ -492,7 +492,7 @@ class _Loop:
                 self._marked[other_key, other_digest].append(row)
 
     def finish(self) -> AddReport:
-        """Write the kept documents, and pass what is decided to the rows."""
+        """Write the kept documents, and record why the others are dropped."""
         writer = Writer(self._kept.store)
         part = self.documents.take(self._written)
         if self._keys:
@@ -515,12 +515,12 @@ def decided(
     """Decide on a stream of documents, batch by batch.
 
     Args:
-        job: how they are read and signed; its store is that of `plan.kept`, if there is one.
+        job: reads and signs documents; its store is that of `plan.kept`, if there is one.
         items: documents, or batches of them.
-        plan: how they are decided on.
+        plan: how documents are decided on.
 
     Yields:
-        The report of each batch when it is in the file, and what is decided of its parts.
+        The report of each batch when it is in the file, and the decisions on its parts.
     """
     store = job.store
     late.complete(store)  # what a killed addition left: buckets are looked up for each batch

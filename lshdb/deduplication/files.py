@@ -30,18 +30,18 @@ class Files:
 
     Attributes:
         paths: files, directories and patterns.
-        session: reads them.
+        session: reads the files.
     """
 
     paths: Sequence[str] | Iterable[str]
     session: Session
 
     def batches(self) -> Iterator[Batch]:
-        """Their rows or texts."""
+        """The rows or texts of the files."""
         return self.session.batches(self.paths)
 
     def again(self, *, only_rows: bool = True) -> Iterator[Batch]:
-        """The same once more, counted apart: rows with or without their documents."""
+        """The rows or texts once more, not counted again; rows with or without their documents."""
         counts, again = self.session.counts, self.session.apart(only_rows=only_rows)
         for batch in again.batches(self.paths):
             counts.bytes_read = again.counts.bytes_read  # shown as progress
@@ -49,7 +49,7 @@ class Files:
 
 
 def rule_of_rows(options: RowsOptions, threshold: float | None) -> Rule:
-    """The rule for rows: to cut runs out is to find what is copied."""
+    """The rule for rows; passages to cut are found by the rule `copied`."""
     if options.cut is not None:
         return CopiedRule(options.cut, cuts=True)
     return rule_of(options.choice, threshold)
@@ -63,7 +63,7 @@ def cutting_of(options: RowsOptions, settings: Settings, session: Session) -> Cu
 
 
 def decided_rows(store: Store, paths: Iterable[str], options: DedupOptions) -> Iterator[DecidedRow]:
-    """The rows of files as JSON lines, and texts; whether each is kept: Database.dedup_files."""
+    """The rows and texts of files, each kept or dropped: Database.dedup_files."""
     batches = decided_files(store, paths, options)  # wrong options are errors here and now
     return (row for batch in batches for row in _rows_of(batch))
 
@@ -83,7 +83,7 @@ def _rows_of(batch: DecidedBatch) -> Iterator[DecidedRow]:
 def decided_files(
     store: Store, paths: Iterable[str], options: DedupOptions
 ) -> Iterator[DecidedBatch]:
-    """What is decided of the rows of files, whose kept ones go into an open database at once.
+    """The decisions on rows of files; kept ones go into an open database batch by batch.
 
     Raises:
         UsageError, InputError: options, a reference or paths that cannot be; before the iteration.
@@ -141,7 +141,7 @@ def decided_files(
 def _decided(
     run: Run, progress: AbstractContextManager[Progress], failures: Failures
 ) -> Iterator[DecidedBatch]:
-    """What a run decides; at the end, or where the caller stops, a warning of what failed."""
+    """The decisions of a run; a warning of failures at the end, or where the caller stops."""
     with suppress(GeneratorExit), run, progress as run.progress:
         yield from run.decided()
     failures.warn("on_failure= gets each")

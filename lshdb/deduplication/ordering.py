@@ -1,8 +1,8 @@
-"""The order in which similar rows are decided on: which of them rather stays.
+"""The order in which rows are decided on, which says which one of similar rows stays.
 
-For another order than that of the input, it is read twice. First all documents go into a temporary
-file, from which they are read in the order of decisions; then the input is read again, for the
-kept rows.
+For an order that is not that of the input, the input is read twice. First all documents are written
+to a temporary file, and read from it in the order of decisions; then the input is read again for
+the kept rows.
 """
 
 import os
@@ -41,7 +41,7 @@ def reads_twice(options: RuleOptions) -> bool:
 
 
 def _inside(options: RuleOptions) -> Callable[[str], bool] | None:
-    """Whether a file is in the directory that `keep_in` names; None without one.
+    """A function that says whether a file is in the directory `keep_in`; None without that.
 
     Directories are compared by device and inode: links and mounts have other names.
 
@@ -86,9 +86,9 @@ def _ranks(
     Args:
         options: which documents come first.
         batch: the documents.
-        numbers: of each.
-        sizes: its length, or how many shingles it has.
-        inside: whether a file is in the directory of `keep_in`.
+        numbers: the number of each document.
+        sizes: the length of each document, or its number of shingles.
+        inside: says whether a file is in the directory `keep_in`.
         root: the directory from which keys of files are paths.
     """
     keep, field = options.keep, next(iter(options.ranked_by), None)
@@ -119,7 +119,7 @@ def _ranks(
 
 
 def _rank_of(value: object) -> object:
-    """A field's value to compare: a text that is a number is that; None for other values."""
+    """The rank of a field's value: a number, also of a text that is one, or a text; else None."""
     if isinstance(value, str) and not value.strip():
         return None  # as an empty field of CSV
     if isinstance(value, str) and _NUMBER.fullmatch(value):
@@ -131,12 +131,12 @@ def _rank_of(value: object) -> object:
 
 
 def in_order(spool: Spool, shingling: Shingling, *, metadata: bool) -> Generator[Batch]:
-    """The documents in the order of decisions; the rows of their origin have their numbers.
+    """The documents in the order of decisions, with their numbers as those of their rows.
 
     Args:
-        spool: has them.
-        shingling: theirs.
-        metadata: whether it is wanted.
+        spool: the documents.
+        shingling: of the documents.
+        metadata: whether the metadata is read.
     """
     ordered = spool.in_order()
     with closing(ordered):
@@ -183,12 +183,12 @@ def take_in(
         items: the documents.
         on_failure: gets the failures.
         progress: called with the number of rows.
-        options: say in which order.
-        on_all: takes the documents in, too, and ranks them.
+        options: which documents come first.
+        on_all: gets the documents, too, and counts their shingles.
         root: the directory from which keys of files are paths.
 
     Returns:
-        How many rows failed, and are empty as far as that is known.
+        The numbers of failed rows and, with `on_all`, of empty ones.
     """
     empty = failed = ranked = 0
     inside = _inside(options)

@@ -1,7 +1,7 @@
-"""What a run writes: kept rows, all rows with their clusters, what is dropped, what is cut out.
+"""The outputs of a run: kept rows, annotated rows, the lists of dropped rows and of cuts.
 
-Files get their names together, at the end, if nothing failed: a run that could not do all leaves
-none that looks complete.
+Files get their names together at the end, if nothing failed: a run that fails leaves no file that
+looks complete.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class KeptRows:
     The files get their names at the end, if nothing failed.
 
     Attributes:
-        tables: by each output file the tables whose rows it gets.
-        session: that reads the tables.
+        tables: the tables whose rows go to each output file.
+        session: reads the tables.
         beside: the directory of a temporary file; None for the system's.
         added: columns that rows get besides their own.
-        opens: an output.
+        opens: opens an output.
 
     Raises:
         UsageError, InputError: these rows cannot go there.
@@ -86,7 +86,7 @@ class KeptRows:
         self._rows.flush()
 
     def _opened(self) -> Generator[tuple[outputs.Output, sinks.Sink]]:
-        """Each output in turn, also those without rows; the next ends the one before."""
+        """Open each output in turn, also outputs without rows; the next one completes the last."""
         with ExitStack() as files:
             for path, format, head, of_lines in self._targets:
                 output = files.enter_context(self.opens(path))
@@ -121,7 +121,7 @@ class Written:
     cuts: CutList | None = None
 
     def write(self, rows: DecidedBatch, listed: Sequence[Sequence[object]]) -> None:
-        """Write what is decided of the rows of a batch; `listed` are lines of the dropped list."""
+        """Write the rows of a batch; `listed` are their lines of the list of dropped rows."""
         if self.cuts is not None:
             self.cuts.write(rows)
         if self.kept is not None and rows.origin is not None:
@@ -140,9 +140,9 @@ class Written:
 
 
 def annotated(rows: DecidedBatch, origin: Origin) -> Origin:
-    """The rows with the columns of ANNOTATED; of those without a document these are null.
+    """The rows with the columns of ANNOTATED, which are null for rows without a document.
 
-    A line of JSON that is no object is left out.
+    Lines of JSON that are no objects are left out.
     """
     read = sinks.rows_of(origin)
     values: dict[int, tuple[object, ...]] = {}
@@ -170,7 +170,7 @@ def annotation(cluster: int, key: str, dropped: DroppedRow | None) -> tuple[obje
 
 
 def _is_row(rows: object, index: int) -> bool:
-    """Whether there is a row, and not a line that is none."""
+    """Whether a line is a row."""
     try:
         return bool([*rows.records([index])])  # type: ignore[attr-defined]
     except (InputError, ValueError):

@@ -1,7 +1,7 @@
-"""References: collections that are only read; what resembles one of their documents is dropped.
+"""References: collections that are only read; rows that resemble their documents are dropped.
 
 A reference is a database, a file or a directory of rows or texts, a pattern, or data of a program.
-It may name its fields otherwise than the input: `test.csv:text=question,key=id`.
+Its fields may have other names than those of the input: `test.csv:text=question,key=id`.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _NAMED = re.compile(r"(?P<path>.+):(?P<fields>(?:key|text|set)=[^=]+(?:,(?:key|t
 
 @dataclass(frozen=True)
 class Reference:
-    """What rows are compared with, before each other.
+    """Something that rows are compared with before they are compared with each other.
 
     Attributes:
         data: the name of a file, a directory, a pattern or a database; or data of a program.
         fields: the names of its fields `key`, `text` and `set`, where they are not those of the
             input.
-        label: what data of a program is called in lists and messages.
+        label: the name of data of a program in lists and messages.
     """
 
     data: Any
@@ -56,7 +56,7 @@ class Reference:
 
     @property
     def name(self) -> str:
-        """What it is called in lists and messages."""
+        """Its name in lists and messages."""
         return os.fspath(self.data) if self.is_path else self.label or "against"
 
     @property
@@ -95,8 +95,8 @@ def reference_of_text(text: str, others: Mapping[str, str] | None = None) -> Ref
     A path that exists is one, whatever is in its name.
 
     Args:
-        text: what is written.
-        others: names of fields where it gives none; not for a database.
+        text: the argument.
+        others: names of the fields that it does not name; not for a database.
 
     >>> reference_of_text("test.csv:text=question,key=id").fields
     {'text': 'question', 'key': 'id'}
@@ -147,7 +147,7 @@ def _are_fields(value: object) -> bool:
 
 
 def outermost(fields: Sequence[str]) -> list[str]:
-    """The fields of rows to keep so that these can be taken from them: a for a.b."""
+    """The fields with the outermost fields that hold them: a.b, and a for a.b."""
     return [*dict.fromkeys([*fields, *(name.partition(".")[0] for name in fields)])]
 
 

@@ -1,4 +1,4 @@
-"""The rules of dedup: for which of the documents before it a document is dropped.
+"""The rules of dedup: when a document is dropped because of an earlier one.
 
 A rule is one class. It says what a file needs for it (`check`, `index`), which columns a dropped
 row has besides the usual ones (`columns`), and how it decides: row by row, by a `Matcher` of each
@@ -41,10 +41,10 @@ _USUAL_RUN = 8
 
 
 class Rule(Protocol):
-    """What all rules have.
+    """A rule.
 
     Attributes:
-        columns: of a dropped row, besides those that each has.
+        columns: the columns that a dropped row has besides the usual ones.
     """
 
     columns: ClassVar[Columns]
@@ -75,7 +75,7 @@ class RowRule(Rule, Protocol):
     """A rule that decides row by row."""
 
     def comparing(self, collection: Collection) -> Comparing:
-        """What compares the batches of a run with a collection."""
+        """A function that makes the matcher of each batch for a collection."""
 
 
 Comparing = Callable[[StoreReader, SignedPart, Mask | None, int | None], Matcher]
@@ -89,7 +89,7 @@ class WholeRule(Rule, Protocol):
     """A rule that decides on all rows at once."""
 
     def on_all(self, settings: Settings) -> Codes:
-        """What takes in documents of these settings."""
+        """A collector of all documents, which then decides on them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
-"""A run of dedup: rows are read, signed, decided on and given back, and kept ones stored.
+"""A run of dedup: reads, signs and decides on rows, and stores the kept ones.
 
-With a database, a run is whole or not at all: while rows are decided on, the database is only read,
-and what is kept goes into a temporary collection. When its caller has written all that it writes,
-`merge` adds the collection to the database in one transaction. A run that is killed before has
-changed nothing; the same run again writes the same rows. A run that writes to a pipe cannot take
-back what it has written: it adds each batch to the database before the rows of the batch go out.
+With a database, a run is whole or not at all: while it decides, the database is only read, and kept
+documents go into a temporary collection. When the caller has written all of its outputs, `merge`
+adds the collection to the database in one transaction. A run that is killed before has changed
+nothing, and writes the same rows when it is started again. Output to a pipe cannot be changed any
+more, so such a run adds each batch to the database before the rows of the batch are written.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class RowSource(Protocol):
     """Rows or text files that can be read again, unless they are decided on as they come."""
 
     def batches(self) -> Iterator[Batch]:
-        """All of them."""
+        """All rows or texts."""
 
     def again(self, *, only_rows: bool = True) -> Iterator[Batch]:
-        """All of them once more, not counted again: rows with or without their documents."""
+        """All rows or texts once more, not counted again; rows with or without their documents."""
 
 
 def _ignore(_: object) -> None:
@@ -68,22 +68,22 @@ class Run:
     Attributes:
         options: which rows are dropped, and which of similar ones stays.
         root: the directory from which keys of files are paths.
-        rule: the rule that they name.
-        settings: by which documents are signed: those of the database if there is one.
+        rule: the rule that the options name.
+        settings: the settings by which documents are signed: those of the database if there is one.
         source: the rows.
-        references: with which rows are compared first.
-        of_references: reads those that are files: all of a file, or nothing.
-        batches: the documents of a reference that is data of a program, with some names of fields.
-        timeout: of databases that are references.
+        references: references, which rows are compared with first.
+        of_references: reads references that are files.
+        batches: gives the documents of a reference that is data of a program, by names of fields.
+        timeout: seconds to wait for databases that are references.
         shows_progress: whether a bar is shown while references are read, or a function.
         only_against: whether rows are compared with references only, and not with each other.
         database: opens the database that kept rows are added to; None without one.
         stored: the database, if it has documents and is open already.
         staged: whether kept rows are added at the end, by `merge`.
         cutting: how passages are cut out; None to drop rows.
-        fields: of metadata, which dropped rows have.
+        fields: the fields of metadata that dropped rows have.
         clusters: whether clusters are numbered.
-        workers, limits, on_failure: of the job that signs documents.
+        workers, limits, on_failure: options of the job that signs documents.
         beside: the directory of temporary files; None for the system's.
         on_batch: called with the results of each batch, when it is decided on or in the file.
         progress: called with the numbers of rows; its units name the step.
@@ -143,12 +143,12 @@ class Run:
         self._stack.__exit__(*error)  # an error of a temporary file says so
 
     def _open(self, reference: Reference) -> AbstractContextManager[Collection]:
-        """A reference: a database, or a temporary one with the documents of what it names.
+        """Open a reference: a database, or a temporary one with the documents of a reference.
 
         Raises:
-            InputError: it does not exist, or a part of it gives no document: what resembles that
-                part would stay, and nobody would know.
-            SettingsMismatch: signatures of the database are made differently.
+            InputError: it does not exist, or a part of it gives no document: rows that resemble
+                this part would silently stay.
+            SettingsMismatch: the database has other signatures.
         """
         if reference.is_database:
             return self._database_of(reference.name)
@@ -189,7 +189,7 @@ class Run:
         name: str,
         progress: AbstractContextManager[Progress] | None = None,
     ) -> Iterator[Collection]:
-        """Documents as a reference, in a temporary file."""
+        """A reference in a temporary file."""
         total, locations = AddReport(), Locations(1)
         settings = self.rule.index(self.settings)
         with temporary_store(settings, self.limits, self.beside, keys_repeat=True) as store:
@@ -222,7 +222,7 @@ class Run:
         return Job(self._stage, self.workers, self.on_failure)
 
     def decided(self) -> Generator[DecidedBatch]:
-        """What is decided, in the order of the input and in the batches in which it was read."""
+        """The decisions, in the order and the batches of the input."""
         if ordering.reads_twice(self.options):
             yield from self._twice()
             return
@@ -238,7 +238,7 @@ class Run:
             self.on_batch(report)
 
     def merge(self) -> None:
-        """Add what was kept to the database, when all has been written."""
+        """Add the kept documents to the database, when all outputs are written."""
         if self.database is not None and self.staged:
             if self.stored is None:
                 self.stored = self._stack.enter_context(closing(self.database()))
@@ -250,7 +250,7 @@ class Run:
         return Collection(self.stored, Locations(self.stored.last_doc_id() + 1))
 
     def _private(self) -> Collection:
-        """A temporary collection, which becomes the stage."""
+        """A temporary collection for kept documents."""
         settings = self.settings
         if self.database is None or self._stores_directly:
             settings = self.rule.index(settings)
@@ -272,7 +272,7 @@ class Run:
         )
 
     def _twice(self) -> Iterator[DecidedBatch]:
-        """Decide on all rows before any is given back."""
+        """The decisions, if all rows are decided on before any is given back."""
         directory = self._stack.enter_context(temporary_directory(self.beside))
         spool = self._stack.enter_context(closing(Spool(directory / "spool.db", self.limits)))
         on_all = self.rule.on_all(self.settings) if isinstance(self.rule, WholeRule) else None
@@ -319,7 +319,7 @@ class Run:
         yield from self._given_back(spool)
 
     def _decide_row_by_row(self, spool: Spool, private: Collection) -> None:
-        """Decide on the rows of a temporary file, in the order in which similar ones stay."""
+        """Decide on the rows of a temporary file one by one, in its order."""
 
         def ordered() -> Generator[Batch]:
             metadata = bool(self.fields) or self.database is not None
@@ -347,7 +347,7 @@ class Run:
                 self.progress(done, None, "documents decided")
 
     def _given_back(self, spool: Spool) -> Iterator[DecidedBatch]:
-        """Read the input once more, with what is decided of each row."""
+        """The decisions, with the rows of the input, which is read once more."""
         seen = 0
         if not self._stores_directly:
             for batch in self.source.again():
@@ -400,7 +400,7 @@ class Run:
         writer.write(replace(part, batch=replace(part.batch, keys=keys, states=states)))
 
     def _mark_stored(self, spool: Spool) -> list[int]:
-        """Drop the documents that an earlier run stored, with key and content; their numbers."""
+        """Drop documents that an earlier run stored under the same key; return their numbers."""
         marked = list[int]()
         if self.stored is None:
             return marked
@@ -422,7 +422,7 @@ class Run:
     def _is_reason(
         self, collection: Collection, kept: SpooledDocument, document: SpooledDocument
     ) -> bool:
-        """Whether a document of a collection is a reason to drop one, by a rule on all rows."""
+        """Whether a document of a collection is a reason to drop another, by a rule on all rows."""
         if collection.is_reference:
             return True
         content_digest = digest(document.stored.encode())
@@ -451,7 +451,7 @@ def check_plan(
 
 
 def _of_spool(batch: Batch, spool: Spool, first: int) -> DecidedBatch:
-    """The rows or files of a batch, each with its decision; the first one has a number."""
+    """The decisions on a batch, whose first row has the number `first`."""
     decisions = spool.decisions(first, first + batch.count)
     return DecidedBatch(
         batch.origin,

@@ -105,9 +105,9 @@ def check_readable(path: str) -> None:
 
 
 def begins_with_row(path: str) -> bool | None:
-    """Whether a file named as a text, such as data.txt, has rows of JSON all the same.
+    """Whether a file that is named as a text, such as data.txt, has rows of JSON.
 
-    None for another name, and if there is nothing in it, or it cannot be read.
+    None for files with other names, empty files, and files that cannot be read.
     """
     if not is_named_as_text(path) or not os.path.isfile(path):
         return None
@@ -118,7 +118,7 @@ def begins_with_row(path: str) -> bool | None:
 
 
 def check_rows(paths: Iterable[str], hint: str) -> None:
-    """InputError for a text among files of rows; `hint` says what to do."""
+    """InputError if a file of rows is a text; `hint` says what to do."""
     for path in paths:
         if begins_with_row(path) is False:
             raise InputError(f"{printable_path(path)}: a text, and no rows of JSON: {hint}")

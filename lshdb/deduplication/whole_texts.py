@@ -1,7 +1,7 @@
-"""Texts of a reference that are too short to share a run with a row: they match as a whole.
+"""Texts of a reference that are shorter than a run: they match only as a whole.
 
-A question of nine words has no run of 13. It is found where a row has all of its words in a row,
-folded as for shingles. The rarest word of each short text leads to the rows that may have it.
+A question of nine words has no run of 13 words. It matches a text that has all of its words one
+after the other, folded as for shingles. Texts are looked up by the rarest word of each question.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LETTERS = 16
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """The units of one of some texts.
+    """The units of a text.
 
     Attributes:
         text: as it is stored.
@@ -72,7 +72,7 @@ class WholeTexts:
 
     @classmethod
     def of(cls, collection: Collection, words: int) -> WholeTexts:
-        """Look through a reference."""
+        """The short texts of a reference, with a warning that says how many there are."""
         short = cls(collection.store.settings.shingling, words)
         for documents in collection.numbered_documents():
             short.total += len(documents)
@@ -88,7 +88,7 @@ class WholeTexts:
         return short
 
     def take(self, doc_ids: Sequence[int], texts: Sequence[str]) -> None:
-        """Remember the short ones of some texts."""
+        """Remember the texts that are short."""
         beginnings = [text[: _LETTERS * self.words] for text in texts]
         left = [
             index
@@ -102,7 +102,7 @@ class WholeTexts:
                 self.runs[doc_ids[index]] = run
 
     def index(self) -> None:
-        """Find the rarest unit of each run, when all are remembered."""
+        """Index the remembered texts by the rarest unit of each."""
         counts = Counter[bytes]()
         for run in self.runs.values():
             counts.update(_units_in(run.folded))
@@ -112,12 +112,12 @@ class WholeTexts:
             self._led[rarest].append(doc_id)
 
     def reasons(self, texts: Sequence[str]) -> dict[int, Reason]:
-        """The short text in each of some texts, by their indices."""
+        """The reasons of texts that have a short text, by the indices of the texts."""
         runs = enumerate(_runs_of(texts, self.shingling) if self.runs else ())
         return {row: reason for row, run in runs if (reason := self._reason(run))}
 
     def _reason(self, run: _Run) -> Reason | None:
-        """The longest short text in a run, of equal ones the first of the reference."""
+        """The longest short text that a text has, the first one of equally long ones."""
         offsets = {
             doc_id: offset
             for unit in self._led.keys() & _units_in(run.folded)
