@@ -1,8 +1,8 @@
 """The list of passages that are cut out of rows; the rows are restored from it.
 
 Each passage has a line of JSON with the columns of a dropped row. The first line of a row also says
-how its bytes were changed: at `offset` of the output, `removed` bytes replace `original`, written in
-base64. Blank lines between rows, which the output lacks, have a line with these three alone. The
+how its bytes were changed: at `offset` of the output, `removed` bytes replace `original`, which is
+in base64. Blank lines between rows, which the output lacks, have a line with these three alone. The
 last line of the list has the `size` of the output.
 """
 
