@@ -75,8 +75,8 @@ def rarest(sets: Shingles, counts: npt.NDArray[np.uint32]) -> IntArray:
     # By how often it was read, then by its hash.
     rank = np.minimum(counts[cells], _COMMON).astype(np.uint64) << np.uint64(48)
     rank |= sets.hashes >> np.uint64(16)
-    least = np.minimum.reduceat(rank, filled)
-    chosen = np.flatnonzero(rank == np.repeat(least, np.diff(filled, append=len(rank))))
+    lowest = np.minimum.reduceat(rank, filled)
+    chosen = np.flatnonzero(rank == np.repeat(lowest, np.diff(filled, append=len(rank))))
     return chosen[np.searchsorted(chosen, filled)]
 
 
@@ -328,9 +328,9 @@ def _dropped(
     reference: str | None = None,
 ) -> DroppedRow:
     """The row of a document that is dropped because of another one."""
-    places = dropped.key, dropped.file, dropped.line, kept.key, kept.file, kept.line
+    sources = dropped.key, dropped.file, dropped.line, kept.key, kept.file, kept.line
     matched = similarity, True, dropped.stored == kept.stored, reference
-    return DroppedRow(*places, *matched, *picked_fields(fields, dropped.metadata, kept.metadata))
+    return DroppedRow(*sources, *matched, *picked_fields(fields, dropped.metadata, kept.metadata))
 
 
 def _all(

@@ -217,7 +217,7 @@ class Decider:
             failed=len(batch.failures), replaced=batch.replaced, skipped=len(documents.keys)
         )
         if self._compared:
-            report = self._decide_in_order(parts, documents, rows)
+            report = self._decide_in_order(parts, rows)
         self._documents += len(documents.keys)
         self._rows += sum(part.batch.count for part in parts)
         return report, [*rows.decided(parts)]
@@ -265,12 +265,9 @@ class Decider:
             settings = replace(settings, passages=run_settings.passages)
         return joined(parts, settings)
 
-    def _decide_in_order(
-        self, parts: Sequence[SignedPart], documents: SignedPart, rows: _Rows
-    ) -> AddReport:
+    def _decide_in_order(self, parts: Sequence[SignedPart], rows: _Rows) -> AddReport:
         """Compare documents with those of earlier runs and with each other."""
-        plan = self.plan
-        versions = None
+        plan, documents, versions = self.plan, rows.documents, None
         if plan.stored is not None:
             versions = Versions(plan.stored.store, self._before)
             versions.look_up(documents.keys, documents.digests)
@@ -280,16 +277,14 @@ class Decider:
         with ExitStack() as stack:
             matchers = list[_Compared]()
             for collection, comparing in self._compared:
-                grows = collection is plan.kept
-                reader: StoreReader = collection.store
-                if not grows:
+                if collection is plan.kept:
+                    reader: StoreReader = collection.store
+                    matcher = comparing(reader, documents, undecided, replaced)
+                else:
                     reader = stack.enter_context(collection.reader())
-                part = documents if grows else self._signed_for(reader, parts)
-                matcher = comparing(
-                    reader, part, *((undecided, replaced) if grows else (None, None))
-                )
+                    matcher = comparing(reader, self._signed_for(reader, parts), None, None)
                 matchers.append(_Compared(collection, reader, matcher))
-            loop = _Loop(plan, documents, versions, matchers, rows)
+            loop = _Loop(versions, matchers, rows)
             for row in np.flatnonzero(undecided).tolist():
                 self.cut += loop.decide(row)
             return loop.finish()
@@ -374,20 +369,17 @@ class _Loop:
     """Goes through the documents of a batch in order.
 
     Attributes:
-        plan: how documents are decided on.
-        documents: the batch.
         versions: the stored documents with the same keys.
         compared: the collections; the last one has the kept documents.
         rows: the decisions.
     """
 
-    plan: Plan
-    documents: SignedPart
     versions: Versions | None
     compared: Sequence[_Compared]
     rows: _Rows
 
     def __post_init__(self) -> None:
+        self.plan, self.documents = self.rows.plan, self.rows.documents
         kept = self.plan.kept
         assert kept is not None
         self._next_id = kept.store.last_doc_id() + 1

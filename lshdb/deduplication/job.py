@@ -240,7 +240,7 @@ class DedupJob:
             threshold = self.settings.shape.threshold
             self.on_settings(
                 settings,
-                self._wanted_settings,
+                self._request,
                 settings.threshold if threshold is None else threshold,
             )
             for reference in self.references:
@@ -265,29 +265,29 @@ class DedupJob:
 
     def _settings(self, stack: ExitStack) -> tuple[Settings, Store | None]:
         """The settings of the documents, and the database if it has some."""
-        wanted, database = self.settings, self.database
+        request, database = self.settings, self.database
         if database is not None and database.exists() and database.stat().st_size:
-            self._wanted_settings = replaced(wanted, threshold=None)
-            store = stack.enter_context(closing(self.opens(self._wanted_settings)))
+            self._request = replaced(request, threshold=None)
+            store = stack.enter_context(closing(self.opens(self._request)))
             # Opening it has noted what the file has of its own.
-            self._wanted_settings = replaced(self._wanted_settings, **dict.fromkeys(OF_INDEX))
+            self._request = replaced(self._request, **dict.fromkeys(OF_INDEX))
             return store.settings, store
         for reference in self.references:
             if reference.is_database:
                 name = Path(reference.name)
                 with closing(Store.open(name, "read", self.timeout)) as known:
-                    threshold = wanted.shape.threshold
-                    wanted = as_in(wanted, known.settings)
+                    threshold = request.shape.threshold
+                    request = as_in(request, known.settings)
                     if threshold is not None:
                         self.on_settings(known.settings, SettingsOptions(), threshold)
                 break
         # Otherwise contents are kept while the command runs: exact similarities need them.
         if self.rows.choice.estimate and database is None:
-            wanted = replace(wanted, content=False)
+            request = replace(request, content=False)
         if database is not None:
-            wanted = with_index(self.rule, wanted)
-        settings = resolve(wanted)
-        self._wanted_settings = replaced(wanted, seed=settings.seed)  # a random one is chosen once
+            request = with_index(self.rule, request)
+        settings = resolve(request)
+        self._request = replaced(request, seed=settings.seed)  # a random one is chosen once
         return settings, None
 
     def _session(self, settings: Settings) -> Session:
@@ -332,7 +332,7 @@ class DedupJob:
             timeout=self.timeout,
             shows_progress=self.progress,
             only_against=rows.only_against,
-            database=None if self.database is None else lambda: self.opens(self._wanted_settings),
+            database=None if self.database is None else lambda: self.opens(self._request),
             stored=store,
             staged=self.is_whole,
             cutting=cutting_of(rows, settings, session),

@@ -207,15 +207,15 @@ class BucketMatcher:
         """
         self._similar = {}
         block: defaultdict[int, list[int]] = defaultdict(list)
-        self._compared = wanted = dict[int, set[int]]()
+        self._compared = candidates_of = dict[int, set[int]]()
         limits = self.reader.limits
         pairs = 0
         self._until = last = min(first + limits.dedup_documents, self.count)
         for row in range(first, last):
             same = self._same[row]
-            if same in wanted or not self._codes[row]:
+            if same in candidates_of or not self._codes[row]:
                 continue
-            wanted[same] = candidates = self._candidates(row)
+            candidates_of[same] = candidates = self._candidates(row)
             if self.replaced is not None:
                 for code in self._codes[row]:
                     candidates.update(block[code])
@@ -225,13 +225,13 @@ class BucketMatcher:
             if pairs >= limits.dedup_pairs:
                 self._until = row + 1
                 break
-        self._compare(wanted)
+        self._compare(candidates_of)
 
-    def _compare(self, wanted: dict[int, set[int]]) -> None:
-        """Find the documents among others that are similar to given ones."""
-        counts = [len(others) for others in wanted.values()]
-        numbers = np.repeat(int_array(wanted), counts)
-        candidates = np.fromiter(chain.from_iterable(wanted.values()), np.int64, sum(counts))
+    def _compare(self, candidates_of: dict[int, set[int]]) -> None:
+        """Find the candidates of documents that are similar to them."""
+        counts = [len(others) for others in candidates_of.values()]
+        numbers = np.repeat(int_array(candidates_of), counts)
+        candidates = np.fromiter(chain.from_iterable(candidates_of.values()), np.int64, sum(counts))
         scored = self._scored
         scores = scored.scorer.scores(numbers, scored.same[candidates], scored.min_similarity)
         similar = np.flatnonzero(scores >= scored.min_similarity)

@@ -131,7 +131,7 @@ class SimilarRule:
             reader: StoreReader, part: SignedPart, decided: Mask | None, replaced: int | None
         ) -> Matcher:
             query, settings = asked(part), reader.settings
-            least = settings.threshold if self.threshold is None else self.threshold
+            min_similarity = settings.threshold if self.threshold is None else self.threshold
             is_exact = settings.content and not self.estimate
             signed = query.signed
             compared = signed.shingles > 0
@@ -149,7 +149,7 @@ class SimilarRule:
                 # In a cascade, sharing one bucket is not enough for a candidate.
                 also = estimates.share_bucket if settings.construction.higher else None
                 scorer: Scorer = exact if is_exact else estimates
-                return Scored(scorer, exact.same, least, is_exact, also)
+                return Scored(scorer, exact.same, min_similarity, is_exact, also)
 
             return BucketMatcher(reader, len(query), codes, reader.members, scored, replaced)
 

@@ -229,12 +229,12 @@ class Run:
         stored = self._stored_collection()
         kept = self._private() if stored is None or self.staged else stored
         plan = self._plan(stored, kept)
-        done = 0
+        count = 0
         job = Job(kept.store, self.workers, self.on_failure)
         for report, batches in decided(job, self.source.batches(), plan):
             yield from batches
-            done += report.documents + report.failed
-            self.progress(done, None, "documents")
+            count += report.documents + report.failed
+            self.progress(count, None, "documents")
             self.on_batch(report)
 
     def merge(self) -> None:
@@ -316,7 +316,7 @@ class Run:
                 staying = ordering.kept(spool, self.settings.shingling)
                 for report in added(self._job, staying):
                     self.on_batch(report)
-        yield from self._given_back(spool)
+        yield from self._reread(spool)
 
     def _decide_row_by_row(self, spool: Spool, private: Collection) -> None:
         """Decide on the rows of a temporary file one by one, in its order."""
@@ -331,7 +331,7 @@ class Run:
                 for report in added(self._job, items, private.locations):
                     self.on_batch(report)
             plan = replace(plan, references=[*plan.references, private], kept=None)
-        done = 0
+        count = 0
         with closing(ordered()) as items:
             for report, batches in decided(replace(self._job, on_failure=None), items, plan):
                 for batch in batches:
@@ -341,12 +341,12 @@ class Run:
                     spool.drop((number, row) for number, row in rows if row is not None)
                     if batch.clusters:
                         spool.cluster(zip(numbers, batch.clusters, strict=True))
-                done += report.documents
+                count += report.documents
                 if not self._stores_directly:
                     self.on_batch(replace(report, failed=0))
-                self.progress(done, None, "documents decided")
+                self.progress(count, None, "documents decided")
 
-    def _given_back(self, spool: Spool) -> Iterator[DecidedBatch]:
+    def _reread(self, spool: Spool) -> Iterator[DecidedBatch]:
         """The decisions, with the rows of the input, which is read once more."""
         seen = 0
         if not self._stores_directly:
