@@ -64,7 +64,7 @@ class KeptRows:
         self._writers = self._opened()
 
     def __enter__(self) -> Self:
-        self._now, (self._output, self._rows) = 0, next(self._writers)
+        self._now, self._rows = 0, next(self._writers)
         return self
 
     @property
@@ -78,21 +78,21 @@ class KeptRows:
     def write(self, origin: Origin, indices: Sequence[int]) -> None:
         """Write some rows of a table."""
         while self._now < self._numbers[origin.name]:
-            self._now, (self._output, self._rows) = self._now + 1, next(self._writers)
+            self._now, self._rows = self._now + 1, next(self._writers)
         self._rows.write(origin, indices)
 
     def flush(self) -> None:
         """Pass buffered output to the system."""
         self._rows.flush()
 
-    def _opened(self) -> Generator[tuple[outputs.Output, sinks.Sink]]:
+    def _opened(self) -> Generator[sinks.Sink]:
         """Open each output in turn, also outputs without rows; the next one completes the last."""
         with ExitStack() as files:
             for path, format, head, of_lines in self._targets:
                 output = files.enter_context(self.opens(path))
                 target = sinks.Target(output, format, beside=self.beside)
                 with formats.sink(target, head, of_lines=of_lines) as rows:
-                    yield output, rows
+                    yield rows
                 output.close()
 
     def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
@@ -145,17 +145,13 @@ def annotated(rows: DecidedBatch, origin: Origin) -> Origin:
     Lines of JSON that are no objects are left out.
     """
     read = sinks.rows_of(origin)
-    values: dict[int, tuple[object, ...]] = {}
-    for index, cluster, key, dropped in zip(
-        rows.indices, rows.clusters, rows.keys, rows.dropped, strict=True
-    ):
-        values[index] = annotation(cluster, key, dropped)
+    annotations = map(annotation, rows.clusters, rows.keys, rows.dropped)
+    values = dict(zip(rows.indices, annotations, strict=True))
     indices = [
         index for index in range(len(origin.numbers)) if index in values or _is_row(read, index)
     ]
-    columns = [
-        *zip(*(values.get(index, (None,) * len(ANNOTATED)) for index in indices), strict=True)
-    ]
+    nulls = (None,) * len(ANNOTATED)
+    columns = [*zip(*(values.get(index, nulls) for index in indices), strict=True)]
     columns = columns or [()] * len(ANNOTATED)
     numbers = [origin.numbers[index] for index in indices]
     changed = with_columns(read, indices, ANNOTATED, columns)
