@@ -207,11 +207,12 @@ class Codes:
         first_codes = np.searchsorted(self._codes, sets.hashes[hits])
         many = np.searchsorted(self._codes, sets.hashes[hits], "right") - first_codes
         holders = np.searchsorted(sets.offsets, hits, "right") - 1
+        numbers = larger_numbers.tolist()
+        batch_sets = {number: _set(sets, index) for index, number in enumerate(numbers)}
         for part in chunks_of(many, _PAIRS):
             # What a contained document contains is in the other one, too.
-            free = (larger_numbers[holders[part]] < 0) | ~self.dropped[
-                larger_numbers[holders[part]]
-            ]
+            holder_numbers = larger_numbers[holders[part]]
+            free = (holder_numbers < 0) | ~self.dropped[holder_numbers]
             first, counts = first_codes[part][free], many[part][free]
             entries, holder = expand_ranges(first, counts), np.repeat(holders[part][free], counts)
             number = self._numbers[entries]
@@ -221,12 +222,6 @@ class Codes:
             order = np.flatnonzero(possible)
             order = order[np.lexsort((number[order], holder[order]))]
             begins, ends = runs(holder[order])
-            batch_sets = dict[int, Hashes]()
-            if len(order):
-                batch_sets = {
-                    number: _set(sets, index)
-                    for index, number in enumerate(larger_numbers.tolist())
-                }
             for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
                 entry, larger = entries[order[begin:end]], int(holder[order[begin]])
                 hashes, larger_number = _set(sets, larger), int(larger_numbers[larger])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
@@ -9,7 +10,7 @@ from dataclasses import dataclass, replace
 from lshdb.deduplication.cutting import Cutting
 from lshdb.deduplication.deciding import DecidedBatch
 from lshdb.deduplication.ordering import check_read_twice, reads_twice
-from lshdb.deduplication.references import directory_of, references_of
+from lshdb.deduplication.references import references_of
 from lshdb.deduplication.rules import CopiedRule, Rule, rule_of
 from lshdb.deduplication.run import Run
 from lshdb.errors import UsageError
@@ -132,7 +133,8 @@ def decided_files(
         workers=options.write.workers,
         limits=limits,
         on_failure=failures,
-        beside=directory_of(store),
+        # There is room for temporary files beside the database.
+        beside=None if os.environ.get("TMPDIR") else store.real_path.parent,
         on_batch=options.write.on_batch or (lambda _: None),
     )
     return _decided(run, session.shown(options.write.progress, "dedup", paths), failures)

@@ -227,12 +227,6 @@ class DedupJob:
         name = ", ".join(reference.name for reference in self.references)
         return [(name, counts)] if self.references else []
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether the database changes only when the output is complete, which is a file."""
-        written = self._tables_written
-        return bool(written) and all(map(_is_file, written))
-
     def run(self) -> Generator[list[tuple[Any, ...]]]:
         """Decide and write; the lines of the list of dropped rows, batch by batch."""
         with ExitStack() as stack:
@@ -317,7 +311,7 @@ class DedupJob:
         return session
 
     def _run(self, settings: Settings, store: Store | None, session: Session) -> Run:
-        rows = self.rows
+        rows, written = self.rows, self._tables_written
         of_references = session.apart(self._of_references, naming="--against PATH:{}=NAME")
         if not all(reference.is_database for reference in self.references):
             session.skip_files_of(of_references)
@@ -334,7 +328,7 @@ class DedupJob:
             only_against=rows.only_against,
             database=None if self.database is None else lambda: self.opens(self._request),
             stored=store,
-            staged=self.is_whole,
+            staged=bool(written) and all(map(_is_file, written)),
             cutting=cutting_of(rows, settings, session),
             fields=rows.fields,
             clusters=self.outputs.annotated is not None,

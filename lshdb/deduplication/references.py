@@ -11,12 +11,10 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from lshdb.errors import InputError, UsageError
 from lshdb.sources.paths import STDIN, is_database
-from lshdb.store.store import Store
 
 FIELDS = ("key", "text", "set")
 _NAMED = re.compile(r"(?P<path>.+):(?P<fields>(?:key|text|set)=[^=]+(?:,(?:key|text|set)=[^=]+)*)")
@@ -149,8 +147,3 @@ def _are_fields(value: object) -> bool:
 def outermost(fields: Sequence[str]) -> list[str]:
     """The fields with the outermost fields that hold them: a.b, and a for a.b."""
     return [*dict.fromkeys([*fields, *(name.partition(".")[0] for name in fields)])]
-
-
-def directory_of(store: Store) -> Path | None:
-    """Where temporary files have room: beside the database, unless TMPDIR names another place."""
-    return None if os.environ.get("TMPDIR") else store.real_path.parent
