@@ -126,7 +126,6 @@ def decided_files(
         timeout=store.timeout,
         shows_progress=options.write.progress,
         only_against=options.rows.only_against,
-        database=None if options.rows.only_against else lambda: store,
         stored=None if options.rows.only_against else store,
         cutting=cutting_of(options.rows, settings, session),
         fields=options.rows.fields,

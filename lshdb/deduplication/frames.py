@@ -406,7 +406,6 @@ def _decided(
         of_references=Session(reading),
         batches=batches,
         only_against=options.only_against,
-        database=None if options.into is None else lambda: _opened(options),
         stored=stored,
         staged=True,
         clusters=True,

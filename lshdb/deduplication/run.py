@@ -77,8 +77,8 @@ class Run:
         timeout: seconds to wait for databases that are references.
         shows_progress: whether a bar is shown while references are read, or a function.
         only_against: whether rows are compared with references only, and not with each other.
-        database: opens the database that kept rows are added to; None without one.
-        stored: the database, if it has documents and is open already.
+        database: opens the database that kept rows are added to, if it is not open.
+        stored: the database, if it is open.
         staged: whether kept rows are added at the end, by `merge`.
         cutting: how passages are cut out; None to drop rows.
         fields: the fields of metadata that dropped rows have.
@@ -116,12 +116,13 @@ class Run:
     def __post_init__(self) -> None:
         self._stage: Store | None = None
         check_plan(self.options, self.references, only_against=self.only_against)
-        if self.database is not None and self.options.drop_all:
+        self._is_stored = self.stored is not None or self.database is not None
+        if self._is_stored and self.options.drop_all:
             raise UsageError(
                 "drop_all decides on all rows at once: give no database that keeps those of "
                 "earlier runs; against compares with one"
             )
-        if self.database is not None and self.only_against:
+        if self._is_stored and self.only_against:
             raise UsageError(
                 "only_against stores nothing: give the database as a reference, with against"
             )
@@ -214,7 +215,7 @@ class Run:
     @property
     def _stores_directly(self) -> bool:
         """Whether kept documents go into the database batch by batch."""
-        return self.database is not None and not self.staged
+        return self._is_stored and not self.staged
 
     @property
     def _job(self) -> Job:
@@ -239,9 +240,9 @@ class Run:
 
     def merge(self) -> None:
         """Add the kept documents to the database, when all outputs are written."""
-        if self.database is not None and self.staged:
-            if self.stored is None:
-                self.stored = self._stack.enter_context(closing(self.database()))
+        if self.stored is None and self.database is not None:
+            self.stored = self._stack.enter_context(closing(self.database()))
+        if self.stored is not None and self.staged:
             merge_whole(self.stored, self._job.store)
 
     def _stored_collection(self) -> Collection | None:
@@ -251,9 +252,8 @@ class Run:
 
     def _private(self) -> Collection:
         """A temporary collection for kept documents."""
-        settings = self.settings
-        if self.database is None or self._stores_directly:
-            settings = self.rule.index(settings)
+        is_merged = self._is_stored and self.staged
+        settings = self.settings if is_merged else self.rule.index(self.settings)
         store = temporary_store(settings, self.limits, self.beside, keys_repeat=True)
         self._stage = self._stack.enter_context(store)
         return Collection(self._stage, Locations(1), is_private=True)
@@ -312,7 +312,7 @@ class Run:
                 spool.cluster(clusters)
                 dropped.update(number for number, _ in clusters)
                 self.progress(len(dropped), None, "documents dropped")
-            if self.staged and self.database is not None:
+            if self.staged and self._is_stored:
                 staying = ordering.kept(spool, self.settings.shingling)
                 for report in added(self._job, staying):
                     self.on_batch(report)
@@ -322,7 +322,7 @@ class Run:
         """Decide on the rows of a temporary file one by one, in its order."""
 
         def ordered() -> Generator[Batch]:
-            metadata = bool(self.fields) or self.database is not None
+            metadata = bool(self.fields) or self._is_stored
             return ordering.in_order(spool, self.settings.shingling, metadata=metadata)
 
         plan = self._plan(self._stored_collection(), private)
