@@ -447,10 +447,10 @@ class Database:
         """
         from lshdb.exchange.results import matches_of
 
-        found = search(self.store, options.ranking, options)
+        matches = search(self.store, options.ranking, options)
         minimum = options.ranking.similar.threshold or self.store.settings.threshold
         return matches_of(
-            found, options.ranking.containment, options.ranking.similar.fields, minimum
+            matches, options.ranking.containment, options.ranking.similar.fields, minimum
         )
 
     @takes(QueryManyOptions)
@@ -566,11 +566,11 @@ class Database:
         """
         from lshdb.search.compare import compare
 
-        one, other = (
+        a_side, b_side = (
             side if isinstance(side, Document) else key_argument(name, side)
             for name, side in (("a", a), ("b", b))
         )
-        return compare(self.store, one, other)
+        return compare(self.store, a_side, b_side)
 
     @takes(PairsOptions)
     def pairs(self, options: PairsOptions) -> "PairResults":
@@ -944,8 +944,8 @@ class Database:
         from lshdb.exchange.results import Buckets
         from lshdb.search.stored_documents import largest_buckets
 
-        asked = None if key is None else key_argument("key", key)
-        return Buckets(largest_buckets(self.store, asked, top))
+        checked_key = None if key is None else key_argument("key", key)
+        return Buckets(largest_buckets(self.store, checked_key, top))
 
     @takes()
     def sql(self, statement: str, parameters: Parameters = ()) -> "SqlRows":

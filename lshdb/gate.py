@@ -135,8 +135,8 @@ class Findings:
 
 
 @dataclass(eq=False)
-class _Text:
-    """A file, with the places of its tokens in it, int64[n] both."""
+class _TokenizedFile:
+    """A file, with where its n tokens start and stop: int64[n] both."""
 
     key: str
     content: str
@@ -157,12 +157,14 @@ class _Text:
         return self.lines[min(line, len(self.lines)) - 1]
 
     def span(self, low: int, high: int) -> slice:
-        """The characters of some tokens."""
+        """The range of characters of tokens `low` to `high` - 1."""
         return slice(int(self.starts[low]), int(self.stops[high - 1]))
 
-    def place(self, part: slice) -> tuple[str, int, int]:
-        """The file, and the first and the last line of some characters, from 1."""
-        first, last = (bisect_right(self.lines, at) for at in (part.start, part.stop - 1))
+    def location(self, part: slice) -> tuple[str, int, int]:
+        """The file, and the first and the last line of a range of characters, from 1."""
+        first, last = (
+            bisect_right(self.lines, character) for character in (part.start, part.stop - 1)
+        )
         return self.key, first, last
 
 
@@ -193,23 +195,23 @@ def gate(
     for path in files:
         if not os.path.exists(path):
             raise InputError(f"{printable_path(path)}: no such file or directory")
-    top, place = git.repository(directory)
+    top, index_directory = git.repository(directory)
     patterns = [f"*.{suffix}" for _, suffixes in _KINDS.values() for suffix in suffixes.split()]
     changes = None if request.since is None else git.changes(top, request.since, patterns)
-    given = {key_of(path, top): path for path in files}
-    job = _Job(top, place, request, given, changes, progress, _tag(version))
+    checked_paths = {key_of(path, top): path for path in files}
+    job = _GateRun(top, index_directory, request, checked_paths, changes, progress, _tag(version))
     return job.findings(accepted)
 
 
 @dataclass(eq=False)
-class _Job:
+class _GateRun:
     """A run of the gate.
 
     Attributes:
         top: of the working tree.
-        place: the directory of the indexes.
+        index_directory: has the indexes.
         request: what is asked.
-        given: the paths that are to be checked, by their keys; none for all.
+        checked_paths: the paths of the files to check, by their keys; empty for all files.
         changes: what changed; None if that does not matter.
         progress: whether a bar is shown.
         tag: what the names of these indexes end in.
@@ -217,9 +219,9 @@ class _Job:
     """
 
     top: str
-    place: str
+    index_directory: str
     request: GateOptions
-    given: dict[str, str]
+    checked_paths: dict[str, str]
     changes: dict[str, git.Changed] | None
     progress: bool
     tag: str
@@ -227,17 +229,17 @@ class _Job:
 
     def findings(self, accepted: set[str]) -> Findings:
         """All that is found, without the accepted fingerprints."""
-        os.makedirs(self.place, exist_ok=True)
-        _delete_others(self.place, self.tag)
-        missing = {key: path for key, path in self.given.items() if not os.path.isdir(path)}
+        os.makedirs(self.index_directory, exist_ok=True)
+        _delete_others(self.index_directory, self.tag)
+        missing = {key: path for key, path in self.checked_paths.items() if not os.path.isdir(path)}
         tracked = git.tracked(self.top) if missing else set()
-        found, size, checked = list[Finding](), 0, 0
+        findings, size, checked = list[Finding](), 0, 0
         total, copied, left_out, notes = 0, 0, Counter[boilerplate.Reason](), list[str]()
         for kind, (shingle, suffixes) in _KINDS.items():
             is_all = self.request.count_all
             name = f"{kind}-{self.request.min_tokens}{'-all' * is_all}-{self.tag}.db"
             opening = OpenOptions(
-                path=os.path.join(self.place, name),
+                path=os.path.join(self.index_directory, name),
                 shingle=shingle if is_all else f"{shingle}-boilerplate",
                 threshold=_THRESHOLD,
                 passages=self.request.min_tokens,
@@ -249,7 +251,7 @@ class _Job:
                 others = self._untracked(database, step, missing, tracked)
                 search = _Search(database, self._keys(database), others, self.changes, self.request)
                 size += len(database)
-                found += search.findings()
+                findings += search.findings()
                 measured = search.measured()
                 missing = {
                     key: path
@@ -266,20 +268,20 @@ class _Job:
             for key, path in missing.items()
             if printable_path(key) not in failed
         ]
-        new = [finding for finding in found if finding.fingerprint not in accepted]
-        done = Findings(
+        new = [finding for finding in findings if finding.fingerprint not in accepted]
+        result = Findings(
             new,
             size,
             checked,
-            len(found) - len(new),
+            len(findings) - len(new),
             total,
             copied,
             dict(left_out),
             notes,
             [*self.failures],
         )
-        share = done.share
-        return replace(done, found=[replace(finding, repository_share=share) for finding in new])
+        share = result.share
+        return replace(result, found=[replace(finding, repository_share=share) for finding in new])
 
     def _step(self, suffixes: str) -> SyncOptions:
         """How the files of a kind are read."""
@@ -303,10 +305,10 @@ class _Job:
     def _keys(self, database: Database) -> list[str] | None:
         """The files of a database that are to be checked; None for all."""
         changes = self.changes
-        if not self.given:
+        if not self.checked_paths:
             return None if changes is None else [key for key in changes if key in database]
-        keys = {key: None for key in self.given if key in database}
-        folders = [key for key, path in self.given.items() if os.path.isdir(path)]
+        keys = {key: None for key in self.checked_paths if key in database}
+        folders = [key for key, path in self.checked_paths.items() if os.path.isdir(path)]
         for folder in folders:
             inside = "" if folder in (".", "") else f"{folder}/"
             keys |= {key: None for key in database if key.startswith(inside)}
@@ -320,7 +322,7 @@ class _Job:
         tracked: set[str],
     ) -> dict[str, str]:
         """The texts of files to check that git does not track, by their keys."""
-        found: dict[str, str] = {}
+        texts: dict[str, str] = {}
         endings = tuple(pattern[1:] for pattern in step.files.walk.include)
         for key, path in missing.items():
             is_tracked = os.fsencode(key).decode("latin-1") in tracked
@@ -336,12 +338,12 @@ class _Job:
                 format="text",
             )
             for batch in session.file(path, key):
-                found.update((key, str(content)) for content in batch.contents)
+                texts.update((key, str(content)) for content in batch.contents)
                 for _, failure in batch.failures:
                     self._failed(replace(failure, where=printable_path(key)))
-            if key in found and self.changes is not None:
+            if key in texts and self.changes is not None:
                 self.changes[key] = git.Changed(True, [git.ALL_LINES])
-        return found
+        return texts
 
 
 def _why(path: str) -> str:
@@ -360,13 +362,13 @@ def _tag(version: str) -> str:
     return hashlib.blake2b(name.encode(), digest_size=4).hexdigest()
 
 
-def _delete_others(place: str, tag: str) -> None:
+def _delete_others(index_directory: str, tag: str) -> None:
     """Delete the indexes by other rules, or of other versions: nobody would look for them."""
-    for name in os.listdir(place):
+    for name in os.listdir(index_directory):
         match = _INDEX.fullmatch(name)
         if match and match[3] != f"-{tag}":
             with suppress(OSError):  # in use, on Windows
-                os.unlink(os.path.join(place, name))
+                os.unlink(os.path.join(index_directory, name))
 
 
 class _Measured(NamedTuple):
@@ -400,7 +402,7 @@ class _Search:
     others: Mapping[str, str]
     changes: dict[str, git.Changed] | None
     request: GateOptions
-    texts: dict[str, _Text] = field(default_factory=dict)
+    texts: dict[str, _TokenizedFile] = field(default_factory=dict)
     covered: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -416,9 +418,13 @@ class _Search:
                 seen.add(frozenset((a, b)))
                 self._cover(a, 0, len(text.starts))
                 self._cover(b, 0, len(other.starts))
-                where, place = (each.place(slice(0, len(each.content))) for each in (text, other))
+                location, other_location = (
+                    side.location(slice(0, len(side.content))) for side in (text, other)
+                )
                 mark = _fingerprint((a, ""), (b, ""))
-                yield Finding("similar", *where, *place, len(text.starts), similarity, mark)
+                yield Finding(
+                    "similar", *location, *other_location, len(text.starts), similarity, mark
+                )
         for a, b, passage in self._passages():
             ends = frozenset(((a, passage.start), (b, passage.stored_start)))
             if frozenset((a, b)) not in seen and ends not in seen:
@@ -438,18 +444,18 @@ class _Search:
                 why = "no ignore-end follows" if kind == "start" else "no ignore-start is before it"
                 notes.append(f"{key}:{line}: lshdb: ignore-{kind}: {why}")
             if len(counts.unmatched) > _MARKERS:
-                rest = len(counts.unmatched) - _MARKERS
-                notes.append(f"{key}: {counted(rest, 'more marker')} without counterpart")
+                more = len(counts.unmatched) - _MARKERS
+                notes.append(f"{key}: {counted(more, 'more marker')} without counterpart")
         return _Measured(len(checked), tokens, left_out, notes)
 
     def copied(self) -> int:
         """How many tokens of the checked files are in findings; each counts once."""
         total = 0
         for ranges in self.covered.values():
-            done = 0
+            counted_to = 0
             for low, high in sorted(ranges):
-                total += max(0, high - max(low, done))
-                done = max(done, high)
+                total += max(0, high - max(low, counted_to))
+                counted_to = max(counted_to, high)
         return total
 
     def _cover(self, key: str, low: int, high: int) -> None:
@@ -461,9 +467,9 @@ class _Search:
             return self.others[key]
         return str(self.database.get(key).content)
 
-    def _text(self, key: str) -> _Text:
+    def _text(self, key: str) -> _TokenizedFile:
         if key not in self.texts:
-            self.texts[key] = _Text(key, self._content(key), self.shingling)
+            self.texts[key] = _TokenizedFile(key, self._content(key), self.shingling)
         return self.texts[key]
 
     def _similar(self) -> Iterator[tuple[str, str, float]]:
@@ -511,14 +517,14 @@ class _Search:
             high = text.token(min(passage.end, text.start_of(last + 1)))
             if high - low < self.request.min_tokens:
                 continue
-            here, there = text.span(low, high), other.span(low + shift, high + shift)
-            mine = set(_WORD.findall(text.content[here]))
-            its = set(_WORD.findall(other.content[there]))
-            if len(mine & its) >= _SAME_WORDS * len(mine | its):
-                where, place = text.place(here), other.place(there)
+            part, other_part = text.span(low, high), other.span(low + shift, high + shift)
+            words = set(_WORD.findall(text.content[part]))
+            other_words = set(_WORD.findall(other.content[other_part]))
+            if len(words & other_words) >= _SAME_WORDS * len(words | other_words):
+                location, other_location = text.location(part), other.location(other_part)
                 self._cover(a, low, high)
                 self._cover(b, low + shift, high + shift)
-                yield Finding("copied", *where, *place, high - low, None, mark)
+                yield Finding("copied", *location, *other_location, high - low, None, mark)
 
 
 def _fingerprint(*ends: tuple[str, str]) -> str:
@@ -549,7 +555,7 @@ def _baseline(path: str | None) -> set[str]:
         ) from None
 
 
-def sarif(done: Findings, version: str) -> dict[str, Any]:
+def sarif(findings: Findings, version: str) -> dict[str, Any]:
     """Findings as a log of SARIF 2.1.0 (OASIS, Static Analysis Results Interchange Format)."""
     rules = {
         "copied": "A passage is copied from another file.",
@@ -557,17 +563,17 @@ def sarif(done: Findings, version: str) -> dict[str, Any]:
     }
     results = [
         {
-            "ruleId": one.kind,
+            "ruleId": finding.kind,
             "level": "warning",
-            "message": {"text": one.message},
-            "locations": [_location(one.file, one.line, one.end_line)],
+            "message": {"text": finding.message},
+            "locations": [_location(finding.file, finding.line, finding.end_line)],
             "relatedLocations": [
                 {"id": 1, "message": {"text": "the same text"}}
-                | _location(one.other, one.other_line, one.other_end_line)
+                | _location(finding.other, finding.other_line, finding.other_end_line)
             ],
-            "partialFingerprints": {"lshdb/v1": one.fingerprint},
+            "partialFingerprints": {"lshdb/v1": finding.fingerprint},
         }
-        for one in done.found
+        for finding in findings.found
     ]
     about = [{"id": name, "shortDescription": {"text": text}} for name, text in rules.items()]
     driver = {"name": "lshdb", "version": version, "rules": about}
@@ -579,7 +585,10 @@ def sarif(done: Findings, version: str) -> dict[str, Any]:
             {
                 "tool": {"driver": driver},
                 "results": results,
-                "properties": {"repositoryShare": done.share, "leftOut": dict(done.left_out)},
+                "properties": {
+                    "repositoryShare": findings.share,
+                    "leftOut": dict(findings.left_out),
+                },
             }
         ],
     }
@@ -591,21 +600,21 @@ def _location(file: str, line: int, end_line: int) -> dict[str, Any]:
     return {"physicalLocation": {"artifactLocation": where, "region": region}}
 
 
-def summary(done: Findings) -> str:
+def summary(findings: Findings) -> str:
     """What was done, in a line."""
-    kinds = [finding.kind for finding in done.found]
-    accepted = f", accepted {done.accepted:,}" if done.accepted else ""
+    kinds = [finding.kind for finding in findings.found]
+    accepted = f", accepted {findings.accepted:,}" if findings.accepted else ""
     return (
-        f"checked {done.checked:,} of {counted(done.files, 'file')}: copied passages "
+        f"checked {findings.checked:,} of {counted(findings.files, 'file')}: copied passages "
         f"{kinds.count('copied'):,}, similar files {kinds.count('similar'):,}{accepted}"
     )
 
 
-def left_out(done: Findings) -> str:
+def left_out(findings: Findings) -> str:
     """How many tokens did not count, by the reason, in a line; empty if all did."""
     parts = [
-        f"{name} {done.left_out[reason]:,}"
+        f"{name} {findings.left_out[reason]:,}"
         for reason, name in boilerplate.REASONS.items()
-        if done.left_out.get(reason)
+        if findings.left_out.get(reason)
     ]
     return f"tokens left out: {', '.join(parts)}" if parts else ""

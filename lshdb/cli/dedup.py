@@ -27,7 +27,7 @@ from lshdb.json_text import dumps
 from lshdb.options import ADVANCED, CUTTING, OUTPUT, TIMEOUT, RowsOptions, SettingsOptions
 
 if TYPE_CHECKING:
-    from lshdb.deduplication.job import Job
+    from lshdb.deduplication.job import DedupJob
 
 
 class DedupOutputs(Options):
@@ -140,9 +140,9 @@ def _job(
     reference_fields: ReferenceFields,
     *,
     print_all: bool,
-) -> "Job":
+) -> "DedupJob":
     """What is to be done, from the options; UsageError and InputError if it cannot be."""
-    from lshdb.deduplication.job import Job, Outputs
+    from lshdb.deduplication.job import DedupJob, Outputs
     from lshdb.deduplication.references import reference_of_text
     from lshdb.store.store import Store
 
@@ -155,7 +155,7 @@ def _job(
         at = DatabaseFile(db=earlier.db or DATABASE, timeout=earlier.timeout)
         return at.open(settings=asked).store
 
-    return Job(
+    return DedupJob(
         inputs=inputs,
         rows=rows,
         settings=settings,
@@ -174,7 +174,7 @@ def _job(
     )
 
 
-def _report(job: "Job", *, as_json: bool) -> None:
+def _report(job: "DedupJob", *, as_json: bool) -> None:
     """Print how many rows were kept, and what was left out."""
     counts, outputs, failed = job.counts, job.outputs, job.reading.failures.count
     for name, skipped in job.skipped_of_references():

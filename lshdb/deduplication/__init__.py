@@ -7,11 +7,11 @@ row, kept or dropped because of another; files of rows; the database with what w
     matching    compares a batch with a collection by codes that documents share
     whole_texts texts of a reference that are too short for runs
     containing  documents that another one contains
-    collection  documents with which others are compared, and where they are from
-    references  opens files, databases and data of a program that come before all rows
+    collection  documents that others are compared with, and where they are from
+    references  names of files, databases and data of a program that rows are compared with first
     ordering    which of similar rows rather stays: the input is read twice
     deciding    decides on batches in order, and writes what is kept
-    run         a run from its options to its rows, and the merge into a database at its end
+    run         a run: opens references, gives back decided rows, merges them into a database
     adding      the door of Database.add_many: adds what is not similar
     files       the door of Database.dedup_files
     frames      the door of lshdb.dedup: rows of a program, in the form they came in

@@ -1,11 +1,11 @@
-"""Adding only documents that are not similar to a stored one, or to one before them."""
+"""Adding only documents that are not similar to a stored or an earlier one."""
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from lshdb.deduplication.collection import Collection
 from lshdb.deduplication.deciding import Plan, decided
-from lshdb.deduplication.rules import Similar
+from lshdb.deduplication.rules import SimilarRule
 from lshdb.ingest.add import Select
 from lshdb.ingest.batches import Item, Job
 from lshdb.ingest.locations import Locations
@@ -14,13 +14,13 @@ from lshdb.options import AddManyOptions
 
 
 def selecting(options: AddManyOptions) -> Select | None:
-    """What adds documents that are not similar to a kept one; None if options want all."""
+    """A function that adds documents unless a kept one is similar; None if options want all."""
     if options.on_similar != "skip":
         return None
 
     def select(job: Job, items: Iterable[Item]) -> Iterator[AddReport]:
         stored = Collection(job.store, Locations(job.store.last_doc_id() + 1))
-        plan = Plan(Similar(), stored=stored, kept=stored, replaces=True)
+        plan = Plan(SimilarRule(), stored=stored, kept=stored, replaces=True)
         for report, batches in decided(job, items, plan):
             for row in chain.from_iterable(batch.dropped for batch in batches):
                 if row is not None and row.kept != row.key and options.on_skip is not None:

@@ -1,4 +1,4 @@
-"""Documents with which others are compared: those kept so far, those of a database, a reference."""
+"""Documents that others are compared with: kept ones, those of a database or of a reference."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from lshdb.ingest.locations import Locations
 from lshdb.model import CopiedPassage, DroppedRow
-from lshdb.shingling.arrays import chunks_of, int_array
+from lshdb.shingling.arrays import IntArray, chunks_of, int_array
 from lshdb.sources.batch import Batch, Where
 from lshdb.sources.metadata import picked
 from lshdb.store.lookups import StoreReader
@@ -27,11 +27,11 @@ class Reason:
     """Why a document is dropped.
 
     Attributes:
-        doc_id: of the kept document.
-        similarity: to that.
+        doc_id: the kept document.
+        similarity: of the two documents.
         exact: whether the similarity is exact.
         identical: whether both have the same content.
-        passage: the longest that both share, by the rule `copied`.
+        passage: the longest that both share; only by the rule `copied`.
     """
 
     doc_id: int
@@ -43,61 +43,57 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collection:
-    """Documents with which others are compared.
+    """Documents that others are compared with.
 
     Attributes:
-        store: has them.
-        locations: where they are from; None for those of a database.
+        store: the file of the documents.
+        locations: the files and lines of the documents; None for a database that is a reference.
         reference: the name of a reference; None for documents of the run, and those stored before.
         is_private: whether only this run uses the file, so that it can be read while it is written.
-        own_keys: of documents of the run that are stored under other keys, by their doc_ids.
+        original_keys: by doc_id, the keys of documents of the run that are stored under others.
     """
 
     store: Store
     locations: Locations | None = None
     reference: str | None = None
     is_private: bool = False
-    own_keys: dict[int, str] = field(default_factory=dict)
+    original_keys: dict[int, str] = field(default_factory=dict)
 
     @property
     def is_reference(self) -> bool:
-        """Whether it is only compared with: none of its documents is of the run."""
+        """Whether documents are only compared with it, and none is added."""
         return self.reference is not None
 
     @contextmanager
     def reader(self) -> Iterator[StoreReader]:
-        """Reads the documents: of a database all that is read is of one moment."""
+        """A reader of the documents; a database is read as it is now, whatever others write."""
         if self.is_private:
             yield self.store
             return
         with self.store.snapshot() as (reader, _):
             yield reader
 
-    def numbered_documents(self) -> Iterator[list[tuple[int, str]]]:
-        """The doc_ids and stored forms of all of them, some at a time."""
-        with self.reader() as reader:
-            for doc_ids, _ in reader.all_keys():
-                for part in chunks_of(reader.lengths(doc_ids), reader.limits.text_batch):
-                    some = doc_ids[part]
-                    contents = (stored or "" for stored in reader.contents(some))
-                    yield [*zip(some.tolist(), contents, strict=True)]
-
-    def documents(self) -> Iterator[list[SpooledDocument]]:
-        """All of them, some at a time, with -1 in place of a number."""
+    def _parts(self) -> Iterator[tuple[StoreReader, IntArray, list[str]]]:
+        """The doc_ids and keys of all documents, part by part, with what reads them."""
         with self.reader() as reader:
             for doc_ids, keys in reader.all_keys():
                 for part in chunks_of(reader.lengths(doc_ids), reader.limits.text_batch):
-                    some = doc_ids[part]
-                    columns = (
-                        some.tolist(),
-                        keys[part],
-                        reader.contents(some),
-                        reader.metadata_of(some),
-                    )
-                    yield [
-                        SpooledDocument(-1, key, stored or "", metadata, *self.where(doc_id, key))
-                        for doc_id, key, stored, metadata in zip(*columns, strict=True)
-                    ]
+                    yield reader, doc_ids[part], keys[part]
+
+    def numbered_documents(self) -> Iterator[list[tuple[int, str]]]:
+        """The doc_ids and stored forms of all documents, part by part."""
+        for reader, doc_ids, _ in self._parts():
+            contents = (stored or "" for stored in reader.contents(doc_ids))
+            yield [*zip(doc_ids.tolist(), contents, strict=True)]
+
+    def documents(self) -> Iterator[list[SpooledDocument]]:
+        """All documents, part by part, with -1 in place of a number."""
+        for reader, doc_ids, keys in self._parts():
+            columns = doc_ids.tolist(), keys, reader.contents(doc_ids), reader.metadata_of(doc_ids)
+            yield [
+                SpooledDocument(-1, key, stored or "", metadata, *self.where(doc_id, key))
+                for doc_id, key, stored, metadata in zip(*columns, strict=True)
+            ]
 
     def where(self, doc_id: int, key: str) -> Where:
         """The file and line that a document is from."""
@@ -110,13 +106,13 @@ class Collection:
         reasons: Sequence[tuple[int, Reason]],
         fields: Sequence[str],
     ) -> Iterator[tuple[int, DroppedRow]]:
-        """The dropped ones of some documents, with their indices.
+        """The dropped documents of a batch, with their indices.
 
         Args:
-            reader: of the collection.
-            documents: all of them.
-            reasons: why some of them are dropped, with their indices.
-            fields: of metadata, which dropped rows have.
+            reader: reads the collection.
+            documents: the batch.
+            reasons: the indices of dropped documents, each with its reason.
+            fields: the fields of metadata that dropped rows have.
         """
         doc_ids = np.unique(int_array(reason.doc_id for _, reason in reasons))
         metadata = reader.metadata_of(doc_ids) if fields else repeat(None)
@@ -124,7 +120,7 @@ class Collection:
         kept = {doc_id: (key, stored) for doc_id, key, stored in columns}
         for row, reason in reasons:
             key, stored = kept[reason.doc_id]
-            key = self.own_keys.get(reason.doc_id, key)
+            key = self.original_keys.get(reason.doc_id, key)
             yield (
                 row,
                 DroppedRow(
@@ -136,14 +132,14 @@ class Collection:
                     reason.exact,
                     reason.identical,
                     self.reference,
-                    *both_fields(fields, documents.all_metadata()[row], stored),
+                    *picked_fields(fields, documents.all_metadata()[row], stored),
                     reason.passage,
                 ),
             )
 
 
-def both_fields(
+def picked_fields(
     fields: Sequence[str], metadata: str | None, kept_metadata: str | None
 ) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-    """The fields of the metadata of a dropped row and of the kept one; None if none is wanted."""
+    """Fields of the metadata of a dropped row and of the kept one; None if no field is wanted."""
     return (picked(metadata, fields), picked(kept_metadata, fields)) if fields else (None, None)

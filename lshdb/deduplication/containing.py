@@ -1,24 +1,25 @@
-"""Documents that another one contains: all of their shingles stand in it, and it is kept.
+"""Documents that another one contains: it has all of their shingles, and is kept.
 
-Containment is transitive, so the documents that stay are those that no other one contains, of equal
-sets the first: no order changes that. A document contains another one only if it has the rarest
-shingle of that. So one shingle of each document is remembered, the rarest by what was read until
-then, and every document, the largest first, is looked through for those of others. No pair is
-missed, however much longer the one is; 54 bytes a document stay in memory.
+Containment is transitive, so the documents that stay are those that no other one contains, and the
+first one of equal sets, in any order. A document contains another one only if it has its rarest
+shingle. So the rarest shingle of each document is remembered, as counted when it was read; then the
+shingles of every document, the largest first, are looked up among the remembered ones. No pair is
+missed, however different the lengths are. A document takes 54 bytes of memory.
 
-All documents may have their rarest shingle in common. So the shingles of each are read once as long
-as they fit into memory, and a few are always there: `scripts/bench repetitive` measures a pair.
+All documents may share their rarest shingle. So the shingles of a document are computed once as
+long as they fit into memory, and a few of them always stay there. `scripts/bench repetitive`
+measures the cost of a pair.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.deduplication.collection import Collection, both_fields
+from lshdb.deduplication.collection import Collection, picked_fields
 from lshdb.model import DroppedRow
 from lshdb.shingling.arrays import (
     NO_NUMBERS,
@@ -56,11 +57,12 @@ _SLOTS = 3
 
 
 def rarest(sets: Shingles, counts: npt.NDArray[np.uint32]) -> IntArray:
-    """The rarest shingle of each set that has any, by what was read until then.
+    """The rarest shingle of each set that is not empty, by the counts of all sets so far.
 
     Args:
         sets: the distinct hashes of documents.
-        counts: uint32[CELLS], how many hashes were read, by their first bits; these are added.
+        counts: uint32[CELLS], how many hashes were read, by their first bits; the hashes of the
+            sets are added to them.
 
     Returns:
         int64[any], the indices of their hashes, ascending.
@@ -73,8 +75,8 @@ def rarest(sets: Shingles, counts: npt.NDArray[np.uint32]) -> IntArray:
     # By how often it was read, then by its hash.
     rank = np.minimum(counts[cells], _COMMON).astype(np.uint64) << np.uint64(48)
     rank |= sets.hashes >> np.uint64(16)
-    least = np.minimum.reduceat(rank, filled)
-    chosen = np.flatnonzero(rank == np.repeat(least, np.diff(filled, append=len(rank))))
+    lowest = np.minimum.reduceat(rank, filled)
+    chosen = np.flatnonzero(rank == np.repeat(lowest, np.diff(filled, append=len(rank))))
     return chosen[np.searchsorted(chosen, filled)]
 
 
@@ -84,10 +86,10 @@ class Codes:
 
     Attributes:
         shingling: of the documents.
-        dropped: bool[n], which are contained in another one; set by who uses this.
-        named: bool[n], for which it is known why they are dropped; set by who uses this.
-        kept: the shingles of documents that were read lately, by number.
-        kept_hashes: how many these are.
+        dropped: bool[n], which documents are dropped.
+        named: bool[n], which documents have a reason already, if all of similar ones are dropped.
+        kept: the shingles of documents that were read last, by number.
+        kept_hashes: how many shingles `kept` has.
     """
 
     shingling: Shingling
@@ -132,47 +134,50 @@ class Codes:
         self.named = np.zeros(count, dtype=np.bool_)
 
     def decisions(
-        self, spool: Spool, references: Iterable[Collection], deciding: Deciding
+        self,
+        spool: Spool,
+        references: Iterable[Collection],
+        is_reason: Callable[[Collection, SpooledDocument, SpooledDocument], bool],
+        *,
+        fields: Sequence[str],
+        drop_all: bool,
+        only_against: bool,
     ) -> Iterator[list[tuple[int, DroppedRow, int]]]:
-        """The waiting documents that others contain, some at a time.
+        """The waiting documents that others contain, batch by batch.
 
         Yields:
-            Their numbers, why they are dropped, and the number of the kept one, -1 for one of a
-            collection.
+            The number of each, why it is dropped, and the number of the kept document: -1 for a
+            document of a collection.
 
         Args:
             spool: the documents, the largest first.
-            references: whose documents all stay.
-            deciding: how they are decided on.
+            references: collections that are not changed.
+            is_reason: whether a document of a collection is a reason to drop another, called with
+                the collection, its document and the other.
+            fields: the fields of metadata that dropped rows have.
+            drop_all: whether documents that contain others are dropped, too.
+            only_against: whether documents are compared with collections only.
         """
         self.finish(spool.count)
-        fields = deciding.fields
         for collection, batch in _all(spool, references):
-            if collection is None and deciding.only_against:
+            if collection is None and only_against:
                 return
             rows = []
-            both_ways = deciding.drop_all and collection is None
-            stored, numbers = (
-                [document.stored for document in batch],
-                np.array([document.number for document in batch]),
-            )
+            drops_all = drop_all and collection is None
+            stored = [document.stored for document in batch]
+            numbers = np.array([document.number for document in batch])
             for index, smaller, similarity in self.contained(
-                stored, numbers, spool, all_of=both_ways
+                stored, numbers, spool, all_of=drops_all
             ):
                 larger = batch[index]
-                if both_ways:
+                if drops_all:
                     self.named[[larger.number, smaller.number]] = True
-                    rows.append(
-                        (
-                            larger.number,
-                            _dropped(larger, smaller, similarity, fields),
-                            smaller.number,
-                        )
-                    )
+                    dropped = _dropped(larger, smaller, similarity, fields)
+                    rows.append((larger.number, dropped, smaller.number))
                 elif self.dropped[smaller.number] or (
                     self.dropped[larger.number]
                     if collection is None
-                    else deciding.no_reason(collection, larger, smaller)
+                    else not is_reason(collection, larger, smaller)
                 ):
                     continue
                 self.dropped[smaller.number] = True
@@ -182,18 +187,19 @@ class Codes:
             yield rows
 
     def contained(
-        self, stored: Sequence[str], own_numbers: IntArray, waiting: Spool, *, all_of: bool
+        self, stored: Sequence[str], larger_numbers: IntArray, waiting: Spool, *, all_of: bool
     ) -> Iterator[tuple[int, SpooledDocument, float]]:
-        """The remembered documents that some others contain.
+        """The remembered documents that the documents of a batch contain.
 
         Args:
-            stored: the others, in their stored form.
-            own_numbers: int64[n], their own numbers; -1 for documents that are not remembered.
-            waiting: has the remembered ones.
-            all_of: whether those that `dropped` marks count, too.
+            stored: the documents of the batch in their stored form.
+            larger_numbers: int64[n], their numbers; -1 for documents that are not remembered.
+            waiting: the remembered documents.
+            all_of: whether dropped documents are found, too.
 
         Yields:
-            The index of the other, ascending, the document, and the similarity of both.
+            The index of the larger document, ascending, the smaller document, and the similarity of
+            the two.
         """
         sets = self.shingles(stored)
         sizes = sizes_of(sets.offsets)
@@ -201,107 +207,87 @@ class Codes:
         first_codes = np.searchsorted(self._codes, sets.hashes[hits])
         many = np.searchsorted(self._codes, sets.hashes[hits], "right") - first_codes
         holders = np.searchsorted(sets.offsets, hits, "right") - 1
+        numbers = larger_numbers.tolist()
+        batch_sets = {number: _set(sets, index) for index, number in enumerate(numbers)}
         for part in chunks_of(many, _PAIRS):
             # What a contained document contains is in the other one, too.
-            free = (own_numbers[holders[part]] < 0) | ~self.dropped[own_numbers[holders[part]]]
+            holder_numbers = larger_numbers[holders[part]]
+            free = (holder_numbers < 0) | ~self.dropped[holder_numbers]
             first, counts = first_codes[part][free], many[part][free]
             entries, holder = expand_ranges(first, counts), np.repeat(holders[part][free], counts)
             number = self._numbers[entries]
-            possible = (self._sizes[entries] <= sizes[holder]) & (number != own_numbers[holder])
+            possible = (self._sizes[entries] <= sizes[holder]) & (number != larger_numbers[holder])
             if not all_of:
                 possible &= ~self.dropped[number]
             order = np.flatnonzero(possible)
             order = order[np.lexsort((number[order], holder[order]))]
             begins, ends = runs(holder[order])
-            indices = (
-                dict(zip(own_numbers.tolist(), range(len(own_numbers)), strict=True))
-                if len(order)
-                else {}
-            )
             for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
                 entry, larger = entries[order[begin:end]], int(holder[order[begin]])
-                known = _Known(self, waiting, sets, indices)
+                hashes, larger_number = _set(sets, larger), int(larger_numbers[larger])
                 for document, size in self._inside(
-                    larger, int(own_numbers[larger]), entry, known, all_of=all_of
+                    hashes, larger_number, entry, waiting, batch_sets, all_of=all_of
                 ):
-                    yield larger, document, size / int(sizes[larger])
+                    yield larger, document, size / len(hashes)
 
     def _inside(
-        self, index: int, own_number: int, entries: IntArray, known: _Known, *, all_of: bool
+        self,
+        hashes: Hashes,
+        larger_number: int,
+        entries: IntArray,
+        waiting: Spool,
+        batch_sets: dict[int, Hashes],
+        *,
+        all_of: bool,
     ) -> Iterator[tuple[SpooledDocument, int]]:
-        """The documents that another one contains, with how many shingles each has.
+        """The documents that a larger one contains, each with the number of its shingles.
 
-        Those that were dropped since the pairs were found are not compared any more.
+        Documents that were dropped after the pairs were found are not compared.
 
         Args:
-            index: the index of the other one.
-            own_number: its number, or -1.
-            entries: int64[any], of the documents that it may contain.
-            known: has the shingles.
-            all_of: as for `contained`.
+            hashes: the distinct shingles of the larger document.
+            larger_number: its number, or -1.
+            entries: int64[any], the entries of the documents that it may contain.
+            waiting: the remembered documents.
+            batch_sets: the shingles of the batch, by number.
+            all_of: whether dropped documents are found, too.
         """
-        if own_number >= 0 and self.dropped[own_number]:
+        if larger_number >= 0 and self.dropped[larger_number]:
             return
-        if not all_of or (own_number >= 0 and self.named[own_number]):
+        if not all_of or (larger_number >= 0 and self.named[larger_number]):
             gone = self.named if all_of else self.dropped
             entries = entries[~gone[self._numbers[entries]]]
-        larger = _Larger(_set(known.sets, index))
+        larger = _Larger(hashes)
         entries = entries[
             larger.has(self._samples[entries].ravel()).reshape(-1, _SAMPLE).all(axis=1)
         ]
-        for part in chunks_of(
-            self._sizes[entries].astype(np.int64), known.waiting.limits.join_read
-        ):
+        for part in chunks_of(self._sizes[entries].astype(np.int64), waiting.limits.join_read):
             numbers, sizes = self._numbers[entries[part]], self._sizes[entries[part]]
-            smaller = known.of(numbers.tolist())
+            smaller = self._sets_of(numbers.tolist(), waiting, batch_sets)
             whole = larger.has(np.concatenate(smaller))
             inside = np.logical_and.reduceat(whole, offsets_of(lengths_of(smaller))[:-1])
-            documents = known.waiting.documents(numbers[inside].tolist())
+            documents = waiting.documents(numbers[inside].tolist())
             yield from zip(documents, sizes[inside].tolist(), strict=True)
 
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """The shingles of documents, by number.
-
-    Attributes:
-        codes: keeps those that were read lately.
-        waiting: has the documents.
-        sets: those of some documents.
-        indices: of these, by number.
-    """
-
-    codes: Codes
-    waiting: Spool
-    sets: Shingles
-    indices: Mapping[int, int]
-
-    def of(self, numbers: Sequence[int]) -> list[Hashes]:
-        """The distinct shingles of documents, each sorted."""
-        kept, indices = self.codes.kept, self.indices
-        missing = [number for number in numbers if number not in indices and number not in kept]
-        read = self.waiting.documents(missing)
-        new: dict[int, Hashes] = {}
+    def _sets_of(
+        self, numbers: Sequence[int], waiting: Spool, batch_sets: dict[int, Hashes]
+    ) -> list[Hashes]:
+        """The distinct shingles of documents, sorted: of the batch, kept, or computed now."""
+        kept = self.kept
+        missing = [number for number in numbers if number not in batch_sets and number not in kept]
         for batch in bounded(
-            read, lambda document: len(document.stored), self.waiting.limits.text_batch
+            waiting.documents(missing),
+            lambda document: len(document.stored),
+            waiting.limits.text_batch,
         ):
-            sets = self.codes.shingles([document.stored for document in batch])
-            new |= {
-                document.number: _set(sets, index).copy() for index, document in enumerate(batch)
-            }
-        hashes_of_documents = [
-            _set(self.sets, indices[number])
-            if number in indices
-            else new[number]
-            if number in new
-            else kept[number]
-            for number in numbers
-        ]
-        kept |= new
-        self.codes.kept_hashes += sum(map(len, new.values()))
-        while self.codes.kept_hashes > _KEPT:
-            self.codes.kept_hashes -= len(kept.pop(next(iter(kept))))
-        return hashes_of_documents
+            sets = self.shingles([document.stored for document in batch])
+            for index, document in enumerate(batch):
+                kept[document.number] = _set(sets, index).copy()
+            self.kept_hashes += len(sets.hashes)
+        known = [batch_sets[number] if number in batch_sets else kept[number] for number in numbers]
+        while self.kept_hashes > _KEPT:
+            self.kept_hashes -= len(kept.pop(next(iter(kept))))
+        return known
 
 
 class _Larger:
@@ -315,7 +301,7 @@ class _Larger:
         self._slots[(hashes & self._mask).view(np.int64)] = np.arange(len(hashes))
 
     def has(self, hashes: Hashes) -> Mask:
-        """Which of some hashes it has: bool[n]."""
+        """Which of the hashes it has: bool[n]."""
         index = self._slots[(hashes & self._mask).view(np.int64)]
         is_member: Mask = self._hashes[index] == hashes
         occupied = np.flatnonzero(~is_member & (index >= 0))  # by another hash
@@ -325,26 +311,8 @@ class _Larger:
 
 
 def _set(sets: Shingles, index: int) -> Hashes:
-    """One of some sets."""
+    """The hashes of a set."""
     return sets.hashes[sets.offsets[index] : sets.offsets[index + 1]]
-
-
-@dataclass(frozen=True, slots=True)
-class Deciding:
-    """How documents are decided on.
-
-    Attributes:
-        fields: of metadata, which dropped rows have.
-        drop_all: whether also those are dropped that contain others.
-        only_against: whether documents are compared with collections only.
-        no_reason: whether a document of a collection is no reason to drop another: from the
-            collection, that document and the other.
-    """
-
-    fields: Sequence[str]
-    drop_all: bool
-    only_against: bool
-    no_reason: Callable[[Collection, SpooledDocument, SpooledDocument], bool]
 
 
 def _dropped(
@@ -354,16 +322,16 @@ def _dropped(
     fields: Sequence[str],
     reference: str | None = None,
 ) -> DroppedRow:
-    """A document that is dropped because of another one."""
-    places = dropped.key, dropped.file, dropped.line, kept.key, kept.file, kept.line
+    """The row of a document that is dropped because of another one."""
+    sources = dropped.key, dropped.file, dropped.line, kept.key, kept.file, kept.line
     matched = similarity, True, dropped.stored == kept.stored, reference
-    return DroppedRow(*places, *matched, *both_fields(fields, dropped.metadata, kept.metadata))
+    return DroppedRow(*sources, *matched, *picked_fields(fields, dropped.metadata, kept.metadata))
 
 
 def _all(
     waiting: Spool, references: Iterable[Collection]
 ) -> Iterator[tuple[Collection | None, list[SpooledDocument]]]:
-    """All documents that may contain others, some at a time: those of references come first."""
+    """All documents that may contain others, batch by batch, those of references first."""
     for collection in references:
         for batch in collection.documents():
             yield collection, batch

@@ -1,9 +1,9 @@
-"""The list of what is cut out of rows, by which they come back as they were.
+"""The list of passages that are cut out of rows; the rows are restored from it.
 
-A line of JSON for each passage, with the columns of a dropped row. The first line of a row says,
-too, how its bytes were changed: at `offset` of the output, `removed` bytes replace `original`, in
-base64. Blank lines between rows, which the output lacks, have a line with that alone. The last line
-of the list has the `size` of the output.
+Each passage has a line of JSON with the columns of a dropped row. The first line of a row also says
+how its bytes were changed: at `offset` of the output, `removed` bytes replace `original`, which is
+in base64. Blank lines between rows, which the output lacks, have a line with these three alone. The
+last line of the list has the `size` of the output.
 """
 
 from base64 import b64decode, b64encode
@@ -13,7 +13,7 @@ from operator import itemgetter
 from os.path import commonprefix
 from typing import BinaryIO
 
-from lshdb.deduplication.deciding import Decided
+from lshdb.deduplication.deciding import DecidedBatch
 from lshdb.errors import InputError
 from lshdb.exchange.results import dropped_columns, dropped_row
 from lshdb.json_text import dumps, loads
@@ -22,8 +22,8 @@ from lshdb.sources.outputs import Output
 from lshdb.sources.sinks import rows_of
 
 _Change = dict[str, int | str]
-_AT_ONCE = 1 << 20
-"""Bytes that are read at once."""
+_PIECE = 1 << 20
+"""Maximum bytes that are read together."""
 _CHANGED = "these are not the rows that the list was written with, or they have changed since"
 
 
@@ -42,35 +42,39 @@ class CutList:
     def __post_init__(self) -> None:
         self._size: int | None = None
 
-    def write(self, rows: Decided) -> None:
-        """Write what is cut out of some rows, which are written next."""
+    def write(self, rows: DecidedBatch) -> None:
+        """Write the lines of rows that are written next."""
         changes = dict(self._changes(rows)) if self.same_format else {}
         cut = {index for index, _ in rows.cuts}
-        gone = [(i, one) for i, one in enumerate(rows.dropped) if one and i not in cut]
+        dropped_whole = [
+            (index, dropped)
+            for index, dropped in enumerate(rows.dropped)
+            if dropped and index not in cut
+        ]
         blanks = [(index, None) for index, is_row in changes if not is_row]
         columns = dropped_columns((), copied=True)
         # Blank lines come before the row whose index they have.
-        for index, one in sorted((*blanks, *rows.cuts, *gone), key=itemgetter(0)):
-            line = changes.pop((index, one is not None), {})
-            if one is not None:
-                line = dict(zip(columns, dropped_row(one, copied=True), strict=True)) | line
+        for index, row in sorted((*blanks, *rows.cuts, *dropped_whole), key=itemgetter(0)):
+            line = changes.pop((index, row is not None), {})
+            if row is not None:
+                line = dict(zip(columns, dropped_row(row, copied=True), strict=True)) | line
             self.file.write(dumps(line).encode() + b"\n")
 
-    def _changes(self, rows: Decided) -> Iterator[tuple[tuple[int, bool], _Change]]:
-        """The changes of the bytes of rows, with the indices of these.
+    def _changes(self, rows: DecidedBatch) -> Iterator[tuple[tuple[int, bool], _Change]]:
+        """The changes of bytes, each with the index of its row and True.
 
-        With False, they are blank lines before the row of this index, which the output lacks.
+        Blank lines, which the output lacks, have the index of the next row and False.
         """
         if rows.origin is None:
             return
-        now, before = rows_of(rows.origin), rows_of(rows.before or rows.origin)
+        written, before = rows_of(rows.origin), rows_of(rows.before or rows.origin)
         if self._size is None:
-            self._size = len(now.schema.heading) if now.schema else 0
+            self._size = len(written.schema.heading) if written.schema else 0
         lines = range(len(rows.origin.numbers))
-        both = zip(before.lines(lines), now.lines(lines), strict=True)
-        index, places, blanks = 0, {*rows.indices}, list[bytes]()
-        for place, (old, new) in enumerate(both):
-            if place not in places:
+        line_pairs = zip(before.lines(lines), written.lines(lines), strict=True)
+        index, row_indices, blanks = 0, {*rows.indices}, list[bytes]()
+        for line_index, (old, new) in enumerate(line_pairs):
+            if line_index not in row_indices:
                 blanks += [old] if is_blank(old) else ()
                 continue
             if blanks:
@@ -79,8 +83,8 @@ class CutList:
             old, new = bytes(old), b"" if rows.dropped[index] is not None else bytes(new)
             if new != old:
                 begin = len(commonprefix((old, new)))  # noqa: RUF071  # of bytes
-                rest = old[begin:][::-1], new[begin:][::-1]
-                end = len(commonprefix(rest))  # noqa: RUF071
+                reversed_ends = old[begin:][::-1], new[begin:][::-1]
+                end = len(commonprefix(reversed_ends))  # noqa: RUF071
                 removed = len(new) - begin - end
                 change = _change(self._size + begin, removed, old[begin : len(old) - end])
                 yield (index, True), change
@@ -100,12 +104,12 @@ def _change(offset: int, removed: int, original: bytes) -> _Change:
 
 
 def restore(rows: BinaryIO, cuts: BinaryIO, output: Output) -> int:
-    """Write rows as they were before passages were cut out; return how many come back.
+    """Write rows as they were before passages were cut out; return the number of rows that changed.
 
     Raises:
         InputError: the list is not of these rows, or of another format than JSON lines and CSV.
     """
-    at = count = 0
+    position = count = 0
     size = None
     for number, line in enumerate(cuts, 1):
         try:
@@ -117,21 +121,21 @@ def restore(rows: BinaryIO, cuts: BinaryIO, output: Output) -> int:
             original = b64decode(change["original"], validate=True)
         except (ArithmeticError, KeyError, RecursionError, TypeError, ValueError) as error:
             raise InputError(f"line {number} of the list is not of dedup --cut") from error
-        _pass(rows, offset - at, output.write)
+        _pass(rows, offset - position, output.write)
         output.write(original)
         _pass(rows, removed, len)
-        at, count = offset + removed, count + ("key" in change)
+        position, count = offset + removed, count + ("key" in change)
     if size is None:
         raise InputError("the list is not complete, or of rows that are not JSON lines or CSV")
-    _pass(rows, size - at, output.write)
+    _pass(rows, size - position, output.write)
     if rows.read(1):
         raise InputError(_CHANGED)
     return count
 
 
 def _pass(rows: BinaryIO, count: int, use: Callable[[bytes], int]) -> None:
-    """Read a number of bytes, piece by piece; InputError if there are fewer."""
-    while piece := rows.read(max(0, min(count, _AT_ONCE))):
+    """Pass a number of bytes on, piece by piece; InputError if there are fewer."""
+    while piece := rows.read(max(0, min(count, _PIECE))):
         use(piece)
         count -= len(piece)
     if count:

@@ -1,7 +1,6 @@
-"""Cutting out of texts what earlier ones have, so that the rest of a row stays.
+"""Cutting passages out of texts that earlier texts have; the rest of the row stays.
 
-All documents are added with their whole texts: what is cut out of one stands in an earlier one as
-it came.
+All documents are added with their whole texts, so each passage that is cut is in an earlier text.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ class Cutting:
     """How passages are cut out.
 
     Attributes:
-        kind: of the shingles of the texts.
-        field: of the rows' texts.
-        min_words: rows of fewer words, when passages are cut out, are dropped.
+        kind: the kind of the texts' shingles.
+        field: the field of the rows that has the text.
+        min_words: a row with fewer words left is dropped.
     """
 
     kind: str
@@ -32,13 +31,13 @@ class Cutting:
     min_words: int
 
 
-def covering(found: Sequence[DroppedRow], text: str, kind: str) -> list[DroppedRow]:
-    """The fewest passages of a text, in its order, that cover all that any of them covers.
+def covering(rows: Sequence[DroppedRow], text: str, kind: str) -> list[DroppedRow]:
+    """The fewest passages of a text, in its order, that cover the same as all of them.
 
-    Those of characters are shortened to what people can read without.
+    With shingles of characters they are shortened, so that the rest stays readable.
     """
-    starts, ends = np.array([*map(_span, found)], dtype=np.int64).reshape(-1, 2).T
-    chosen = [found[index] for index in covering_spans(starts, ends).tolist()]
+    starts, ends = np.array([*map(_span, rows)], dtype=np.int64).reshape(-1, 2).T
+    chosen = [rows[index] for index in covering_spans(starts, ends).tolist()]
     if kind != "char":
         return chosen
     spans = readable_cuts(text, [*map(_span, chosen)])
@@ -50,7 +49,7 @@ def covering(found: Sequence[DroppedRow], text: str, kind: str) -> list[DroppedR
 
 
 def _shortened(row: DroppedRow, text: str, start: int, end: int) -> DroppedRow:
-    """The same for a part of its passage; in the stored document it stays the whole one."""
+    """The row with a part of its passage; the passage in the stored document stays whole."""
     passage = row.passage
     assert passage is not None
     lines = with_line_feeds(text)
@@ -66,16 +65,16 @@ def _shortened(row: DroppedRow, text: str, start: int, end: int) -> DroppedRow:
     return replace(row, passage=part)
 
 
-def _span(one: DroppedRow) -> tuple[int, int]:
+def _span(row: DroppedRow) -> tuple[int, int]:
     """Where the passage of a row begins and ends."""
-    assert one.passage is not None
-    return one.passage.start, one.passage.end
+    assert row.passage is not None
+    return row.passage.start, row.passage.end
 
 
 def without(text: str, cuts: Iterable[DroppedRow]) -> str:
-    """A text without passages in its order."""
-    pieces, at = [], 0
+    """A text without the passages, which are in its order."""
+    pieces, position = [], 0
     for start, end in map(_span, cuts):
-        pieces.append(text[at:start])
-        at = max(at, end)
-    return "".join([*pieces, text[at:]])
+        pieces.append(text[position:start])
+        position = max(position, end)
+    return "".join([*pieces, text[position:]])

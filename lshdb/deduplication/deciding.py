@@ -1,4 +1,4 @@
-"""Decides on documents batch by batch: dropped because of others before them, or kept.
+"""Decides on documents batch by batch: each is kept, or dropped because of an earlier one.
 
 Documents are decided on in order, each as if all before it were written already. References come
 first: what resembles one of their documents is dropped. The others are compared with the documents
@@ -36,17 +36,17 @@ from lshdb.store.store import KnownDocument, Store
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecidedBatch:
     """The rows or text files of a batch that have a document, each kept or dropped.
 
     Attributes:
-        origin: the rows that they came from; None for text files.
-        keys: of the documents.
-        indices: of their rows, from 0.
-        dropped: why each is not kept; None for those that are.
-        clusters: the number of each one's cluster, if they are wanted (see Clusters).
-        cuts: what is cut out of their texts, with the indices of the documents.
-        before: the rows as they came, if texts are cut in those of `origin`.
+        origin: the rows of the batch; None for text files.
+        keys: the keys of the documents.
+        indices: the indices of their rows in the origin.
+        dropped: why each document is dropped; None for a kept one.
+        clusters: the number of each document's cluster, if it is wanted (see Clusters).
+        cuts: the passages that are cut out, each with the index of its document.
+        before: the rows as they were read, if passages are cut out of those of `origin`.
     """
 
     origin: Origin | None
@@ -65,8 +65,8 @@ class Decided:
 
     def cut(
         self, cutting: Cutting, texts: Sequence[str], copied: Sequence[Sequence[DroppedRow]]
-    ) -> Decided:
-        """The same rows with shorter texts, from theirs and what is copied in each."""
+    ) -> DecidedBatch:
+        """The rows without what is copied in their texts."""
         changed, cuts, dropped = dict[int, str](), list[tuple[int, DroppedRow]](), [*self.dropped]
         for index in range(len(texts)):
             if passages := covering(copied[index], texts[index], cutting.kind):
@@ -88,12 +88,7 @@ class Clusters:
 
     The number is that of the kept row among all rows of the input, from 1. A cluster around a
     document of a reference or of an earlier run has the number of the first row decided on in it.
-
-    Attributes:
-        of_origins: whether origins have the numbers of rows, from 0; else rows come in their order.
     """
-
-    of_origins: bool = False
 
     def __post_init__(self) -> None:
         self._rows = array("q")  # of kept documents, by doc_id
@@ -116,19 +111,19 @@ class Plan:
     """How the documents of a run are decided on.
 
     Attributes:
-        rule: for which documents others are dropped.
-        references: collections that come before all documents.
+        rule: the rule.
+        references: collections that come before all documents; the last one has all documents of
+            the run, in order, if those that resemble a later one are dropped, too.
         stored: documents of earlier runs.
         kept: the collection that kept documents are added to; the same as `stored` if they go
             into the database at once; None if documents are not compared with each other.
-        everything: all documents of the run, in order, if those that resemble a later one are
-            dropped, too.
-        stored_first: whether a similar document of an earlier run is the reason, although one of
+        is_ordered: whether rows come in another order than the input, so that their origins have
+            their numbers, and a similar document of an earlier run is the reason, although one of
             this run is more similar.
         replaces: whether a kept row replaces the stored document of its key; otherwise both stay
             (see `distinct_key`). A text file always does.
-        fields: of metadata, which dropped rows have.
-        cutting: how passages are cut out of documents, which are all kept; None to drop.
+        fields: the fields of metadata that dropped rows have.
+        cutting: how passages are cut out of documents, which are all kept; None to drop documents.
         clusters: numbers the clusters; None if nobody wants them.
     """
 
@@ -136,8 +131,7 @@ class Plan:
     references: Sequence[Collection] = ()
     stored: Collection | None = None
     kept: Collection | None = None
-    everything: Collection | None = None
-    stored_first: bool = False
+    is_ordered: bool = False
     replaces: bool = False
     fields: Sequence[str] = ()
     cutting: Cutting | None = None
@@ -151,15 +145,15 @@ class Versions:
     Attributes:
         store: the database.
         before: the last doc_id of earlier runs.
-        known: by key; with those that are kept meanwhile.
+        known: the documents by key, with those that are kept meanwhile.
     """
 
     store: Store
-    before: int
+    before: int = 0
     known: dict[str, KnownDocument] = field(default_factory=dict)
 
     def look_up(self, keys: Sequence[str], digests: Sequence[bytes]) -> None:
-        """Find the documents of the keys of a batch, and of those that tell them apart."""
+        """Find the documents under the keys of a batch, and under those that distinguish them."""
         self.known = self.store.known([*dict.fromkeys(keys)])
         others = {
             distinct_key(key, digest)
@@ -178,7 +172,7 @@ class Versions:
         return None
 
     def stored_before(self, key: str, digest: bytes) -> KnownDocument | None:
-        """The same, if an earlier run stored it."""
+        """The document of a key with the same content, if an earlier run stored it."""
         document = self.same(key, digest)
         return document if document is not None and document.doc_id <= self.before else None
 
@@ -188,10 +182,10 @@ class Decider:
     """Decides on the documents of one batch after the other.
 
     Attributes:
-        plan: how.
-        store: by whose settings the documents are signed: another process may reindex it.
-        cut: how many were kept so far although compared with only a part of a bucket.
-        unsure: of how many the same is true of a reference.
+        plan: how documents are decided on.
+        store: has the settings by which the documents are signed: another process may reindex it.
+        cut: how many documents were kept although compared with only a part of a bucket.
+        unsure: how many were compared with only a part of a bucket of a reference.
     """
 
     plan: Plan
@@ -201,44 +195,43 @@ class Decider:
 
     def __post_init__(self) -> None:
         plan, comparing = self.plan, self.plan.rule.comparing
-        self._references = [(one, comparing(one)) for one in plan.references]
-        own = [plan.stored] if plan.stored is not plan.kept else []
-        self._own = [(one, comparing(one)) for one in (*own, plan.kept) if one is not None]
-        self._everything = None if plan.everything is None else comparing(plan.everything)
+        self._references = [(collection, comparing(collection)) for collection in plan.references]
+        compared = [plan.stored] if plan.stored is not plan.kept else []
+        self._compared = [
+            (collection, comparing(collection))
+            for collection in (*compared, plan.kept)
+            if collection is not None
+        ]
         self._rows = 0  # of all batches so far
         self._documents = 0
         self._before = 0 if plan.stored is None else plan.stored.store.last_doc_id()
 
-    def decide(self, parts: Sequence[SignedPart]) -> tuple[AddReport, list[Decided]]:
+    def decide(self, parts: Sequence[SignedPart]) -> tuple[AddReport, list[DecidedBatch]]:
         """Decide on a batch, and write its kept documents in a transaction of the caller."""
         documents = joined(parts, self.store.settings)
         rows = _Rows(documents, self._row_numbers(parts), self.plan)
         for collection, comparing in self._references:
             self._compare(collection, comparing, parts, rows)
-        if self.plan.everything is not None and self._everything is not None:
-            self._compare(self.plan.everything, self._everything, parts, rows, itself=True)
         batch = documents.batch
         report = AddReport(
             failed=len(batch.failures), replaced=batch.replaced, skipped=len(documents.keys)
         )
-        if self._own:
-            report = self._decide_in_order(parts, documents, rows)
+        if self._compared:
+            report = self._decide_in_order(parts, rows)
         self._documents += len(documents.keys)
-        counted = [one.batch.count for one in parts]
-        self._rows += sum(counted)
+        self._rows += sum(part.batch.count for part in parts)
         return report, [*rows.decided(parts)]
 
     def _row_numbers(self, parts: Sequence[SignedPart]) -> list[int]:
         """The numbers of the rows of documents among all rows of the run, from 1."""
         numbers, first = list[int](), self._rows + 1
-        clusters = self.plan.clusters
         for part in parts:
             indices = part.batch.indices or range(len(part.keys))
-            if clusters is not None and clusters.of_origins and part.batch.origin is not None:
+            if self.plan.is_ordered and part.batch.origin is not None:
                 numbers += (part.batch.origin.numbers[index] + 1 for index in indices)
-                continue
-            numbers += (first + index for index in indices)
-            first += part.batch.count
+            else:
+                numbers += (first + index for index in indices)
+                first += part.batch.count
         return numbers
 
     def _compare(
@@ -247,17 +240,17 @@ class Decider:
         comparing: Comparing,
         parts: Sequence[SignedPart],
         rows: _Rows,
-        *,
-        itself: bool = False,
     ) -> None:
-        """Drop documents that resemble one of a collection that does not grow."""
+        """Drop documents that resemble one of a collection that does not change."""
         with collection.reader() as reader:
             part = self._signed_for(reader, parts)
-            matcher = comparing(reader, part, None, 0)
+            matcher = comparing(reader, part, None, None)
             reasons = list[tuple[int, Reason]]()
             for row in range(len(part.keys)):
-                own = {self._documents + row + 1} if itself else frozenset()
-                reason = matcher.reason(row, own)
+                itself = (
+                    frozenset[int]() if collection.is_reference else {self._documents + row + 1}
+                )
+                reason = matcher.reason(row, itself)
                 if reason is None:
                     self.unsure += matcher.is_cut(row)
                 elif reason.similarity > rows.similarity(row):
@@ -265,51 +258,48 @@ class Decider:
             rows.drop(collection, reader, reasons)
 
     def _signed_for(self, reader: StoreReader, parts: Sequence[SignedPart]) -> SignedPart:
-        """The documents, signed as those of a collection: indexes that no rule asks are left."""
-        there, here = reader.settings, self.store.settings
-        passages = there.passages if self.plan.rule.index(there).passages else here.passages
-        return joined(parts, replace(there, passages=passages, reworded=here.reworded))
+        """The documents, signed as a collection; without the indexes that the rule does not use."""
+        collection_settings, run_settings = reader.settings, self.store.settings
+        settings = replace(collection_settings, reworded=run_settings.reworded)
+        if not self.plan.rule.index(settings).passages:
+            settings = replace(settings, passages=run_settings.passages)
+        return joined(parts, settings)
 
-    def _decide_in_order(
-        self, parts: Sequence[SignedPart], documents: SignedPart, rows: _Rows
-    ) -> AddReport:
+    def _decide_in_order(self, parts: Sequence[SignedPart], rows: _Rows) -> AddReport:
         """Compare documents with those of earlier runs and with each other."""
-        plan = self.plan
-        versions = None
+        plan, documents, versions = self.plan, rows.documents, None
         if plan.stored is not None:
             versions = Versions(plan.stored.store, self._before)
             versions.look_up(documents.keys, documents.digests)
-        undecided = np.array([one is None for one in rows.dropped], dtype=np.bool_)
+        known = {} if versions is None else versions.known
+        replaced = sum(map(known.__contains__, documents.keys))
+        undecided = np.array([row is None for row in rows.dropped], dtype=np.bool_)
         with ExitStack() as stack:
             matchers = list[_Compared]()
-            for collection, comparing in self._own:
-                grows = collection is plan.kept
-                reader: StoreReader = collection.store
-                if not grows:
+            for collection, comparing in self._compared:
+                if collection is plan.kept:
+                    reader: StoreReader = collection.store
+                    matcher = comparing(reader, documents, undecided, replaced)
+                else:
                     reader = stack.enter_context(collection.reader())
-                part = documents if grows else self._signed_for(reader, parts)
-                replaced = 0
-                if versions is not None:
-                    replaced = sum(map(versions.known.__contains__, documents.keys))
-                matcher = comparing(reader, part, undecided if grows else None, replaced)
+                    matcher = comparing(reader, self._signed_for(reader, parts), None, None)
                 matchers.append(_Compared(collection, reader, matcher))
-            loop = _Loop(plan, documents, versions, matchers, rows)
+            loop = _Loop(versions, matchers, rows)
             for row in np.flatnonzero(undecided).tolist():
                 self.cut += loop.decide(row)
-            loop.drop()
-        return loop.write()
+            return loop.finish()
 
 
 @dataclass(eq=False)
 class _Rows:
-    """What is decided so far of the documents of a batch.
+    """The decisions on the documents of a batch so far.
 
     Attributes:
-        documents: all of them.
-        numbers: of their rows among all of the run.
-        plan: how they are decided on.
-        dropped: why each is dropped; None for the others.
-        copied: what is cut out of documents, by their indices.
+        documents: the batch.
+        numbers: the numbers of their rows among all rows of the run.
+        plan: how documents are decided on.
+        dropped: why each document is dropped; None for the others.
+        copied: the passages that are cut out, by the indices of documents.
     """
 
     documents: SignedPart
@@ -322,7 +312,7 @@ class _Rows:
         self.clusters = [*self.numbers] if self.plan.clusters is not None else []
 
     def similarity(self, row: int) -> float:
-        """To the document because of which one is dropped; 0 if it is not."""
+        """The similarity for which a document is dropped; 0 if it is not dropped."""
         dropped = self.dropped[row]
         return 0.0 if dropped is None else dropped.similarity
 
@@ -340,24 +330,13 @@ class _Rows:
             for row, reason in reasons:
                 self.clusters[row] = clusters.of(collection, reason.doc_id, self.numbers[row])
 
-    def cut(
-        self,
-        collection: Collection,
-        reader: StoreReader,
-        reasons: Sequence[tuple[int, Reason]],
-    ) -> None:
-        """Cut passages out of documents that stand in those of a collection."""
-        batch = self.documents.batch
-        for row, dropped in collection.rows(reader, batch, reasons, self.plan.fields):
-            self.copied[row].append(dropped)
-
-    def decided(self, parts: Sequence[SignedPart]) -> Iterator[Decided]:
-        """The rows of each part."""
+    def decided(self, parts: Sequence[SignedPart]) -> Iterator[DecidedBatch]:
+        """The decisions on the rows of each part."""
         first = 0
         for part in parts:
             batch, last = part.batch, first + len(part.keys)
             clusters = self.clusters[first:last]
-            rows = Decided(
+            rows = DecidedBatch(
                 batch.origin, batch.keys, batch.indices, self.dropped[first:last], clusters
             )
             if self.plan.cutting is not None:
@@ -367,13 +346,22 @@ class _Rows:
             first = last
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class _Compared:
-    """A collection that documents of a batch are compared with."""
+    """A collection that documents of a batch are compared with, by their rows in the batch.
+
+    Attributes:
+        reasons: why documents are dropped.
+        copied: which of their passages are in the collection.
+        different: the doc_ids that reviewers marked as no duplicates of a document.
+    """
 
     collection: Collection
     reader: StoreReader
     matcher: Matcher
+    reasons: list[tuple[int, Reason]] = field(default_factory=list)
+    copied: list[tuple[int, Reason]] = field(default_factory=list)
+    different: dict[int, set[int]] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -381,61 +369,55 @@ class _Loop:
     """Goes through the documents of a batch in order.
 
     Attributes:
-        plan: how they are decided on.
-        documents: all of them.
-        versions: what the database has under their keys.
-        compared: the collections; that of kept documents is the last.
-        rows: takes what is decided.
+        versions: the stored documents with the same keys.
+        compared: the collections; the last one has the kept documents.
+        rows: the decisions.
     """
 
-    plan: Plan
-    documents: SignedPart
     versions: Versions | None
     compared: Sequence[_Compared]
     rows: _Rows
 
     def __post_init__(self) -> None:
+        self.plan, self.documents = self.rows.plan, self.rows.documents
         kept = self.plan.kept
         assert kept is not None
-        self._store = kept.store
         self._next_id = kept.store.last_doc_id() + 1
         self._written: list[int] = []
         self._keys: dict[int, str] = {}  # under which documents are stored, if not their own
-        self._reasons: list[list[tuple[int, Reason]]] = [[] for _ in self.compared]
-        self._copied: list[list[tuple[int, Reason]]] = [[] for _ in self.compared]
         self._kept = kept
-        self._marks = _Marks(self.documents)
+        self._marked: defaultdict[tuple[str, bytes], list[int]] = defaultdict(list)
         if self.plan.stored is not None:
-            self._marks.read(self.plan.stored.store)
+            self._read_marks(self.plan.stored.store)
 
     def decide(self, row: int) -> bool:
-        """Decide on a document; whether it is kept although not compared with all candidates."""
+        """Decide on a document; True if it is kept, and not all candidates were compared."""
         key, digest = self.documents.keys[row], self.documents.digests[row]
         versions, plan = self.versions, self.plan
         if versions is not None:
             same = versions.same if self._replaces(row) else versions.stored_before
             if (itself := same(key, digest)) is not None:
-                self._reasons[0].append((row, Reason(itself.doc_id, 1.0, True, True)))
+                self.compared[0].reasons.append((row, Reason(itself.doc_id, 1.0, True, True)))
                 into_database = plan.stored is plan.kept
                 if into_database or itself.metadata != self.documents.batch.all_metadata()[row]:
                     self._keys[row] = itself.key
                     self._written.append(row)
                     self._next_id += not into_database
                 return False
-        best: tuple[int, Reason] | None = None
-        for place, compared in enumerate(self.compared):
-            reason = compared.matcher.reason(row, self._no_reasons(row, place))
+        best: tuple[_Compared, Reason] | None = None
+        for compared in self.compared:
+            reason = compared.matcher.reason(row, self._no_reasons(row, compared))
             if reason is not None and (best is None or reason.similarity > best[1].similarity):
-                best = place, reason
-                if plan.stored_first:
+                best = compared, reason
+                if plan.is_ordered:
                     break
         if best is not None and plan.cutting is None:
-            self._reasons[best[0]].append((row, best[1]))
+            best[0].reasons.append((row, best[1]))
             return False
         if best is not None:
-            for place, compared in enumerate(self.compared):
-                passages = compared.matcher.passages(row, self._no_reasons(row, place))
-                self._copied[place] += ((row, reason) for reason in passages)
+            for compared in self.compared:
+                passages = compared.matcher.passages(row, self._no_reasons(row, compared))
+                compared.copied += ((row, reason) for reason in passages)
         return self._keep(row)
 
     def _replaces(self, row: int) -> bool:
@@ -443,93 +425,52 @@ class _Loop:
         _, line = self.documents.batch.wheres[row]
         return self.plan.replaces or line is None
 
-    def _no_reasons(self, row: int, place: int) -> set[int]:
+    def _no_reasons(self, row: int, compared: _Compared) -> set[int]:
         """The doc_ids of a collection that are no reason to drop a document.
 
         Among them is the version of an earlier run that is stored under its key.
         """
-        others = self._marks.without(row, place) if self._marks else set()
+        doc_ids = compared.different.get(row, set())
         versions, key = self.versions, self.documents.keys[row]
         if versions is None or key not in versions.known:
-            return others
-        version = versions.known[key]
-        is_earlier = version.doc_id <= versions.before or self._replaces(row)
-        if self.compared[place].collection is self.plan.stored and is_earlier:
-            return {*others, version.doc_id}
-        return others
+            return doc_ids
+        doc_id = versions.known[key].doc_id
+        is_earlier = doc_id <= versions.before or self._replaces(row)
+        if compared.collection is self.plan.stored and is_earlier:
+            return {*doc_ids, doc_id}
+        return doc_ids
 
     def _keep(self, row: int) -> bool:
         documents, versions = self.documents, self.versions
-        key, digest = documents.keys[row], documents.digests[row]
-        into_database = self.plan.stored is self.plan.kept
+        key, digest = document = documents.keys[row], documents.digests[row]
         doc_id, replaces = self._next_id, False
-        if into_database and versions is not None:
-            if self._replaces(row):
-                replaces = key in versions.known
-            elif key in versions.known:
-                if versions.same(key, digest) is not None:
+        if versions is not None and self.plan.stored is self.plan.kept:
+            if key in versions.known:
+                replaces = self._replaces(row)
+                if replaces:
+                    doc_id = versions.known[key].doc_id
+                elif versions.same(key, digest) is not None:
                     return False  # it is there, and the rule does not compare such documents
-                self._kept.own_keys[doc_id] = key
-                key = self._keys[row] = distinct_key(key, digest)
-            if replaces:
-                doc_id = versions.known[key].doc_id
-            versions.known[key] = KnownDocument(
-                doc_id, key, digest, documents.batch.all_metadata()[row]
-            )
+                else:
+                    self._kept.original_keys[doc_id] = key
+                    key = self._keys[row] = distinct_key(key, digest)
+            metadata = documents.batch.all_metadata()[row]
+            versions.known[key] = KnownDocument(doc_id, key, digest, metadata)
         self._next_id += not replaces
-        matcher, place = self.compared[-1].matcher, len(self.compared) - 1
-        is_cut = matcher.is_cut(row)
-        matcher.keep(row, doc_id, replaces=replaces)
-        if self._marks:
-            self._marks.keep(row, place, doc_id)
-        collection = self._kept
-        if collection.locations is not None:
-            collection.locations.add(doc_id, documents.batch.wheres[row])
+        compared = self.compared[-1]
+        is_cut = compared.matcher.is_cut(row)
+        compared.matcher.keep(row, doc_id, replaces=replaces)
+        for other in self._marked.get(document, ()):
+            compared.different.setdefault(other, set()).add(doc_id)
+        if self._kept.locations is not None:
+            self._kept.locations.add(doc_id, documents.batch.wheres[row])
         if self.plan.clusters is not None:
             self.plan.clusters.keep(doc_id, self.rows.numbers[row])
         self._written.append(row)
         return is_cut
 
-    def drop(self) -> None:
-        """Take what is decided to the rows, while stored documents can be read."""
-        self._writer = Writer(self._store)
-        part = self.documents.take(self._written)
-        if self._keys:
-            keys = [self._keys.get(row, self.documents.keys[row]) for row in self._written]
-            part = replace(part, batch=replace(part.batch, keys=keys))
-        self._writer.write(part)
-        self._writer.finish()
-        for compared, reasons, copied in zip(
-            self.compared, self._reasons, self._copied, strict=True
-        ):
-            self.rows.drop(compared.collection, compared.reader, reasons)
-            self.rows.cut(compared.collection, compared.reader, copied)
-
-    def write(self) -> AddReport:
-        """What was written of the documents."""
-        skipped = len(self.documents.keys) - len(self._written)
-        return replace(self._writer.report, skipped=skipped)
-
-
-@dataclass(eq=False)
-class _Marks:
-    """Documents of a batch that reviewers marked as no duplicates of others.
-
-    Attributes:
-        documents: the batch.
-    """
-
-    documents: SignedPart
-
-    def __post_init__(self) -> None:
-        self._without: dict[tuple[int, int], set[int]] = {}
-        self._marked: defaultdict[tuple[str, bytes], list[int]] = defaultdict(list)
-
-    def __bool__(self) -> bool:
-        return bool(self._without or self._marked)
-
-    def read(self, store: StoreReader) -> None:
-        """Read the decisions of a database."""
+    def _read_marks(self, store: StoreReader) -> None:
+        """Read which documents reviewers marked as no duplicates of those of the batch."""
         keys, digests = self.documents.keys, self.documents.digests
         marks = store.different_from([*dict.fromkeys(keys)])
         if not marks:
@@ -539,32 +480,39 @@ class _Marks:
             rows[document].append(row)
         for key, digest, other_key, other_digest, doc_id in marks:
             for row in rows.get((key, digest), ()):
-                self._without.setdefault((row, 0), set()).add(doc_id)
+                self.compared[0].different.setdefault(row, set()).add(doc_id)
                 self._marked[other_key, other_digest].append(row)
 
-    def without(self, row: int, place: int) -> set[int]:
-        """The doc_ids that are no reason, in one of the collections."""
-        return self._without.get((row, place), set())
-
-    def keep(self, row: int, place: int, doc_id: int) -> None:
-        """Note the doc_id of a document that is kept."""
-        document = self.documents.keys[row], self.documents.digests[row]
-        for other in self._marked.get(document, ()):
-            self._without.setdefault((other, place), set()).add(doc_id)
+    def finish(self) -> AddReport:
+        """Write the kept documents, and record why the others are dropped."""
+        writer = Writer(self._kept.store)
+        part = self.documents.take(self._written)
+        if self._keys:
+            keys = [self._keys.get(row, self.documents.keys[row]) for row in self._written]
+            part = replace(part, batch=replace(part.batch, keys=keys))
+        writer.write(part)
+        writer.finish()
+        for compared in self.compared:
+            self.rows.drop(compared.collection, compared.reader, compared.reasons)
+            for row, passage in compared.collection.rows(
+                compared.reader, self.documents.batch, compared.copied, self.plan.fields
+            ):
+                self.rows.copied[row].append(passage)
+        return replace(writer.report, skipped=len(self.documents.keys) - len(self._written))
 
 
 def decided(
     job: Job, items: Iterable[Item], plan: Plan
-) -> Iterator[tuple[AddReport, list[Decided]]]:
+) -> Iterator[tuple[AddReport, list[DecidedBatch]]]:
     """Decide on a stream of documents, batch by batch.
 
     Args:
-        job: how they are read and signed; its store is that of `plan.kept`, if there is one.
+        job: reads and signs documents; its store is that of `plan.kept`, if there is one.
         items: documents, or batches of them.
-        plan: how they are decided on.
+        plan: how documents are decided on.
 
     Yields:
-        The report of each batch when it is in the file, and what is decided of its parts.
+        The report of each batch when it is in the file, and the decisions on its parts.
     """
     store = job.store
     late.complete(store)  # what a killed addition left: buckets are looked up for each batch

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 
 from lshdb.deduplication.cutting import Cutting
-from lshdb.deduplication.deciding import Decided
+from lshdb.deduplication.deciding import DecidedBatch
 from lshdb.deduplication.ordering import check_read_twice, reads_twice
-from lshdb.deduplication.references import directory_of, references_of
-from lshdb.deduplication.rules import Copied, Rule, rule_of
+from lshdb.deduplication.references import references_of
+from lshdb.deduplication.rules import CopiedRule, Rule, rule_of
 from lshdb.deduplication.run import Run
 from lshdb.errors import UsageError
 from lshdb.model import DecidedRow
@@ -30,18 +31,18 @@ class Files:
 
     Attributes:
         paths: files, directories and patterns.
-        session: reads them.
+        session: reads the files.
     """
 
     paths: Sequence[str] | Iterable[str]
     session: Session
 
     def batches(self) -> Iterator[Batch]:
-        """Their rows or texts."""
+        """The rows or texts of the files."""
         return self.session.batches(self.paths)
 
     def again(self, *, only_rows: bool = True) -> Iterator[Batch]:
-        """The same once more, counted apart: rows with or without their documents."""
+        """The rows or texts once more, not counted again; rows with or without their documents."""
         counts, again = self.session.counts, self.session.apart(only_rows=only_rows)
         for batch in again.batches(self.paths):
             counts.bytes_read = again.counts.bytes_read  # shown as progress
@@ -49,9 +50,9 @@ class Files:
 
 
 def rule_of_rows(options: RowsOptions, threshold: float | None) -> Rule:
-    """The rule for rows: to cut runs out is to find what is copied."""
+    """The rule for rows; passages to cut are found by the rule `copied`."""
     if options.cut is not None:
-        return Copied(options.cut, cuts=True)
+        return CopiedRule(options.cut, cuts=True)
     return rule_of(options.choice, threshold)
 
 
@@ -63,12 +64,12 @@ def cutting_of(options: RowsOptions, settings: Settings, session: Session) -> Cu
 
 
 def decided_rows(store: Store, paths: Iterable[str], options: DedupOptions) -> Iterator[DecidedRow]:
-    """The rows of files as JSON lines, and texts; whether each is kept: Database.dedup_files."""
+    """The rows and texts of files, each kept or dropped: Database.dedup_files."""
     batches = decided_files(store, paths, options)  # wrong options are errors here and now
     return (row for batch in batches for row in _rows_of(batch))
 
 
-def _rows_of(batch: Decided) -> Iterator[DecidedRow]:
+def _rows_of(batch: DecidedBatch) -> Iterator[DecidedRow]:
     origin = batch.origin
     if origin is None:  # texts, whose keys are their paths
         for key, dropped in zip(batch.keys, batch.dropped, strict=True):
@@ -80,8 +81,10 @@ def _rows_of(batch: Decided) -> Iterator[DecidedRow]:
         yield DecidedRow(key, origin.name, origin.numbers[index], bytes(line), dropped)
 
 
-def decided_files(store: Store, paths: Iterable[str], options: DedupOptions) -> Iterator[Decided]:
-    """What is decided of the rows of files, whose kept ones go into an open database at once.
+def decided_files(
+    store: Store, paths: Iterable[str], options: DedupOptions
+) -> Iterator[DecidedBatch]:
+    """The decisions on rows of files; kept ones go into an open database batch by batch.
 
     Raises:
         UsageError, InputError: options, a reference or paths that cannot be; before the iteration.
@@ -104,7 +107,6 @@ def decided_files(store: Store, paths: Iterable[str], options: DedupOptions) -> 
     for reference in references:
         if not reference.is_path:
             raise UsageError(f"against {reference.data!r:.100} is not the name of a file")
-        reference.check()
     of_references = session.apart()
     if not all(reference.is_database for reference in references):
         session.skip_files_of(of_references)
@@ -124,14 +126,14 @@ def decided_files(store: Store, paths: Iterable[str], options: DedupOptions) -> 
         timeout=store.timeout,
         shows_progress=options.write.progress,
         only_against=options.rows.only_against,
-        database=None if options.rows.only_against else lambda: store,
         stored=None if options.rows.only_against else store,
         cutting=cutting_of(options.rows, settings, session),
         fields=options.rows.fields,
         workers=options.write.workers,
         limits=limits,
         on_failure=failures,
-        beside=directory_of(store),
+        # There is room for temporary files beside the database.
+        beside=None if os.environ.get("TMPDIR") else store.real_path.parent,
         on_batch=options.write.on_batch or (lambda _: None),
     )
     return _decided(run, session.shown(options.write.progress, "dedup", paths), failures)
@@ -139,8 +141,8 @@ def decided_files(store: Store, paths: Iterable[str], options: DedupOptions) -> 
 
 def _decided(
     run: Run, progress: AbstractContextManager[Progress], failures: Failures
-) -> Iterator[Decided]:
-    """What a run decides; at the end, or where the caller stops, a warning of what failed."""
+) -> Iterator[DecidedBatch]:
+    """The decisions of a run; a warning of failures at the end, or where the caller stops."""
     with suppress(GeneratorExit), run, progress as run.progress:
         yield from run.decided()
     failures.warn("on_failure= gets each")

@@ -17,9 +17,9 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast
 import numpy as np
 
 from lshdb.deduplication import tables
-from lshdb.deduplication.outputs import ANNOTATED, KeptRows
+from lshdb.deduplication.outputs import ANNOTATED, KeptRows, annotation
 from lshdb.deduplication.references import outermost, references_of
-from lshdb.deduplication.rules import rule_of
+from lshdb.deduplication.rules import rule_of, with_index
 from lshdb.deduplication.run import Run, check_plan
 from lshdb.errors import InputError, SettingsWarning, UsageError, warn
 from lshdb.exchange.results import Dropped
@@ -39,16 +39,15 @@ from lshdb.sources.records import Collector
 from lshdb.sources.session import Session
 from lshdb.sources.session_options import SessionOptions
 from lshdb.store.store import Store
-from lshdb.tuning.resolve import check_against, resolve, with_passages
+from lshdb.tuning.resolve import check_against, resolve
 
 Rows = TypeVar("Rows")
 _P = ParamSpec("_P")
+_Columns = Mapping[str, list[Any]]
 _Paths = str | os.PathLike[str] | list[str] | tuple[str, ...]
 _ROWS = 1_000
 _NAME = "row"
 """Name of rows without a file in messages, before their number."""
-_NONE = np.zeros(0, dtype=bool)
-_NO_NUMBERS = np.zeros(0, dtype=np.int64)
 _OF_TEXTS = (
     'lshdb.dedup reads rows; give dicts, or the names to Database.dedup_files(names, format="text")'
 )
@@ -61,7 +60,11 @@ class _Files:
     paths: Sequence[str]
     session: Session
 
-    def batches(self, *, only_rows: bool = False) -> Iterator[Batch]:
+    def batches(self) -> Iterator[Batch]:
+        """All rows, with their documents."""
+        return self.again(only_rows=False)
+
+    def again(self, *, only_rows: bool = True) -> Iterator[Batch]:
         """All rows; InputError for a file that cannot be read, or not to its end."""
         for batch in self.session.apart(only_rows=only_rows).batches(self.paths):
             if batch.origin is None:
@@ -72,33 +75,28 @@ class _Files:
     def selected(self, mask: arrays.Mask) -> Iterator[tuple[Origin, list[int]]]:
         """The rows that a mask selects, of each batch."""
         first = 0
-        for batch in self.batches(only_rows=True):
+        for batch in self.again():
             if batch.origin is not None:
                 yield batch.origin, np.flatnonzero(mask[first : first + batch.count]).tolist()
                 first += batch.count
 
     def each(self, mask: arrays.Mask) -> Iterator[dict[str, Any]]:
-        """The same as dicts."""
+        """The rows that a mask selects as dicts, one by one."""
         for origin, indices in self.selected(mask):
             yield from sinks.rows_of(origin).records(indices)
 
-    def taken(self, mask: arrays.Mask) -> list[dict[str, Any]]:
-        """The same in a list."""
+    def take(self, mask: arrays.Mask) -> list[dict[str, Any]]:
+        """The rows that a mask selects, in a list."""
         return [*self.each(mask)]
 
-    def extended(self, columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+    def extend(self, columns: _Columns) -> list[dict[str, Any]]:
         """All rows as dicts, with further fields."""
-        rows = [
-            row
-            for batch in self.batches()
-            if batch.origin is not None
-            for row in sinks.rows_of(batch.origin).records(range(len(batch.origin.numbers)))
-        ]
-        return _with_fields(rows, columns)
+        count = len(next(iter(columns.values())))
+        return _with_fields(self.take(np.ones(count, dtype=bool)), columns)
 
     def save(self, path: str, mask: arrays.Mask) -> None:
-        """Write them to another file."""
-        if os.path.exists(path) and any(os.path.samefile(path, one) for one in self.paths):
+        """Write the rows that a mask selects to another file."""
+        if os.path.exists(path) and any(os.path.samefile(path, name) for name in self.paths):
             raise UsageError(f"{path} is one of the files that are read: save to another one")
         with KeptRows({path: self.paths}, self.session) as rows:
             for origin, indices in self.selected(mask):
@@ -107,19 +105,17 @@ class _Files:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Rows in the form that they were given in.
+    """Rows of a program.
 
     Attributes:
         batches: returns all rows; may be called again.
-        take: returns the rows that a mask selects.
-        files: where they are from, if they are rows of files.
+        take: returns the rows that a mask selects, in the form that they were given in.
         extend: returns all rows with further columns.
     """
 
     batches: Callable[[], Iterator[Batch]]
     take: Callable[[arrays.Mask], Any]
-    files: _Files | None = None
-    extend: Callable[[Mapping[str, list[Any]]], Any] | None = None
+    extend: Callable[[_Columns], Any]
 
     def again(self, *, only_rows: bool = True) -> Iterator[Batch]:  # noqa: ARG002
         """All rows once more, for a run, with their documents."""
@@ -137,13 +133,15 @@ class _KeptAlone:
             return _kept_relation, (self.rows.to_arrow_table(),)
         return _KeptAlone, (self.rows,)
 
-    def batches(self) -> Iterator[Batch]:
+    def take(self, _: arrays.Mask) -> Any:
+        """The kept rows."""
+        return self.rows
+
+    def batches(self, *_: object, **_options: object) -> Any:
         """UsageError: the dropped rows are not there."""
         raise UsageError("a result that was pickled has kept rows only: call lshdb.dedup again")
 
-    def taken(self, _: arrays.Mask) -> Any:
-        """The kept rows."""
-        return self.rows
+    again = extend = batches
 
 
 def _kept_relation(table: Any) -> _KeptAlone:
@@ -171,7 +169,7 @@ class Deduplicated(Generic[Rows]):
     failures: tuple[Failure, ...]
     dropped: Dropped
     _clusters: arrays.IntArray = field(compare=False)
-    _source: _Source = field(compare=False)
+    _source: _Source | _Files | _KeptAlone = field(compare=False)
     _settings: Settings = field(compare=False)
     _options: DataOptions = field(compare=False)
 
@@ -182,11 +180,10 @@ class Deduplicated(Generic[Rows]):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        state, source = vars(self).copy(), self._source
+        state = vars(self).copy()
         state["_options"] = replace(self._options, on_failure=None)
-        if source.files is None:
-            alone = _KeptAlone(self.kept)
-            state["_source"] = _Source(alone.batches, alone.taken)
+        if not isinstance(self._source, _Files):
+            state["_source"] = _KeptAlone(self.kept)
             state["_options"] = replace(state["_options"], against=None)
         return state
 
@@ -206,8 +203,7 @@ class Deduplicated(Generic[Rows]):
 
         For dicts and files, a list of dicts; files are read again for it.
         """
-        found: Rows = self._source.take(self.mask)
-        return found
+        return cast("Rows", self._source.take(self.mask))
 
     @property
     def annotated(self) -> Rows:
@@ -223,24 +219,19 @@ class Deduplicated(Generic[Rows]):
         """
         if self._options.choice.drop_all:
             raise UsageError("drop_all keeps none of similar rows: there is none to name")
-        if self._source.extend is None:
-            raise UsageError("a result that was pickled has kept rows only: call lshdb.dedup again")
-        rows: Rows = self._source.extend(self._annotations())
-        return rows
+        return cast("Rows", self._source.extend(self._annotations()))
 
     def _annotations(self) -> dict[str, list[Any]]:
         """The columns of `annotated`."""
         dropped, columns = iter(self.dropped), {name: list[Any]() for name in ANNOTATED}
         first = 0
         for batch in self._source.batches():
-            own = dict(zip(batch.indices or range(len(batch.keys)), batch.keys, strict=True))
+            keys = dict(zip(batch.indices or range(len(batch.keys)), batch.keys, strict=True))
             for index in range(batch.count):
                 values: tuple[Any, ...] = (None,) * len(ANNOTATED)
-                if index in own and self.mask[first + index]:
-                    values = int(self._clusters[first + index]), own[index], 1.0, True
-                elif index in own:
-                    row = next(dropped)
-                    values = int(self._clusters[first + index]), row.kept, row.similarity, row.exact
+                if index in keys:
+                    row = None if self.mask[first + index] else next(dropped)
+                    values = annotation(int(self._clusters[first + index]), keys[index], row)
                 for column, value in zip(columns.values(), values, strict=True):
                     column.append(value)
             first += batch.count
@@ -287,9 +278,9 @@ class Deduplicated(Generic[Rows]):
         self._files("save").save(os.fspath(path), self.mask)
 
     def _files(self, method: str) -> _Files:
-        if self._source.files is None:
+        if not isinstance(self._source, _Files):
             raise UsageError(f"{method} is for rows of files: for others, use `kept`")
-        return self._source.files
+        return self._source
 
 
 class _Dedup(Protocol[_P]):
@@ -391,7 +382,7 @@ def _reading(options: DataOptions, settings: Settings) -> SessionOptions:
 
 
 def _decided(
-    source: _Source,
+    source: _Source | _Files | _KeptAlone,
     settings: Settings,
     options: DataOptions,
     threshold: float,
@@ -405,7 +396,7 @@ def _decided(
         changed: dict[str, Any] = dict(names)
         return _source_of(data, replace(reading, **changed)).batches()
 
-    masks, clusters, dropped = [_NONE], [_NO_NUMBERS], Dropped()
+    masks, clusters, dropped = [np.zeros(0, dtype=bool)], [arrays.NO_NUMBERS], Dropped()
     with Run(
         options=options.choice,
         rule=rule,
@@ -415,7 +406,6 @@ def _decided(
         of_references=Session(reading),
         batches=batches,
         only_against=options.only_against,
-        database=None if options.into is None else lambda: _opened(options),
         stored=stored,
         staged=True,
         clusters=True,
@@ -439,11 +429,9 @@ def _decided(
 
 def _opened(options: DataOptions) -> Store:
     """The database of `into`, made if there is none."""
-    needed = rule_of(options.choice).index(resolve(options.index)).passages
-    index = with_passages(options.index)
-    made = replaced(index, passages=index.shape.passages or needed or None)
+    request = with_index(rule_of(options.choice), options.index)
     path = Path(str(options.into))
-    return Store.open(path, "create", TIMEOUT, lambda: resolve(made), limits=options.limits)
+    return Store.open(path, "create", TIMEOUT, lambda: resolve(request), limits=options.limits)
 
 
 # the forms of rows
@@ -458,7 +446,7 @@ def _is_files(rows: object) -> bool:
 
 def _source_of(
     rows: Any, reading: SessionOptions, reference_files: FilesRead | None = None
-) -> _Source:
+) -> _Source | _Files:
     """The source of the rows; UsageError for data without rows.
 
     Args:
@@ -471,30 +459,31 @@ def _source_of(
     library, kind = type(rows).__module__.partition(".")[0], type(rows).__name__
     formats.check_one_table(rows)
     if library == "polars" and hasattr(rows, "collect"):
-        eager = _source_of(rows.collect(), reading)
-        return replace(
-            eager,
-            take=lambda mask: eager.take(mask).lazy(),
-            extend=lambda columns: _extended(eager, columns).lazy(),
+        eager: Any = _source_of(rows.collect(), reading)
+        return _Source(
+            eager.batches,
+            lambda mask: eager.take(mask).lazy(),
+            lambda columns: eager.extend(columns).lazy(),
         )
     if library == "pandas" and hasattr(rows, "iloc"):
         # Arrow may not know the types of other columns.
         names = [*map(str, rows.columns)]
-        own = reading.own_fields(names) | set(reading.metadata_fields)
-        wanted = [index for index, name in enumerate(names) if name in own]
-        if [names[index] for index in wanted] != [*dict.fromkeys(names[i] for i in wanted)]:
+        fields = reading.own_fields(names) | set(reading.metadata_fields)
+        indices = [index for index, name in enumerate(names) if name in fields]
+        if [names[index] for index in indices] != [*dict.fromkeys(names[i] for i in indices)]:
             reading.check_columns(names)
         reading.check_columns([*dict.fromkeys(names)])
-        read = rows.iloc[:, wanted].set_axis([names[index] for index in wanted], axis=1)
-        return _of_table(read, reading, rows.__getitem__, partial(_with_series, rows))
+        fields_read = rows.iloc[:, indices].set_axis([names[index] for index in indices], axis=1)
+        return _of_table(fields_read, reading, rows.__getitem__, partial(_with_series, rows))
     if library == "polars" and hasattr(rows, "filter"):
-        return _of_table(rows, reading, rows.filter, lambda columns: _with_polars(rows, columns))
+        return _of_table(rows, reading, rows.filter, partial(_with_polars, rows))
     if library == "datasets" and hasattr(rows, "select"):
-
-        def selected(mask: arrays.Mask) -> Any:
-            return rows.select(np.flatnonzero(mask))
-
-        return _of_table(rows, reading, selected, partial(_with_dataset, rows))
+        return _of_table(
+            rows,
+            reading,
+            lambda mask: rows.select(np.flatnonzero(mask)),
+            partial(_with_dataset, rows),
+        )
     if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
         pa = formats.arrow()
         from lshdb.sources.arrow_rows import filtered, table_reader
@@ -519,16 +508,13 @@ def _of_table(
     read: Any,
     reading: SessionOptions,
     take: Callable[[arrays.Mask], Any],
-    extend: Callable[[Mapping[str, list[Any]]], Any],
+    extend: Callable[[_Columns], Any],
 ) -> _Source:
     """The source of a table that Arrow reads."""
     formats.arrow()
     from lshdb.sources.arrow_rows import documents_of_table
 
-    def batches() -> Iterator[Batch]:
-        return documents_of_table(read, _NAME, reading)
-
-    return _Source(batches, take, extend=extend)
+    return _Source(lambda: documents_of_table(read, _NAME, reading), take, extend)
 
 
 def _of_dicts(rows: list[Any], reading: SessionOptions) -> _Source:
@@ -539,45 +525,42 @@ def _of_dicts(rows: list[Any], reading: SessionOptions) -> _Source:
     def batches() -> Iterator[Batch]:
         ids = Ids()
         for part in arrays.chunks(len(rows), _ROWS):
-            some = rows[part]
-            origin = Origin(_NAME, range(part.start + 1, part.start + len(some) + 1), in_file=False)
+            part_rows = rows[part]
+            origin = Origin(
+                _NAME, range(part.start + 1, part.start + len(part_rows) + 1), in_file=False
+            )
             documents = Collector(reading, origin, ids)
-            for index, row in enumerate(some):
+            for index, row in enumerate(part_rows):
                 documents.take(index, dict(row))
             yield documents.batch()
 
     return _Source(
         batches,
         lambda mask: [*compress(rows, mask.tolist())],
-        extend=partial(_with_fields, rows),
+        partial(_with_fields, rows),
     )
 
 
 # all rows with further columns
 
 
-def _extended(source: _Source, columns: Mapping[str, list[Any]]) -> Any:
-    assert source.extend is not None
-    return source.extend(columns)
-
-
-def _check_free(names: Iterable[Any], columns: Mapping[str, list[Any]]) -> None:
+def _check_free(names: Iterable[Any], columns: _Columns) -> None:
     """UsageError if rows have a field of such a name."""
     for name in names:
         if name in columns:
             raise UsageError(f"the rows have a column {name!r} already: rename it, or leave it out")
 
 
-def _with_fields(rows: list[Any], columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+def _with_fields(rows: list[Any], columns: _Columns) -> list[dict[str, Any]]:
     values = zip(*columns.values(), strict=True)
     extended = []
-    for row, own in zip(rows, values, strict=True):
+    for row, row_values in zip(rows, values, strict=True):
         _check_free(row, columns)
-        extended.append({**row, **dict(zip(columns, own, strict=True))})
+        extended.append({**row, **dict(zip(columns, row_values, strict=True))})
     return extended
 
 
-def _with_arrays(table: Any, columns: Mapping[str, list[Any]]) -> Any:
+def _with_arrays(table: Any, columns: _Columns) -> Any:
     """An Arrow table with further columns."""
     pa = formats.arrow()
     from lshdb.sources.arrow_rows import schema_of
@@ -588,20 +571,24 @@ def _with_arrays(table: Any, columns: Mapping[str, list[Any]]) -> Any:
     return table
 
 
-def _with_series(rows: Any, columns: Mapping[str, list[Any]]) -> Any:
+def _with_series(rows: Any, columns: _Columns) -> Any:
     """A pandas frame with further columns: nullable where a row has no document."""
     _check_free(rows.columns, columns)
     pandas = import_module("pandas")
-    kinds = {int: "Int64", float: "Float64", bool: "boolean", str: "object"}
-    full = {int: "int64", float: "float64", bool: "bool", str: "object"}
+    kinds = {
+        int: ("int64", "Int64"),
+        float: ("float64", "Float64"),
+        bool: ("bool", "boolean"),
+        str: ("object", "object"),
+    }
     extended = rows.copy()
     for name, values in columns.items():
-        kind = kinds[ANNOTATED[name]] if None in values else full[ANNOTATED[name]]
+        kind = kinds[ANNOTATED[name]][None in values]
         extended[name] = pandas.Series(values, index=rows.index, dtype=kind).array
     return extended
 
 
-def _with_polars(rows: Any, columns: Mapping[str, list[Any]]) -> Any:
+def _with_polars(rows: Any, columns: _Columns) -> Any:
     _check_free(rows.columns, columns)
     polars = import_module("polars")
     kinds = {int: polars.Int64, float: polars.Float64, bool: polars.Boolean, str: polars.String}
@@ -610,20 +597,20 @@ def _with_polars(rows: Any, columns: Mapping[str, list[Any]]) -> Any:
     )
 
 
-def _with_dataset(rows: Any, columns: Mapping[str, list[Any]]) -> Any:
+def _with_dataset(rows: Any, columns: _Columns) -> Any:
     _check_free(rows.column_names, columns)
     for name, values in columns.items():
         rows = rows.add_column(name, values)
     return rows
 
 
-def _paths_of(given: Any) -> list[str]:
+def _paths_of(names: Any) -> list[str]:
     """The paths and patterns that were given; UsageError if something else is among them."""
-    given = [given] if isinstance(given, str | os.PathLike) else given
-    for path in given:
+    names = [names] if isinstance(names, str | os.PathLike) else names
+    for path in names:
         if not isinstance(path, str | os.PathLike):
             raise UsageError(f"among names of files there is {path!r:.100}")
-    return [*map(os.fspath, given)]
+    return [*map(os.fspath, names)]
 
 
 def _tables(names: Sequence[str], files_read: FilesRead | None) -> tuple[list[str], SkippedFiles]:
@@ -635,13 +622,13 @@ def _tables(names: Sequence[str], files_read: FilesRead | None) -> tuple[list[st
                 '[{"text": text} for text in texts]'
             )
     skipped_files = SkippedFiles()
-    found = tables.find_tables(names, WalkingOptions(ignore=False), skipped_files, files_read)
-    return [table.path for table in found], skipped_files
+    paths = tables.find_tables(names, WalkingOptions(ignore=False), skipped_files, files_read)
+    return [*paths], skipped_files
 
 
 def _of_files(
     names: Sequence[str], reading: SessionOptions, reference_files: FilesRead | None
-) -> _Source:
+) -> _Files:
     paths, skipped_files = _tables(names, FilesRead(reference_files))
     if repeated := skipped_files["repeated"]:
         if not paths:
@@ -652,5 +639,4 @@ def _of_files(
     session = Session(reading)
     for path in paths:
         heads.head(session, path)
-    files = _Files(paths, session)
-    return _Source(files.batches, files.taken, files, files.extended)
+    return _Files(paths, session)

@@ -18,12 +18,12 @@ from typing import Any, BinaryIO
 from lshdb.columns import Columns
 from lshdb.deduplication import tables
 from lshdb.deduplication.cut_list import CutList
-from lshdb.deduplication.deciding import Decided
+from lshdb.deduplication.deciding import DecidedBatch
 from lshdb.deduplication.files import Files, cutting_of, rule_of_rows
 from lshdb.deduplication.ordering import check_read_twice
 from lshdb.deduplication.outputs import ANNOTATED, KeptRows, Written
 from lshdb.deduplication.references import Reference, outermost
-from lshdb.deduplication.rules import Rule
+from lshdb.deduplication.rules import Rule, with_index
 from lshdb.deduplication.run import Run, check_plan
 from lshdb.errors import UsageError
 from lshdb.exchange.results import dropped_columns, dropped_row
@@ -50,7 +50,7 @@ from lshdb.sources.paths import (
 )
 from lshdb.sources.session import Session, session_of
 from lshdb.store.store import Store
-from lshdb.tuning.resolve import OF_INDEX, as_in, resolve, with_passages
+from lshdb.tuning.resolve import OF_INDEX, as_in, resolve
 
 
 @dataclass(frozen=True)
@@ -79,18 +79,16 @@ class _Inputs:
         are_texts: whether texts are compared as files, and none is written.
         targets: the tables whose kept rows go to each output.
         annotated: the same, of all rows.
-        in_directory: whether outputs are in a directory that may have to be made.
     """
 
     paths: Sequence[str]
     are_texts: bool
     targets: Mapping[str, Sequence[str]]
     annotated: Mapping[str, Sequence[str]]
-    in_directory: bool
 
 
 @dataclass(eq=False, kw_only=True)
-class Job:
+class DedupJob:
     """One job.
 
     Attributes:
@@ -131,7 +129,7 @@ class Job:
 
     def __post_init__(self) -> None:
         rows, out = self.rows, self.outputs
-        check_read_twice(rows.choice, list(expanded(self.inputs)))
+        check_read_twice(rows.choice, self.inputs)
         self.rule: Rule = rule_of_rows(rows, self.settings.shape.threshold)
         check_plan(rows.choice, self.references, only_against=rows.only_against)
         if out.annotated is not None and (rows.cut is not None or rows.choice.drop_all):
@@ -143,7 +141,7 @@ class Job:
         self.read = self._inputs()
         self._written_files = Written()
         self._check_outputs()
-        self.columns = {**dropped_columns(rows.fields, copied=self._copied)}
+        self.columns = dropped_columns(rows.fields, copied=self._copied)
         self._of_references = ReadCounts()
         self._of_references.skipped.on_skip = self.reading.skipped.on_skip
 
@@ -173,32 +171,25 @@ class Job:
                 raise UsageError("texts are compared as files and not written: no -o, no input -")
             for path in paths:
                 tables.check_readable(path)
-            return _Inputs(paths, True, {}, {}, False)
+            return _Inputs(paths, True, {}, {})
         walked = replace(rows.walk, ignore=False)  # data is often kept out of git
-        found = tables.find_tables(self.inputs, walked, self.reading.skipped)
-        if out.cuts is not None and len(found) > 1:
+        input_tables = tables.find_tables(self.inputs, walked, self.reading.skipped)
+        if out.cuts is not None and len(input_tables) > 1:
             raise UsageError("--cuts lists the cuts of one table: give one at a time")
 
         def targets(output: str | None) -> Mapping[str, Sequence[str]]:
             if output is None:
                 return {}
             if _is_directory(output, self.inputs):
-                return tables.targets(found, output)
-            return {output: [table.path for table in found]}
+                return tables.targets(input_tables, output)
+            return {output: [*input_tables]}
 
         kept = out.kept if out.kept is not None or out.annotated is not None else STDOUT
-        names = [table.path for table in found]
-        in_directory = any(
-            output is not None and _is_directory(output, self.inputs)
-            for output in (kept, out.annotated)
-        )
-        written = targets(kept), targets(out.annotated)
-        return _Inputs(names, False, *written, in_directory)
+        return _Inputs([*input_tables], False, targets(kept), targets(out.annotated))
 
     def _check_outputs(self) -> None:
         """UsageError for outputs that cannot be."""
-        out, read = self.outputs, self.read
-        written = [*read.targets, *read.annotated]
+        out, read, written = self.outputs, self.read, self._tables_written
         if self.rows.fields and not read.are_texts and out.dropped is None:
             raise UsageError("--fields is for the list of dropped rows: give --dropped FILE")
         if out.dropped == STDOUT and (read.are_texts or STDOUT in written):
@@ -214,6 +205,11 @@ class Job:
             )
 
     @property
+    def _tables_written(self) -> list[str]:
+        """The outputs of rows."""
+        return [*self.read.targets, *self.read.annotated]
+
+    @property
     def files_read(self) -> list[str]:
         """The files that the job reads."""
         paths = [reference.name for reference in self.references if reference.is_path]
@@ -223,8 +219,7 @@ class Job:
     def files_written(self) -> list[str]:
         """The files that it writes."""
         others = self.outputs.dropped, self.outputs.cuts, self.database
-        written = *self.read.targets, *self.read.annotated, *map(str, filter(None, others))
-        return list(written)
+        return [*self._tables_written, *map(str, filter(None, others))]
 
     def skipped_of_references(self) -> list[tuple[str, dict[str, int]]]:
         """The files of references that were not read, by the reason."""
@@ -232,25 +227,23 @@ class Job:
         name = ", ".join(reference.name for reference in self.references)
         return [(name, counts)] if self.references else []
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether the database changes only when the output is complete, which is a file."""
-        written = [*self.read.targets, *self.read.annotated]
-        return bool(written) and all(map(_is_file, written))
-
     def run(self) -> Generator[list[tuple[Any, ...]]]:
         """Decide and write; the lines of the list of dropped rows, batch by batch."""
         with ExitStack() as stack:
-            made, store = self._settings(stack)
+            settings, store = self._settings(stack)
             threshold = self.settings.shape.threshold
-            self.on_settings(made, self._asked, made.threshold if threshold is None else threshold)
+            self.on_settings(
+                settings,
+                self._request,
+                settings.threshold if threshold is None else threshold,
+            )
             for reference in self.references:
                 if not reference.is_database:
                     self.note(
                         f"{reference.name} is not a database: lshdb indexes it in a temporary one"
                     )
-            session = self._session(made)
-            run = stack.enter_context(self._run(made, store, session))
+            session = self._session(settings)
+            run = stack.enter_context(self._run(settings, store, session))
             with (
                 self._written(session) as written,
                 session.shown(self.progress, "dedup", self.read.paths) as run.progress,
@@ -266,41 +259,37 @@ class Job:
 
     def _settings(self, stack: ExitStack) -> tuple[Settings, Store | None]:
         """The settings of the documents, and the database if it has some."""
-        asked, database = self.settings, self.database
+        request, database = self.settings, self.database
         if database is not None and database.exists() and database.stat().st_size:
-            self._asked = replaced(asked, threshold=None)
-            store = stack.enter_context(closing(self.opens(self._asked)))
-            # What the file has of its own is noted once, though it is opened again.
-            self._asked = replaced(self._asked, **dict.fromkeys(OF_INDEX))
+            self._request = replaced(request, threshold=None)
+            store = stack.enter_context(closing(self.opens(self._request)))
+            # Opening it has noted what the file has of its own.
+            self._request = replaced(self._request, **dict.fromkeys(OF_INDEX))
             return store.settings, store
         for reference in self.references:
             if reference.is_database:
                 name = Path(reference.name)
                 with closing(Store.open(name, "read", self.timeout)) as known:
-                    threshold = asked.shape.threshold
-                    asked = as_in(asked, known.settings)
+                    threshold = request.shape.threshold
+                    request = as_in(request, known.settings)
                     if threshold is not None:
                         self.on_settings(known.settings, SettingsOptions(), threshold)
                 break
         # Otherwise contents are kept while the command runs: exact similarities need them.
         if self.rows.choice.estimate and database is None:
-            asked = replace(asked, content=False)
-        asked = asked if database is None else with_passages(asked)
-        made = resolve(asked)
+            request = replace(request, content=False)
         if database is not None:
-            needed = self.rule.index(made).passages
-            if needed and not asked.shape.passages:
-                asked = replaced(asked, passages=needed)
-                made = resolve(asked)
-        self._asked = replaced(asked, seed=made.seed)  # a random one is chosen once
-        return made, None
+            request = with_index(self.rule, request)
+        settings = resolve(request)
+        self._request = replaced(request, seed=settings.seed)  # a random one is chosen once
+        return settings, None
 
-    def _session(self, made: Settings) -> Session:
+    def _session(self, settings: Settings) -> Session:
         rows, read = self.rows, [*self.rows.fields, *self.rows.choice.ranked_by]
         is_stored = self.database is not None
         session = session_of(
             rows.read,
-            made.shingling,
+            settings.shingling,
             counts=self.reading,
             format="text" if self.are_texts else rows.read.table.format,
             fallback="jsonl",
@@ -321,8 +310,8 @@ class Job:
             )
         return session
 
-    def _run(self, made: Settings, store: Store | None, session: Session) -> Run:
-        rows = self.rows
+    def _run(self, settings: Settings, store: Store | None, session: Session) -> Run:
+        rows, written = self.rows, self._tables_written
         of_references = session.apart(self._of_references, naming="--against PATH:{}=NAME")
         if not all(reference.is_database for reference in self.references):
             session.skip_files_of(of_references)
@@ -330,17 +319,17 @@ class Job:
             options=rows.choice,
             root=rows.walk.root or "",
             rule=self.rule,
-            settings=made,
+            settings=settings,
             source=Files(self.read.paths, session),
             references=self.references,
             of_references=of_references,
             timeout=self.timeout,
             shows_progress=self.progress,
             only_against=rows.only_against,
-            database=None if self.database is None else lambda: self.opens(self._asked),
+            database=None if self.database is None else lambda: self.opens(self._request),
             stored=store,
-            staged=self.is_whole,
-            cutting=cutting_of(rows, made, session),
+            staged=bool(written) and all(map(_is_file, written)),
+            cutting=cutting_of(rows, settings, session),
             fields=rows.fields,
             clusters=self.outputs.annotated is not None,
             limits=DEFAULTS,
@@ -351,13 +340,13 @@ class Job:
 
     def _beside(self) -> Path | None:
         """Temporary files may take as much room as the input: beside the output there is enough."""
-        written = [*self.read.targets, *self.read.annotated]
+        written = self._tables_written
         if os.environ.get("TMPDIR") or not written or not _is_file(written[0]):
             return None
-        place = Path(os.path.realpath(written[0])).parent
-        while not place.exists():  # a new directory as output
-            place = place.parent
-        return place
+        directory = Path(os.path.realpath(written[0])).parent
+        while not directory.exists():  # a new directory as output
+            directory = directory.parent
+        return directory
 
     def _on_batch(self, report: AddReport) -> None:
         self.counts["empty"] += report.empty
@@ -373,8 +362,9 @@ class Job:
             def rows_to(targets: Mapping[str, Sequence[str]], added: Columns) -> KeptRows | None:
                 if not targets:
                     return None
-                for path in targets if self.read.in_directory else ():
-                    os.makedirs(os.path.dirname(path), exist_ok=True)
+                for path in targets:
+                    if path not in (STDOUT, out.kept, out.annotated):  # it is in a directory
+                        os.makedirs(os.path.dirname(path), exist_ok=True)
                 return stack.enter_context(KeptRows(targets, session, beside, added, self._output))
 
             if out.dropped is not None:
@@ -385,7 +375,8 @@ class Job:
                 file = stack.enter_context(self._output(out.cuts))
                 written.cuts = CutList(file, written.kept.same_format)
             yield written
-            written.finish()
+            if written.cuts is not None:
+                written.cuts.finish()
 
     def _output(self, path: str) -> Output:
         """A file to be written; what a killed run left is deleted if the input is read again."""
@@ -402,7 +393,7 @@ class Job:
         ):
             yield rows
 
-    def _count(self, rows: Decided) -> list[tuple[Any, ...]]:
+    def _count(self, rows: DecidedBatch) -> list[tuple[Any, ...]]:
         """Count what is decided; the lines of the list of dropped rows."""
         counts, dropped = self.counts, [row for row in rows.dropped if row is not None]
         counts["kept"] += len(rows.keys) - len(dropped)

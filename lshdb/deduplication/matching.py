@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import dataclass, field
 from itertools import chain
 from operator import attrgetter
 from typing import Protocol
@@ -20,7 +20,7 @@ import numpy as np
 
 from lshdb.deduplication.collection import Reason
 from lshdb.search.lookup import Codes, members
-from lshdb.search.passages import Copied
+from lshdb.search.passages import CopiedShares
 from lshdb.search.query import QueryBatch
 from lshdb.search.similarity import Scorer
 from lshdb.shingling.arrays import IntArray, Lanes, Mask, int_array
@@ -67,7 +67,7 @@ class Scored:
         names_passages: whether a reason has the longest passage.
     """
 
-    scorer: Scorer | Copied
+    scorer: Scorer | CopiedShares
     same: IntArray
     min_similarity: float
     is_exact: bool
@@ -89,6 +89,7 @@ class BucketMatcher:
         scored: how candidates are compared, from the doc_ids of the stored ones, ascending.
         replaced: how many documents of the batch may replace a stored one; None if none of the
             batch is kept.
+        whole_texts: a reason to drop documents that counts if it is more similar than all others.
     """
 
     reader: StoreReader
@@ -97,12 +98,13 @@ class BucketMatcher:
     kind: Callable[[IntArray], Codes]
     scored: Callable[[IntArray], Scored]
     replaced: int | None
+    whole_texts: Mapping[int, Reason] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         count = self.count
         self._listed = self.reader.limits.dedup_listed
-        documents, given = self.codes
-        codes, code_of, sizes = np.unique(given, return_inverse=True, return_counts=True)
+        documents, all_codes = self.codes
+        codes, code_of, sizes = np.unique(all_codes, return_inverse=True, return_counts=True)
         # One more shows whether all are listed.
         first = self._listed + 1 + (self.replaced or 0)
         owner, doc_ids = members(self.reader, self.kind(codes), first)
@@ -128,6 +130,11 @@ class BucketMatcher:
 
     def reason(self, row: int, without: Set[int] = frozenset()) -> Reason | None:
         """See Matcher: the kept document that is most similar, of equal ones the first."""
+        reason, whole = self._most_similar(row, without), self.whole_texts.get(row)
+        is_whole = whole is not None and (reason is None or whole.similarity > reason.similarity)
+        return whole if is_whole else reason
+
+    def _most_similar(self, row: int, without: Set[int]) -> Reason | None:
         if not self._codes[row]:
             return None
         same = self._same[row]
@@ -154,7 +161,7 @@ class BucketMatcher:
     def passages(self, row: int, without: Set[int] = frozenset()) -> Iterator[Reason]:
         """See Matcher: those that cover all that the document copies from kept ones."""
         same, copied = self._same[row], self._scored.scorer
-        if not isinstance(copied, Copied) or row not in self._reasons:
+        if not isinstance(copied, CopiedShares) or row not in self._reasons:
             return
         others = self._candidates(row) & self._compared.get(same, set())
         others -= {self._number.get(doc_id, -1) for doc_id in without}
@@ -166,13 +173,13 @@ class BucketMatcher:
             yield Reason(self._doc_id[other], share, True, is_same, passage)
 
     def _reason(self, row: int, other: int, similarity: float) -> Reason:
-        same, its, scored = self._same[row], self._same[other], self._scored
+        same, other_same, scored = self._same[row], self._same[other], self._scored
         self._reasons[row] = other
         passage = None
-        if isinstance(scored.scorer, Copied) and scored.names_passages:
-            passages = scored.scorer.passages[same, its]
+        if isinstance(scored.scorer, CopiedShares) and scored.names_passages:
+            passages = scored.scorer.passages(same, other_same)
             passage = max(passages, key=attrgetter("words"), default=None)
-        return Reason(self._doc_id[other], similarity, scored.is_exact, same == its, passage)
+        return Reason(self._doc_id[other], similarity, scored.is_exact, same == other_same, passage)
 
     def keep(self, row: int, doc_id: int, *, replaces: bool = False) -> None:
         """See Matcher."""
@@ -199,15 +206,15 @@ class BucketMatcher:
         """
         self._similar = {}
         block: defaultdict[int, list[int]] = defaultdict(list)
-        self._compared = wanted = dict[int, set[int]]()
+        self._compared = candidates_of = dict[int, set[int]]()
         limits = self.reader.limits
         pairs = 0
         self._until = last = min(first + limits.dedup_documents, self.count)
         for row in range(first, last):
             same = self._same[row]
-            if same in wanted or not self._codes[row]:
+            if same in candidates_of or not self._codes[row]:
                 continue
-            wanted[same] = candidates = self._candidates(row)
+            candidates_of[same] = candidates = self._candidates(row)
             if self.replaced is not None:
                 for code in self._codes[row]:
                     candidates.update(block[code])
@@ -217,21 +224,21 @@ class BucketMatcher:
             if pairs >= limits.dedup_pairs:
                 self._until = row + 1
                 break
-        self._compare(wanted)
+        self._compare(candidates_of)
 
-    def _compare(self, wanted: dict[int, set[int]]) -> None:
-        """Find the documents among others that are similar to given ones."""
-        counts = [len(others) for others in wanted.values()]
-        one = np.repeat(int_array(wanted), counts)
-        other = np.fromiter(chain.from_iterable(wanted.values()), np.int64, sum(counts))
+    def _compare(self, candidates_of: dict[int, set[int]]) -> None:
+        """Find the candidates of documents that are similar to them."""
+        counts = [len(others) for others in candidates_of.values()]
+        numbers = np.repeat(int_array(candidates_of), counts)
+        candidates = np.fromiter(chain.from_iterable(candidates_of.values()), np.int64, sum(counts))
         scored = self._scored
-        scores = scored.scorer.scores(one, scored.same[other], scored.min_similarity)
+        scores = scored.scorer.scores(numbers, scored.same[candidates], scored.min_similarity)
         similar = np.flatnonzero(scores >= scored.min_similarity)
         if scored.also is not None:
-            similar = similar[scored.also(one[similar], other[similar])]
-        columns = one[similar].tolist(), other[similar].tolist(), scores[similar].tolist()
-        for number, candidate, score in zip(*columns, strict=True):
-            self._similar.setdefault(number, {})[candidate] = score
+            similar = similar[scored.also(numbers[similar], candidates[similar])]
+        columns = numbers[similar].tolist(), candidates[similar].tolist(), scores[similar].tolist()
+        for row_number, candidate, score in zip(*columns, strict=True):
+            self._similar.setdefault(row_number, {})[candidate] = score
 
 
 def signatures_of(
@@ -242,10 +249,13 @@ def signatures_of(
     A function that holds no matcher: a circle of references would keep the shingles of one batch,
     200 MB, in memory while the next one is compared.
     """
-    given = query.signed.signatures
+    batch_signatures = query.signed.signatures
 
     def signatures(numbers: IntArray) -> Lanes:
-        own, stored = numbers[numbers < len(given)], numbers[numbers >= len(given)] - len(given)
-        return np.concatenate([given[own], reader.signatures_of(doc_ids[stored])])
+        in_batch, stored = (
+            numbers[numbers < len(batch_signatures)],
+            numbers[numbers >= len(batch_signatures)] - len(batch_signatures),
+        )
+        return np.concatenate([batch_signatures[in_batch], reader.signatures_of(doc_ids[stored])])
 
     return signatures

@@ -1,21 +1,21 @@
-"""The order in which similar rows are decided on: which of them rather stays.
+"""The order in which rows are decided on, which says which one of similar rows stays.
 
-For another order than that of the input, it is read twice. First all documents go into a temporary
-file, from which they are read in the order of decisions; then the input is read again, for the
-kept rows.
+For an order that is not that of the input, the input is read twice. First all documents are written
+to a temporary file, and read from it in the order of decisions; then the input is read again for
+the kept rows.
 """
 
 import os
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
 from functools import lru_cache
 
 from lshdb.deduplication.containing import Codes
 from lshdb.deduplication.rules import RowRule, rule_of
 from lshdb.errors import InputError, UsageError
-from lshdb.ingest.batches import Job
-from lshdb.model import AddReport
+from lshdb.model import AddReport, Failure
 from lshdb.options import RuleOptions
 from lshdb.progress import Progress
 from lshdb.shingling.arrays import bounded
@@ -24,7 +24,7 @@ from lshdb.shingling.shingling import Shingling
 from lshdb.sources.batch import Batch, Origin
 from lshdb.sources.metadata import picked
 from lshdb.sources.paths import STDIN, escaped, expanded, paths_of_key
-from lshdb.store.spool import Spool
+from lshdb.store.spool import Spool, SpooledDocument
 
 _NUMBER = re.compile(r"\s*[+-]?(\d{1,300}(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?\s*", re.ASCII)
 """A text that is a number, as all numbers of CSV are."""
@@ -40,14 +40,8 @@ def reads_twice(options: RuleOptions) -> bool:
     return options.ordered or options.drop_all or not is_row_by_row(options)
 
 
-def is_descending(options: RuleOptions) -> bool:
-    """Whether the largest ranks come first."""
-    down = options.keep in ("last", "longest", "newest")
-    return down or options.keep_max is not None or not is_row_by_row(options)
-
-
 def _inside(options: RuleOptions) -> Callable[[str], bool] | None:
-    """Whether a file is in the directory that `keep_in` names; None without one.
+    """A function that says whether a file is in the directory `keep_in`; None without that.
 
     Directories are compared by device and inode: links and mounts have other names.
 
@@ -87,17 +81,18 @@ def _ranks(
     inside: Callable[[str], bool] | None,
     root: str,
 ) -> Iterator[tuple[int, object]]:
-    """The place and the rank of each document; UsageError if it has no file that is needed.
+    """The group and the rank of each document; UsageError if it has no file that is needed.
 
     Args:
         options: which documents come first.
         batch: the documents.
-        numbers: of each.
-        sizes: its length, or how many shingles it has.
-        inside: whether a file is in the directory of `keep_in`.
+        numbers: the number of each document.
+        sizes: the length of each document, or its number of shingles.
+        inside: says whether a file is in the directory `keep_in`.
         root: the directory from which keys of files are paths.
     """
     keep, field = options.keep, next(iter(options.ranked_by), None)
+    by_size = keep == "longest" or not is_row_by_row(options)
     columns = numbers, sizes, batch.all_metadata(), batch.where()
     for number, size, metadata, (file, line) in zip(*columns, strict=True):
         path = os.path.abspath(os.path.join("" if line else root, file or ""))
@@ -114,17 +109,17 @@ def _ranks(
             rank = len(file or "")
         elif keep == "last":
             rank = number
-        elif keep == "longest" or not is_row_by_row(options):
+        elif by_size:
             rank = size
         elsewhere = inside is not None and not inside(path)
-        place = 0
+        group = 0
         if field is not None:  # numbers come first, then texts, then rows without either
-            place = 2 if rank is None else int(isinstance(rank, str))
-        yield 3 * elsewhere + place, rank
+            group = 2 if rank is None else int(isinstance(rank, str))
+        yield 3 * elsewhere + group, rank
 
 
 def _rank_of(value: object) -> object:
-    """A field's value to compare: a text that is a number is that; None for other values."""
+    """The rank of a field's value: a number, also of a text that is one, or a text; else None."""
     if isinstance(value, str) and not value.strip():
         return None  # as an empty field of CSV
     if isinstance(value, str) and _NUMBER.fullmatch(value):
@@ -136,43 +131,45 @@ def _rank_of(value: object) -> object:
 
 
 def in_order(spool: Spool, shingling: Shingling, *, metadata: bool) -> Generator[Batch]:
-    """The documents in the order of decisions; the rows of their origin have their numbers.
+    """The documents in the order of decisions, with their numbers as those of their rows.
 
     Args:
-        spool: has them.
-        shingling: theirs.
-        metadata: whether it is wanted.
+        spool: the documents.
+        shingling: of the documents.
+        metadata: whether the metadata is read.
     """
     ordered = spool.in_order()
     with closing(ordered):
-        for some in bounded(ordered, lambda one: len(one.stored), spool.limits.block_bytes):
-            yield Batch(
-                [document.key for document in some],
-                [from_stored(document.stored, shingling) for document in some],
-                [document.metadata for document in some] if metadata else (),
-                Origin("", [document.number for document in some]),
-                range(len(some)),
-                size=sum(document.stored.__sizeof__() for document in some),
-                wheres=[(document.file, document.line) for document in some],
-            )
+        for documents in bounded(
+            ordered, lambda spooled: len(spooled.stored), spool.limits.block_bytes
+        ):
+            origin = Origin("", [document.number for document in documents])
+            batch = _batch_of(documents, shingling)
+            if not metadata:
+                batch = replace(batch, metadata=())
+            yield replace(batch, origin=origin, indices=range(len(documents)))
 
 
 def kept(spool: Spool, shingling: Shingling) -> Iterator[Batch]:
     """The documents that are not dropped, in the order of the input."""
-    for some in spool.kept():
-        yield Batch(
-            [document.key for document in some],
-            [from_stored(document.stored, shingling) for document in some],
-            [document.metadata for document in some],
-            size=sum(document.stored.__sizeof__() for document in some),
-            wheres=[(document.file, document.line) for document in some],
-        )
+    for documents in spool.kept():
+        yield _batch_of(documents, shingling)
+
+
+def _batch_of(documents: Sequence[SpooledDocument], shingling: Shingling) -> Batch:
+    return Batch(
+        [document.key for document in documents],
+        [from_stored(document.stored, shingling) for document in documents],
+        [document.metadata for document in documents],
+        size=sum(document.stored.__sizeof__() for document in documents),
+        wheres=[(document.file, document.line) for document in documents],
+    )
 
 
 def take_in(
     spool: Spool,
     items: Iterable[Batch],
-    job: Job,
+    on_failure: Callable[[Failure], object] | None,
     progress: Progress,
     options: RuleOptions,
     on_all: Codes | None,
@@ -184,22 +181,22 @@ def take_in(
     Args:
         spool: the file.
         items: the documents.
-        job: gets the failures.
+        on_failure: gets the failures.
         progress: called with the number of rows.
-        options: say in which order.
-        on_all: takes the documents in, too, and ranks them.
+        options: which documents come first.
+        on_all: gets the documents, too, and counts their shingles.
         root: the directory from which keys of files are paths.
 
     Returns:
-        How many rows failed, and are empty as far as that is known.
+        The numbers of failed rows and, with `on_all`, of empty ones.
     """
     empty = failed = ranked = 0
     inside = _inside(options)
     for batch in items:
         for _, failure in batch.failures:
             failed += 1
-            if job.on_failure is not None:
-                job.on_failure(failure)
+            if on_failure is not None:
+                on_failure(failure)
         forms, sizes = [*map(encoded, batch.contents)], [*map(len, batch.contents)]
         numbers = [spool.count + index for index in batch.indices or range(len(forms))]
         if on_all is not None:
@@ -216,7 +213,8 @@ def take_in(
         progress(spool.count, None, "rows read")
     if spool.count and not ranked and options.ranked_by:
         raise UsageError(f"no row has a number or text in field {options.ranked_by[0]!r}")
-    spool.order(descending=is_descending(options))
+    largest_first = options.keep_max is not None or not is_row_by_row(options)
+    spool.order(descending=options.keep in ("last", "longest", "newest") or largest_first)
     return AddReport(empty=empty, failed=failed)
 
 

@@ -1,7 +1,7 @@
-"""What a run writes: kept rows, all rows with their clusters, what is dropped, what is cut out.
+"""The outputs of a run: kept rows, annotated rows, the lists of dropped rows and of cuts.
 
-Files get their names together, at the end, if nothing failed: a run that could not do all leaves
-none that looks complete.
+Files get their names together at the end, if nothing failed: a run that fails leaves no file that
+looks complete.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import Self
 
 from lshdb.columns import Columns
 from lshdb.deduplication.cut_list import CutList
-from lshdb.deduplication.deciding import Decided
+from lshdb.deduplication.deciding import DecidedBatch
 from lshdb.deduplication.tables import checked_format
 from lshdb.errors import InputError
+from lshdb.model import DroppedRow
 from lshdb.sources import formats, heads, outputs, sinks
 from lshdb.sources.added_columns import head_with, with_columns
 from lshdb.sources.batch import Origin, TableSchema
@@ -34,11 +35,11 @@ class KeptRows:
     The files get their names at the end, if nothing failed.
 
     Attributes:
-        tables: by each output file the tables whose rows it gets.
-        session: that reads the tables.
+        tables: the tables whose rows go to each output file.
+        session: reads the tables.
         beside: the directory of a temporary file; None for the system's.
         added: columns that rows get besides their own.
-        opens: an output.
+        opens: opens an output.
 
     Raises:
         UsageError, InputError: these rows cannot go there.
@@ -63,7 +64,7 @@ class KeptRows:
         self._writers = self._opened()
 
     def __enter__(self) -> Self:
-        self._now, (self._output, self._rows) = 0, next(self._writers)
+        self._now, self._rows = 0, next(self._writers)
         return self
 
     @property
@@ -77,21 +78,21 @@ class KeptRows:
     def write(self, origin: Origin, indices: Sequence[int]) -> None:
         """Write some rows of a table."""
         while self._now < self._numbers[origin.name]:
-            self._now, (self._output, self._rows) = self._now + 1, next(self._writers)
+            self._now, self._rows = self._now + 1, next(self._writers)
         self._rows.write(origin, indices)
 
     def flush(self) -> None:
         """Pass buffered output to the system."""
         self._rows.flush()
 
-    def _opened(self) -> Generator[tuple[outputs.Output, sinks.Sink]]:
-        """Each output in turn, also those without rows; the next ends the one before."""
+    def _opened(self) -> Generator[sinks.Sink]:
+        """Open each output in turn, also outputs without rows; the next one completes the last."""
         with ExitStack() as files:
             for path, format, head, of_lines in self._targets:
                 output = files.enter_context(self.opens(path))
                 target = sinks.Target(output, format, beside=self.beside)
                 with formats.sink(target, head, of_lines=of_lines) as rows:
-                    yield output, rows
+                    yield rows
                 output.close()
 
     def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
@@ -119,8 +120,8 @@ class Written:
     dropped: sinks.Sink | None = None
     cuts: CutList | None = None
 
-    def write(self, rows: Decided, listed: Sequence[Sequence[object]]) -> None:
-        """Write what is decided of the rows of a batch; `listed` are lines of the dropped list."""
+    def write(self, rows: DecidedBatch, listed: Sequence[Sequence[object]]) -> None:
+        """Write the rows of a batch; `listed` are their lines of the list of dropped rows."""
         if self.cuts is not None:
             self.cuts.write(rows)
         if self.kept is not None and rows.origin is not None:
@@ -137,42 +138,35 @@ class Written:
             if file is not None:
                 file.flush()
 
-    def finish(self) -> None:
-        """Write what comes last."""
-        if self.cuts is not None:
-            self.cuts.finish()
 
+def annotated(rows: DecidedBatch, origin: Origin) -> Origin:
+    """The rows with the columns of ANNOTATED, which are null for rows without a document.
 
-def annotated(rows: Decided, origin: Origin) -> Origin:
-    """The rows with the columns of ANNOTATED; of those without a document these are null.
-
-    A line of JSON that is no object is left out.
+    Lines of JSON that are no objects are left out.
     """
     read = sinks.rows_of(origin)
-    values: dict[int, tuple[object, ...]] = {}
-    for index, cluster, key, dropped in zip(
-        rows.indices, rows.clusters, rows.keys, rows.dropped, strict=True
-    ):
-        kept = (
-            (key, 1.0, True)
-            if dropped is None
-            else (dropped.kept, dropped.similarity, dropped.exact)
-        )
-        values[index] = (cluster, *kept)
+    annotations = map(annotation, rows.clusters, rows.keys, rows.dropped)
+    values = dict(zip(rows.indices, annotations, strict=True))
     indices = [
         index for index in range(len(origin.numbers)) if index in values or _is_row(read, index)
     ]
-    columns = [
-        *zip(*(values.get(index, (None,) * len(ANNOTATED)) for index in indices), strict=True)
-    ]
+    nulls = (None,) * len(ANNOTATED)
+    columns = [*zip(*(values.get(index, nulls) for index in indices), strict=True)]
     columns = columns or [()] * len(ANNOTATED)
     numbers = [origin.numbers[index] for index in indices]
     changed = with_columns(read, indices, ANNOTATED, columns)
     return Origin(origin.name, numbers, changed, origin.in_file)
 
 
+def annotation(cluster: int, key: str, dropped: DroppedRow | None) -> tuple[object, ...]:
+    """The values of ANNOTATED for a row."""
+    if dropped is None:
+        return cluster, key, 1.0, True
+    return cluster, dropped.kept, dropped.similarity, dropped.exact
+
+
 def _is_row(rows: object, index: int) -> bool:
-    """Whether there is a row, and not a line that is none."""
+    """Whether a line is a row."""
     try:
         return bool([*rows.records([index])])  # type: ignore[attr-defined]
     except (InputError, ValueError):

@@ -1,4 +1,4 @@
-"""The rules of dedup: for which of the documents before it a document is dropped.
+"""The rules of dedup: when a document is dropped because of an earlier one.
 
 A rule is one class. It says what a file needs for it (`check`, `index`), which columns a dropped
 row has besides the usual ones (`columns`), and how it decides: row by row, by a `Matcher` of each
@@ -20,17 +20,19 @@ from lshdb.deduplication.containing import Codes
 from lshdb.deduplication.matching import BucketMatcher, Matcher, Scored, signatures_of
 from lshdb.deduplication.whole_texts import WholeTexts
 from lshdb.errors import UsageError
+from lshdb.groups import replaced
 from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import query_batch
-from lshdb.options import RuleOptions
+from lshdb.options import RuleOptions, SettingsOptions
 from lshdb.search.lookup import BucketCodes, FingerprintCodes
-from lshdb.search.passages import Copied as CopiedScorer
+from lshdb.search.passages import CopiedShares
 from lshdb.search.query import contents_of, exact_of
 from lshdb.search.similarity import Estimates, Scorer, check_numbers
 from lshdb.shingling.arrays import IntArray, Mask
 from lshdb.sketching.banding import bucket_codes
 from lshdb.sketching.settings import Settings
 from lshdb.store.lookups import StoreReader
+from lshdb.tuning.resolve import resolve, with_passages
 
 _ANY_SHARE = 1e-12
 """Less than the share of its words that a document of any length shares."""
@@ -39,10 +41,10 @@ _USUAL_RUN = 8
 
 
 class Rule(Protocol):
-    """What all rules have.
+    """A rule.
 
     Attributes:
-        columns: of a dropped row, besides those that each has.
+        columns: the columns that a dropped row has besides the usual ones.
     """
 
     columns: ClassVar[Columns]
@@ -73,13 +75,13 @@ class RowRule(Rule, Protocol):
     """A rule that decides row by row."""
 
     def comparing(self, collection: Collection) -> Comparing:
-        """What compares the batches of a run with a collection."""
+        """A function that makes the matcher of each batch for a collection."""
 
 
-Comparing = Callable[[StoreReader, SignedPart, Mask | None, int], Matcher]
+Comparing = Callable[[StoreReader, SignedPart, Mask | None, int | None], Matcher]
 """Makes the matcher of a batch, from the collection as it is read now, the documents of the batch
-signed by its settings, bool[n], which of these are compared (None: all, and none is kept), and how
-many of them may replace a stored one."""
+signed by its settings, bool[n], which of these are compared, and how many of them may replace a
+stored one (both None: all are compared, and none is kept)."""
 
 
 @runtime_checkable
@@ -87,11 +89,11 @@ class WholeRule(Rule, Protocol):
     """A rule that decides on all rows at once."""
 
     def on_all(self, settings: Settings) -> Codes:
-        """What takes in documents of these settings."""
+        """A collector of all documents, which then decides on them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Similar:
+class SimilarRule:
     """A document is dropped if a kept one has the minimum similarity to it or more.
 
     Attributes:
@@ -106,7 +108,7 @@ class Similar:
     columns: ClassVar[Columns] = {}
 
     @classmethod
-    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Similar:
+    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> SimilarRule:
         """See Rule."""
         _check_no_argument("similar", argument)
         if options.distinguish and options.estimate:
@@ -126,10 +128,10 @@ class Similar:
             check_numbers(collection.store.settings)
 
         def matcher(
-            reader: StoreReader, part: SignedPart, decided: Mask | None, replaced: int
+            reader: StoreReader, part: SignedPart, decided: Mask | None, replaced: int | None
         ) -> Matcher:
             query, settings = query_batch(part), reader.settings
-            least = settings.threshold if self.threshold is None else self.threshold
+            min_similarity = settings.threshold if self.threshold is None else self.threshold
             is_exact = settings.content and not self.estimate
             signed = query.signed
             compared = signed.shingles > 0
@@ -147,16 +149,15 @@ class Similar:
                 # In a cascade, sharing one bucket is not enough for a candidate.
                 also = estimates.share_bucket if settings.construction.higher else None
                 scorer: Scorer = exact if is_exact else estimates
-                return Scored(scorer, exact.same, least, is_exact, also)
+                return Scored(scorer, exact.same, min_similarity, is_exact, also)
 
-            grows = None if decided is None else replaced
-            return BucketMatcher(reader, len(query), codes, BucketCodes, scored, grows)
+            return BucketMatcher(reader, len(query), codes, BucketCodes, scored, replaced)
 
         return matcher
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class CopiedRule:
     """A document is dropped if it shares a run of words with a kept one.
 
     Attributes:
@@ -169,7 +170,7 @@ class Copied:
     columns: ClassVar[Columns] = COPIED
 
     @classmethod
-    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Copied:  # noqa: ARG003
+    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> CopiedRule:  # noqa: ARG003
         """See Rule."""
         if not (argument.isdecimal() and 0 < int(argument) < 10**6 and argument[0] != "0"):
             raise _unknown(f"copied:{argument}")
@@ -191,10 +192,10 @@ class Copied:
 
     def comparing(self, collection: Collection) -> Comparing:
         """See RowRule."""
-        whole = WholeTexts.of(collection, self.words) if collection.is_reference else None
+        short = WholeTexts.of(collection, self.words) if collection.is_reference else None
 
         def matcher(
-            reader: StoreReader, part: SignedPart, decided: Mask | None, replaced: int
+            reader: StoreReader, part: SignedPart, decided: Mask | None, replaced: int | None
         ) -> Matcher:
             query = query_batch(part)
             prints = query.signed.fingerprints
@@ -206,25 +207,26 @@ class Copied:
                 exact, _ = exact_of(reader, query, doc_ids, None, False)
                 lengths = np.concatenate([[*map(len, query.stored)], reader.lengths(doc_ids)])
                 contents = contents_of(reader, query, doc_ids)
-                scorer = CopiedScorer(contents, lengths, reader.settings, reader.limits, self.words)
+                scorer = CopiedShares(contents, lengths, reader.settings, reader.limits, self.words)
                 names = not self.cuts or decided is None
                 return Scored(scorer, exact.same, _ANY_SHARE, True, names_passages=names)
 
-            grows = None if decided is None else replaced
-            runs = BucketMatcher(reader, len(query), codes, FingerprintCodes, scored, grows)
-            return runs if whole is None else whole.matcher(runs, query.stored)
+            whole = {} if short is None else short.reasons(query.stored)
+            return BucketMatcher(
+                reader, len(query), codes, FingerprintCodes, scored, replaced, whole
+            )
 
         return matcher
 
 
 @dataclass(frozen=True, slots=True)
-class Contained:
+class ContainedRule:
     """A document is dropped if a kept one has all of its shingles."""
 
     columns: ClassVar[Columns] = {}
 
     @classmethod
-    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Contained:  # noqa: ARG003
+    def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> ContainedRule:  # noqa: ARG003
         """See Rule."""
         _check_no_argument("contained", argument)
         _check_contents_compared("contained", options)
@@ -245,7 +247,11 @@ class Contained:
         return Codes(settings.shingling)
 
 
-RULES: dict[str, type[Rule]] = {"similar": Similar, "copied": Copied, "contained": Contained}
+RULES: dict[str, type[Rule]] = {
+    "similar": SimilarRule,
+    "copied": CopiedRule,
+    "contained": ContainedRule,
+}
 
 
 def rule_of(options: RuleOptions, threshold: float | None = None) -> Rule:
@@ -254,6 +260,13 @@ def rule_of(options: RuleOptions, threshold: float | None = None) -> Rule:
     if name not in RULES or (":" in options.rule and not argument):
         raise _unknown(options.rule)
     return RULES[name].of(argument, options, threshold)
+
+
+def with_index(rule: Rule, request: SettingsOptions) -> SettingsOptions:
+    """The request for a new file, with the index of passages that a rule needs."""
+    request = with_passages(request)
+    needed = rule.index(resolve(request)).passages
+    return replaced(request, passages=needed) if needed and not request.shape.passages else request
 
 
 def _unknown(rule: str) -> UsageError:

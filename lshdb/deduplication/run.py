@@ -1,27 +1,25 @@
-"""A run of dedup: rows are read, signed, decided on and given back, and kept ones stored.
+"""A run of dedup: reads, signs and decides on rows, and stores the kept ones.
 
-With a database, a run is whole or not at all: while rows are decided on, the database is only read,
-and what is kept goes into a temporary collection. When its caller has written all that it writes,
-`merge` adds the collection to the database in one transaction. A run that is killed before has
-changed nothing; the same run again writes the same rows. A run that writes to a pipe cannot take
-back what it has written: it adds each batch to the database before the rows of the batch go out.
+With a database, a run is whole or not at all: while it decides, the database is only read, and kept
+documents go into a temporary collection. When the caller has written all of its outputs, `merge`
+adds the collection to the database in one transaction. A run that is killed before has changed
+nothing, and writes the same rows when it is started again. Output to a pipe cannot be changed any
+more, so such a run adds each batch to the database before the rows of the batch are written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Protocol, Self, cast
+from typing import Any, Protocol, Self
 
 from lshdb.deduplication import ordering
 from lshdb.deduplication.collection import Collection
-from lshdb.deduplication.containing import Deciding
 from lshdb.deduplication.cutting import Cutting
-from lshdb.deduplication.deciding import Clusters, Decided, Plan, Versions, decided
-from lshdb.deduplication.references import Opening, Reference
+from lshdb.deduplication.deciding import Clusters, DecidedBatch, Plan, Versions, decided
+from lshdb.deduplication.references import FIELDS, Reference, outermost
 from lshdb.deduplication.rules import RowRule, Rule, WholeRule, rule_of
 from lshdb.errors import InputError, UsageError
 from lshdb.ingest.add import added
@@ -38,7 +36,9 @@ from lshdb.options import TIMEOUT, RuleOptions
 from lshdb.progress import Progress, silent
 from lshdb.shingling.content import digest
 from lshdb.sketching.settings import Settings
+from lshdb.sketching.signature_sets import Sketching, check_comparable
 from lshdb.sources.batch import Batch
+from lshdb.sources.counts import Failures
 from lshdb.sources.session import Session
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.spool import Spool, SpooledDocument
@@ -47,14 +47,14 @@ from lshdb.store.store import Store
 _CHANGED = "the input has changed while it was read"
 
 
-class Source(Protocol):
+class RowSource(Protocol):
     """Rows or text files that can be read again, unless they are decided on as they come."""
 
     def batches(self) -> Iterator[Batch]:
-        """All of them."""
+        """All rows or texts."""
 
     def again(self, *, only_rows: bool = True) -> Iterator[Batch]:
-        """All of them once more, not counted again: rows with or without their documents."""
+        """All rows or texts once more, not counted again; rows with or without their documents."""
 
 
 def _ignore(_: object) -> None:
@@ -68,22 +68,22 @@ class Run:
     Attributes:
         options: which rows are dropped, and which of similar ones stays.
         root: the directory from which keys of files are paths.
-        rule: the rule that they name.
-        settings: by which documents are signed: those of the database if there is one.
+        rule: the rule that the options name.
+        settings: the settings by which documents are signed: those of the database if there is one.
         source: the rows.
-        references: with which rows are compared first.
-        of_references: reads those that are files: all of a file, or nothing.
-        batches: the documents of a reference that is data of a program, with some names of fields.
-        timeout: of databases that are references.
+        references: references, which rows are compared with first.
+        of_references: reads references that are files.
+        batches: gives the documents of a reference that is data of a program, by names of fields.
+        timeout: seconds to wait for databases that are references.
         shows_progress: whether a bar is shown while references are read, or a function.
         only_against: whether rows are compared with references only, and not with each other.
-        database: opens the database that kept rows are added to; None without one.
-        stored: the database, if it has documents and is open already.
+        database: opens the database that kept rows are added to, if it is not open.
+        stored: the database, if it is open.
         staged: whether kept rows are added at the end, by `merge`.
         cutting: how passages are cut out; None to drop rows.
-        fields: of metadata, which dropped rows have.
+        fields: the fields of metadata that dropped rows have.
         clusters: whether clusters are numbered.
-        workers, limits, on_failure: of the job that signs documents.
+        workers, limits, on_failure: options of the job that signs documents.
         beside: the directory of temporary files; None for the system's.
         on_batch: called with the results of each batch, when it is decided on or in the file.
         progress: called with the numbers of rows; its units name the step.
@@ -93,7 +93,7 @@ class Run:
     root: str = ""
     rule: Rule
     settings: Settings
-    source: Source
+    source: RowSource
     references: Sequence[Reference] = ()
     of_references: Session
     batches: Callable[[Any, Mapping[str, str]], Iterator[Batch]] | None = None
@@ -112,17 +112,17 @@ class Run:
     beside: Path | None = None
     on_batch: Callable[[AddReport], object] = _ignore
     progress: Progress = silent
-    notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._stage: Store | None = None
         check_plan(self.options, self.references, only_against=self.only_against)
-        if self.database is not None and self.options.drop_all:
+        self._is_stored = self.stored is not None or self.database is not None
+        if self._is_stored and self.options.drop_all:
             raise UsageError(
                 "drop_all decides on all rows at once: give no database that keeps those of "
                 "earlier runs; against compares with one"
             )
-        if self.database is not None and self.only_against:
+        if self._is_stored and self.only_against:
             raise UsageError(
                 "only_against stores nothing: give the database as a reference, with against"
             )
@@ -130,23 +130,9 @@ class Run:
             self.rule.check(self.stored.settings, str(self.stored.path))
 
     def __enter__(self) -> Self:
-        self._stack = ExitStack()
-        opening = Opening(
-            self.rule,
-            self.settings,
-            self.of_references,
-            self.limits,
-            self.batches,
-            self.fields,
-            self.workers,
-            self.on_failure,
-            self.timeout,
-            self.beside,
-            self.shows_progress,
-        )
         with ExitStack() as stack:
             self._opened = [
-                stack.enter_context(opening.open(reference)) for reference in self.references
+                stack.enter_context(self._open(reference)) for reference in self.references
             ]
             if self.database is not None and self.stored is None and not self.staged:
                 self.stored = stack.enter_context(closing(self.database()))
@@ -154,52 +140,110 @@ class Run:
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)  # an error of a temporary file says so
+
+    def _open(self, reference: Reference) -> AbstractContextManager[Collection]:
+        """Open a reference: a database, or a temporary one with the documents of a reference.
+
+        Raises:
+            InputError: it does not exist, or a part of it gives no document: rows that resemble
+                this part would silently stay.
+            SettingsMismatch: the database has other signatures.
+        """
+        if reference.is_database:
+            return self._database_of(reference.name)
+        usual = self.of_references.options
+        names = {
+            f"{name}_field": reference.fields.get(name, getattr(usual, f"{name}_field"))
+            for name in FIELDS
+        }
+        if "text" in reference.fields and "set" not in reference.fields:
+            names["set_field"] = reference.fields["text"]
+        if self.batches is not None and not reference.is_path:
+            return self._indexed(self.batches(reference.data, names), reference.name)
+        session = self.of_references.like(
+            **names,
+            format="auto",
+            fallback=usual.fallback if usual.format == "auto" else usual.format,
+            stdin=None,
+            auto_key=True,
+            metadata=bool(self.fields),
+            metadata_fields=outermost(self.fields),
+            whole=False,
+        )
+        paths = [reference.name]
+        progress = session.shown(self.shows_progress, "indexing", paths)
+        return self._indexed(session.batches(paths), reference.name, progress)
+
+    @contextmanager
+    def _database_of(self, name: str) -> Iterator[Collection]:
+        with closing(Store.open(Path(name), "read", self.timeout, limits=self.limits)) as store:
+            self.rule.check(store.settings, name)
+            check_comparable(name, Sketching.of(store.settings), Sketching.of(self.settings))
+            yield Collection(store, reference=name)
+
+    @contextmanager
+    def _indexed(
         self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        # An error of a temporary file says so.
-        self._stack.__exit__(kind, error, traceback)
+        items: Iterable[Batch],
+        name: str,
+        progress: AbstractContextManager[Progress] | None = None,
+    ) -> Iterator[Collection]:
+        """A reference in a temporary file."""
+        total, locations = AddReport(), Locations(1)
+        settings = self.rule.index(self.settings)
+        with temporary_store(settings, self.limits, self.beside, keys_repeat=True) as store:
+            failures = Failures(self.on_failure)
+            job = Job(store, self.workers, failures)
+            with progress or nullcontext(silent) as show:
+                for report in added(job, items, locations):
+                    total += report
+                    show(total.documents, None, "documents")
+            if total.failed:
+                first = failures.kept[0]
+                raise InputError(
+                    f"{name} cannot be read whole ({total.failed:,} failed, the first: "
+                    f"{first.where}: {first.reason}), and rows similar to what is missing would "
+                    "stay: nothing is written; repair it, or add the rest of it to a database with "
+                    "lshdb add, and compare with that"
+                )
+            if not total.documents:
+                raise InputError(f"{name}: no document in it to compare with")
+            yield Collection(store, locations, reference=name, is_private=True)
 
     @property
-    def _stores_at_once(self) -> bool:
+    def _stores_directly(self) -> bool:
         """Whether kept documents go into the database batch by batch."""
-        return self.database is not None and not self.staged
+        return self._is_stored and not self.staged
 
     @property
     def _job(self) -> Job:
         assert self._stage is not None
         return Job(self._stage, self.workers, self.on_failure)
 
-    def decided(self) -> Generator[Decided]:
-        """What is decided, in the order of the input and in the batches in which it was read."""
+    def decided(self) -> Generator[DecidedBatch]:
+        """The decisions, in the order and the batches of the input."""
         if ordering.reads_twice(self.options):
             yield from self._twice()
             return
         stored = self._stored_collection()
-        kept = stored
-        if stored is None or self.staged:
-            kept = self._private()
-        store = self._stage if self._stage is not None else cast(Store, self.stored)
-        plan = self._plan(stored, None if self.only_against else kept)
-        done = 0
-        job = Job(store, self.workers, self.on_failure)
+        kept = self._private() if stored is None or self.staged else stored
+        plan = self._plan(stored, kept)
+        count = 0
+        job = Job(kept.store, self.workers, self.on_failure)
         for report, batches in decided(job, self.source.batches(), plan):
             yield from batches
-            done += report.documents + report.failed
-            self.progress(done, None, "documents")
+            count += report.documents + report.failed
+            self.progress(count, None, "documents")
             self.on_batch(report)
 
-    def merge(self) -> AddReport:
-        """Add what was kept to the database, when all has been written."""
-        if self.database is None or not self.staged or self._stage is None:
-            return AddReport()
-        store = self.stored
-        if store is None:
-            store = self._stack.enter_context(closing(self.database()))
-        return merge_whole(store, self._stage)
+    def merge(self) -> None:
+        """Add the kept documents to the database, when all outputs are written."""
+        if self.stored is None and self.database is not None:
+            self.stored = self._stack.enter_context(closing(self.database()))
+        if self.stored is not None and self.staged:
+            merge_whole(self.stored, self._job.store)
 
     def _stored_collection(self) -> Collection | None:
         if self.stored is None:
@@ -207,39 +251,28 @@ class Run:
         return Collection(self.stored, Locations(self.stored.last_doc_id() + 1))
 
     def _private(self) -> Collection:
-        """A temporary collection, which becomes the stage."""
-        self._stage = self._temporary()
+        """A temporary collection for kept documents."""
+        is_merged = self._is_stored and self.staged
+        settings = self.settings if is_merged else self.rule.index(self.settings)
+        store = temporary_store(settings, self.limits, self.beside, keys_repeat=True)
+        self._stage = self._stack.enter_context(store)
         return Collection(self._stage, Locations(1), is_private=True)
 
-    def _temporary(self) -> Store:
-        settings = self.settings
-        if self.database is None or self._stores_at_once:
-            settings = self.rule.index(settings)
-        store = temporary_store(settings, self.limits, self.beside, keys_repeat=True)
-        return self._stack.enter_context(store)
-
-    def _plan(
-        self,
-        stored: Collection | None,
-        kept: Collection | None,
-        everything: Collection | None = None,
-    ) -> Plan:
+    def _plan(self, stored: Collection | None, kept: Collection) -> Plan:
         assert isinstance(self.rule, RowRule)
-        is_ordered = ordering.reads_twice(self.options)
         return Plan(
             self.rule,
             self._opened,
             stored,
-            kept,
-            everything,
-            stored_first=is_ordered,
+            None if self.only_against else kept,
+            is_ordered=ordering.reads_twice(self.options),
             fields=self.fields,
             cutting=self.cutting,
-            clusters=Clusters(is_ordered) if self.clusters else None,
+            clusters=Clusters() if self.clusters else None,
         )
 
-    def _twice(self) -> Iterator[Decided]:
-        """Decide on all rows before any is given back."""
+    def _twice(self) -> Iterator[DecidedBatch]:
+        """The decisions, if all rows are decided on before any is given back."""
         directory = self._stack.enter_context(temporary_directory(self.beside))
         spool = self._stack.enter_context(closing(Spool(directory / "spool.db", self.limits)))
         on_all = self.rule.on_all(self.settings) if isinstance(self.rule, WholeRule) else None
@@ -247,13 +280,13 @@ class Run:
         report = ordering.take_in(
             spool,
             self.source.batches(),
-            self._job,
+            self.on_failure,
             self.progress,
             self.options,
             on_all,
             root=self.root,
         )
-        if not self._stores_at_once:
+        if not self._stores_directly:
             self.on_batch(report)
         if on_all is None:
             self._decide_row_by_row(spool, private)
@@ -261,40 +294,44 @@ class Run:
             stored = self._mark_stored(spool)
             references = [*self._opened, *filter(None, [self._stored_collection()])]
             dropped = set[int](stored)
-            deciding = Deciding(
-                self.fields, self.options.drop_all, self.only_against, self._no_reason
-            )
             others = dict[tuple[object, ...], int]()
-            for some in on_all.decisions(spool, references, deciding):
-                spool.drop((number, row) for number, row, _ in some)
-                for number, row, kept in some:
-                    cluster = kept + 1
-                    if kept < 0:
-                        other = row.reference, row.kept, row.kept_file, row.kept_line
-                        cluster = others.setdefault(other, number + 1)
-                    spool.cluster([(number, cluster)])
-                dropped.update(number for number, _, _ in some)
+            for decisions in on_all.decisions(
+                spool,
+                references,
+                self._is_reason,
+                fields=self.fields,
+                drop_all=self.options.drop_all,
+                only_against=self.only_against,
+            ):
+                spool.drop((number, row) for number, row, _ in decisions)
+                clusters = list[tuple[int, int]]()
+                for number, row, kept in decisions:
+                    other = row.reference, row.kept, row.kept_file, row.kept_line
+                    cluster = kept + 1 if kept >= 0 else others.setdefault(other, number + 1)
+                    clusters.append((number, cluster))
+                spool.cluster(clusters)
+                dropped.update(number for number, _ in clusters)
                 self.progress(len(dropped), None, "documents dropped")
-            if self.staged and self.database is not None:
+            if self.staged and self._is_stored:
                 staying = ordering.kept(spool, self.settings.shingling)
                 for report in added(self._job, staying):
                     self.on_batch(report)
-        yield from self._given_back(spool)
+        yield from self._reread(spool)
 
     def _decide_row_by_row(self, spool: Spool, private: Collection) -> None:
-        """Decide on the rows of a temporary file, in the order in which similar ones stay."""
+        """Decide on the rows of a temporary file one by one, in its order."""
 
         def ordered() -> Generator[Batch]:
-            metadata = bool(self.fields) or self.database is not None
+            metadata = bool(self.fields) or self._is_stored
             return ordering.in_order(spool, self.settings.shingling, metadata=metadata)
 
-        plan = self._plan(self._stored_collection(), None if self.only_against else private)
+        plan = self._plan(self._stored_collection(), private)
         if self.options.drop_all:
             with closing(ordered()) as items:
                 for report in added(self._job, items, private.locations):
                     self.on_batch(report)
-            plan = self._plan(None, None, private)
-        done = 0
+            plan = replace(plan, references=[*plan.references, private], kept=None)
+        count = 0
         with closing(ordered()) as items:
             for report, batches in decided(replace(self._job, on_failure=None), items, plan):
                 for batch in batches:
@@ -304,43 +341,45 @@ class Run:
                     spool.drop((number, row) for number, row in rows if row is not None)
                     if batch.clusters:
                         spool.cluster(zip(numbers, batch.clusters, strict=True))
-                done += report.documents
-                if not self._stores_at_once:
+                count += report.documents
+                if not self._stores_directly:
                     self.on_batch(replace(report, failed=0))
-                self.progress(done, None, "documents decided")
+                self.progress(count, None, "documents decided")
 
-    def _given_back(self, spool: Spool) -> Iterator[Decided]:
-        """Read the input once more, with what is decided of each row."""
+    def _reread(self, spool: Spool) -> Iterator[DecidedBatch]:
+        """The decisions, with the rows of the input, which is read once more."""
         seen = 0
-        if not self._stores_at_once:
+        if not self._stores_directly:
             for batch in self.source.again():
                 self.progress(seen, spool.count, "rows written")
                 yield _of_spool(batch, spool, seen)
                 seen += batch.count
         else:
             assert self.stored is not None
-            versions = Versions(self.stored, self.stored.last_doc_id())
+            versions = Versions(self.stored)
             again = self.source.again(only_rows=False)
             with signed(Job(self.stored, self.workers), again) as stream:
                 for parts in stream:
-                    some = list[Decided]()
+                    decided_parts = list[DecidedBatch]()
                     with self.stored.writing():
                         writer = Writer(self.stored)
                         for part in parts:
                             rows = _of_spool(part.batch, spool, seen)
-                            if [*rows.keys] != [*part.batch.keys]:
+                            if rows.keys != [*part.batch.keys]:
                                 raise InputError(_CHANGED)
                             seen += part.batch.count
                             self._store(writer, part, rows, versions)
-                            some.append(rows)
+                            decided_parts.append(rows)
                         writer.finish()
                     self.on_batch(writer.report)
-                    yield from some
+                    yield from decided_parts
                     self.progress(seen, spool.count, "documents written")
         if seen != spool.count:
             raise InputError(_CHANGED)
 
-    def _store(self, writer: Writer, part: SignedPart, rows: Decided, versions: Versions) -> None:
+    def _store(
+        self, writer: Writer, part: SignedPart, rows: DecidedBatch, versions: Versions
+    ) -> None:
         """Add the kept documents of a part to the database."""
         if part.signed is None:  # it has none
             writer.write(part)
@@ -361,35 +400,33 @@ class Run:
         writer.write(replace(part, batch=replace(part.batch, keys=keys, states=states)))
 
     def _mark_stored(self, spool: Spool) -> list[int]:
-        """Drop the documents that an earlier run stored, with key and content; their numbers."""
-        found = list[int]()
+        """Drop documents that an earlier run stored under the same key; return their numbers."""
+        marked = list[int]()
         if self.stored is None:
-            return found
-        versions = Versions(self.stored, self.stored.last_doc_id())
-        for some in spool.kept():
-            digests = [digest(document.stored.encode()) for document in some]
-            keys = [document.key for document in some]
+            return marked
+        versions = Versions(self.stored)
+        for documents in spool.kept():
+            digests = [digest(document.stored.encode()) for document in documents]
+            keys = [document.key for document in documents]
             versions.look_up(keys, digests)
             rows = []
-            for document, content_digest in zip(some, digests, strict=True):
-                same = versions.same(document.key, content_digest)
-                if same is not None:
-                    own = document.key, document.file, document.line, same.key, None, None
-                    rows.append((document.number, DroppedRow(*own, 1.0, True, True)))
+            for document, content_digest in zip(documents, digests, strict=True):
+                version = versions.same(document.key, content_digest)
+                if version is not None:
+                    columns = document.key, document.file, document.line, version.key, None, None
+                    rows.append((document.number, DroppedRow(*columns, 1.0, True, True)))
             spool.drop(rows)
-            found += (number for number, _ in rows)
-        return found
+            marked += (number for number, _ in rows)
+        return marked
 
-    def _no_reason(
+    def _is_reason(
         self, collection: Collection, kept: SpooledDocument, document: SpooledDocument
     ) -> bool:
-        """Whether a document of a collection is no reason to drop one, by a rule on all rows."""
+        """Whether a document of a collection is a reason to drop another, by a rule on all rows."""
         if collection.is_reference:
-            return False
-        if kept.key == document.key:
             return True
         content_digest = digest(document.stored.encode())
-        return any(
+        return kept.key != document.key and not any(
             mark == content_digest and other == kept.key and doc_id
             for _, mark, other, _, doc_id in collection.store.different_from([document.key])
         )
@@ -413,12 +450,13 @@ def check_plan(
         )
 
 
-def _of_spool(batch: Batch, spool: Spool, first: int) -> Decided:
-    """The rows or files of a batch, each with its decision; the first one has a number."""
+def _of_spool(batch: Batch, spool: Spool, first: int) -> DecidedBatch:
+    """The decisions on a batch, whose first row has the number `first`."""
     decisions = spool.decisions(first, first + batch.count)
-    indices, keys, dropped, clusters = (
-        zip(*decisions, strict=True) if decisions else ((), (), (), ())
+    return DecidedBatch(
+        batch.origin,
+        [key for _, key, _, _ in decisions],
+        [index for index, _, _, _ in decisions],
+        [dropped for _, _, dropped, _ in decisions],
+        [cluster or first + index + 1 for index, _, _, cluster in decisions],
     )
-    own = [cluster or first + index + 1 for index, cluster in zip(indices, clusters, strict=True)]
-    indices = cast("tuple[int, ...]", indices)
-    return Decided(batch.origin, keys, indices, dropped, own)

@@ -3,9 +3,8 @@
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
 from lshdb.errors import InputError, UsageError
 from lshdb.options import WalkingOptions
@@ -29,41 +28,31 @@ _BEFORE_ROW = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"
 _START = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A file of rows, or standard input.
-
-    Attributes:
-        path: the file's.
-        name: its path from the directory that it was found in, or from the part of a pattern
-            before its first `*` or the like; else without its directory.
-    """
-
-    path: str
-    name: str
-
-
 def find_tables(
     inputs: Iterable[str],
     rules: WalkingOptions,
     skipped_files: SkippedFiles,
     files_read: FilesRead | None = None,
-) -> list[Table]:
+) -> dict[str, str]:
     """The named tables, and the files of directories that are tables by their suffix.
 
-    Each file is in the list once, although several paths may lead to it.
+    Each file is there once, although several paths may lead to it.
 
     Args:
         inputs: paths and patterns.
         rules: which files of directories.
         skipped_files: counts the others, and files that are reached again.
-        files_read: files that are reached elsewhere; those of the list are added.
+        files_read: files that are reached elsewhere; the tables are added.
+
+    Returns:
+        By their paths their names: paths from the directory that each was found in, or from the
+        part of a pattern before its first `*` or the like; else without their directories.
 
     Raises:
         UsageError: a database.
         InputError, OSError: a file or directory that cannot be read, or has no table in it.
     """
-    tables: list[Table] = []
+    tables: dict[str, str] = {}
     files_read = FilesRead() if files_read is None else files_read
 
     def take(path: str, name: str) -> None:
@@ -71,11 +60,11 @@ def find_tables(
         if path != outputs.STDOUT and (earlier := files_read.earlier(path)):
             skipped_files.add_repeated(path, earlier)
         else:
-            tables.append(Table(path, name))
+            tables[path] = name
 
-    for given in inputs:
-        top = pattern_top(given)
-        for path in expanded([given]):
+    for pattern in inputs:
+        top = pattern_top(pattern)
+        for path in expanded([pattern]):
             if path == outputs.STDOUT or not os.path.isdir(path):
                 take(path, os.path.basename(path) if top is None else _name_below(path, top))
                 continue
@@ -116,9 +105,9 @@ def check_readable(path: str) -> None:
 
 
 def begins_with_row(path: str) -> bool | None:
-    """Whether a file named as a text, such as data.txt, has rows of JSON all the same.
+    """Whether a file that is named as a text, such as data.txt, has rows of JSON.
 
-    None for another name, and if there is nothing in it, or it cannot be read.
+    None for files with other names, empty files, and files that cannot be read.
     """
     if not is_named_as_text(path) or not os.path.isfile(path):
         return None
@@ -129,23 +118,23 @@ def begins_with_row(path: str) -> bool | None:
 
 
 def check_rows(paths: Iterable[str], hint: str) -> None:
-    """InputError for a text among files of rows; `hint` says what to do."""
+    """InputError if a file of rows is a text; `hint` says what to do."""
     for path in paths:
         if begins_with_row(path) is False:
             raise InputError(f"{printable_path(path)}: a text, and no rows of JSON: {hint}")
 
 
-def targets(tables: Sequence[Table], directory: str) -> dict[str, list[str]]:
+def targets(tables: Mapping[str, str], directory: str) -> dict[str, list[str]]:
     """The output files in a directory, each with its table; UsageError if two have one name."""
-    found: dict[str, list[str]] = {}
-    for table in tables:
-        if table.path == outputs.STDOUT:
+    inputs_by_output: dict[str, list[str]] = {}
+    for path, name in tables.items():
+        if path == outputs.STDOUT:
             raise UsageError(f"standard input has no name for a file in {directory}")
-        output = os.path.join(directory, table.name)
-        if output in found:
-            raise UsageError(f"{found[output][0]} and {table.path} would both go to {output}")
-        found[output] = [table.path]
-    return found
+        output = os.path.join(directory, name)
+        if output in inputs_by_output:
+            raise UsageError(f"{inputs_by_output[output][0]} and {path} would both go to {output}")
+        inputs_by_output[output] = [path]
+    return inputs_by_output
 
 
 def checked_format(path: str, default: str) -> str:

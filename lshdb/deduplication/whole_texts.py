@@ -1,20 +1,20 @@
-"""Texts of a reference that are too short to share a run with a row: they match as a whole.
+"""Texts of a reference that are shorter than a run: they match only as a whole.
 
-A question of nine words has no run of 13. It is found where a row has all of its words in a row,
-folded as for shingles. The rarest word of each short text leads to the rows that may have it.
+A question of nine words has no run of 13 words. It matches a text that has all of its words one
+after the other, folded as for shingles. Texts are looked up by the rarest word of each question.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from lshdb.deduplication.collection import Collection, Reason
-from lshdb.deduplication.matching import Matcher
 from lshdb.errors import Cut, warn_of_limit
 from lshdb.formatting import counted
 from lshdb.model import CopiedPassage
+from lshdb.search.passage_runs import passage_at
 from lshdb.shingling import positions, shingles
 from lshdb.shingling.shingling import Shingling
 
@@ -24,7 +24,7 @@ _LETTERS = 16
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """The units of one of some texts.
+    """The units of a text.
 
     Attributes:
         text: as it is stored.
@@ -40,36 +40,18 @@ class _Run:
     first: int
     count: int
 
-    def span(self, first: int, count: int) -> tuple[int, int]:
-        """Where some of the units begin and end in the text."""
+    def span(self, first: int, count: int) -> tuple[int, int, int, int]:
+        """Where a range of units starts and ends in the text; its first and last line, from 1."""
         first += self.first
-        return int(self.cut.starts[first]), int(self.cut.stops[first + count - 1])
-
-    def lines(self, start: int, end: int) -> tuple[int, int]:
-        """The first and last line of a stretch of the text, from 1."""
+        start, end = int(self.cut.starts[first]), int(self.cut.stops[first + count - 1])
         text = positions.with_line_feeds(self.text)
-        return text.count("\n", 0, start) + 1, text.count("\n", 0, end - 1) + 1
+        return start, end, text.count("\n", 0, start) + 1, text.count("\n", 0, end - 1) + 1
 
     def passage_of(self, short: _Run, offset: int) -> CopiedPassage:
         """The passage in this text that is all of a short one, from an offset in `folded`."""
         first = self.folded.count(b"\0", 0, offset)
-        start, end = self.span(first, short.count)
-        there, there_end = short.span(0, short.count)
-        line, end_line = self.lines(start, end)
-        stored_line, stored_end_line = short.lines(there, there_end)
-        return CopiedPassage(
-            start=start,
-            end=end,
-            line=line,
-            end_line=end_line,
-            stored_start=there,
-            stored_end=there_end,
-            stored_line=stored_line,
-            stored_end_line=stored_end_line,
-            words=short.count,
-            similarity=1.0,
-            text=self.text[start:end],
-        )
+        spans = *self.span(first, short.count), *short.span(0, short.count)
+        return passage_at(self.text, short.text, spans, short.count, 1.0)
 
 
 @dataclass(eq=False)
@@ -90,18 +72,23 @@ class WholeTexts:
 
     @classmethod
     def of(cls, collection: Collection, words: int) -> WholeTexts:
-        """Look through a reference."""
+        """The short texts of a reference, with a warning that says how many there are."""
         short = cls(collection.store.settings.shingling, words)
         for documents in collection.numbered_documents():
             short.total += len(documents)
             short.take(*zip(*documents, strict=True))
         short.index()
-        if note := short.note:
-            warn_of_limit(Cut("dedup", len(short.runs), f"{collection.reference}: {note}"))
+        if count := len(short.runs):
+            note = (
+                f"{collection.reference}: {count:,} of {counted(short.total, 'document')} "
+                f"{'has' if count == 1 else 'have'} fewer than {words} words: "
+                f"{'it matches' if count == 1 else 'they match'} only as a whole"
+            )
+            warn_of_limit(Cut("dedup", count, note))
         return short
 
     def take(self, doc_ids: Sequence[int], texts: Sequence[str]) -> None:
-        """Remember the short ones of some texts."""
+        """Remember the texts that are short."""
         beginnings = [text[: _LETTERS * self.words] for text in texts]
         left = [
             index
@@ -115,7 +102,7 @@ class WholeTexts:
                 self.runs[doc_ids[index]] = run
 
     def index(self) -> None:
-        """Find the rarest unit of each run, when all are remembered."""
+        """Index the remembered texts by the rarest unit of each."""
         counts = Counter[bytes]()
         for run in self.runs.values():
             counts.update(_units_in(run.folded))
@@ -124,65 +111,25 @@ class WholeTexts:
             rarest = min(_units_in(run.folded), key=lambda unit: (counts[unit], -len(unit), unit))
             self._led[rarest].append(doc_id)
 
-    @property
-    def note(self) -> str:
-        """What is said of them; empty without any."""
-        if not self.runs:
-            return ""
-        return (
-            f"{len(self.runs):,} of {counted(self.total, 'document')} "
-            f"{'has' if len(self.runs) == 1 else 'have'} fewer than {self.words} words: "
-            f"{'it matches' if len(self.runs) == 1 else 'they match'} only as a whole"
-        )
-
-    def matcher(self, runs: Matcher, texts: Sequence[str]) -> Matcher:
-        """A matcher of the texts of a batch that also finds short texts, from that of its runs."""
-        if not self.runs:
-            return runs
-        return _WithWholeTexts(runs, self.reasons(texts))
-
     def reasons(self, texts: Sequence[str]) -> dict[int, Reason]:
-        """The short text in each of some texts, by their indices."""
-        runs = enumerate(_runs_of(texts, self.shingling))
+        """The reasons of texts that have a short text, by the indices of the texts."""
+        runs = enumerate(_runs_of(texts, self.shingling) if self.runs else ())
         return {row: reason for row, run in runs if (reason := self._reason(run))}
 
     def _reason(self, run: _Run) -> Reason | None:
-        """The longest short text in a run, of equal ones the first of the reference."""
-        there = {
+        """The longest short text that a text has, the first one of equally long ones."""
+        offsets = {
             doc_id: offset
             for unit in self._led.keys() & _units_in(run.folded)
             for doc_id in self._led[unit]
             if (offset := run.folded.find(self.runs[doc_id].folded)) >= 0
         }
-        if not there:
+        if not offsets:
             return None
-        longest = min(there, key=lambda doc_id: (-self.runs[doc_id].count, doc_id))
+        longest = min(offsets, key=lambda doc_id: (-self.runs[doc_id].count, doc_id))
         short = self.runs[longest]
-        passage = run.passage_of(short, there[longest])
+        passage = run.passage_of(short, offsets[longest])
         return Reason(longest, short.count / run.count, True, short.text == run.text, passage)
-
-
-@dataclass(eq=False)
-class _WithWholeTexts:
-    """A Matcher of runs, and of short texts: the larger share is the reason."""
-
-    runs: Matcher
-    whole: dict[int, Reason]
-
-    def reason(self, row: int, without: Set[int] = frozenset()) -> Reason | None:
-        reason, whole = self.runs.reason(row, without), self.whole.get(row)
-        if reason is None or (whole is not None and whole.similarity > reason.similarity):
-            return whole
-        return reason
-
-    def keep(self, row: int, doc_id: int, *, replaces: bool = False) -> None:
-        self.runs.keep(row, doc_id, replaces=replaces)
-
-    def is_cut(self, row: int) -> bool:
-        return self.runs.is_cut(row)
-
-    def passages(self, row: int, without: Set[int] = frozenset()) -> Iterator[Reason]:
-        yield from self.runs.passages(row, without)
 
 
 def _units_in(folded: bytes) -> set[bytes]:
@@ -192,12 +139,12 @@ def _units_in(folded: bytes) -> set[bytes]:
 
 def _runs_of(texts: Sequence[str], shingling: Shingling) -> Iterator[_Run]:
     """The runs of texts, in order."""
-    found: dict[int, _Run] = {}
+    runs_by_index: dict[int, _Run] = {}
     for group in shingles.groups(texts, shingling):
-        some = [texts[index] for index in group]
-        cut = positions.cut([*shingling.read(some)], shingling.kind)
+        group_texts = [texts[index] for index in group]
+        cut = positions.cut([*shingling.read(group_texts)], shingling.kind)
         last = 0
-        for index, text, count in zip(group, some, cut.counts.tolist(), strict=True):
+        for index, text, count in zip(group, group_texts, cut.counts.tolist(), strict=True):
             first, last = last, last + count
             begins, ends = cut.begins[first:last], cut.ends[first:last]
             folded = b""
@@ -206,5 +153,5 @@ def _runs_of(texts: Sequence[str], shingling: Shingling) -> Iterator[_Run]:
             elif count:
                 units = map(slice, begins.tolist(), ends.tolist())
                 folded = b"".join(cut.folded[unit] + b"\0" for unit in units)
-            found[index] = _Run(text, b"\0" + folded, cut, first, count)
-    yield from (found[index] for index in range(len(texts)))
+            runs_by_index[index] = _Run(text, b"\0" + folded, cut, first, count)
+    yield from (runs_by_index[index] for index in range(len(texts)))

@@ -55,7 +55,7 @@ def passage_pairs(store: Store, query: PassagePairsOptions, common: Noted) -> It
 
     Args:
         store: the file.
-        query: what is asked.
+        query: which pairs are wanted.
         common: gets the longest common runs, before the first pair.
     """
     with store.snapshot() as (reader, _):
@@ -75,15 +75,16 @@ def passage_pairs(store: Store, query: PassagePairsOptions, common: Noted) -> It
         )
         windows = passage_windows.common_windows(reader, hot)
         common[:] = passage_windows.longest_common(reader, hot, windows)
-        every = passage_windows.Counting.of(reader.settings, hot)
-        counting = replace(every, left_out=(windows,), shared=shared).with_base(query.copied.base)
+        counting_all = passage_windows.Counting.of(reader.settings, hot)
+        counting = replace(counting_all, left_out=(windows,), shared=shared)
+        counting = counting.with_base(query.copied.base)
         doc_ids = reader.doc_ids()
         together = reader.limits.passage_windows * _TOGETHER[reader.settings.shingling.kind]
-        with closing(_WindowFile()) as found:
+        with closing(_WindowFile()) as windows_of_all:
             texts = bounded(reader.contents(doc_ids), len, together)
             for keys, count in in_processes(_WindowFinder(counting).run, texts):
-                found.append(keys, count)
-            pairs = _candidates(found, reader.limits.passage_windows)
+                windows_of_all.append(keys, count)
+            pairs = _candidates(windows_of_all, reader.limits.passage_windows)
         blocks = _blocks(reader, doc_ids, pairs, 2 * together)
         compared = _compared(_PairComparer(counting, criteria, weights, query), blocks)
         yield from ranked(compared, query.weighted, query.top, "share")
@@ -106,7 +107,7 @@ class _WindowFile:
         self.documents = 0
 
     def append(self, keys: passage_windows.Windows, documents: int) -> None:
-        """Add the windows of the next documents, as KEY has them, by hash."""
+        """Add the windows of the next documents, ordered by hash, as _KEY has them."""
         keys["document"] += self.documents
         self.documents += documents
         cells = np.append(keys["hash"].searchsorted(_CELLS), len(keys))
@@ -133,14 +134,14 @@ class _WindowFinder:
 
     counting: passage_windows.Counting
 
-    def run(self, item: list[str]) -> tuple[passage_windows.Windows, int]:
-        """Those that lead to pairs, as KEY has them, by hash; how many texts there are."""
-        found = self.counting.windows_of(item)
-        leads = found.windows["leads"]
+    def run(self, texts: list[str]) -> tuple[passage_windows.Windows, int]:
+        """The windows that lead to pairs, by hash, as _KEY has them; the number of texts."""
+        text_windows = self.counting.windows_of(texts)
+        leads = text_windows.windows["leads"]
         keys = np.empty(int(leads.sum()), dtype=_KEY)
-        keys["hash"] = found.windows["hash"][leads]
-        keys["document"] = np.repeat(np.arange(len(item)), np.diff(found.offsets))[leads]
-        return keys.take(np.argsort(keys["hash"], kind="stable")), len(item)
+        keys["hash"] = text_windows.windows["hash"][leads]
+        keys["document"] = np.repeat(np.arange(len(texts)), np.diff(text_windows.offsets))[leads]
+        return keys.take(np.argsort(keys["hash"], kind="stable")), len(texts)
 
 
 def _candidates(windows: _WindowFile, maximum: int) -> IntArray:
@@ -153,7 +154,7 @@ def _candidates(windows: _WindowFile, maximum: int) -> IntArray:
     for shared in windows.buckets(maximum):
         for a, b in shared.pairs(windows.documents):
             waiting.append(a << _32 | b)
-            # Let it grow with what is known, or all is sorted over and over.
+            # The limit grows with the known pairs, or all would be sorted over and over.
             if sum(map(len, waiting)) > max(_PAIRS, len(pairs) // 2):
                 pairs, waiting = distinct(np.concatenate([pairs, *waiting])), []
     return distinct(np.concatenate([pairs, *waiting]))
@@ -167,14 +168,14 @@ def _blocks(
     begin = 0
     while begin < len(pairs):
         part = pairs[begin : begin + _BLOCK]
-        some, first, indices = np.unique(
+        distinct_numbers, first, indices = np.unique(
             np.stack([part >> _32, part & _LOW], axis=1), return_index=True, return_inverse=True
         )
         sizes = np.zeros((len(part), 2), dtype=np.int64)
-        sizes.reshape(-1)[first] = lengths[some]  # a text counts once
+        sizes.reshape(-1)[first] = lengths[distinct_numbers]  # a text counts once
         count = max(1, int(sizes.sum(axis=1).cumsum().searchsorted(together, side="right")))
         used, indices = np.unique(indices.reshape(-1, 2)[:count], return_inverse=True)
-        ids = doc_ids[some[used]]
+        ids = doc_ids[distinct_numbers[used]]
         yield reader.keys_of(ids), [*reader.contents(ids)], indices.reshape(-1, 2).T
         begin += count
 
@@ -185,9 +186,9 @@ class _PairComparer:
 
     Attributes:
         counting: which windows count.
-        criteria: the passages that are wanted.
+        criteria: which passages are wanted.
         weights: of fingerprints.
-        query: what is asked.
+        query: which pairs are wanted.
     """
 
     counting: passage_windows.Counting
@@ -195,37 +196,37 @@ class _PairComparer:
     weights: FingerprintWeights
     query: PassagePairsOptions
 
-    def run(self, item: _TextPairs) -> tuple[list[PassagePair], list[Cut]]:
+    def run(self, block: _TextPairs) -> tuple[list[PassagePair], list[Cut]]:
         """Compare pairs of documents."""
-        keys, texts, (a, b) = item
+        keys, texts, (a, b) = block
         pairs = passage_runs.Pairs(self.counting.windows_of(texts), a, b)
         with limits_noted() as cuts:
             shared = [*passage_runs.shared_passages(pairs, self.criteria)]
-        some = int_array(one.pair for one in shared)
+        indices = int_array(shared_text.pair for shared_text in shared)
         prints = winnowing.fingerprints(
             texts, self.counting.shingling, self.criteria.run, self.counting.seed
         )
-        weighted = self.weights.compared(prints, a[some], b[some])
-        found = (
+        weighted = self.weights.compared(prints, a[indices], b[indices])
+        matches = (
             PassagePair(
-                a=keys[a[one.pair]],
-                b=keys[b[one.pair]],
-                words=one.words,
-                a_coverage=one.coverage,
-                b_coverage=one.b_coverage,
-                passages=one.passages,
+                a=keys[a[shared_text.pair]],
+                b=keys[b[shared_text.pair]],
+                words=shared_text.words,
+                a_coverage=shared_text.coverage,
+                b_coverage=shared_text.b_coverage,
+                passages=shared_text.passages,
                 weighted=similarity,
                 weighted_share=share,
             )
-            for one, (similarity, share) in zip(shared, weighted.T.tolist(), strict=True)
+            for shared_text, (similarity, share) in zip(shared, weighted.T.tolist(), strict=True)
         )
         query = self.query
-        return [*ranked(found, query.weighted, query.top, "share")], cuts
+        return [*ranked(matches, query.weighted, query.top, "share")], cuts
 
 
 def _compared(job: _PairComparer, blocks: Iterator[_TextPairs]) -> Iterator[PassagePair]:
     """The pairs that a job finds, block by block."""
-    for found, cuts in in_processes(job.run, blocks):
+    for pairs, cuts in in_processes(job.run, blocks):
         for cut in cuts:
             warn_of_limit(cut)
-        yield from found
+        yield from pairs

@@ -111,19 +111,19 @@ class Counting:
     def windows_of(self, texts: Sequence[str]) -> Texts:
         """The windows of texts that count, and may be shared."""
         units = np.zeros(len(texts), dtype=np.int64)
-        found, folded, order = [np.empty(0, dtype=WINDOW)], [b""], []
+        groups_of_rows, folded, order = [np.empty(0, dtype=WINDOW)], [b""], []
         counts = [NO_NUMBERS]
         for group in shingles.groups(texts, self.shingling):
-            rows, its_counts, units[group], octets = self._windows(
+            rows, group_counts, units[group], octets = self._windows(
                 [texts[number] for number in group], sum(map(len, folded))
             )
-            found.append(rows)
-            counts.append(its_counts)
+            groups_of_rows.append(rows)
+            counts.append(group_counts)
             folded.append(octets)
             order += group
         sizes = np.concatenate(counts)
         inverse = np.argsort(order)
-        joined = np.concatenate(found).take(
+        joined = np.concatenate(groups_of_rows).take(
             expand_ranges(offsets_of(sizes)[inverse], sizes[inverse])
         )
         offsets = offsets_of(sizes[inverse])
@@ -141,13 +141,13 @@ class Counting:
         offsets = offsets_of(units.counts)
         whole = selection(offsets[:-1], np.maximum(units.counts - (run - 1), 0), len(hashes))
         out = np.zeros(len(hashes), dtype=np.bool_)
-        for some in (*self.left_out, _base_windows(self.shingling, run, self.secret)):
-            out |= is_in(hashes, some)
+        for excluded in (*self.left_out, _base_windows(self.shingling, run, self.secret)):
+            out |= is_in(hashes, excluded)
         if out.any():
-            windows_at = (out & whole).astype(np.int64)
-            windows_at[run:] -= windows_at[:-run].copy()
+            out_counts = (out & whole).astype(np.int64)
+            out_counts[run:] -= out_counts[:-run].copy()
             # How many units in these windows are before each unit.
-            total = offsets_of(np.cumsum(windows_at) > 0)
+            total = offsets_of(np.cumsum(out_counts) > 0)
             whole &= total[np.minimum(np.arange(len(out)) + run, len(out))] == total[:-1]
         first = np.flatnonzero(whole)
         if any(FILES in text for text in texts):
@@ -182,16 +182,16 @@ class Counting:
 
     def around_hot(self, text: str) -> Hashes:
         """The windows of a text whose fingerprints are hot, each once and sorted."""
-        found = self.windows_of([text]).windows
-        return np.unique(found["hash"][~found["leads"]])
+        windows = self.windows_of([text]).windows
+        return np.unique(windows["hash"][~windows["leads"]])
 
 
 @lru_cache(maxsize=8)
 def _base_windows(shingling: Shingling, run: int, secret: int) -> Hashes:
     """The windows of the base texts, each once and sorted."""
-    own = Counting(replace(shingling, base=()), run, 0, secret, NO_NUMBERS)
+    counting = Counting(replace(shingling, base=()), run, 0, secret, NO_NUMBERS)
     texts = [text for _, text in shingling.base]
-    return np.unique(own.windows_of(texts).windows["hash"]) if texts else _NO_WINDOWS
+    return np.unique(counting.windows_of(texts).windows["hash"]) if texts else _NO_WINDOWS
 
 
 def run_of(settings: Settings) -> int:
@@ -216,8 +216,8 @@ def agreed(samples: Sequence[Hashes]) -> Hashes:
     """The windows that are common, sorted: those that enough of the samples have."""
     # A damaged index may lead to no document.
     none = np.empty(0, dtype=np.uint64)
-    found, counts = np.unique(np.concatenate([none, *samples]), return_counts=True)
-    return found[counts >= _COMMON_AGREEING]
+    hashes, counts = np.unique(np.concatenate([none, *samples]), return_counts=True)
+    return hashes[counts >= _COMMON_AGREEING]
 
 
 def longest_common(
@@ -226,25 +226,25 @@ def longest_common(
     """The longest runs of common windows in some documents, each once, with the documents' keys."""
     doc_ids = np.unique(members(reader, FingerprintCodes(hot), 1).doc_ids)[:_COMMON_SEARCHED]
     counting = Counting.of(reader.settings, hot)
-    found: dict[str, tuple[str, CommonPassage]] = {}
+    passages: dict[str, tuple[str, CommonPassage]] = {}
     for key, text in zip(reader.keys_of(doc_ids), reader.contents(doc_ids), strict=True):
-        own = counting.windows_of([text]).windows
-        for one in common_passages(text, own, common, counting.run):
-            found.setdefault(one.text, (key, one))
-        common = np.setdiff1d(common, own["hash"])
-    return nlargest(_COMMON_NAMED, found.values(), key=lambda one: one[1].words)
+        windows = counting.windows_of([text]).windows
+        for passage in common_passages(text, windows, common, counting.run):
+            passages.setdefault(passage.text, (key, passage))
+        common = np.setdiff1d(common, windows["hash"])
+    return nlargest(_COMMON_NAMED, passages.values(), key=lambda named: named[1].words)
 
 
 def common_passages(
     text: str, windows: Windows, common: Hashes, run: int
 ) -> Iterator[CommonPassage]:
     """The runs of a text that are common, from its windows of `run` units and the common ones."""
-    found = windows.compress(is_in(windows["hash"].copy(), common))
-    new = np.diff(found["unit"], prepend=-run - 1) > run
+    common_rows = windows.compress(is_in(windows["hash"].copy(), common))
+    new = np.diff(common_rows["unit"], prepend=-run - 1) > run
     begins = np.flatnonzero(new)
-    last = np.append(begins[1:], len(found))[: len(begins)] - 1
-    words = found["unit"][last] + run - found["unit"][begins]
-    first, behind = found["span"][begins].tolist(), found["span"][last].tolist()
+    last = np.append(begins[1:], len(common_rows))[: len(begins)] - 1
+    words = common_rows["unit"][last] + run - common_rows["unit"][begins]
+    first, behind = common_rows["span"][begins].tolist(), common_rows["span"][last].tolist()
     for (start, _, line, _), (_, end, _, end_line), count in zip(
         first, behind, words.tolist(), strict=True
     ):
@@ -255,5 +255,5 @@ def is_in(hashes: npt.NDArray[Any], ordered: npt.NDArray[Any]) -> Mask:
     """Which of the hashes are among sorted ones of the same type: bool[n]."""
     if not len(ordered):
         return np.zeros(len(hashes), dtype=np.bool_)
-    found: Mask = ordered.take(np.searchsorted(ordered, hashes), mode="clip") == hashes
-    return found
+    is_member: Mask = ordered.take(np.searchsorted(ordered, hashes), mode="clip") == hashes
+    return is_member

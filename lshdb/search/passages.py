@@ -57,7 +57,7 @@ def find_passages(store: Store, query: PassagesOptions) -> Passages:
         return find(store, query, row.content or "", row.doc_id)
 
 
-def _find(store: StoreReader, request: PassagesOptions, text: str, own_id: int) -> Passages:
+def _find(store: StoreReader, request: PassagesOptions, text: str, text_id: int) -> Passages:
     query, settings = request.search, store.settings
     criteria = criteria_of(query.copied, settings, store.limits)
     limit = query.copied.runs.common or store.limits.common
@@ -68,33 +68,38 @@ def _find(store: StoreReader, request: PassagesOptions, text: str, own_id: int) 
     many = np.bincount(index, minlength=len(prints)) > limit
     hot = prints.values[many]
     common = passage_windows.common_windows(store, hot)
-    others = doc_ids != own_id
-    shared = prints.values[np.unique(index[others])]
-    every = passage_windows.Counting.of(settings, hot)
-    own = every.windows_of([text])
-    counting = replace(every, left_out=(common,), shared=shared).with_base(query.copied.base)
+    others = doc_ids != text_id
+    shared_prints = prints.values[np.unique(index[others])]
+    counting_all = passage_windows.Counting.of(settings, hot)
+    text_windows = counting_all.windows_of([text])
+    counting = replace(counting_all, left_out=(common,), shared=shared_prints)
+    counting = counting.with_base(query.copied.base)
     candidates = np.unique(doc_ids[others & ~many[index]])
-    found: list[tuple[int, int, passage_runs.Shared]] = []
-    waiting = iter(candidates.tolist())
+    matches: list[tuple[int, int, passage_runs.Shared]] = []
+    remaining_ids = iter(candidates.tolist())
     for batch in similarity.batches_of_text(store, candidates):
         texts = counting.windows_of([text, *batch])
         numbers = np.arange(len(batch))
-        ids = [*islice(waiting, len(batch))]
-        shown = passage_runs.shared_passages(
+        ids = [*islice(remaining_ids, len(batch))]
+        shared_texts = passage_runs.shared_passages(
             passage_runs.Pairs(texts, np.zeros_like(numbers), numbers + 1), criteria
         )
-        found += ((ids[one.pair], int(texts.units[one.pair + 1]), one) for one in shown)
-    found.sort(key=lambda each: (-each[2].words, -each[2].longest, each[1], each[0]))
+        matches += (
+            (ids[shared.pair], int(texts.units[shared.pair + 1]), shared) for shared in shared_texts
+        )
+    matches.sort(key=lambda match: (-match[2].words, -match[2].longest, match[1], match[0]))
     if not query.weighted.sort and query.weighted.min_weighted is None:
-        found = found[: query.top]
-    doc_ids = int_array(doc_id for doc_id, _, _ in found)
+        matches = matches[: query.top]
+    doc_ids = int_array(doc_id for doc_id, _, _ in matches)
     weighted = _weighted(store, text, doc_ids, query.copied.base)
     sources = (
-        Source(key, one.coverage, one.b_coverage, one.words, one.passages, *shares)
-        for key, (_, _, one), shares in zip(store.keys_of(doc_ids), found, weighted, strict=True)
+        Source(key, shared.coverage, shared.b_coverage, shared.words, shared.passages, *shares)
+        for key, (_, _, shared), shares in zip(
+            store.keys_of(doc_ids), matches, weighted, strict=True
+        )
     )
-    runs = passage_windows.common_passages(text, own.windows, common, criteria.run)
-    units = int(own.units[0])
+    runs = passage_windows.common_passages(text, text_windows.windows, common, criteria.run)
+    units = int(text_windows.units[0])
     ranked = weights.ranked(sources, query.weighted, query.top)
     return Passages(units, criteria.run, unit_of(settings), tuple(ranked), tuple(runs))
 
@@ -105,9 +110,9 @@ def _weighted(
     """How similar documents int64[n] are to a text, weighted by rarity."""
     contents = lambda numbers: [text, *store.contents(doc_ids[numbers[1:] - 1])]  # noqa: E731
     sizes = np.append(len(text), store.sizes(doc_ids)[0])
-    other = np.arange(1, len(sizes))
-    one = np.zeros_like(other)
-    return zip(*weights.weigh(store, contents, sizes, one, other, base), strict=True)
+    others = np.arange(1, len(sizes))
+    firsts = np.zeros_like(others)
+    return zip(*weights.weigh(store, contents, sizes, firsts, others, base), strict=True)
 
 
 def unit_of(settings: Settings) -> str:
@@ -119,8 +124,8 @@ def unit_of(settings: Settings) -> str:
 class _Part:
     """Pairs whose windows fit together, and these as long as there is room for them."""
 
-    one: IntArray
-    other: IntArray
+    copies: IntArray
+    sources: IntArray
     windows: SharedWindows | None
 
     @property
@@ -130,8 +135,8 @@ class _Part:
 
 
 @dataclass(eq=False)
-class Copied:
-    """What texts copy from others: the share of their words that both have in runs.
+class CopiedShares:
+    """The shares of their words that texts copy, in runs, from other texts, their sources.
 
     Attributes:
         contents: gives the texts of documents, by ascending numbers int64[n].
@@ -151,91 +156,91 @@ class Copied:
         settings = replace(self.settings, passages=self.min_words)
         self._counting = passage_windows.Counting.of(settings, NO_NUMBERS)
         self._parts: list[_Part] = []  # those whose windows were found last are the last
-        self._of_pairs: dict[tuple[int, int], tuple[CopiedPassage, ...]] = {}
+        self._passages: dict[tuple[int, int], tuple[CopiedPassage, ...]] = {}
 
-    @property
-    def passages(self) -> PassagesOfPairs:
-        """The passages of pairs."""
-        return PassagesOfPairs(self)
-
-    def scores(self, one: IntArray, other: IntArray, _minimum: float) -> similarity.Shares:
-        """The share of the words of the one of each pair that are in passages: float64[n].
+    def scores(self, copies: IntArray, sources: IntArray, _minimum: float) -> similarity.Shares:
+        """The share of the copy's words that are in passages, for each pair: float64[n].
 
         Args:
-            one: int64[n], the one of each pair.
-            other: int64[n], the other.
+            copies: int64[n], the number of the copying text of each pair.
+            sources: int64[n], the number of the text that it may copy.
         """
-        found = np.zeros(len(one))
-        order = np.argsort(one, kind="stable")
-        one, other = one[order], other[order]
-        for pairs, windows in self._windows(one, other):
-            for begin, end in zip(*runs(one[pairs]), strict=True):
-                some = pairs[begin:end]
-                found[order[some]] = windows.shares(int(one[some[0]]), other[some])
-        return found
+        shares = np.zeros(len(copies))
+        order = np.argsort(copies, kind="stable")
+        copies, sources = copies[order], sources[order]
+        for pairs, windows in self._windows(copies, sources):
+            for begin, end in zip(*runs(copies[pairs]), strict=True):
+                batch = pairs[begin:end]
+                shares[order[batch]] = windows.shares(int(copies[batch[0]]), sources[batch])
+        return shares
 
-    def covering(self, one: int, others: Sequence[int]) -> list[tuple[int, CopiedPassage]]:
-        """Passages of a text that cover all that others have, with the indices of the others.
+    def covering(self, copy: int, sources: Sequence[int]) -> list[tuple[int, CopiedPassage]]:
+        """Passages of a text that cover all that sources have of it, with the sources' indices.
 
-        A text has all of itself; otherwise see SharedWindows.covering.
+        A text is whole in itself; otherwise see SharedWindows.covering.
         """
-        if one in others:
-            index = others.index(one)
-            return [(index, passage) for passage in self.passages[one, one]]
-        other = int_array(others)
-        found: list[tuple[int, CopiedPassage]] = []
-        for pairs, windows in self._windows(np.full_like(other, one), other):
-            some = windows.covering(one, other[pairs])
-            found += ((int(pairs[index]), passage) for index, passage in some)
-        return found
+        if copy in sources:
+            index = sources.index(copy)
+            return [(index, passage) for passage in self.passages(copy, copy)]
+        numbers = int_array(sources)
+        passages: list[tuple[int, CopiedPassage]] = []
+        for pairs, windows in self._windows(np.full_like(numbers, copy), numbers):
+            covering = windows.covering(copy, numbers[pairs])
+            passages += ((int(pairs[index]), passage) for index, passage in covering)
+        return passages
 
-    def of_pair(self, one: int, other: int) -> tuple[CopiedPassage, ...]:
+    def passages(self, copy: int, source: int) -> tuple[CopiedPassage, ...]:
         """All passages of a text that another one has, in its order."""
-        ((_, windows),) = self._windows(int_array([one]), int_array([other]))
-        return windows.passages(one, other, self.limits.passages)
+        if (copy, source) not in self._passages:
+            ((_, windows),) = self._windows(int_array([copy]), int_array([source]))
+            passages = windows.passages(copy, source, self.limits.passages)
+            self._passages[copy, source] = passages
+        return self._passages[copy, source]
 
-    def _windows(self, one: IntArray, other: IntArray) -> Iterator[tuple[IntArray, SharedWindows]]:
-        """The windows that pairs share, with the indices of the pairs, some at a time.
+    def _windows(
+        self, copies: IntArray, sources: IntArray
+    ) -> Iterator[tuple[IntArray, SharedWindows]]:
+        """The windows that pairs share, part by part, with the indices of the pairs in the part.
 
-        Those of pairs of many texts are kept, and found again where they did not fit together.
+        Windows of pairs of several copies are kept; pairs that do not fit together are split.
 
         Args:
-            one: int64[n], the one of each pair; ascending.
-            other: int64[n], the other.
+            copies: int64[n], the number of the copying text of each pair; ascending.
+            sources: int64[n], the number of the text that it may copy.
         """
-        if not len(one):
+        if not len(copies):
             return
-        many = one[0] != one[-1]
+        many = copies[0] != copies[-1]
         if many:
             self._parts = []
-        elif (known := self._known(one, other)) is not None:
-            yield np.arange(len(one)), known
+        elif (known := self._known(copies, sources)) is not None:
+            yield np.arange(len(copies)), known
             return
-        waiting = [slice(0, len(one))]
+        waiting = [slice(0, len(copies))]
         while waiting:
             part = waiting.pop()
-            windows = self._fitting(one[part], other[part])
+            windows = self._fitting(copies[part], sources[part])
             if windows is None:
                 middle = (part.start + part.stop) // 2
                 waiting += [slice(middle, part.stop), slice(part.start, middle)]
                 continue
             if many:
-                self._parts.append(_Part(one[part], other[part], windows))
+                self._parts.append(_Part(copies[part], sources[part], windows))
                 self._bound()
             yield np.arange(part.start, part.stop), windows
 
-    def _known(self, one: IntArray, other: IntArray) -> SharedWindows | None:
+    def _known(self, copies: IntArray, sources: IntArray) -> SharedWindows | None:
         """The windows of pairs of one text, if they are part of those of many."""
-        if (one == other).any():
+        if (copies == sources).any():
             return None
         for part in self._parts:
-            if not part.one[0] <= one[0] <= part.one[-1]:
+            if not part.copies[0] <= copies[0] <= part.copies[-1]:
                 continue
-            if part.windows is None and np.isin(other, part.other).all():
-                part.windows = self._fitting(part.one, part.other)
-                self._parts.sort(key=lambda other: other is part)
+            if part.windows is None and np.isin(sources, part.sources).all():
+                part.windows = self._fitting(part.copies, part.sources)
+                self._parts.sort(key=lambda known: known is part)
                 self._bound()
-            if part.windows is not None and part.windows.has(one, other):
+            if part.windows is not None and part.windows.has(copies, sources):
                 return part.windows
         return None
 
@@ -245,32 +250,15 @@ class Copied:
         while len(kept) > _KEPT or (len(kept) > 1 and sum(part.cells for part in kept) > MAX_CELLS):
             kept.pop(0).windows = None
 
-    def _fitting(self, one: IntArray, other: IntArray) -> SharedWindows | None:
+    def _fitting(self, copies: IntArray, sources: IntArray) -> SharedWindows | None:
         """The windows that pairs share; None if there are more pairs than one, and too much."""
-        numbers = np.unique([one, other])
+        numbers = np.unique([copies, sources])
         together = self.limits.passage_windows * _TOGETHER
-        if len(one) > 1 and self.lengths[numbers].sum() > together:
+        if len(copies) > 1 and self.lengths[numbers].sum() > together:
             return None
         texts = self._counting.windows_of(self.contents(numbers))
-        windows = SharedWindows(texts, numbers, self.min_words, one, other)
-        if len(one) > 1 and not windows.fits:
+        windows = SharedWindows(texts, numbers, self.min_words, copies, sources)
+        if len(copies) > 1 and not windows.fits:
             return None
         windows.fill()
         return windows
-
-
-@dataclass(frozen=True, slots=True)
-class PassagesOfPairs:
-    """The passages of pairs of texts, found when they are asked for."""
-
-    copied: Copied
-
-    def __getitem__(self, pair: tuple[int, int]) -> tuple[CopiedPassage, ...]:
-        known = self.copied._of_pairs
-        if pair not in known:
-            known[pair] = self.copied.of_pair(*pair)
-        return known[pair]
-
-    def get(self, pair: tuple[int, int], _default: object = None) -> tuple[CopiedPassage, ...]:
-        """The passages of a pair; empty if there is none."""
-        return self[pair]

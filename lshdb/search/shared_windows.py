@@ -37,7 +37,7 @@ _GRID = 1 << 22
 """Units that are marked at once, a byte each."""
 
 
-class _Passages(NamedTuple):
+class _SharedRuns(NamedTuple):
     """Runs of windows that two texts share, in the order of the first.
 
     Attributes:
@@ -50,14 +50,14 @@ class _Passages(NamedTuple):
     b: IntArray
     length: IntArray
 
-    def some(self, chosen: IntArray | slice) -> _Passages:
-        """Some of the runs."""
-        return _Passages(*(column[chosen] for column in self))
+    def chosen(self, indices: IntArray | slice) -> _SharedRuns:
+        """The runs with these indices."""
+        return _SharedRuns(*(column[indices] for column in self))
 
 
 @dataclass(eq=False, slots=True)
 class _Arrangement:
-    """The runs of two texts that repeat windows, whatever precedes their first shared windows.
+    """The runs of two texts that repeat windows, wherever their first shared windows are.
 
     Attributes:
         runs: of units; no run is within another one in the first text.
@@ -65,21 +65,21 @@ class _Arrangement:
         preferred: the runs that count then.
     """
 
-    runs: _Passages
+    runs: _SharedRuns
     ahead: int | None = None
-    preferred: _Passages | None = None
+    preferred: _SharedRuns | None = None
 
-    def at(self, ahead: int) -> _Passages:
+    def preferred_runs(self, ahead: int) -> _SharedRuns:
         """The runs that count: the nearest of equally long ones that overlap."""
         if self.preferred is None or ahead != self.ahead:
             a, b, length = self.runs
             self.ahead = ahead
-            self.preferred = self.runs.some(preferred(np.zeros_like(a), a, b + ahead, length))
+            self.preferred = self.runs.chosen(preferred(np.zeros_like(a), a, b + ahead, length))
         return self.preferred
 
 
 class SharedWindows:
-    """The windows that some texts, the ones, share with others.
+    """The windows that texts, the copies, share with others, their sources.
 
     Attributes:
         texts: n texts and their windows.
@@ -88,7 +88,7 @@ class SharedWindows:
     """
 
     def __init__(
-        self, texts: Texts, numbers: IntArray, run: int, one: IntArray, other: IntArray
+        self, texts: Texts, numbers: IntArray, run: int, copies: IntArray, sources: IntArray
     ) -> None:
         """Find them.
 
@@ -96,18 +96,18 @@ class SharedWindows:
             texts: the texts.
             numbers: of them.
             run: units of a window.
-            one: int64[p], the number of the one text of each pair.
-            other: int64[p], that of the other.
+            copies: int64[p], the number of the copying text of each pair.
+            sources: int64[p], the number of the text that it may copy.
         """
         self.texts, self.numbers, self.run = texts, numbers, run
-        one, other = np.searchsorted(numbers, one), np.searchsorted(numbers, other)
+        copies, sources = np.searchsorted(numbers, copies), np.searchsorted(numbers, sources)
         sizes = sizes_of(texts.offsets)
         count = len(sizes)
         roles = np.zeros(count, dtype=np.uint8)
-        roles[one] |= 1
-        roles[other] |= 2
+        roles[copies] |= 1
+        roles[sources] |= 2
         with_itself = np.zeros(count, dtype=np.bool_)
-        with_itself[one[one == other]] = True
+        with_itself[copies[copies == sources]] = True
         hashes = texts.windows["hash"].copy()
         order = np.argsort(hashes, kind="stable")
         documents = np.repeat(np.arange(count), sizes)
@@ -143,24 +143,24 @@ class SharedWindows:
         return self.cells <= MAX_CELLS
 
     def fill(self) -> None:
-        """Make the table: where each other text has each window, its unit + 2; 0 if it has not."""
+        """Make the table: the unit of each window in each source, + 2; 0 if it lacks the window."""
         self._table = np.zeros(self.cells, dtype=np.int32)
         row = np.repeat(self._row, sizes_of(self._offsets))
         chosen = row < self.cells // max(self._width, 1) - 1
         cells = row[chosen] * self._width + self._column[chosen]
         self._table[cells] = self._unit[chosen] + 2
 
-    def has(self, one: IntArray, other: IntArray) -> bool:
-        """Whether all texts of pairs int64[m] are there, and nothing is missing of their windows.
+    def has(self, copies: IntArray, sources: IntArray) -> bool:
+        """Whether the texts of pairs int64[m] are known with all windows that they share.
 
         The windows that a text shares with itself are found only if it was compared with itself.
         """
-        for numbers, role in ((one, 1), (other, 2)):
+        for numbers, role in ((copies, 1), (sources, 2)):
             index = np.searchsorted(self.numbers, numbers)
-            there = self.numbers.take(index, mode="clip") == numbers
-            if not (there & (self._roles.take(index, mode="clip") & role > 0)).all():
+            is_known = self.numbers.take(index, mode="clip") == numbers
+            if not (is_known & (self._roles.take(index, mode="clip") & role > 0)).all():
                 return False
-        return not (one == other).any()
+        return not (copies == sources).any()
 
     def _index(self, number: int) -> int:
         """The index of a text."""
@@ -170,27 +170,27 @@ class SharedWindows:
         """Where the shared windows of a text are."""
         return slice(self._offsets[text], self._offsets[text + 1])
 
-    def _positions(self, one: int, others: IntArray) -> npt.NDArray[np.int32]:
-        """Where others have the shared windows of a text: int32[m, s], as in the table."""
-        rows = self._row[others] * self._width
-        return self._table.take(rows[:, np.newaxis] + self._column[self._slice(one)])
+    def _positions(self, copy: int, sources: IntArray) -> npt.NDArray[np.int32]:
+        """Where sources have the shared windows of a copy: int32[m, s], as in the table."""
+        rows = self._row[sources] * self._width
+        return self._table.take(rows[:, np.newaxis] + self._column[self._slice(copy)])
 
-    def shares(self, one: int, others: IntArray) -> npt.NDArray[np.float64]:
-        """The share of the units of a text that are in windows of each other one: float64[m]."""
-        one, others = self._index(one), np.searchsorted(self.numbers, others)
-        units = int(self.texts.units[one])
-        words = np.zeros(len(others), dtype=np.int64)
-        starts = self._unit[self._slice(one)]
+    def shares(self, copy: int, sources: IntArray) -> npt.NDArray[np.float64]:
+        """The share of a copy's units that are in windows of each source: float64[m]."""
+        copy, sources = self._index(copy), np.searchsorted(self.numbers, sources)
+        units = int(self.texts.units[copy])
+        words = np.zeros(len(sources), dtype=np.int64)
+        starts = self._unit[self._slice(copy)]
         if not len(starts):
             return words / max(units, 1)
-        firsts, shape_of = self._first_of_shapes(others)
-        others, words = others[firsts], words[: len(firsts)]
+        firsts, shape_of = self._first_of_shapes(sources)
+        sources, words = sources[firsts], words[: len(firsts)]
         # Only from the first to the last shared window.
         size = int(starts[-1] - starts[0]) + self.run
         starts = starts - starts[0]
-        for part in chunks(len(others), max(1, _GRID // size)):
-            marks = np.zeros((len(others[part]), size), dtype=np.bool_)
-            marks[:, starts] = self._positions(one, others[part]) > 0
+        for part in chunks(len(sources), max(1, _GRID // size)):
+            marks = np.zeros((len(sources[part]), size), dtype=np.bool_)
+            marks[:, starts] = self._positions(copy, sources[part]) > 0
             width = 1
             while width < self.run:
                 step = min(width, self.run - width)
@@ -199,77 +199,78 @@ class SharedWindows:
             words[part] = np.add.reduce(marks.view(np.uint8), axis=1, dtype=np.int64)
         return words[shape_of] / units
 
-    def covering(self, one: int, others: IntArray) -> list[tuple[int, CopiedPassage]]:
-        """Few passages that cover all that a text shares with others, with the indices of these.
+    def covering(self, copy: int, sources: IntArray) -> list[tuple[int, CopiedPassage]]:
+        """Few passages that cover all that a copy shares with sources, with the sources' indices.
 
-        They come from few of the others, so that not all runs of all are found: as long as some
-        windows are in no chosen one, that which has most of these is chosen, of equal ones the
-        first. Windows of three units or more that follow each other overlap, so it does not matter
-        which text each is found in.
+        They come from few sources, so that not all runs of all are found: as long as windows are
+        in no chosen source, the source that has most of these is chosen, of equal ones the first.
+        Windows of three units or more that follow each other overlap, so it does not matter in
+        which source each is found.
 
         Args:
-            one: the text.
-            others: int64[m], in the order in which they count.
+            copy: the number of the text.
+            sources: int64[m], the numbers of the others, the preferred ones first.
         """
-        one, others = self._index(one), np.searchsorted(self.numbers, others)
-        firsts = np.sort(self._first_of_shapes(others)[0])
-        has = self._positions(one, others[firsts]) > 0
-        found, left = list[tuple[int, CopiedPassage]](), has.any(axis=0)
-        while left.any():
-            best = int((has & left).sum(axis=1).argmax())
-            left &= ~has[best]
-            other = int(firsts[best])
-            runs_of = self._runs(one, int(others[other]))
-            windows = self._windows[self._slice(one)]
+        copy, sources = self._index(copy), np.searchsorted(self.numbers, sources)
+        firsts = np.sort(self._first_of_shapes(sources)[0])
+        shared = self._positions(copy, sources[firsts]) > 0
+        passages, uncovered = list[tuple[int, CopiedPassage]](), shared.any(axis=0)
+        while uncovered.any():
+            best = int((shared & uncovered).sum(axis=1).argmax())
+            uncovered &= ~shared[best]
+            index = int(firsts[best])
+            source = int(sources[index])
+            shared_runs = self._runs(copy, source)
+            windows = self._windows[self._slice(copy)]
             span = self.texts.windows["span"]
-            start = span[windows[runs_of.a], 0]
-            end = span[windows[runs_of.a + runs_of.length - 1], 1]
-            few = runs_of.some(covering_spans(start, end))
-            found += ((other, passage) for passage in self._shown(one, int(others[other]), few))
-        return found
+            start = span[windows[shared_runs.a], 0]
+            end = span[windows[shared_runs.a + shared_runs.length - 1], 1]
+            covering_runs = shared_runs.chosen(covering_spans(start, end))
+            passages += ((index, passage) for passage in self._shown(copy, source, covering_runs))
+        return passages
 
-    def passages(self, one: int, other: int, max_runs: int) -> tuple[CopiedPassage, ...]:
-        """All passages that a text shares with another one, in its order, up to a limit."""
-        one, other = self._index(one), self._index(other)
-        found = self._runs(one, other)
-        if len(found.a) > max_runs:
+    def passages(self, copy: int, source: int, max_runs: int) -> tuple[CopiedPassage, ...]:
+        """All passages that a copy shares with a source, in its order, up to a limit."""
+        copy, source = self._index(copy), self._index(source)
+        shared_runs = self._runs(copy, source)
+        if len(shared_runs.a) > max_runs:
             warn_of_limit(limits.pair_cut(max_runs))
-        return tuple(self._shown(one, other, found.some(slice(max_runs))))
+        return tuple(self._shown(copy, source, shared_runs.chosen(slice(max_runs))))
 
-    def _runs(self, one: int, other: int) -> _Passages:
+    def _runs(self, copy: int, source: int) -> _SharedRuns:
         """The runs that two texts share."""
-        position = self._positions(one, np.array([other]))[0]
+        position = self._positions(copy, np.array([source]))[0]
         (shared,) = position.nonzero()
-        if self._repeats[other] and len(shared):
-            return self._repeating(one, other, shared)
-        position, unit = position[shared], self._unit[self._slice(one)][shared]
+        if self._repeats[source] and len(shared):
+            return self._repeating(copy, source, shared)
+        position, unit = position[shared], self._unit[self._slice(copy)][shared]
         new = np.ones(len(shared), dtype=np.bool_)
         new[1:] = (np.diff(position) != 1) | (np.diff(unit) != 1)
         (begins,) = new.nonzero()
-        b = np.searchsorted(self._unit[self._slice(other)], position[begins] - 2)
-        return _Passages(shared[begins], b, np.diff(begins, append=len(shared)))
+        b = np.searchsorted(self._unit[self._slice(source)], position[begins] - 2)
+        return _SharedRuns(shared[begins], b, np.diff(begins, append=len(shared)))
 
-    def _repeating(self, one: int, other: int, shared: IntArray) -> _Passages:
-        """The same where the other repeats windows; where they are the same, the runs are, too.
+    def _repeating(self, copy: int, source: int, shared: IntArray) -> _SharedRuns:
+        """The runs if the source repeats windows: found once for each arrangement of windows.
 
         Args:
-            one: the text.
-            other: the other one.
-            shared: int64[s], the windows of the text that the other has, by their indices.
+            copy: the index of the copy.
+            source: the index of the source.
+            shared: int64[s], the indices of the copy's windows that the source has.
         """
-        first = self._windows_of(one)[shared]
-        of_one = np.zeros(self._width, dtype=np.bool_)
-        of_one[self._column[first]] = True
-        second = self._windows_of(other)
-        second = second[of_one[self._column[second]]]
+        first = self._windows_of(copy)[shared]
+        is_in_copy = np.zeros(self._width, dtype=np.bool_)
+        is_in_copy[self._column[first]] = True
+        second = self._windows_of(source)
+        second = second[is_in_copy[self._column[second]]]
         shape = self._number(*self._relative(first), *self._relative(second))
         if shape not in self._arrangements:
             self._arrangements[shape] = self._arranged(first, second)
-        begin, other_begin = int(self._unit[first[0]]), int(self._unit[second[0]])
-        a, b, length = self._arrangements[shape].at(other_begin - begin)
-        return _Passages(
-            np.searchsorted(self._unit[self._slice(one)], a + begin),
-            np.searchsorted(self._unit[self._slice(other)], b + other_begin),
+        begin, source_begin = int(self._unit[first[0]]), int(self._unit[second[0]])
+        a, b, length = self._arrangements[shape].preferred_runs(source_begin - begin)
+        return _SharedRuns(
+            np.searchsorted(self._unit[self._slice(copy)], a + begin),
+            np.searchsorted(self._unit[self._slice(source)], b + source_begin),
             length,
         )
 
@@ -289,7 +290,7 @@ class SharedWindows:
         return first, inverse
 
     def _relative(self, windows: IntArray) -> tuple[bytes, bytes]:
-        """What some windows of a text are, and where they are after the first of them."""
+        """The windows of a text, and their distances from the first: both as bytes."""
         units = self._unit[windows]
         return self._column[windows].tobytes(), (units - units[:1]).tobytes()
 
@@ -304,34 +305,34 @@ class SharedWindows:
         unit = windows["unit"].astype(np.int64)
         units = unit[[len(first) - 1, -1]] + self.run
         texts = Texts(windows, offsets_of(sizes), units, b"", ())
-        found = every_run(Pairs(texts, np.array([0]), np.array([1])))
-        found = found.some(_maximal(found))
-        a, b = unit[found.a] - unit[0], unit[found.b] - unit[len(first)]
-        return _Arrangement(_Passages(a, b, found.length))
+        shared_runs = every_run(Pairs(texts, np.array([0]), np.array([1])))
+        shared_runs = shared_runs.some(_maximal(shared_runs))
+        a, b = unit[shared_runs.a] - unit[0], unit[shared_runs.b] - unit[len(first)]
+        return _Arrangement(_SharedRuns(a, b, shared_runs.length))
 
-    def _shown(self, one: int, other: int, found: _Passages) -> Iterator[CopiedPassage]:
+    def _shown(self, copy: int, source: int, shared_runs: _SharedRuns) -> Iterator[CopiedPassage]:
         """The passages of some runs, if both texts have the same units there."""
-        texts, last = self.texts, found.length - 1
+        texts, last = self.texts, shared_runs.length - 1
         spans, folded = [], []
-        for text, first in ((one, found.a), (other, found.b)):
+        for text, first in ((copy, shared_runs.a), (source, shared_runs.b)):
             windows = self._windows[self._offsets[text] + first]
             begin, end = texts.windows.take(windows), texts.windows.take(windows + last)
             spans.append(end["span"])
             spans[-1][:, ::2] = begin["span"][:, ::2]
             folded += [begin["begin"].tolist(), end["end"].tolist()]
-        words = (found.length + (self.run - 1)).tolist()
+        words = (shared_runs.length + (self.run - 1)).tolist()
         values = zip(np.concatenate(spans, axis=1).tolist(), words, *folded, strict=True)
         for span, count, i, j, k, m in values:
             if texts.folded[i:j] == texts.folded[k:m]:
-                yield passage_at(texts.contents[one], texts.contents[other], span, count, 1.0)
+                yield passage_at(texts.contents[copy], texts.contents[source], span, count, 1.0)
 
 
-def _maximal(found: Runs) -> Mask:
+def _maximal(shared_runs: Runs) -> Mask:
     """Which runs are within no other one of their pair in the first text, bool[r]."""
-    span = int((found.a + found.length).max(initial=0)) + 1
-    begin = found.pair * span + found.a
-    order = np.lexsort((-found.length, begin))
-    begin, end = begin[order], (begin + found.length)[order]
+    span = int((shared_runs.a + shared_runs.length).max(initial=0)) + 1
+    begin = shared_runs.pair * span + shared_runs.a
+    order = np.lexsort((-shared_runs.length, begin))
+    begin, end = begin[order], (begin + shared_runs.length)[order]
     new = np.ones(len(order), dtype=np.bool_)
     new[1:] = end[1:] > np.maximum.accumulate(end)[:-1]
     again = np.zeros(len(order), dtype=np.bool_)

@@ -157,7 +157,7 @@ def copied(
         rows: pa.RecordBatch, contents: list[shingling_.Content], indices: arrays.IntArray
     ) -> pa.RecordBatch:
         texts = [str(content) for content in contents]
-        copies = passages.Copied(
+        copies = passages.CopiedShares(
             lambda numbers: [texts[number] for number in numbers.tolist()],
             arrays.lengths_of(texts),
             settings,
@@ -168,7 +168,8 @@ def copied(
             shares = copies.scores(indices[1], indices[0], 0.0)
             similar = np.flatnonzero(shares).tolist()
             passages_of_pairs = [
-                copies.passages[pair] for pair in zip(*indices[::-1, similar].tolist(), strict=True)
+                copies.passages(*pair)
+                for pair in zip(*indices[::-1, similar].tolist(), strict=True)
             ]
         a, b = (rows.column(side).to_pylist() for side in "ab")
         records = []

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from lshdb import InputError, UsageError
 from lshdb.columns import DROPPED
 from lshdb.deduplication.references import references_of
-from lshdb.deduplication.rules import Contained, Copied, Similar, rule_of
+from lshdb.deduplication.rules import ContainedRule, CopiedRule, SimilarRule, rule_of
 from lshdb.deduplication.run import check_plan
 from lshdb.groups import replaced, takes
 from lshdb.options import RuleOptions, SparkDedupOptions
@@ -86,12 +86,12 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     rule = rule_of(RuleOptions(rule=options.choice.rule, estimate=options.pairs.buckets.estimate))
     columns, signed = {**DROPPED, **rule.columns}, sketching.signed
     compared: Callable[..., DataFrame] = similar
-    if isinstance(rule, Copied):
+    if isinstance(rule, CopiedRule):
         signed, compared = copied_passages.prints, copied_passages.copied
         options = replaced(options, settings=rule.index(options.pairs.data.settings))
-    elif isinstance(rule, Contained):
+    elif isinstance(rule, ContainedRule):
         signed, compared = containing.cards, containing.contained
-    elif not isinstance(rule, Similar):
+    elif not isinstance(rule, SimilarRule):
         raise UsageError(f"rule {options.choice.rule} is not one that Spark has joins for")
     data, unusable = options.pairs.data, Counts(df.sparkSession)
     settings, counted_before = data.settings, _unusable_rows(data.counts)
@@ -105,13 +105,13 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
         signatures = signatures.unionByName(signed(reference, settings, unusable))
         docs = docs.unionByName(reference)
     pairs = compared(signatures, docs, options.pairs, only_against=options.only_against)
-    if isinstance(rule, Copied) and references:
+    if isinstance(rule, CopiedRule) and references:
         short = [copied_passages.short_texts(each, settings, rule.words) for each, _ in references]
         pairs = pairs.unionByName(
             copied_passages.whole_texts(new_docs, short, settings, rule.words, options.pairs)
         )
     pairs = clustering.checkpointed(pairs)
-    is_decided = isinstance(rule, Contained) or options.only_against
+    is_decided = isinstance(rule, ContainedRule) or options.only_against
     decided = pairs if is_decided else _without_keys(pairs, "a", _dropped_keys(pairs))
     dropped = _reasons(decided, [name for _, name in references])
     if _unusable_rows(unusable):

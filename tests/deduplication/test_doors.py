@@ -203,7 +203,7 @@ class SameFirstWord:
             reader: StoreReader,  # noqa: ARG001
             part: SignedPart,
             decided: Mask | None,  # noqa: ARG001
-            replaced: int,  # noqa: ARG001
+            replaced: int | None,  # noqa: ARG001
         ) -> Matcher:
             return FirstWords([text.split()[0] for text in part.stored], first)
 

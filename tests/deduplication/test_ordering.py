@@ -24,7 +24,7 @@ from helpers import database_of, new_session, text_families
 
 import lshdb
 from lshdb import DroppedRow, Limits
-from lshdb.deduplication.deciding import Decided
+from lshdb.deduplication.deciding import DecidedBatch
 from lshdb.deduplication.files import decided_files
 from lshdb.keys import distinct_key
 from lshdb.model import Failure
@@ -71,11 +71,11 @@ def rows(tmp_path: Path) -> Path:
     return path
 
 
-def outcomes_of(db: lshdb.Database, paths: list[str], **options: Any) -> Iterator[Decided]:
+def outcomes_of(db: lshdb.Database, paths: list[str], **options: Any) -> Iterator[DecidedBatch]:
     return decided_files(db.store, paths, DedupOptions(**options))
 
 
-def keys_and_reasons(outcomes: Iterator[Decided]) -> dict[str, DroppedRow | None]:
+def keys_and_reasons(outcomes: Iterator[DecidedBatch]) -> dict[str, DroppedRow | None]:
     return {
         key: skipped
         for outcome in outcomes

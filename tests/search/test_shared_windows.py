@@ -14,7 +14,7 @@ from lshdb.deduplication.cutting import covering
 from lshdb.limits import Limits
 from lshdb.model import CopiedPassage, DroppedRow
 from lshdb.search import passage_runs, passage_windows
-from lshdb.search.passages import Copied
+from lshdb.search.passages import CopiedShares
 from lshdb.shingling.arrays import NO_NUMBERS, int_array, lengths_of
 from lshdb.shingling.shingling import Shingling
 from lshdb.sketching.constructions import Construction
@@ -24,9 +24,9 @@ RUN = 3
 SETTINGS = Settings(0.8, 0.9, Shingling("word", 3), 16, Construction(4, 4), "fast", 1, True, RUN)
 
 
-def copied_of(texts: list[str], limits: Limits, run: int = RUN) -> Copied:
+def copied_of(texts: list[str], limits: Limits, run: int = RUN) -> CopiedShares:
     """What finds the passages of texts."""
-    return Copied(
+    return CopiedShares(
         lambda numbers: [texts[number] for number in numbers.tolist()],
         lengths_of(texts),
         SETTINGS,
@@ -87,7 +87,7 @@ def test_tables_find_what_pairs_do() -> None:
             for pair in zip(*(x[order].tolist() for x in (one, other)), strict=True)
         ]
         for pair, (_, passages) in expected.items():
-            assert copied.passages[pair] == passages
+            assert copied.passages(*pair) == passages
             found += len(passages)
         for text in range(len(texts)):
             others = [number for number in range(len(texts)) if (number + text + seed) % 4]
