@@ -130,9 +130,9 @@ def bucket_members(
         keys: int64[n, b], of the signatures. A bucket that several have is read once.
         first: how many documents of each bucket are read, those added first; None for all.
     """
-    found = bucket_members_up_to(store, keys, None, first)
-    assert found is not None
-    return found
+    members_read = bucket_members_up_to(store, keys, None, first)
+    assert members_read is not None
+    return members_read
 
 
 def bucket_members_up_to(
@@ -156,6 +156,6 @@ def bucket_members_up_to(
 
 def candidate_ids(store: StoreReader, signature: Lanes) -> IntArray:
     """Documents that share a bucket with a signature, or enough of them: int64[c], ascending."""
-    found = bucket_members(store, buckets_of(store, signature)[np.newaxis])
-    _, bands = found.origins()
-    return constructions.candidates_among(bands, found.doc_ids, store.settings.construction)
+    in_buckets = bucket_members(store, buckets_of(store, signature)[np.newaxis])
+    _, bands = in_buckets.origins()
+    return constructions.candidates_among(bands, in_buckets.doc_ids, store.settings.construction)

@@ -1,4 +1,4 @@
-"""Stored documents by their keys: their parts, their buckets, lists of keys."""
+"""Stored documents by their keys: their fields, their buckets, lists of keys."""
 
 from itertools import compress
 
@@ -59,15 +59,15 @@ def keys(store: Store, options: KeysOptions) -> list[str]:
     if prefix is not None:
         if any("\ud800" <= character <= "\udfff" for character in prefix):
             return []  # no stored key has a lone surrogate
-        found = store.keys_from(prefix, _MAX_ROWS if top is None else min(top, _MAX_ROWS))
-        return [key for key in found if key.startswith(prefix)]
+        near_keys = store.keys_from(prefix, _MAX_ROWS if top is None else min(top, _MAX_ROWS))
+        return [key for key in near_keys if key.startswith(prefix)]
     if options.condition.where is None:
         with store.reading():
-            return [key for _, some in store.all_keys() for key in some][:top]
+            return [key for _, batch in store.all_keys() for key in batch][:top]
     with store.snapshot(options.condition.where, options.condition.parameters) as (reader, keep):
         assert keep is not None
         return [
             key
-            for doc_ids, some in reader.all_keys()
-            for key in compress(some, keep(doc_ids).tolist())
+            for doc_ids, batch in reader.all_keys()
+            for key in compress(batch, keep(doc_ids).tolist())
         ][:top]
