@@ -99,13 +99,13 @@ class Database:
     """
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self._file = store
 
     @property
-    def store(self) -> Store:
-        """The file, for functions of lshdb that take a database; UsageError if it is closed."""
-        self._store.check_open()
-        return self._store
+    def _store(self) -> Store:
+        """The file; UsageError if it is closed."""
+        self._file.check_open()
+        return self._file
 
     def __enter__(self) -> Self:
         return self
@@ -115,12 +115,12 @@ class Database:
 
     def close(self) -> None:
         """Close the file; safe to call twice."""
-        self._store.close()
+        self._file.close()
 
     def __repr__(self) -> str:
-        settings = self._store.settings  # as last read: a repr reads no file, and never fails
+        settings = self._file.settings  # as last read: a repr reads no file, and never fails
         index = f"{settings.shingling}, threshold {settings.threshold:g}, {settings.construction}"
-        closed = ", closed" if self._store.closed else ""
+        closed = ", closed" if self._file.closed else ""
         return f"<lshdb.Database {str(self.path)!r}: {index}{closed}>"
 
     def __reduce__(self) -> NoReturn:
@@ -132,13 +132,13 @@ class Database:
     @property
     def path(self) -> Path:
         """The file, as it was named when it was opened."""
-        return self._store.path
+        return self._file.path
 
     @property
     def settings(self) -> Settings:
         """The settings it was made with, or was reindexed to since, here or by another process."""
-        with self.store.reading():
-            return self.store.settings
+        with self._store.reading():
+            return self._store.settings
 
     # adding and removing
 
@@ -189,7 +189,7 @@ class Database:
         """
         from lshdb.ingest.add import add_many
 
-        return add_many(self.store, documents, options, _selecting(options))
+        return add_many(self._store, documents, options, _selecting(options))
 
     @takes(AdmissionOptions)
     def add_unless_similar(self, options: AdmissionOptions) -> Admission:
@@ -225,7 +225,7 @@ class Database:
         """
         from lshdb.ingest.admission import add_unless_similar
 
-        return add_unless_similar(self.store, options)
+        return add_unless_similar(self._store, options)
 
     @takes(AddFilesOptions)
     def add_files(self, paths: Iterable[str], options: AddFilesOptions) -> AddReport:
@@ -248,7 +248,7 @@ class Database:
         """
         from lshdb.ingest.add import add_files
 
-        return add_files(self.store, paths, options, _selecting(options.add))
+        return add_files(self._store, paths, options, _selecting(options.add))
 
     @takes(SyncOptions)
     def sync(self, directories: Sequence[str], options: SyncOptions) -> SyncReport:
@@ -276,7 +276,7 @@ class Database:
         """
         from lshdb.ingest.sync import sync
 
-        return sync(self.store, directories, options)
+        return sync(self._store, directories, options)
 
     @takes(AddTableOptions)
     def add_table(self, table: object, options: AddTableOptions) -> AddReport:
@@ -306,7 +306,7 @@ class Database:
         """
         from lshdb.exchange.tables import add_table
 
-        return add_table(self.store, table, options, _selecting(options.add))
+        return add_table(self._store, table, options, _selecting(options.add))
 
     @takes(DedupOptions)
     def dedup_files(self, paths: Iterable[str], options: DedupOptions) -> Iterator[DecidedRow]:
@@ -344,7 +344,7 @@ class Database:
         """
         from lshdb.deduplication.files import decided_rows
 
-        return decided_rows(self.store, paths, options)
+        return decided_rows(self._store, paths, options)
 
     @takes(RemoveOptions)
     def remove(self, options: RemoveOptions) -> int:
@@ -366,7 +366,7 @@ class Database:
         """
         from lshdb.ingest.add import removed
 
-        return len(removed(self.store, options))
+        return len(removed(self._store, options))
 
     # documents
 
@@ -382,21 +382,21 @@ class Database:
         """
         from lshdb.search.stored_documents import stored_document
 
-        return stored_document(self.store, key_argument("key", key))
+        return stored_document(self._store, key_argument("key", key))
 
     def __contains__(self, key: object) -> bool:
         try:
             wanted = key_argument("key", key)
         except UsageError:
             return False
-        return self.store.document(wanted) is not None
+        return self._store.document(wanted) is not None
 
     def __len__(self) -> int:
-        return self.store.count()[0]
+        return self._store.count()[0]
 
     def __iter__(self) -> Iterator[str]:
         """All keys, in the order of first addition, read as they are taken."""
-        return (key for _, keys in self.store.all_keys() for key in keys)
+        return (key for _, keys in self._store.all_keys() for key in keys)
 
     def __getitem__(self, key: object) -> StoredDocument:
         """The document of a key, as `get`; KeyNotFound, which is a KeyError, if there is none."""
@@ -416,7 +416,7 @@ class Database:
         """
         from lshdb.search.stored_documents import keys
 
-        return keys(self.store, options)
+        return keys(self._store, options)
 
     # similar documents
 
@@ -447,8 +447,8 @@ class Database:
         """
         from lshdb.exchange.results import matches_of
 
-        found = search(self.store, options.ranking, options)
-        minimum = options.ranking.similar.threshold or self.store.settings.threshold
+        found = search(self._store, options.ranking, options)
+        minimum = options.ranking.similar.threshold or self._store.settings.threshold
         return matches_of(
             found, options.ranking.containment, options.ranking.similar.fields, minimum
         )
@@ -486,7 +486,7 @@ class Database:
 
         total = len(documents) if isinstance(documents, Collection) else None
         minimum = options.ranking.similar.threshold or self.settings.threshold
-        return answers_of(answer_many([self.store], documents, options), options, minimum, total)
+        return answers_of(answer_many([self._store], documents, options), options, minimum, total)
 
     @takes(PassagesOptions)
     def passages(self, options: PassagesOptions) -> Passages:
@@ -512,7 +512,7 @@ class Database:
         """
         from lshdb.search.passages import find_passages
 
-        return find_passages(self.store, options)
+        return find_passages(self._store, options)
 
     @takes(PassagePairsOptions)
     def passage_pairs(self, options: PassagePairsOptions) -> "PassageResults":
@@ -537,7 +537,7 @@ class Database:
         """
         from lshdb.exchange.results import passage_results
 
-        return passage_results(self.store, options)
+        return passage_results(self._store, options)
 
     @takes()
     def compare(self, a: object, b: object) -> Comparison:
@@ -570,7 +570,7 @@ class Database:
             side if isinstance(side, Document) else key_argument(name, side)
             for name, side in (("a", a), ("b", b))
         )
-        return compare(self.store, one, other)
+        return compare(self._store, one, other)
 
     @takes(PairsOptions)
     def pairs(self, options: PairsOptions) -> "PairResults":
@@ -596,7 +596,7 @@ class Database:
         """
         from lshdb.exchange.results import pair_results
 
-        return pair_results(self.store, options)
+        return pair_results(self._store, options)
 
     @takes(PairsOptions)
     def store_pairs(self, options: PairsOptions) -> int:
@@ -621,7 +621,7 @@ class Database:
         """
         from lshdb.exchange.results import store_pairs
 
-        return store_pairs(self.store, options)
+        return store_pairs(self._store, options)
 
     @takes(ClustersOptions)
     def clusters(self, options: ClustersOptions) -> "Results[Cluster]":
@@ -652,7 +652,7 @@ class Database:
         """
         from lshdb.exchange.results import cluster_results
 
-        return cluster_results(self.store, options)
+        return cluster_results(self._store, options)
 
     # deciding
 
@@ -693,7 +693,7 @@ class Database:
         """
         from lshdb.ingest.deciding import decide
 
-        return decide(self.store, verdict, list(keys), note, who)
+        return decide(self._store, verdict, list(keys), note, who)
 
     def decisions(self) -> list[Decision]:
         """All decisions, in the order in which they were stored, and whether they still hold.
@@ -707,8 +707,8 @@ class Database:
         """
         from lshdb.search.decisions import read_decisions
 
-        with self.store.reading():
-            return read_decisions(self.store)
+        with self._store.reading():
+            return read_decisions(self._store)
 
     @takes()
     def add_decisions(self, decisions: Iterable[Decision]) -> int:
@@ -727,7 +727,7 @@ class Database:
         """
         from lshdb.ingest.deciding import add_decisions
 
-        return add_decisions(self.store, decisions)
+        return add_decisions(self._store, decisions)
 
     @takes()
     def undo_decision(self, decision: int | None = None, decided: str | None = None) -> Decision:
@@ -745,7 +745,7 @@ class Database:
         """
         from lshdb.ingest.deciding import undo_decision
 
-        return undo_decision(self.store, decision, decided)
+        return undo_decision(self._store, decision, decided)
 
     def undo_last_decisions(self) -> list[Decision]:
         """Undo all decisions of the last command, or key or button of a review.
@@ -768,7 +768,7 @@ class Database:
         """
         from lshdb.ingest.deciding import undo_last_decisions
 
-        return undo_last_decisions(self.store)
+        return undo_last_decisions(self._store)
 
     @takes()
     def remove_decided(self, *, dry_run: bool = False) -> list[str]:
@@ -785,7 +785,7 @@ class Database:
         """
         from lshdb.ingest.add import removed
 
-        return removed(self.store, RemoveOptions(decided=True, dry_run=dry_run))
+        return removed(self._store, RemoveOptions(decided=True, dry_run=dry_run))
 
     @takes()
     def dropped_files(self, root: str | None = None) -> list[str]:
@@ -807,7 +807,7 @@ class Database:
         """
         from lshdb.ingest.sync import files_of_dropped
 
-        return [file.path for file in files_of_dropped(self.store, root) if file.status]
+        return [file.path for file in files_of_dropped(self._store, root) if file.status]
 
     # signatures
 
@@ -825,7 +825,7 @@ class Database:
         """
         from lshdb.exchange.signatures import signatures
 
-        return signatures(self.store)
+        return signatures(self._store)
 
     @takes()
     def add_signatures(
@@ -872,7 +872,7 @@ class Database:
         from lshdb.exchange.signatures import add_signatures
 
         return add_signatures(
-            self.store,
+            self._store,
             keys,
             signatures,
             made_with,
@@ -918,17 +918,17 @@ class Database:
         from lshdb.exchange.signatures import query_signature
 
         return query_signature(
-            self.store, signature, made_with, top=top, threshold=threshold, exhaustive=exhaustive
+            self._store, signature, made_with, top=top, threshold=threshold, exhaustive=exhaustive
         )
 
     # looking inside
 
     def info(self) -> Info:
         """Settings, numbers of documents, size of the file."""
-        with self.store.reading():
-            documents, empty = self.store.count()
-            unindexed = self.store.unindexed()
-            return Info(self.store.settings, documents, empty, unindexed, self.store.bytes())
+        with self._store.reading():
+            documents, empty = self._store.count()
+            unindexed = self._store.unindexed()
+            return Info(self._store.settings, documents, empty, unindexed, self._store.bytes())
 
     @takes()
     def buckets(self, key: object = None, *, top: int = 10) -> "Buckets":
@@ -945,7 +945,7 @@ class Database:
         from lshdb.search.stored_documents import largest_buckets
 
         asked = None if key is None else key_argument("key", key)
-        return Buckets(largest_buckets(self.store, asked, top))
+        return Buckets(largest_buckets(self._store, asked, top))
 
     @takes()
     def sql(self, statement: str, parameters: Parameters = ()) -> "SqlRows":
@@ -970,7 +970,7 @@ class Database:
         """
         from lshdb.exchange.results import SqlRows
 
-        return SqlRows(partial(self.store.sql, statement, parameters))
+        return SqlRows(partial(self._store.sql, statement, parameters))
 
     # choosing, measuring and changing the index
 
@@ -990,7 +990,7 @@ class Database:
         """
         from lshdb.tuning.choices import tune_stored
 
-        return tune_stored(self.store, options)
+        return tune_stored(self._store, options)
 
     @takes(MeasureOptions)
     def measure(self, options: MeasureOptions) -> "Measured":
@@ -1009,7 +1009,7 @@ class Database:
         """
         from lshdb.tuning.measuring import measure
 
-        return measure(self.store, options)
+        return measure(self._store, options)
 
     @takes(ReindexOptions)
     def reindex(self, options: ReindexOptions) -> Reindexed:
@@ -1033,7 +1033,7 @@ class Database:
         """
         from lshdb.maintenance.reindex import reindex
 
-        return reindex(self.store, options)
+        return reindex(self._store, options)
 
     # keeping the file
 
@@ -1054,7 +1054,7 @@ class Database:
         """
         from lshdb.maintenance.check import check_stored
 
-        return check_stored(self.store, options)
+        return check_stored(self._store, options)
 
     @takes(BackupOptions)
     def backup(self, path: str | os.PathLike[str], options: BackupOptions) -> None:
@@ -1073,4 +1073,12 @@ class Database:
         """
         from lshdb.store.backup import back_up
 
-        back_up(self.store, Path(path), options)
+        back_up(self._store, Path(path), options)
+
+
+def store_of(database: Database) -> Store:
+    """The file of an open database; UsageError if it is closed.
+
+    For the rooms of lshdb and its tests: it is no part of the interface, and may change.
+    """
+    return database._store

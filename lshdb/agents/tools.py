@@ -9,6 +9,7 @@ from urllib.parse import quote, unquote
 
 from lshdb import Admission, Change, Database, KeyNotFound, Similar, StoredDocument, UsageError
 from lshdb.agents.arguments import Key, Text, Threshold, Top
+from lshdb.database import store_of
 from lshdb.exchange.results import comparison_record
 from lshdb.formatting import counted, listed, number, shortened
 from lshdb.groups import Option, Options, argument
@@ -194,8 +195,8 @@ def find_words(database: Database, arguments: WordsArguments) -> Result:
         raise UsageError(f"words has {counted(len(words), 'word')}: give 1 to {_MAX_WORDS}")
     if not database.settings.content:
         raise UsageError("find_words searches contents, and this database keeps signatures only")
-    with database.store.reading():
-        hits, following = database.store.documents_with(
+    with store_of(database).reading():
+        hits, following = store_of(database).documents_with(
             words, arguments.after, arguments.top, _SEARCH_SECONDS
         )
     documents = []
@@ -259,7 +260,7 @@ def describe_database(database: Database, _: NoArguments) -> Result:
         f"{settings['shingle']}"
     )
     counts = {"documents": info.documents, "empty": info.empty, "bytes": info.bytes}
-    return line, counts | settings | {"read_only": database.store.read_only}
+    return line, counts | settings | {"read_only": store_of(database).read_only}
 
 
 def add_unless_similar(database: Database, arguments: AdditionArguments) -> Result:
@@ -331,7 +332,7 @@ def named(database: Database, key: str | None) -> str | None:
     if key.startswith(NUMBER):
         digits = key.removeprefix(NUMBER)
         if digits.isdecimal() and len(digits) < 19:
-            for stored_key in database.store.keys_of(int_array([int(digits)])):
+            for stored_key in store_of(database).keys_of(int_array([int(digits)])):
                 return stored_key
         raise KeyNotFound(f"no document has the number {digits:.20}")
     return unquote(key.removeprefix(URI)) if key.startswith(URI) else key

@@ -9,6 +9,7 @@ from lshdb.cli.options import (
     Who,
     key_argument,
 )
+from lshdb.database import store_of
 from lshdb.errors import KeyNotFound, UsageError
 from lshdb.formatting import counted, listed
 from lshdb.groups import Option
@@ -96,7 +97,7 @@ def _undo(at: DatabaseFile, numbers: list[str]) -> None:
 
     with at.open("write") as database:
         if numbers:
-            undone = deciding.undo_chosen(database.store, chosen)
+            undone = deciding.undo_chosen(store_of(database), chosen)
         else:
             undone = database.undo_last_decisions()
         for one in undone[:_SHOWN_UNDONE]:

@@ -11,7 +11,7 @@ import typer
 from lshdb.cli import documents, messages, results, similar
 from lshdb.cli.files import STDOUT
 from lshdb.cli.options import DatabaseFile, FailIfFound, Form
-from lshdb.database import Database
+from lshdb.database import Database, store_of
 from lshdb.errors import InputError, UsageError
 from lshdb.exchange.results import (
     match_columns,
@@ -100,7 +100,7 @@ def query(
                 session.shown(messages.shows_progress(), "query", files)
             )
             answers = answer_many(
-                [one.store for one in databases],
+                [store_of(one) for one in databases],
                 counts.files_noted(session.batches(files)),
                 QueryManyOptions(ranking=asked),
                 on_failure=session.counts.failures,

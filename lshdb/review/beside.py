@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import takewhile
 from operator import attrgetter
 
-from lshdb.database import Database
+from lshdb.database import Database, store_of
 from lshdb.limits import DEFAULTS
 from lshdb.model import Passage
 from lshdb.search.differences import (
@@ -155,7 +155,7 @@ def contents_beside(
         own, its = a[:limit], b[:limit]
         rows = differences(own, its, passages=passages, blanks=blanks, programs=programs)
         if database.settings.reworded:
-            left, right = shared_rare_words(database.store, own, its)
+            left, right = shared_rare_words(store_of(database), own, its)
             rows = [replace(row, a=_marked(row.a, left), b=_marked(row.b, right)) for row in rows]
         texts = Beside(
             rows,

@@ -20,6 +20,7 @@ from urllib.parse import parse_qsl, unquote, urlencode
 
 import lshdb
 from lshdb import Cluster, Comparison, Database, Decision, Document, Pair
+from lshdb.database import store_of
 from lshdb.errors import limits_noted
 from lshdb.exchange.results import plain
 from lshdb.formatting import counted, shortened
@@ -206,7 +207,7 @@ class Visit:
         Raises:
             Waiting: it is computed for the first time.
         """
-        store = self.database.store
+        store = store_of(self.database)
         path = store.real_path
 
         def run(progress: Progress) -> _T:
@@ -216,7 +217,7 @@ class Visit:
         state = state_of(path) if self.review is None else self.review.state()
         results = results or self.results
         # A page waits once, however many results it needs.
-        seconds = 0.0 if self.waiting else self.database.store.limits.page_seconds
+        seconds = 0.0 if self.waiting else store_of(self.database).limits.page_seconds
         found = results.get((path, what), state, run, seconds)
         if isinstance(found, Stage):
             self.waiting[what[0]] = found
@@ -336,7 +337,7 @@ def find(visit: Visit) -> Page:
     if asked in visit.database:
         return Page("find", "", redirect=("document", {"key": asked}))
     keys = (
-        visit.database.store.keys_containing(asked, _SEARCHED, _FOUND)
+        store_of(visit.database).keys_containing(asked, _SEARCHED, _FOUND)
         if words and not after
         else []
     )
@@ -344,7 +345,7 @@ def find(visit: Visit) -> Page:
     further: int | None = None
     contents = visit.database.settings.content
     if words and contents:
-        hits, further = visit.database.store.documents_with(words, after, _FOUND, _LOOKING)
+        hits, further = store_of(visit.database).documents_with(words, after, _FOUND, _LOOKING)
     data = {
         "q": asked,
         "keys": keys,
@@ -464,8 +465,8 @@ def _listing(visit: Visit, kind: str, asked: Filters) -> Listing:
 
     def make(database: Database, progress: Progress) -> listing.Survey[Any]:
         if kind == "clusters":
-            return listing.survey_clusters(database.store, request, progress)
-        return listing.survey_pairs(database.store, request.join, progress)
+            return listing.survey_clusters(store_of(database), request, progress)
+        return listing.survey_pairs(store_of(database), request.join, progress)
 
     return Listing(visit.wait_for((kind, *given.values(), min_size), make), visit.verdicts(), asked)
 
@@ -483,7 +484,7 @@ def cluster(visit: Visit) -> Page:
     one = listed.described(found)
     members = one["members"]
     some, paging = _some(visit, members, _LINES)
-    store = visit.database.store
+    store = store_of(visit.database)
     known = store.known([member["key"] for member in some])
     sizes = store.byte_lengths(int_array(each.doc_id for each in known.values()))
     size_of = dict(zip(known, sizes.tolist(), strict=True))
@@ -666,7 +667,7 @@ def sql(visit: Visit) -> Page:
     if not statement:
         return page
     try:
-        data["columns"], found = visit.database.store.sql(statement, (), _SQL_SECONDS)
+        data["columns"], found = store_of(visit.database).sql(statement, (), _SQL_SECONDS)
         with closing(found) as rows:  # type: ignore[type-var]  # a generator
             size = long = 0
             for row in rows:

@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb import Limits
+from lshdb.database import store_of
 from lshdb.errors import Busy, ContentError, KeyNotFound, UsageError
 from lshdb.model import AddReport, Bucket
 from lshdb.search.stored_documents import count_distinct
@@ -243,7 +244,7 @@ def test_empty_documents_are_stored_and_similar_to_nothing(
             own = db.get(key)
             assert (own.shingles, own.signature, own.bucket_keys) == (0, None, None)
             assert db.buckets(key) == []
-            assert count_distinct(db.store, own) == 0
+            assert count_distinct(store_of(db), own) == 0
             ways: list[dict[str, Any]] = [{}, {"exhaustive": True}, {"estimate": True}]
             for how in ways:
                 assert db.query(key=key, **how) == db.query(content, **how) == []

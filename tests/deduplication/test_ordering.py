@@ -24,6 +24,7 @@ from helpers import database_of, new_session, text_families
 
 import lshdb
 from lshdb import DroppedRow, Limits
+from lshdb.database import store_of
 from lshdb.deduplication.deciding import Decided
 from lshdb.deduplication.files import decided_files
 from lshdb.keys import distinct_key
@@ -72,7 +73,7 @@ def rows(tmp_path: Path) -> Path:
 
 
 def outcomes_of(db: lshdb.Database, paths: list[str], **options: Any) -> Iterator[Decided]:
-    return decided_files(db.store, paths, DedupOptions(**options))
+    return decided_files(store_of(db), paths, DedupOptions(**options))
 
 
 def keys_and_reasons(outcomes: Iterator[Decided]) -> dict[str, DroppedRow | None]:

@@ -105,6 +105,7 @@ KERNELS = {
     "sources.session": "the gate and class reports read files as `add` does",
     "sources.records": "Spark finds fields of records",
     # to become methods of Database
+    "database": "pages read the file of an open database",
     "exchange.results": "a tool gives a comparison as a record, a page prints values",
     "ingest.folders": "a class report has folders in place of documents",
     "store.connection": "Datasette opens files; a page asks whether one can be read",

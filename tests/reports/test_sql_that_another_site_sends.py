@@ -22,6 +22,7 @@ import pytest
 from helpers import Answer, Site, database_of, datasette, served
 
 import lshdb
+from lshdb.database import store_of
 
 pytest.importorskip("starlette", reason="the extra `web` is not installed")
 
@@ -206,5 +207,5 @@ def test_views_within_views_end_in_time(path: Path) -> None:
     with lshdb.open(path, mode="read") as database:
         begun = monotonic()
         with pytest.raises(lshdb.QueryError, match="it takes too long for a page"):
-            run_readonly(database.store._connection, "select * from v10", (), 0.3)
+            run_readonly(store_of(database)._connection, "select * from v10", (), 0.3)
         assert monotonic() - begun < 20
