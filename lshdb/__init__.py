@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         StoredDocument,
         SyncChange,
         SyncReport,
+        WordMatches,
     )
     from lshdb.opening import open  # noqa: A004
     from lshdb.service import Service
@@ -154,6 +155,7 @@ __all__ = [
     "Tuned",
     "UnsafeFile",
     "UsageError",
+    "WordMatches",
     "check",
     "dedup",
     "open",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from lshdb.errors import UsageError
 from lshdb.groups import takes
 from lshdb.keys import key_argument
+from lshdb.limits import Limits
 from lshdb.model import (
     AddReport,
     Admission,
@@ -26,6 +27,7 @@ from lshdb.model import (
     StoredDocument,
     SyncReport,
     Verdict,
+    WordMatches,
 )
 from lshdb.options import (
     AddFilesOptions,
@@ -133,6 +135,16 @@ class Database:
     def path(self) -> Path:
         """The file, as it was named when it was opened."""
         return self._file.path
+
+    @property
+    def limits(self) -> Limits:
+        """The limits that it was opened with."""
+        return self._file.limits
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it was opened only to read."""
+        return self._file.read_only
 
     @property
     def settings(self) -> Settings:
@@ -417,6 +429,48 @@ class Database:
         from lshdb.search.stored_documents import keys
 
         return keys(self._store, options)
+
+    @takes()
+    def key_of(self, doc_id: int) -> str:
+        """The key of the document with a doc_id, which SQL and `get` show; KeyNotFound if none.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add("fox", "The fox and the grapes")
+        ...     db.key_of(1)
+        'fox'
+        """
+        from lshdb.search.stored_documents import key_of
+
+        return key_of(self._store, doc_id)
+
+    @takes()
+    def find_words(
+        self, words: Sequence[str], *, top: int = 10, after: int = 0, seconds: float | None = None
+    ) -> WordMatches:
+        """The stored documents whose contents have all of some words, in the order of addition.
+
+        Contents are read one after another, as there is no index of words. A word may be a part of
+        a longer one; its case does not matter.
+
+        Args:
+            words: any texts; of a set, parts of its JSON.
+            top: the maximum number of documents.
+            after: the doc_id after which the search begins: `following` of an earlier answer.
+            seconds: when the search ends, if it is not complete by then; None for no limit.
+
+        Raises:
+            UsageError: the database keeps no contents, or `top` is below 1.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add_many([("fox", "The fox and the grapes"), ("ant", "The ant")])
+        ...     db.find_words(["Grapes", "fox"])
+        WordMatches(documents=(('fox', 'The fox and the grapes'),), following=None)
+        """
+        from lshdb.search.stored_documents import documents_with
+
+        return documents_with(self._store, words, top, after, seconds)
 
     # similar documents
 

@@ -24,8 +24,7 @@ from orjson import Fragment
 
 from lshdb.cli import files, messages, options, tables
 from lshdb.columns import Columns, columns_of
-from lshdb.exchange.results import plain
-from lshdb.formatting import counted, number
+from lshdb.formatting import counted, number, plain
 from lshdb.json_text import encode
 from lshdb.sources import formats
 from lshdb.sources.json_rows import in_ascii

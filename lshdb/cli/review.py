@@ -9,7 +9,6 @@ from lshdb.cli.options import (
     Own,
     Who,
 )
-from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.groups import Option
 from lshdb.options import ClusteringOptions, ClustersOptions, JoinOptions, SimilarOptions
@@ -56,7 +55,7 @@ def review(
         similar = SimilarOptions(condition=grouping.condition, threshold=grouping.threshold)
         join = JoinOptions(similar=similar, key=asked.key, ignore_decisions=True)
         request = ClustersOptions(join=join, clusters=grouping.clusters)
-        found = survey_clusters(store_of(database), request, silent)
+        found = survey_clusters(database, request, silent)
         if not found.items:
             message("no two documents are similar: nothing to review")
             return

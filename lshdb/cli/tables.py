@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lshdb.exchange.results import plain
-from lshdb.formatting import shortened
+from lshdb.formatting import plain, shortened
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:

@@ -22,14 +22,13 @@ from lshdb.columns import COPIED, PASSAGE, PASSAGE_PAIR, STORED_PAIR, copied_val
 from lshdb.deduplication.whole_texts import WholeTexts
 from lshdb.errors import limits_to
 from lshdb.groups import takes
-from lshdb.limits import DEFAULTS
 from lshdb.options import SparkOptions, SparkPairsOptions, SparkPassagesOptions
 from lshdb.search import passage_runs, passage_windows, passages
 from lshdb.shingling import arrays
 from lshdb.shingling import shingling as shingling_
 from lshdb.shingling.winnowing import fingerprints as winnowed
 from lshdb.spark import candidates, clustering, sketching, verifying
-from lshdb.spark.counts import Counts
+from lshdb.spark.counts import LIMITS, Counts
 from lshdb.spark.documents import check_keys, documents, schema_of
 
 _SCHEMA = schema_of(PASSAGE_PAIR)
@@ -86,8 +85,8 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
         InputError: several documents have the same key.
     """
     settings, counts = options.data.settings, options.data.counts
-    criteria = passages.criteria_of(options.copied, settings, DEFAULTS)
-    common = options.copied.runs.common or DEFAULTS.common
+    criteria = passages.criteria_of(options.copied, settings, LIMITS)
+    common = options.copied.runs.common or LIMITS.common
     docs = documents(df, options.data)
     check_keys(docs)
     rows = fingerprints(df, options.data)
@@ -161,7 +160,7 @@ def copied(
             lambda numbers: [texts[number] for number in numbers.tolist()],
             arrays.lengths_of(texts),
             settings,
-            DEFAULTS,
+            LIMITS,
             settings.passages,
         )
         with limits_to(lambda _: None):  # the longest run is always listed

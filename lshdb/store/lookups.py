@@ -558,6 +558,12 @@ class StoreReader:
                 raise DamagedFile(f"{self.path} is damaged: {sqlite_errors.RESTORE}")
             last = doc_ids[-1]
 
+    def key_of(self, doc_id: int) -> str | None:
+        """The key of a document; None if there is none with this doc_id."""
+        for next_id, key in self._rows(sql.KEYS_AFTER, doc_id - 1, 1):
+            return checked(key, str) if next_id == doc_id else None
+        return None
+
     def doc_ids(self, min_shingles: int = 0) -> IntArray:
         """All documents with at least this many shingles, in the order of addition: int64[n]."""
         return self._integers(sql.DOC_IDS, min_shingles)
