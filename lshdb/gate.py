@@ -135,7 +135,7 @@ class Findings:
 
 
 @dataclass(eq=False)
-class _Text:
+class _StoredText:
     """A file, with the places of its tokens in it, int64[n] both."""
 
     key: str
@@ -197,12 +197,12 @@ def gate(
     patterns = [f"*.{suffix}" for _, suffixes in _KINDS.values() for suffix in suffixes.split()]
     changes = None if request.since is None else git.changes(top, request.since, patterns)
     given = {key_of(path, top): path for path in files}
-    job = _Job(top, place, request, given, changes, progress, _tag(version))
+    job = _GateRun(top, place, request, given, changes, progress, _tag(version))
     return job.findings(accepted)
 
 
 @dataclass(eq=False)
-class _Job:
+class _GateRun:
     """A run of the gate.
 
     Attributes:
@@ -369,7 +369,7 @@ def _delete_others(place: str, tag: str) -> None:
                 os.unlink(os.path.join(place, name))
 
 
-class _Measured(NamedTuple):
+class _CheckedSizes(NamedTuple):
     """The sizes of the files that are checked."""
 
     files: int
@@ -400,7 +400,7 @@ class _Search:
     others: Mapping[str, str]
     changes: dict[str, git.Changed] | None
     request: GateOptions
-    texts: dict[str, _Text] = field(default_factory=dict)
+    texts: dict[str, _StoredText] = field(default_factory=dict)
     covered: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -425,7 +425,7 @@ class _Search:
                 seen.add(ends)
                 yield from self._copied(a, b, passage)
 
-    def measured(self) -> _Measured:
+    def measured(self) -> _CheckedSizes:
         """How many tokens of the checked files count, and how many do not."""
         tokens, left_out, notes = 0, Counter[boilerplate.Reason](), list[str]()
         count = partial(_counted, self.shingling)
@@ -440,7 +440,7 @@ class _Search:
             if len(counts.unmatched) > _MARKERS:
                 rest = len(counts.unmatched) - _MARKERS
                 notes.append(f"{key}: {counted(rest, 'more marker')} without counterpart")
-        return _Measured(len(checked), tokens, left_out, notes)
+        return _CheckedSizes(len(checked), tokens, left_out, notes)
 
     def copied(self) -> int:
         """How many tokens of the checked files are in findings; each counts once."""
@@ -461,9 +461,9 @@ class _Search:
             return self.others[key]
         return str(self.database.get(key).content)
 
-    def _text(self, key: str) -> _Text:
+    def _text(self, key: str) -> _StoredText:
         if key not in self.texts:
-            self.texts[key] = _Text(key, self._content(key), self.shingling)
+            self.texts[key] = _StoredText(key, self._content(key), self.shingling)
         return self.texts[key]
 
     def _similar(self) -> Iterator[tuple[str, str, float]]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from urllib.parse import quote, unquote
 
 from lshdb import Admission, Change, Database, KeyNotFound, Similar, StoredDocument, UsageError
-from lshdb.agents.arguments import Key, Text, Threshold, Top
+from lshdb.agents.arguments import ComparedText, Key, Threshold, Top
 from lshdb.formatting import counted, listed, number, shortened
 from lshdb.groups import Option, Options, argument
 from lshdb.keys import key_argument, key_arguments
@@ -60,7 +60,7 @@ class Tool:
 class SimilarArguments(Options):
     """Arguments of find_similar."""
 
-    text: Text = None
+    text: ComparedText = None
     key: Key = None
     top: Top = 5
     threshold: Threshold = None
@@ -69,7 +69,7 @@ class SimilarArguments(Options):
 class PassageArguments(Options):
     """Arguments of find_passages."""
 
-    text: Text = None
+    text: ComparedText = None
     key: Key = None
     top: Top = 5
 

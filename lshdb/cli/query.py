@@ -85,7 +85,7 @@ def query(
         raise UsageError("--unmatched is for FILE...")
     similar.check_one_stdin(files)
     failed = 0
-    counts = _Counts(asked.similar.top)
+    counts = _QueryCounts(asked.similar.top)
     with opened(at.db, at.timeout) as databases, ExitStack() as stack:
         form.check(*(one.path for one in databases), *files)
         database = databases[0]
@@ -156,7 +156,7 @@ def query(
 
 
 @dataclass(eq=False)
-class _Counts:
+class _QueryCounts:
     """How many queries there were, and how many had a match other than their own file."""
 
     top: int | None

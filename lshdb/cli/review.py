@@ -45,7 +45,7 @@ def review(
     """
     if order not in _ORDERS:
         raise UsageError(f"--order {order} is not {', '.join(_ORDERS)}")
-    from lshdb.cli.screen import Session
+    from lshdb.cli.screen import ReviewScreen
     from lshdb.review.listing import Filters, survey_clusters
     from lshdb.review.reviewing import Review
 
@@ -59,7 +59,7 @@ def review(
         if not found.items:
             message("no two documents are similar: nothing to review")
             return
-        work = Session(database, found, Filters(sort=order), Review(database.path, who, own))
+        work = ReviewScreen(database, found, Filters(sort=order), Review(database.path, who, own))
         try:
             work.run()
         finally:

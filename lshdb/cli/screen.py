@@ -52,7 +52,7 @@ _MARKS = {"-": ("[-", "-]", "*"), "+": ("{+", "+}", "*")}
 
 
 @dataclass(eq=False)
-class Session:
+class ReviewScreen:
     """One run through the clusters of a review, in the order of a list of pages."""
 
     database: Database

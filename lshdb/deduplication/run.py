@@ -47,7 +47,7 @@ from lshdb.store.store import Store
 _CHANGED = "the input has changed while it was read"
 
 
-class Source(Protocol):
+class RowSource(Protocol):
     """Rows or text files that can be read again, unless they are decided on as they come."""
 
     def batches(self) -> Iterator[Batch]:
@@ -93,7 +93,7 @@ class Run:
     root: str = ""
     rule: Rule
     settings: Settings
-    source: Source
+    source: RowSource
     references: Sequence[Reference] = ()
     of_references: Session
     batches: Callable[[Any, Mapping[str, str]], Iterator[Batch]] | None = None

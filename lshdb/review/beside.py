@@ -13,9 +13,9 @@ from lshdb.database import Database, store_of
 from lshdb.limits import DEFAULTS
 from lshdb.model import Passage
 from lshdb.search.differences import (
-    Kind,
     Line,
     Piece,
+    PieceKind,
     Row,
     Span,
     agreement,
@@ -170,7 +170,7 @@ def contents_beside(
     return None, None
 
 
-def painted(line: Line, of: Kind, spans: Sequence[Span], kind: Kind) -> Line:
+def painted(line: Line, of: PieceKind, spans: Sequence[Span], kind: PieceKind) -> Line:
     """A line whose pieces of one kind have another kind in ascending spans of the text."""
     pieces: list[Piece] = []
     start = line.start

@@ -59,7 +59,7 @@ class _Join:
 
     reader: lookups.StoreReader
     request: JoinOptions
-    condition: readonly_sql.Keep | None
+    condition: readonly_sql.DocumentFilter | None
     only: IntArray | None = None
     progress: Progress = silent
     of_pairs: PairsOptions | None = None

@@ -55,7 +55,7 @@ def fingerprints(df: DataFrame, options: SparkOptions) -> DataFrame:
 def prints(documents: DataFrame, settings: Settings, counts: Counts | None = None) -> DataFrame:
     """`fingerprints` of checked documents."""
 
-    def columns(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.Columns:
+    def columns(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.BatchColumns:
         prints_of_batch = winnowed(contents, settings.shingling, settings.passages, settings.seed)
         return {
             "key": keys.take(pa.array(prints_of_batch.documents)),
@@ -193,7 +193,7 @@ def short_texts(reference: DataFrame, settings: Settings, words: int) -> list[tu
     """The keys and texts of a reference that have fewer words than a run, by a job."""
     shingling = settings.shingling
 
-    def columns(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.Columns:
+    def columns(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.BatchColumns:
         short = WholeTexts(shingling, words)
         short.take(range(len(contents)), [str(content) for content in contents])
         indices = [*short.runs]
@@ -222,7 +222,7 @@ def whole_texts(
     short.take(range(len(texts)), [text for _, text in texts])
     short.index()
 
-    def find(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.Columns:
+    def find(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.BatchColumns:
         reasons = short.reasons([str(content) for content in contents])
         rows = [
             {
@@ -248,7 +248,7 @@ def _window_counting(
     The common windows are found at once, and sent to all tasks.
     """
 
-    def around(_: pa.Array, contents: list[shingling_.Content]) -> sketching.Columns:
+    def around(_: pa.Array, contents: list[shingling_.Content]) -> sketching.BatchColumns:
         return {"windows": [counting.around_hot(str(content)).tobytes() for content in contents]}
 
     often = shared.where(F.col("members") > common)

@@ -189,7 +189,7 @@ class StoreReader:
     @contextmanager
     def snapshot(
         self, where: str | None = None, parameters: Parameters = ()
-    ) -> Iterator[tuple[StoreReader, readonly_sql.Keep | None]]:
+    ) -> Iterator[tuple[StoreReader, readonly_sql.DocumentFilter | None]]:
         """A reader of a snapshot of the file, on a connection of its own.
 
         The caller may write meanwhile. For a user's condition, the second value is a function that

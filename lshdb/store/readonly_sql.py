@@ -268,13 +268,15 @@ _ALONE = """
     EXPLAIN SELECT CASE WHEN
 {expression}
     THEN 1 END FROM documents"""
-Keep = Callable[[IntArray], Mask]
+DocumentFilter = Callable[[IntArray], Mask]
 """Takes doc_ids int64[n]; returns True for each document to keep, bool[n]."""
 _CONDITION_BLOCK = 10_000
 _DOCUMENT = "doc_id, key, shingles, digest, metadata and content"
 
 
-def condition(connection: guard.Connection, expression: str, parameters: Parameters) -> Keep:
+def condition(
+    connection: guard.Connection, expression: str, parameters: Parameters
+) -> DocumentFilter:
     """A function that finds the documents that match an expression.
 
     Args:
