@@ -60,7 +60,7 @@ from lshdb.store.store import Store
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from lshdb.exchange.results import (
+    from lshdb.exchange.result_tables import (
         Buckets,
         Matches,
         PairResults,
@@ -354,7 +354,7 @@ class Database:
         ...     [row.key for row in db.dedup_files(["news.jsonl"]) if row.dropped is None]
         ['1']
         """
-        from lshdb.deduplication.files import decided_rows
+        from lshdb.deduplication.file_rows import decided_rows
 
         return decided_rows(self._store, paths, options)
 
@@ -499,7 +499,7 @@ class Database:
         >>> match.key, match.similarity, match.exact, match.identical
         ('fox', 1.0, True, False)
         """
-        from lshdb.exchange.results import matches_of
+        from lshdb.exchange.result_tables import matches_of
 
         found = search(self._store, options.ranking, options)
         minimum = options.ranking.similar.threshold or self._store.settings.threshold
@@ -535,7 +535,7 @@ class Database:
         ...     [(key, [match.key for match in matches]) for key, matches in db.query_many(asked)]
         [('a', ['fox']), ('b', [])]
         """
-        from lshdb.exchange.results import answers_of
+        from lshdb.exchange.result_tables import answers_of
         from lshdb.ingest.queries import answer_many
 
         total = len(documents) if isinstance(documents, Collection) else None
@@ -589,7 +589,7 @@ class Database:
         ...     [(pair.a, pair.b, pair.words) for pair in db.passage_pairs()]
         [('a', 'b', 6)]
         """
-        from lshdb.exchange.results import passage_results
+        from lshdb.exchange.result_tables import passage_results
 
         return passage_results(self._store, options)
 
@@ -648,7 +648,7 @@ class Database:
         ...     [(pair.a, pair.b, pair.similarity, pair.exact) for pair in db.pairs()]
         [('a', 'c', 1.0, True)]
         """
-        from lshdb.exchange.results import pair_results
+        from lshdb.exchange.result_tables import pair_results
 
         return pair_results(self._store, options)
 
@@ -673,7 +673,7 @@ class Database:
         ...     db.store_pairs(), list(db.sql("select a, b, similarity from similar_pairs"))
         (1, [Row(a='a', b='c', similarity=1.0)])
         """
-        from lshdb.exchange.results import store_pairs
+        from lshdb.exchange.result_tables import store_pairs
 
         return store_pairs(self._store, options)
 
@@ -684,7 +684,7 @@ class Database:
         A cluster is all documents that similar pairs connect; with `star`, each is similar to the
         kept one itself. Clusters come in the order of their first members, when all are found.
         Unlike for `pairs`, there is a limit on what is compared in one bucket; with exact
-        similarities, few files reach it (see lshdb.search.limits).
+        similarities, few files reach it (see lshdb.search.cut_notes).
 
         Returns:
             An iterator, which also has `to_arrow()`, `df()` and a form for notebooks. A row of
@@ -704,7 +704,7 @@ class Database:
         [('c', ('a', 'c'))]
         [{'cluster': 1, 'key': 'a', 'role': 'keep'}, {'cluster': 1, 'key': 'c', 'role': 'member'}]
         """
-        from lshdb.exchange.results import cluster_results
+        from lshdb.exchange.result_tables import cluster_results
 
         return cluster_results(self._store, options)
 
@@ -745,7 +745,7 @@ class Database:
         ...     made.keys, list(db.pairs()), len(list(db.pairs(ignore_decisions=True)))
         (('a', 'c'), [], 1)
         """
-        from lshdb.ingest.deciding import decide
+        from lshdb.ingest.storing_decisions import decide
 
         return decide(self._store, verdict, list(keys), note, who)
 
@@ -779,7 +779,7 @@ class Database:
             InputError: one is not a decision; nothing is written.
             KeyNotFound: one has no digests, and a document does not exist; nothing is written.
         """
-        from lshdb.ingest.deciding import add_decisions
+        from lshdb.ingest.storing_decisions import add_decisions
 
         return add_decisions(self._store, decisions)
 
@@ -797,7 +797,7 @@ class Database:
         Raises:
             KeyNotFound: the decision does not exist.
         """
-        from lshdb.ingest.deciding import undo_decision
+        from lshdb.ingest.storing_decisions import undo_decision
 
         return undo_decision(self._store, decision, decided)
 
@@ -820,7 +820,7 @@ class Database:
         ...     [decision.decision for decision in db.undo_last_decisions()]
         [1, 2]
         """
-        from lshdb.ingest.deciding import undo_last_decisions
+        from lshdb.ingest.storing_decisions import undo_last_decisions
 
         return undo_last_decisions(self._store)
 
@@ -995,7 +995,7 @@ class Database:
             LimitWarning: documents of a large addition still wait for their rows of the index, so
                 that buckets do not show them.
         """
-        from lshdb.exchange.results import Buckets
+        from lshdb.exchange.result_tables import Buckets
         from lshdb.search.stored_documents import largest_buckets
 
         asked = None if key is None else key_argument("key", key)
@@ -1022,7 +1022,7 @@ class Database:
         ...     [row.key for row in db.sql("SELECT * FROM documents WHERE shingles > ?", [2])]
         ['fox']
         """
-        from lshdb.exchange.results import SqlRows
+        from lshdb.exchange.result_tables import SqlRows
 
         return SqlRows(partial(self._store.sql, statement, parameters))
 

@@ -49,7 +49,7 @@ from lshdb.store import late
 from lshdb.store.store import Store
 
 if TYPE_CHECKING:
-    from lshdb.exchange.results import Matches
+    from lshdb.exchange.result_tables import Matches
 
 _T = TypeVar("_T")
 _GATHERED = 128

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lshdb.database import Database
 from lshdb.errors import InputError, SettingsMismatch, UsageError
-from lshdb.exchange.results import Matches, matches_of
+from lshdb.exchange.result_tables import Matches, matches_of
 from lshdb.opening import open as open_database
 from lshdb.options import TIMEOUT, QueryOptions, SqlValue
 from lshdb.search.query import best

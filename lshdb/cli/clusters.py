@@ -7,7 +7,7 @@ from lshdb.cli import messages, results, running, similar
 from lshdb.cli.options import DatabaseFile, Form, Null
 from lshdb.database import store_of
 from lshdb.errors import UsageError
-from lshdb.exchange.results import (
+from lshdb.exchange.result_tables import (
     dropped_members,
     roles,
 )

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from lshdb.cli import documents, messages, parameters, results
+from lshdb.cli.drawn_tables import Extras
 from lshdb.cli.files import STDOUT
 from lshdb.cli.options import DatabaseFile, Form
-from lshdb.cli.tables import Extras
 from lshdb.database import Database
 from lshdb.errors import KeyNotFound, UsageError
 from lshdb.formatting import number, shortened

@@ -13,7 +13,7 @@ from lshdb.cli.files import STDOUT
 from lshdb.cli.options import DatabaseFile, FailIfFound, Form
 from lshdb.database import Database, store_of
 from lshdb.errors import InputError, UsageError
-from lshdb.exchange.results import (
+from lshdb.exchange.result_tables import (
     match_columns,
     match_row,
     with_fields,

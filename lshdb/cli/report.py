@@ -25,7 +25,7 @@ from lshdb.store.store import Store
 from lshdb.tuning.resolve import PASSAGES_OF_PROGRAMS, resolve
 
 if TYPE_CHECKING:
-    from lshdb.ingest.folders import Folders
+    from lshdb.ingest.folder_documents import Folders
 
 from lshdb.cli import pages
 
@@ -71,7 +71,7 @@ def report(
 
     Example: lshdb report submissions/ --for programs --base template/ -o report.html
     """
-    from lshdb.ingest.folders import check_units, folders  # nothing else needs it
+    from lshdb.ingest.folder_documents import check_units, folders  # nothing else needs it
 
     pages.check_name(report_file, ".html", ".htm")
     lowest, failed = None, 0

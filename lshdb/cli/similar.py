@@ -5,8 +5,8 @@ import os
 from collections.abc import Mapping, Sequence
 
 from lshdb.cli import messages
+from lshdb.cli.drawn_tables import NONE, Extras
 from lshdb.cli.files import STDOUT
-from lshdb.cli.tables import NONE, Extras
 from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
 from lshdb.options import JoinOptions, SimilarOptions

@@ -19,7 +19,7 @@ import numpy as np
 from lshdb.columns import PAIR, STORED_PAIR, WEIGHTED
 from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
-from lshdb.exchange.results import dropped_members
+from lshdb.exchange.result_tables import dropped_members
 from lshdb.groups import Option, Options
 from lshdb.json_text import dumps
 from lshdb.model import Cluster, Pair

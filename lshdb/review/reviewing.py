@@ -16,7 +16,7 @@ from typing import Any, cast, get_args
 
 from lshdb.database import Database, store_of
 from lshdb.errors import InputError, KeyNotFound, UsageError
-from lshdb.ingest.deciding import now, undo_chosen, user, word_fault
+from lshdb.ingest.storing_decisions import now, undo_chosen, user, word_fault
 from lshdb.json_text import loads
 from lshdb.model import Cluster, Decision, Verdict
 from lshdb.opening import open as open_database

@@ -7,7 +7,7 @@ import numpy as np
 from lshdb.errors import UsageError, warn_of_limit
 from lshdb.keys import with_article
 from lshdb.model import Comparison, Document, Passage, SharedBucket
-from lshdb.search import differences, limits, passage_runs, passage_windows, query
+from lshdb.search import cut_notes, differences, passage_runs, passage_windows, query
 from lshdb.search.lookup import buckets_of
 from lshdb.search.similarity import standard_error
 from lshdb.shingling import hashing, shingles
@@ -111,7 +111,7 @@ def _passages(
         return None
     settings, max_length = store.settings, store.limits.text_characters
     if (longest := max(len(a), len(b))) > max_length:
-        warn_of_limit(limits.text_cut(longest - max_length, max_length))
+        warn_of_limit(cut_notes.text_cut(longest - max_length, max_length))
     counting = passage_windows.Counting.of(settings, NO_NUMBERS)
     size = settings.shingling.size
     # Cut between words: a part of a word would be another word.

@@ -17,7 +17,7 @@ from lshdb.options import ClustersOptions, JoinOptions, Keep, PairsOptions
 from lshdb.progress import Progress, silent
 from lshdb.search import decisions, query, weights
 from lshdb.search.candidates import SharedBuckets, prefix_filtered
-from lshdb.search.limits import clusters_cut
+from lshdb.search.cut_notes import clusters_cut
 from lshdb.search.lookup import candidate_ids
 from lshdb.search.pair_sample import Drawn, draw
 from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids, check_numbers

@@ -22,7 +22,7 @@ from lshdb.columns import Block
 from lshdb.errors import Cut, UsageError, warn_of_limit
 from lshdb.model import Match
 from lshdb.options import QueryOptions, RankingOptions
-from lshdb.search.limits import query_cut, runs_cut
+from lshdb.search.cut_notes import query_cut, runs_cut
 from lshdb.search.lookup import FingerprintCodes, bucket_members_up_to, members
 from lshdb.search.similarity import (
     Exact,

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from lshdb.errors import warn_of_limit
 from lshdb.model import CopiedPassage
-from lshdb.search import limits
+from lshdb.search import cut_notes
 from lshdb.search.passage_runs import Pairs, Runs, every_run, passage_at, preferred
 from lshdb.search.passage_windows import Texts
 from lshdb.shingling.arrays import (
@@ -233,7 +233,7 @@ class SharedWindows:
         one, other = self._index(one), self._index(other)
         found = self._runs(one, other)
         if len(found.a) > max_runs:
-            warn_of_limit(limits.pair_cut(max_runs))
+            warn_of_limit(cut_notes.pair_cut(max_runs))
         return tuple(self._shown(one, other, found.some(slice(max_runs))))
 
     def _runs(self, one: int, other: int) -> _Passages:

@@ -25,7 +25,7 @@ from lshdb.spark import verifying
 from lshdb.spark.candidates import REFERENCE
 from lshdb.spark.clustering import checkpointed
 from lshdb.spark.counts import Counts
-from lshdb.spark.documents import schema_of
+from lshdb.spark.frame_documents import schema_of
 from lshdb.spark.sketching import BatchColumns, of_documents
 
 _BLOCK = 15

@@ -29,7 +29,7 @@ from lshdb.shingling import shingling as shingling_
 from lshdb.shingling.winnowing import fingerprints as winnowed
 from lshdb.spark import candidates, clustering, sketching, verifying
 from lshdb.spark.counts import LIMITS, Counts
-from lshdb.spark.documents import check_keys, documents, schema_of
+from lshdb.spark.frame_documents import check_keys, documents, schema_of
 
 _SCHEMA = schema_of(PASSAGE_PAIR)
 _COPIED = {name: kind for name, kind in {**STORED_PAIR, **COPIED}.items() if name != "estimate"}

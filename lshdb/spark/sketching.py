@@ -15,7 +15,7 @@ from lshdb.options import SparkOptions
 from lshdb.shingling.shingling import Content
 from lshdb.sketching.signing import sign
 from lshdb.spark.counts import Counts
-from lshdb.spark.documents import contents_of, documents
+from lshdb.spark.frame_documents import contents_of, documents
 
 Batches = Iterator[pa.RecordBatch]
 BatchColumns = dict[str, Any]

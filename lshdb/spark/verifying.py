@@ -23,7 +23,7 @@ from lshdb.shingling.shingling import Content
 from lshdb.sketching.signing import sign
 from lshdb.spark.candidates import candidate_pairs
 from lshdb.spark.counts import LIMITS
-from lshdb.spark.documents import contents_of, documents, schema_of
+from lshdb.spark.frame_documents import contents_of, documents, schema_of
 from lshdb.spark.sketching import Batches, bands, signed
 
 Compare = Callable[[pa.RecordBatch, list[Content], arrays.IntArray], pa.RecordBatch]

@@ -19,7 +19,7 @@ from markupsafe import Markup
 from lshdb import Cluster, Database, Pair, Passage
 from lshdb.errors import limits_noted
 from lshdb.groups import replaced
-from lshdb.ingest.folders import Folders
+from lshdb.ingest.folder_documents import Folders
 from lshdb.options import (
     ClustersOptions,
     ConditionOptions,

@@ -19,7 +19,7 @@ import lshdb
 from lshdb import Limits
 from lshdb.database import store_of
 from lshdb.deduplication.cut_list import CutList, restore
-from lshdb.deduplication.files import decided_files
+from lshdb.deduplication.file_rows import decided_files
 from lshdb.options import DedupOptions
 from lshdb.sources.outputs import Output
 from lshdb.sources.sinks import rows_of

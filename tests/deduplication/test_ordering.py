@@ -26,7 +26,7 @@ import lshdb
 from lshdb import DroppedRow, Limits
 from lshdb.database import store_of
 from lshdb.deduplication.deciding import Decided
-from lshdb.deduplication.files import decided_files
+from lshdb.deduplication.file_rows import decided_files
 from lshdb.keys import distinct_key
 from lshdb.model import Failure
 from lshdb.options import DedupOptions

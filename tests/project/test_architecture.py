@@ -104,7 +104,7 @@ KERNELS = {
     "sources.session": "the gate and class reports read files as `add` does",
     "sources.records": "Spark finds fields of records",
     # what works with files, and has no place in the interface
-    "ingest.folders": "a class report has folders in place of documents",
+    "ingest.folder_documents": "a class report has folders in place of documents",
     "store.readonly_sql": "Datasette opens files with connections of its own",
 }
 """What else the interfaces in OUTER import, and for what."""

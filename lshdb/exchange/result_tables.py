@@ -335,7 +335,7 @@ def _finding(
     group_by = searched.group_by
     if group_by is None:
         return partial(find, store, options, *others)
-    from lshdb.ingest.folders import in_folders
+    from lshdb.ingest.folder_documents import in_folders
 
     return partial(in_folders, find, store, options, group_by, *others)
 

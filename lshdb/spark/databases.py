@@ -19,7 +19,7 @@ from lshdb.groups import takes
 from lshdb.options import SparkWriteOptions, SqlValue
 from lshdb.shingling.arrays import bounded
 from lshdb.spark.counts import LIMITS
-from lshdb.spark.documents import check_keys, documents
+from lshdb.spark.frame_documents import check_keys, documents
 from lshdb.spark.sketching import Batches, usable
 
 _ROW = 800

@@ -15,7 +15,7 @@ from typing import Self
 from lshdb.columns import Columns
 from lshdb.deduplication.cut_list import CutList
 from lshdb.deduplication.deciding import Decided
-from lshdb.deduplication.tables import checked_format
+from lshdb.deduplication.input_tables import checked_format
 from lshdb.errors import InputError
 from lshdb.sources import formats, heads, outputs, sinks
 from lshdb.sources.added_columns import head_with, with_columns
