@@ -12,8 +12,7 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     shared_windows  what a text copies from each of many others, by a table of their windows
     reworded    passages that share rare words, in whatever order
     weights     of fingerprints and of terms, by their rarity; similarity weighted by them
-    compare     why two documents are alike, or not
-    differences two texts line by line and word by word, aligned
+    compare, differences  why two documents are alike; two texts aligned, by lines and words
     pairs, pair_sample  all similar pairs, and clusters of them; a random sample of pairs
     folders     pairs of directories that share files of clusters
     candidates  the pairs of a self-join, each once, in bounded memory; fewer from hot buckets

@@ -19,7 +19,7 @@ from datasette.utils.asgi import Forbidden, NotFound, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lshdb import LshdbError, NotADatabase
-from lshdb.review import reading
+from lshdb.review import page_file
 from lshdb.store import readonly_sql
 from lshdb.web import guarding, rendering
 from lshdb.web.app import pages, runs_no_sql
@@ -158,7 +158,7 @@ def _is_ours(attached: Attached) -> bool:
         return False
     if attached.path not in _ours:
         try:
-            with reading.opened(Path(attached.path), 0.0):  # all requests wait here
+            with page_file.opened(Path(attached.path), 0.0):  # all requests wait here
                 _ours[attached.path] = True
         except NotADatabase:
             _ours[attached.path] = False

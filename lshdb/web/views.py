@@ -26,7 +26,7 @@ from lshdb.groups import Option, Options, declared, without_none
 from lshdb.json_text import dumps, encode
 from lshdb.options import ClustersOptions, PairsOptions, SqlValue
 from lshdb.progress import Progress
-from lshdb.review import beside, drawing, listing, reading, reviewing
+from lshdb.review import beside, drawing, listing, page_file, reviewing
 from lshdb.review.file_state import state_of
 from lshdb.review.listing import Filters, Flag, Listing, Number, Text
 from lshdb.search.decisions import Verdicts
@@ -200,10 +200,10 @@ class Visit:
         Raises:
             Waiting: it is computed for the first time.
         """
-        path = reading.real_path(self.database)
+        path = page_file.real_path(self.database)
 
         def run(progress: Progress) -> _T:
-            with reading.opened(self.database.path, beside=self.database) as database:
+            with page_file.opened(self.database.path, beside=self.database) as database:
                 return make(database, progress)
 
         state = state_of(path) if self.review is None else self.review.state()
@@ -324,7 +324,7 @@ def find(visit: Visit) -> Page:
     if asked in visit.database:
         return Page("find", "", redirect=("document", {"key": asked}))
     keys = (
-        reading.keys_containing(visit.database, asked, _SEARCHED, _FOUND)
+        page_file.keys_containing(visit.database, asked, _SEARCHED, _FOUND)
         if words and not after
         else []
     )
@@ -472,14 +472,14 @@ def cluster(visit: Visit) -> Page:
     one = listed.described(found)
     members = one["members"]
     some, paging = _some(visit, members, _LINES)
-    size_of = reading.byte_lengths(visit.database, [member["key"] for member in some])
+    size_of = page_file.byte_lengths(visit.database, [member["key"] for member in some])
     one["members"] = [member | {"bytes": size_of.get(member["key"], 0)} for member in some]
     named = [member["key"] for member in members[: reviewing.MAX_MEMBERS]]
     view = {"near": near, **_form(visit, named)}
     one["connections"] = None
     if 2 < len(found.members) <= _CONNECTED:
         request = PairsOptions(threshold=listed.survey.threshold, ignore_decisions=True)
-        pairs = reading.pairs_within(visit.database, found.members, request)
+        pairs = page_file.pairs_within(visit.database, found.members, request)
         edges = [(pair.similarity, pair.a, pair.b) for pair in pairs]
         if edges := [edge for edge in edges if not listed.verdicts.apart(*edge[1:])]:
             one["connections"] = drawing.connections(found.members, edges)
@@ -652,7 +652,7 @@ def sql(visit: Visit) -> Page:
     if not statement:
         return page
     try:
-        data["columns"], found = reading.limited_sql(visit.database, statement, _SQL_SECONDS)
+        data["columns"], found = page_file.limited_sql(visit.database, statement, _SQL_SECONDS)
         with closing(found) as rows:  # type: ignore[type-var]  # a generator
             size = long = 0
             for row in rows:

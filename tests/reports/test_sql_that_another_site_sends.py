@@ -26,7 +26,7 @@ from lshdb.database import store_of
 
 pytest.importorskip("starlette", reason="the extra `web` is not installed")
 
-from lshdb.review import reading
+from lshdb.review import page_file
 from lshdb.store import page_sql
 from lshdb.store.readonly_sql import run_readonly
 from lshdb.web import app, views
@@ -64,7 +64,7 @@ def site(directory: Path) -> Iterator[Site]:
 
 def shown(directory: Path, statement: str) -> Any:
     """What the page of a statement has, and its status."""
-    with reading.opened(directory / "lsh.db") as database:
+    with page_file.opened(directory / "lsh.db") as database:
         return views.Visit(database, "lsh", {"sql": statement}).page("sql")
 
 
