@@ -15,7 +15,7 @@ row, kept or dropped because of another; files of rows; the database with what w
     adding      the door of Database.add_many: adds what is not similar
     file_rows   the door of Database.dedup_files
     frames      the door of lshdb.dedup: rows of a program, in the form they came in
-    job         the door of the command: tables, outputs, cut_list, cutting
+    job         the door of the command: input_tables, run_outputs, cut_list, cutting
 
 Doors: adding, containing, cut_list, file_rows, frames, job, references, rules, run, whole_texts.
 """
