@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         UnsafeFile,
         UsageError,
     )
-    from lshdb.exchange.results import Matches, PassageResults, Results, SqlRows
+    from lshdb.exchange.result_tables import Matches, PassageResults, Results, SqlRows
     from lshdb.limits import Limits
     from lshdb.maintenance.check import check
     from lshdb.maintenance.findings import CheckReport, Problem, Repair
@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         StoredDocument,
         SyncChange,
         SyncReport,
+        WordMatches,
     )
     from lshdb.opening import open  # noqa: A004
     from lshdb.service import Service
@@ -154,6 +155,7 @@ __all__ = [
     "Tuned",
     "UnsafeFile",
     "UsageError",
+    "WordMatches",
     "check",
     "dedup",
     "open",
@@ -174,7 +176,7 @@ def __getattr__(name: str) -> object:
         "lshdb.limits",
         "lshdb.opening",
         "lshdb.service",
-        "lshdb.exchange.results",
+        "lshdb.exchange.result_tables",
         "lshdb.maintenance.findings",
         "lshdb.sketching.signature_sets",
         "lshdb.maintenance.check",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from lshdb.errors import UsageError
 from lshdb.groups import takes
 from lshdb.keys import key_argument
+from lshdb.limits import Limits
 from lshdb.model import (
     AddReport,
     Admission,
@@ -26,6 +27,7 @@ from lshdb.model import (
     StoredDocument,
     SyncReport,
     Verdict,
+    WordMatches,
 )
 from lshdb.options import (
     AddFilesOptions,
@@ -57,7 +59,7 @@ from lshdb.store.store import Store
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from lshdb.exchange.results import (
+    from lshdb.exchange.result_tables import (
         Buckets,
         Matches,
         PairResults,
@@ -99,13 +101,13 @@ class Database:
     """
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self._file = store
 
     @property
-    def store(self) -> Store:
-        """The file, for functions of lshdb that take a database; UsageError if it is closed."""
-        self._store.check_open()
-        return self._store
+    def _store(self) -> Store:
+        """The file; UsageError if it is closed."""
+        self._file.check_open()
+        return self._file
 
     def __enter__(self) -> Self:
         return self
@@ -115,12 +117,12 @@ class Database:
 
     def close(self) -> None:
         """Close the file; safe to call twice."""
-        self._store.close()
+        self._file.close()
 
     def __repr__(self) -> str:
-        settings = self._store.settings  # as last read: a repr reads no file, and never fails
+        settings = self._file.settings  # as last read: a repr reads no file, and never fails
         index = f"{settings.shingling}, threshold {settings.threshold:g}, {settings.construction}"
-        closed = ", closed" if self._store.closed else ""
+        closed = ", closed" if self._file.closed else ""
         return f"<lshdb.Database {str(self.path)!r}: {index}{closed}>"
 
     def __reduce__(self) -> NoReturn:
@@ -132,13 +134,23 @@ class Database:
     @property
     def path(self) -> Path:
         """The file, as it was named when it was opened."""
-        return self._store.path
+        return self._file.path
+
+    @property
+    def limits(self) -> Limits:
+        """The limits that it was opened with."""
+        return self._file.limits
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it was opened only to read."""
+        return self._file.read_only
 
     @property
     def settings(self) -> Settings:
         """The settings it was made with, or was reindexed to since, here or by another process."""
-        with self.store.reading():
-            return self.store.settings
+        with self._store.reading():
+            return self._store.settings
 
     # adding and removing
 
@@ -189,7 +201,7 @@ class Database:
         """
         from lshdb.ingest.add import add_many
 
-        return add_many(self.store, documents, options, _selecting(options))
+        return add_many(self._store, documents, options, _selecting(options))
 
     @takes(AdmissionOptions)
     def add_unless_similar(self, options: AdmissionOptions) -> Admission:
@@ -225,7 +237,7 @@ class Database:
         """
         from lshdb.ingest.admission import add_unless_similar
 
-        return add_unless_similar(self.store, options)
+        return add_unless_similar(self._store, options)
 
     @takes(AddFilesOptions)
     def add_files(self, paths: Iterable[str], options: AddFilesOptions) -> AddReport:
@@ -248,7 +260,7 @@ class Database:
         """
         from lshdb.ingest.add import add_files
 
-        return add_files(self.store, paths, options, _selecting(options.add))
+        return add_files(self._store, paths, options, _selecting(options.add))
 
     @takes(SyncOptions)
     def sync(self, directories: Sequence[str], options: SyncOptions) -> SyncReport:
@@ -276,7 +288,7 @@ class Database:
         """
         from lshdb.ingest.sync import sync
 
-        return sync(self.store, directories, options)
+        return sync(self._store, directories, options)
 
     @takes(AddTableOptions)
     def add_table(self, table: object, options: AddTableOptions) -> AddReport:
@@ -306,7 +318,7 @@ class Database:
         """
         from lshdb.exchange.tables import add_table
 
-        return add_table(self.store, table, options, _selecting(options.add))
+        return add_table(self._store, table, options, _selecting(options.add))
 
     @takes(DedupOptions)
     def dedup_files(self, paths: Iterable[str], options: DedupOptions) -> Iterator[DecidedRow]:
@@ -342,9 +354,9 @@ class Database:
         ...     [row.key for row in db.dedup_files(["news.jsonl"]) if row.dropped is None]
         ['1']
         """
-        from lshdb.deduplication.files import decided_rows
+        from lshdb.deduplication.file_rows import decided_rows
 
-        return decided_rows(self.store, paths, options)
+        return decided_rows(self._store, paths, options)
 
     @takes(RemoveOptions)
     def remove(self, options: RemoveOptions) -> int:
@@ -366,7 +378,7 @@ class Database:
         """
         from lshdb.ingest.add import removed
 
-        return len(removed(self.store, options))
+        return len(removed(self._store, options))
 
     # documents
 
@@ -382,21 +394,21 @@ class Database:
         """
         from lshdb.search.stored_documents import stored_document
 
-        return stored_document(self.store, key_argument("key", key))
+        return stored_document(self._store, key_argument("key", key))
 
     def __contains__(self, key: object) -> bool:
         try:
             wanted = key_argument("key", key)
         except UsageError:
             return False
-        return self.store.document(wanted) is not None
+        return self._store.document(wanted) is not None
 
     def __len__(self) -> int:
-        return self.store.count()[0]
+        return self._store.count()[0]
 
     def __iter__(self) -> Iterator[str]:
         """All keys, in the order of first addition, read as they are taken."""
-        return (key for _, keys in self.store.all_keys() for key in keys)
+        return (key for _, keys in self._store.all_keys() for key in keys)
 
     def __getitem__(self, key: object) -> StoredDocument:
         """The document of a key, as `get`; KeyNotFound, which is a KeyError, if there is none."""
@@ -416,7 +428,49 @@ class Database:
         """
         from lshdb.search.stored_documents import keys
 
-        return keys(self.store, options)
+        return keys(self._store, options)
+
+    @takes()
+    def key_of(self, doc_id: int) -> str:
+        """The key of the document with a doc_id, which SQL and `get` show; KeyNotFound if none.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add("fox", "The fox and the grapes")
+        ...     db.key_of(1)
+        'fox'
+        """
+        from lshdb.search.stored_documents import key_of
+
+        return key_of(self._store, doc_id)
+
+    @takes()
+    def find_words(
+        self, words: Sequence[str], *, top: int = 10, after: int = 0, seconds: float | None = None
+    ) -> WordMatches:
+        """The stored documents whose contents have all of some words, in the order of addition.
+
+        Contents are read one after another, as there is no index of words. A word may be a part of
+        a longer one; its case does not matter.
+
+        Args:
+            words: any texts; of a set, parts of its JSON.
+            top: the maximum number of documents.
+            after: the doc_id after which the search begins: `following` of an earlier answer.
+            seconds: when the search ends, if it is not complete by then; None for no limit.
+
+        Raises:
+            UsageError: the database keeps no contents, or `top` is below 1.
+
+        >>> import lshdb
+        >>> with lshdb.open("fables.db") as db:
+        ...     report = db.add_many([("fox", "The fox and the grapes"), ("ant", "The ant")])
+        ...     db.find_words(["Grapes", "fox"])
+        WordMatches(documents=(('fox', 'The fox and the grapes'),), following=None)
+        """
+        from lshdb.search.stored_documents import documents_with
+
+        return documents_with(self._store, words, top, after, seconds)
 
     # similar documents
 
@@ -445,10 +499,10 @@ class Database:
         >>> match.key, match.similarity, match.exact, match.identical
         ('fox', 1.0, True, False)
         """
-        from lshdb.exchange.results import matches_of
+        from lshdb.exchange.result_tables import matches_of
 
-        matches = search(self.store, options.ranking, options)
-        minimum = options.ranking.similar.threshold or self.store.settings.threshold
+        matches = search(self._store, options.ranking, options)
+        minimum = options.ranking.similar.threshold or self._store.settings.threshold
         return matches_of(
             matches, options.ranking.containment, options.ranking.similar.fields, minimum
         )
@@ -481,12 +535,12 @@ class Database:
         ...     [(key, [match.key for match in matches]) for key, matches in db.query_many(asked)]
         [('a', ['fox']), ('b', [])]
         """
-        from lshdb.exchange.results import answers_of
+        from lshdb.exchange.result_tables import answers_of
         from lshdb.ingest.queries import answer_many
 
         total = len(documents) if isinstance(documents, Collection) else None
         minimum = options.ranking.similar.threshold or self.settings.threshold
-        return answers_of(answer_many([self.store], documents, options), options, minimum, total)
+        return answers_of(answer_many([self._store], documents, options), options, minimum, total)
 
     @takes(PassagesOptions)
     def passages(self, options: PassagesOptions) -> Passages:
@@ -512,7 +566,7 @@ class Database:
         """
         from lshdb.search.passages import find_passages
 
-        return find_passages(self.store, options)
+        return find_passages(self._store, options)
 
     @takes(PassagePairsOptions)
     def passage_pairs(self, options: PassagePairsOptions) -> "PassageResults":
@@ -535,9 +589,9 @@ class Database:
         ...     [(pair.a, pair.b, pair.words) for pair in db.passage_pairs()]
         [('a', 'b', 6)]
         """
-        from lshdb.exchange.results import passage_results
+        from lshdb.exchange.result_tables import passage_results
 
-        return passage_results(self.store, options)
+        return passage_results(self._store, options)
 
     @takes()
     def compare(self, a: object, b: object) -> Comparison:
@@ -570,7 +624,7 @@ class Database:
             side if isinstance(side, Document) else key_argument(name, side)
             for name, side in (("a", a), ("b", b))
         )
-        return compare(self.store, a_side, b_side)
+        return compare(self._store, a_side, b_side)
 
     @takes(PairsOptions)
     def pairs(self, options: PairsOptions) -> "PairResults":
@@ -594,9 +648,9 @@ class Database:
         ...     [(pair.a, pair.b, pair.similarity, pair.exact) for pair in db.pairs()]
         [('a', 'c', 1.0, True)]
         """
-        from lshdb.exchange.results import pair_results
+        from lshdb.exchange.result_tables import pair_results
 
-        return pair_results(self.store, options)
+        return pair_results(self._store, options)
 
     @takes(PairsOptions)
     def store_pairs(self, options: PairsOptions) -> int:
@@ -619,9 +673,9 @@ class Database:
         ...     db.store_pairs(), list(db.sql("select a, b, similarity from similar_pairs"))
         (1, [Row(a='a', b='c', similarity=1.0)])
         """
-        from lshdb.exchange.results import store_pairs
+        from lshdb.exchange.result_tables import store_pairs
 
-        return store_pairs(self.store, options)
+        return store_pairs(self._store, options)
 
     @takes(ClustersOptions)
     def clusters(self, options: ClustersOptions) -> "Results[Cluster]":
@@ -630,7 +684,7 @@ class Database:
         A cluster is all documents that similar pairs connect; with `star`, each is similar to the
         kept one itself. Clusters come in the order of their first members, when all are found.
         Unlike for `pairs`, there is a limit on what is compared in one bucket; with exact
-        similarities, few files reach it (see lshdb.search.limits).
+        similarities, few files reach it (see lshdb.search.cut_notes).
 
         Returns:
             An iterator, which also has `to_arrow()`, `df()` and a form for notebooks. A row of
@@ -650,9 +704,9 @@ class Database:
         [('c', ('a', 'c'))]
         [{'cluster': 1, 'key': 'a', 'role': 'keep'}, {'cluster': 1, 'key': 'c', 'role': 'member'}]
         """
-        from lshdb.exchange.results import cluster_results
+        from lshdb.exchange.result_tables import cluster_results
 
-        return cluster_results(self.store, options)
+        return cluster_results(self._store, options)
 
     # deciding
 
@@ -691,9 +745,9 @@ class Database:
         ...     made.keys, list(db.pairs()), len(list(db.pairs(ignore_decisions=True)))
         (('a', 'c'), [], 1)
         """
-        from lshdb.ingest.deciding import decide
+        from lshdb.ingest.storing_decisions import decide
 
-        return decide(self.store, verdict, list(keys), note, who)
+        return decide(self._store, verdict, list(keys), note, who)
 
     def decisions(self) -> list[Decision]:
         """All decisions, in the order in which they were stored, and whether they still hold.
@@ -707,8 +761,8 @@ class Database:
         """
         from lshdb.search.decisions import read_decisions
 
-        with self.store.reading():
-            return read_decisions(self.store)
+        with self._store.reading():
+            return read_decisions(self._store)
 
     @takes()
     def add_decisions(self, decisions: Iterable[Decision]) -> int:
@@ -725,9 +779,9 @@ class Database:
             InputError: one is not a decision; nothing is written.
             KeyNotFound: one has no digests, and a document does not exist; nothing is written.
         """
-        from lshdb.ingest.deciding import add_decisions
+        from lshdb.ingest.storing_decisions import add_decisions
 
-        return add_decisions(self.store, decisions)
+        return add_decisions(self._store, decisions)
 
     @takes()
     def undo_decision(self, decision: int | None = None, decided: str | None = None) -> Decision:
@@ -743,9 +797,9 @@ class Database:
         Raises:
             KeyNotFound: the decision does not exist.
         """
-        from lshdb.ingest.deciding import undo_decision
+        from lshdb.ingest.storing_decisions import undo_decision
 
-        return undo_decision(self.store, decision, decided)
+        return undo_decision(self._store, decision, decided)
 
     def undo_last_decisions(self) -> list[Decision]:
         """Undo all decisions of the last command, or key or button of a review.
@@ -766,9 +820,9 @@ class Database:
         ...     [decision.decision for decision in db.undo_last_decisions()]
         [1, 2]
         """
-        from lshdb.ingest.deciding import undo_last_decisions
+        from lshdb.ingest.storing_decisions import undo_last_decisions
 
-        return undo_last_decisions(self.store)
+        return undo_last_decisions(self._store)
 
     @takes()
     def remove_decided(self, *, dry_run: bool = False) -> list[str]:
@@ -785,7 +839,7 @@ class Database:
         """
         from lshdb.ingest.add import removed
 
-        return removed(self.store, RemoveOptions(decided=True, dry_run=dry_run))
+        return removed(self._store, RemoveOptions(decided=True, dry_run=dry_run))
 
     @takes()
     def dropped_files(self, root: str | None = None) -> list[str]:
@@ -807,7 +861,7 @@ class Database:
         """
         from lshdb.ingest.sync import files_of_dropped
 
-        return [file.path for file in files_of_dropped(self.store, root) if file.status]
+        return [file.path for file in files_of_dropped(self._store, root) if file.status]
 
     # signatures
 
@@ -825,7 +879,7 @@ class Database:
         """
         from lshdb.exchange.signatures import signatures
 
-        return signatures(self.store)
+        return signatures(self._store)
 
     @takes()
     def add_signatures(
@@ -872,7 +926,7 @@ class Database:
         from lshdb.exchange.signatures import add_signatures
 
         return add_signatures(
-            self.store,
+            self._store,
             keys,
             signatures,
             made_with,
@@ -918,17 +972,17 @@ class Database:
         from lshdb.exchange.signatures import query_signature
 
         return query_signature(
-            self.store, signature, made_with, top=top, threshold=threshold, exhaustive=exhaustive
+            self._store, signature, made_with, top=top, threshold=threshold, exhaustive=exhaustive
         )
 
     # looking inside
 
     def info(self) -> Info:
         """Settings, numbers of documents, size of the file."""
-        with self.store.reading():
-            documents, empty = self.store.count()
-            unindexed = self.store.unindexed()
-            return Info(self.store.settings, documents, empty, unindexed, self.store.bytes())
+        with self._store.reading():
+            documents, empty = self._store.count()
+            unindexed = self._store.unindexed()
+            return Info(self._store.settings, documents, empty, unindexed, self._store.bytes())
 
     @takes()
     def buckets(self, key: object = None, *, top: int = 10) -> "Buckets":
@@ -941,11 +995,11 @@ class Database:
             LimitWarning: documents of a large addition still wait for their rows of the index, so
                 that buckets do not show them.
         """
-        from lshdb.exchange.results import Buckets
+        from lshdb.exchange.result_tables import Buckets
         from lshdb.search.stored_documents import largest_buckets
 
         checked_key = None if key is None else key_argument("key", key)
-        return Buckets(largest_buckets(self.store, checked_key, top))
+        return Buckets(largest_buckets(self._store, checked_key, top))
 
     @takes()
     def sql(self, statement: str, parameters: Parameters = ()) -> "SqlRows":
@@ -968,9 +1022,9 @@ class Database:
         ...     [row.key for row in db.sql("SELECT * FROM documents WHERE shingles > ?", [2])]
         ['fox']
         """
-        from lshdb.exchange.results import SqlRows
+        from lshdb.exchange.result_tables import SqlRows
 
-        return SqlRows(partial(self.store.sql, statement, parameters))
+        return SqlRows(partial(self._store.sql, statement, parameters))
 
     # choosing, measuring and changing the index
 
@@ -990,7 +1044,7 @@ class Database:
         """
         from lshdb.tuning.choices import tune_stored
 
-        return tune_stored(self.store, options)
+        return tune_stored(self._store, options)
 
     @takes(MeasureOptions)
     def measure(self, options: MeasureOptions) -> "Measured":
@@ -1009,7 +1063,7 @@ class Database:
         """
         from lshdb.tuning.measuring import measure
 
-        return measure(self.store, options)
+        return measure(self._store, options)
 
     @takes(ReindexOptions)
     def reindex(self, options: ReindexOptions) -> Reindexed:
@@ -1033,7 +1087,7 @@ class Database:
         """
         from lshdb.maintenance.reindex import reindex
 
-        return reindex(self.store, options)
+        return reindex(self._store, options)
 
     # keeping the file
 
@@ -1054,7 +1108,7 @@ class Database:
         """
         from lshdb.maintenance.check import check_stored
 
-        return check_stored(self.store, options)
+        return check_stored(self._store, options)
 
     @takes(BackupOptions)
     def backup(self, path: str | os.PathLike[str], options: BackupOptions) -> None:
@@ -1073,4 +1127,12 @@ class Database:
         """
         from lshdb.store.backup import back_up
 
-        back_up(self.store, Path(path), options)
+        back_up(self._store, Path(path), options)
+
+
+def store_of(database: Database) -> Store:
+    """The file of an open database; UsageError if it is closed.
+
+    For the rooms of lshdb and its tests: it is no part of the interface, and may change.
+    """
+    return database._store

@@ -3,7 +3,9 @@
 A count alone is `f"{count:,}"`.
 """
 
+import math
 from collections.abc import Sequence
+from typing import Any
 
 
 def share(value: float) -> str:
@@ -86,3 +88,24 @@ def listed(values: Sequence[object], shown: int) -> str:
     """
     more = len(values) - shown
     return ", ".join(map(str, values[:shown])) + (f" and {more:,} more" if more > 0 else "")
+
+
+def plain(cell: Any) -> str:
+    """A value as the sqlite3 shell prints it in its list mode; a BLOB in hexadecimal."""
+    if isinstance(cell, bytes):
+        return f"x'{cell.hex()}'"
+    if isinstance(cell, tuple):
+        return ", ".join(map(str, cell))
+    if isinstance(cell, list | dict):
+        from lshdb.json_text import dumps  # this module is needed where nothing is JSON
+
+        return dumps(cell)
+    if isinstance(cell, float):
+        if math.isinf(cell):
+            return "Inf" if cell > 0 else "-Inf"
+        text = format(cell or 0.0, ".15g")  # the shell shows -0.0 as 0.0
+        mantissa, e, exponent = text.partition("e")
+        if mantissa.lstrip("-").isdigit():
+            mantissa += ".0"
+        return mantissa + e + exponent
+    return worded(cell)

@@ -371,7 +371,7 @@ def _delete_others(index_directory: str, tag: str) -> None:
                 os.unlink(os.path.join(index_directory, name))
 
 
-class _Measured(NamedTuple):
+class _CheckedSizes(NamedTuple):
     """The sizes of the files that are checked."""
 
     files: int
@@ -431,7 +431,7 @@ class _Search:
                 seen.add(ends)
                 yield from self._copied(a, b, passage)
 
-    def measured(self) -> _Measured:
+    def measured(self) -> _CheckedSizes:
         """How many tokens of the checked files count, and how many do not."""
         tokens, left_out, notes = 0, Counter[boilerplate.Reason](), list[str]()
         count = partial(_counted, self.shingling)
@@ -446,7 +446,7 @@ class _Search:
             if len(counts.unmatched) > _MARKERS:
                 more = len(counts.unmatched) - _MARKERS
                 notes.append(f"{key}: {counted(more, 'more marker')} without counterpart")
-        return _Measured(len(checked), tokens, left_out, notes)
+        return _CheckedSizes(len(checked), tokens, left_out, notes)
 
     def copied(self) -> int:
         """How many tokens of the checked files are in findings; each counts once."""

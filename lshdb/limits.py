@@ -26,7 +26,7 @@ class Limits:
 
     The numbers suit files of any size; change one with a reason only. Numbers about memory and
     time change no result. With other numbers a search compares less or more, see
-    lshdb.search.limits.
+    lshdb.search.cut_notes.
 
     Raises:
         UsageError: a number below 1, or negative seconds.

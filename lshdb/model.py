@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -394,6 +394,19 @@ class PassagePair:
         return max(self.a_coverage, self.b_coverage)
 
 
+@dataclass(frozen=True, slots=True)
+class WordMatches:
+    """Documents whose contents have some words; see Database.find_words.
+
+    Attributes:
+        documents: the keys and contents, in the order of addition; a set as its JSON.
+        following: the doc_id after which to go on; None if all documents were searched.
+    """
+
+    documents: tuple[tuple[str, str], ...]
+    following: int | None
+
+
 @dataclass(frozen=True)
 class Comparison:
     """What two documents A and B have in common; see Database.compare.
@@ -449,6 +462,15 @@ class Comparison:
     a_content: str | tuple[Element, ...] | None = field(repr=False)
     b_content: str | tuple[Element, ...] | None = field(repr=False)
     base: tuple[str, ...] = field(repr=False)
+
+    def record(self) -> dict[str, Any]:
+        """The fields by their names, for JSON: without the contents, and with shared texts."""
+        record = asdict(self)
+        text = record.pop("a_content")
+        del record["b_content"]
+        for passage in record["passages"] or () if isinstance(text, str) else ():
+            passage["text"] = text[passage["a_start"] : passage["a_end"]]
+        return record
 
     def _repr_html_(self) -> str | None:
         candidates = "yes" if self.candidates else "no: a query for one does not find the other"

@@ -158,7 +158,7 @@ OnNull = Annotated[
 ]
 KeepOption = Annotated[Keep, Option("Which of similar ones to keep.", metavar="first|longest|last")]
 OwnLimits = Annotated[Limits, argument("Sizes of batches, see lshdb.Limits.")]
-Path = Annotated[str | os.PathLike[str], argument("The file.")]
+DatabasePath = Annotated[str | os.PathLike[str], argument("The file.")]
 OnProgress = Annotated[
     bool | Progress,
     argument("True for a bar; or a function, called with done, total (or None) and unit."),
@@ -346,7 +346,7 @@ class OpenOptions(Options):
 
     settings: SettingsOptions
 
-    path: Path = field(default="lsh.db", kw_only=False)
+    path: DatabasePath = field(default="lsh.db", kw_only=False)
     mode: Annotated[
         Mode, argument("`create` makes the file if there is none; the others need one.")
     ] = "create"
@@ -1273,7 +1273,7 @@ class CheckOptions(Options):
 
     repairs: RepairOptions
 
-    path: Path = field(default="lsh.db", kw_only=False)
+    path: DatabasePath = field(default="lsh.db", kw_only=False)
     timeout: Timeout = TIMEOUT
 
 
@@ -1292,6 +1292,6 @@ class RestoreOptions(Options):
     backup: Annotated[str | os.PathLike[str], argument("The file that `backup` made.")] = field(
         kw_only=False
     )
-    path: Path = field(default="lsh.db", kw_only=False)
+    path: DatabasePath = field(default="lsh.db", kw_only=False)
     timeout: Timeout = TIMEOUT
     progress: OnProgress = False

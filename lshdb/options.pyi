@@ -47,7 +47,7 @@ OnlyAgainst = bool
 OnNull = Literal['fail', 'keep']
 KeepOption = Keep
 OwnLimits = Limits
-Path = str | os.PathLike[str]
+DatabasePath = str | os.PathLike[str]
 OnProgress = bool | Progress
 Encoding = str | None
 Exclude = Sequence[str]
@@ -124,7 +124,7 @@ class SettingsOptions(Options):
 
 class OpenOptions(Options):
     settings: SettingsOptions
-    path: Path
+    path: DatabasePath
     mode: Mode
     timeout: Timeout
     limits: OwnLimits
@@ -132,7 +132,7 @@ class OpenOptions(Options):
     @overload
     def __init__(
         self,
-        path: Path = 'lsh.db',
+        path: DatabasePath = 'lsh.db',
         *,
         threshold: float | None = None,
         recall: float | None = None,
@@ -157,7 +157,7 @@ class OpenOptions(Options):
     @overload
     def __init__(
         self,
-        path: Path = 'lsh.db',
+        path: DatabasePath = 'lsh.db',
         *,
         settings: SettingsOptions = ...,
         mode: Mode = 'create',
@@ -1432,12 +1432,12 @@ class RepairOptions(Options):
 
 class CheckOptions(Options):
     repairs: RepairOptions
-    path: Path
+    path: DatabasePath
     timeout: Timeout
     @overload
     def __init__(
         self,
-        path: Path = 'lsh.db',
+        path: DatabasePath = 'lsh.db',
         *,
         deep: bool = False,
         repair: bool = False,
@@ -1447,7 +1447,7 @@ class CheckOptions(Options):
     @overload
     def __init__(
         self,
-        path: Path = 'lsh.db',
+        path: DatabasePath = 'lsh.db',
         *,
         repairs: RepairOptions = ...,
         timeout: Timeout = TIMEOUT,
@@ -1459,6 +1459,6 @@ class BackupOptions(Options):
 
 class RestoreOptions(Options):
     backup: str | os.PathLike[str] = field(kw_only=False)
-    path: Path = field(default='lsh.db', kw_only=False)
+    path: DatabasePath = field(default='lsh.db', kw_only=False)
     timeout: Timeout = TIMEOUT
     progress: OnProgress = False

@@ -26,7 +26,7 @@ from queue import Empty, SimpleQueue
 from statistics import median
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
-from lshdb.database import Database
+from lshdb.database import Database, store_of
 from lshdb.errors import (
     Busy,
     Cut,
@@ -49,7 +49,7 @@ from lshdb.store import late
 from lshdb.store.store import Store
 
 if TYPE_CHECKING:
-    from lshdb.exchange.results import Matches
+    from lshdb.exchange.result_tables import Matches
 
 _T = TypeVar("_T")
 _GATHERED = 128
@@ -443,7 +443,7 @@ class _Threads:
         if first is None:
             with limits_noted() as cuts:  # warnings name a line of the caller's thread
                 database, note = opened(options)
-            self._first = store = database.store
+            self._first = store = store_of(database)
             return database, ((store.settings, store.limits), note, cuts)
         store = Store.open(
             first.path, options.mode, options.timeout, beside=first, limits=options.limits
@@ -476,7 +476,7 @@ class _Threads:
         for are_arrivals, group in groupby(running, lambda call: isinstance(call.task, Arrival)):
             if are_arrivals:
                 self._begin_calls(arrivals := list(group))
-                self._do(arrivals, partial(take, database.store))
+                self._do(arrivals, partial(take, store_of(database)))
                 continue
             for call in group:
                 self._begin_calls([call])
@@ -546,7 +546,7 @@ class _Threads:
         """Write band rows that wait to be written, whenever there are some."""
         database, result = self._open(options)
         with database:
-            store = database.store
+            store = store_of(database)
             ready.set_result(result)
             pause = 0.0
             while not self._stop_indexing.wait(pause):

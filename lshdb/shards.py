@@ -1,6 +1,7 @@
-"""One collection in several files: each is queried, and the matches are merged."""
+"""One collection in several files, each written by one task; queries merge the matches of all."""
 
 import glob
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -8,11 +9,44 @@ from pathlib import Path
 
 from lshdb.database import Database
 from lshdb.errors import InputError, SettingsMismatch, UsageError
-from lshdb.exchange.results import Matches, matches_of
+from lshdb.exchange.result_tables import Matches, matches_of
 from lshdb.model import Match
 from lshdb.opening import open as open_database
-from lshdb.options import TIMEOUT, QueryOptions
+from lshdb.options import TIMEOUT, QueryOptions, SqlValue
 from lshdb.search.query import best
+from lshdb.sketching.settings import Settings
+from lshdb.store import partial_files
+from lshdb.store import statements as sql
+from lshdb.store.store import Store
+
+
+@contextmanager
+def new_file(path: Path, settings: Settings) -> Iterator[Database]:
+    """A new database, made on this machine's own disk; at the end it is copied to the path.
+
+    It has its name when it is complete, and none if the caller fails.
+    """
+    with partial_files.temporary_directory(None) as directory:
+        local_path = directory / path.name
+        with Database(Store.open(local_path, "create", TIMEOUT, lambda: settings)) as database:
+            yield database
+        partial = partial_files.PartialFile(path)
+        try:
+            with local_path.open("rb") as file:
+                shutil.copyfileobj(file, partial.file)
+            partial.take_name(sync=True)
+        finally:
+            partial.discard()
+
+
+def document_rows(database: Database) -> Iterator[Sequence[SqlValue]]:
+    """All documents: doc_id, key, shingles, content or None, packed signature or None."""
+    return database.sql(sql.ALL_DOCUMENTS).rows()
+
+
+def band_rows(database: Database) -> Iterator[Sequence[SqlValue]]:
+    """All rows of the index: doc_id, band_no, bucket_key."""
+    return database.sql(sql.ALL_BANDS).rows()
 
 
 @contextmanager

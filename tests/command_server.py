@@ -34,7 +34,7 @@ _HEAD = struct.Struct("=Q")
 _STATUS = struct.Struct("=i")
 _LOADED = (
     "lshdb.database",
-    "lshdb.exchange.results",
+    "lshdb.exchange.result_tables",
     "lshdb.ingest.add",
     "lshdb.deduplication.job",
     "lshdb.search.pairs",

@@ -21,7 +21,7 @@ _Group = TypeVar("_Group", bound=Options)
 _KEY = str | int
 _TRUTHS = {"true": True, "false": False}
 
-Text = Annotated[str | None, argument("A text to compare; or give a key.")]
+ComparedText = Annotated[str | None, argument("A text to compare; or give a key.")]
 Key = Annotated[
     Any,
     argument("A stored document in place of a text: its key or its uri.", convert=key_argument),

@@ -40,7 +40,7 @@ _ID = re.compile(
 )
 """The id of a request, at the start or the end of a line that is no JSON."""
 
-_Item = SessionMessage | Exception
+_Received = SessionMessage | Exception
 _Id = int | str | float | None
 
 
@@ -109,7 +109,7 @@ class _Conversation:
 
     async def hold(self, server: Server[Any]) -> None:
         """Hand messages to the server, and its answers to the client."""
-        into, read = anyio.create_memory_object_stream[_Item](0)
+        into, read = anyio.create_memory_object_stream[_Received](0)
         write, out_of = anyio.create_memory_object_stream[SessionMessage | dict[str, Any]](0)
         async with anyio.create_task_group() as tasks:
             scope = tasks.cancel_scope
@@ -129,7 +129,7 @@ class _Conversation:
 
     async def _read(
         self,
-        into: MemoryObjectSendStream[_Item],
+        into: MemoryObjectSendStream[_Received],
         refuse: MemoryObjectSendStream[SessionMessage | dict[str, Any]],
     ) -> None:
         async with into, refuse:

@@ -8,14 +8,12 @@ from typing import Annotated, Any
 from urllib.parse import quote, unquote
 
 from lshdb import Admission, Change, Database, KeyNotFound, Similar, StoredDocument, UsageError
-from lshdb.agents.arguments import Key, Text, Threshold, Top
-from lshdb.exchange.results import comparison_record
+from lshdb.agents.arguments import ComparedText, Key, Threshold, Top
 from lshdb.formatting import counted, listed, number, shortened
 from lshdb.groups import Option, Options, argument
 from lshdb.keys import key_argument, key_arguments
 from lshdb.search.differences import changed_words
 from lshdb.search.query import comparison_at
-from lshdb.shingling.arrays import int_array
 from lshdb.sketching.settings import settings_record
 
 URI = "lshdb://document/"
@@ -62,7 +60,7 @@ class Tool:
 class SimilarArguments(Options):
     """Arguments of find_similar."""
 
-    text: Text = None
+    text: ComparedText = None
     key: Key = None
     top: Top = 5
     threshold: Threshold = None
@@ -71,7 +69,7 @@ class SimilarArguments(Options):
 class PassageArguments(Options):
     """Arguments of find_passages."""
 
-    text: Text = None
+    text: ComparedText = None
     key: Key = None
     top: Top = 5
 
@@ -194,15 +192,12 @@ def find_words(database: Database, arguments: WordsArguments) -> Result:
         raise UsageError(f"words has {counted(len(words), 'word')}: give 1 to {_MAX_WORDS}")
     if not database.settings.content:
         raise UsageError("find_words searches contents, and this database keeps signatures only")
-    with database.store.reading():
-        hits, following = database.store.documents_with(
-            words, arguments.after, arguments.top, _SEARCH_SECONDS
-        )
-    documents = []
-    for key, _ in hits:
-        stored = database.get(key)
-        documents.append({"key": key, **_excerpt(stored, words)})
-    line = _listed("document", [key for key, _ in hits])
+    matches = database.find_words(
+        words, after=arguments.after, top=arguments.top, seconds=_SEARCH_SECONDS
+    )
+    keys = [key for key, _ in matches.documents]
+    documents = [{"key": key, **_excerpt(database.get(key), words)} for key in keys]
+    line, following = _listed("document", keys), matches.following
     if following is not None:
         line += f"; not all documents were searched: call again with after {following} to go on"
     return line, {"documents": documents, "next": following}
@@ -211,7 +206,7 @@ def find_words(database: Database, arguments: WordsArguments) -> Result:
 def compare_documents(database: Database, arguments: PairArguments) -> Result:
     """Compare two stored documents: similarity, what both have, and the words that differ."""
     a, b = (named(database, key) or "" for key in (arguments.a, arguments.b))
-    compared = comparison_record(database.compare(a, b))
+    compared = database.compare(a, b).record()
     del compared["shared_buckets"]
     compared["changes"] = _changes(_text(database.get(a).content), database.get(b))
     return f"similarity {number(compared['similarity'])}", compared
@@ -259,7 +254,7 @@ def describe_database(database: Database, _: NoArguments) -> Result:
         f"{settings['shingle']}"
     )
     counts = {"documents": info.documents, "empty": info.empty, "bytes": info.bytes}
-    return line, counts | settings | {"read_only": database.store.read_only}
+    return line, counts | settings | {"read_only": database.read_only}
 
 
 def add_unless_similar(database: Database, arguments: AdditionArguments) -> Result:
@@ -331,8 +326,7 @@ def named(database: Database, key: str | None) -> str | None:
     if key.startswith(NUMBER):
         digits = key.removeprefix(NUMBER)
         if digits.isdecimal() and len(digits) < 19:
-            for stored_key in database.store.keys_of(int_array([int(digits)])):
-                return stored_key
+            return database.key_of(int(digits))
         raise KeyNotFound(f"no document has the number {digits:.20}")
     return unquote(key.removeprefix(URI)) if key.startswith(URI) else key
 

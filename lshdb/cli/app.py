@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from lshdb import __version__
 from lshdb.cli import messages, running
-from lshdb.cli.help import Page
+from lshdb.cli.help import HelpPage
 from lshdb.sources.paths import escaped, is_database
 
 _FIRST_STEPS = """\
@@ -90,7 +90,7 @@ class Commands(TyperGroup):
             name = cmd_name.replace("-", "_")
             function = getattr(import_module(f"lshdb.cli.{name}"), name)
             app = typer.Typer(add_completion=False, rich_markup_mode=None)
-            app.command(cmd_name, cls=Page)(running.command(function))
+            app.command(cmd_name, cls=HelpPage)(running.command(function))
             self.commands[cmd_name] = typer.main.get_command(app)
         return super().get_command(ctx, cmd_name)
 

@@ -5,8 +5,9 @@ from typing import Annotated
 
 from lshdb.cli import messages, results, running, similar
 from lshdb.cli.options import DatabaseFile, Form, Null
+from lshdb.database import store_of
 from lshdb.errors import UsageError
-from lshdb.exchange.results import (
+from lshdb.exchange.result_tables import (
     dropped_members,
     roles,
 )
@@ -58,7 +59,7 @@ def clusters(
 
             results.write_results(
                 FolderPair,
-                folder_pairs(database.store, asked),
+                folder_pairs(store_of(database), asked),
                 form,
                 shown=("a_share", "b_share", "files", "bytes", "a", "b", "unread"),
                 noun=("pair of directories", "pairs of directories"),

@@ -10,12 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from lshdb.cli import documents, messages, parameters, results
+from lshdb.cli.drawn_tables import Extras
 from lshdb.cli.files import STDOUT
 from lshdb.cli.options import DatabaseFile, Form
-from lshdb.cli.tables import Extras
 from lshdb.database import Database
 from lshdb.errors import KeyNotFound, UsageError
-from lshdb.exchange.results import comparison_record
 from lshdb.formatting import number, shortened
 from lshdb.groups import Option
 from lshdb.model import Comparison, Document
@@ -80,7 +79,7 @@ def compare(
         compared = database.compare(
             _document(database, a, reading), _document(database, b, reading)
         )
-        record = comparison_record(compared) | {"agreeing_bands": len(compared.shared_buckets)}
+        record = compared.record() | {"agreeing_bands": len(compared.shared_buckets)}
         facts = _facts(compared)
         if not form.is_text or not results.on_terminal():
             results.write_record(record, form, facts)

@@ -9,10 +9,11 @@ from lshdb.cli.options import (
     Who,
     key_argument,
 )
+from lshdb.database import store_of
 from lshdb.errors import KeyNotFound, UsageError
 from lshdb.formatting import counted, listed
 from lshdb.groups import Option
-from lshdb.ingest import deciding
+from lshdb.ingest import storing_decisions
 from lshdb.model import Decision, Verdict
 
 _SHOWN_UNDONE = 20
@@ -96,7 +97,7 @@ def _undo(at: DatabaseFile, numbers: list[str]) -> None:
 
     with at.open("write") as database:
         if numbers:
-            undone = deciding.undo_chosen(database.store, chosen)
+            undone = storing_decisions.undo_chosen(store_of(database), chosen)
         else:
             undone = database.undo_last_decisions()
         for one in undone[:_SHOWN_UNDONE]:
@@ -107,7 +108,7 @@ def _undo(at: DatabaseFile, numbers: list[str]) -> None:
 
 def _take(at: DatabaseFile, path: str, who: str | None) -> None:
     """Take the decisions of a file, all or none."""
-    given = list(deciding.decisions_of_file(path, stdin(), who))
+    given = list(storing_decisions.decisions_of_file(path, stdin(), who))
     with at.open("write") as database:
         new = database.add_decisions(given)
     message(f"decisions: {new:,} new, {len(given) - new:,} known")

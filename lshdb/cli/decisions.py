@@ -10,6 +10,7 @@ from lshdb.cli.options import (
     Form,
     Null,
 )
+from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.formatting import counted, listed
 from lshdb.groups import Option
@@ -64,8 +65,8 @@ def decisions(
         raise UsageError("--null and --root are for the paths of --files")
     with at.reading(form) as database:
         if files:
-            to_drop = list(sync.files_of_dropped(database.store, root))
-            alone = aside.files_without_copy(database.store, to_drop, root)
+            to_drop = list(sync.files_of_dropped(store_of(database), root))
+            alone = aside.files_without_copy(store_of(database), to_drop, root)
             if alone:
                 names = listed([escaped(printable_path(one.path)) for one in alone], 3)
                 warn(

@@ -21,6 +21,7 @@ from lshdb.cli.options import (
     database_path,
 )
 from lshdb.cli.parameters import DATABASE
+from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options
 from lshdb.json_text import dumps
@@ -153,7 +154,7 @@ def _job(
 
     def opens(asked: SettingsOptions) -> Store:
         at = DatabaseFile(db=earlier.db or DATABASE, timeout=earlier.timeout)
-        return at.open(settings=asked).store
+        return store_of(at.open(settings=asked))
 
     return DedupJob(
         inputs=inputs,

@@ -25,7 +25,7 @@ _VALUE_SHOWN = 60
 _BOUNDS = re.compile(r" *\[x>=\d+\]|; x>=\d+(?=\])")
 
 
-class Page(TyperCommand):
+class HelpPage(TyperCommand):
     """A command whose help page has examples, and its options under headings.
 
     An option of one value cannot have two: the last one would win, and a script that builds its

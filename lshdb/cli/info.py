@@ -7,6 +7,7 @@ from lshdb.cli.options import (
     DatabaseFile,
     Form,
 )
+from lshdb.database import store_of
 from lshdb.model import Info
 from lshdb.shingling.shingles import base_hashes
 from lshdb.sketching.settings import settings_record
@@ -27,7 +28,7 @@ def info(*, at: DatabaseFile, form: Form) -> None:
     with at.reading(form) as database:
         info = database.info()
         if form.is_text and results.on_terminal():
-            _print_info(info, database.store.table_bytes(_MEASURED))
+            _print_info(info, store_of(database).table_bytes(_MEASURED))
             return
     record = {
         "documents": info.documents,

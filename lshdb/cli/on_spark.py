@@ -82,7 +82,7 @@ class Spark(Options):
             check_installed()
         except ImportError as error:
             raise LshdbError(str(error)) from error
-        from lshdb.spark.session import exists, session
+        from lshdb.spark.starting import exists, session
 
         with session(self.master, dict(one.split("=", 1) for one in self.conf)) as spark:
             for path in filter(None, outputs):

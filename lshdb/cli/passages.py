@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lshdb.cli import documents, messages, results, similar
+from lshdb.cli.drawn_tables import Extras
 from lshdb.cli.files import STDOUT
 from lshdb.cli.options import Base, DatabaseFile, FailIfFound, Form
-from lshdb.cli.tables import Extras
 from lshdb.columns import PAIR_TOTALS, PASSAGE, SOURCE, passage_values
 from lshdb.database import Database
 from lshdb.errors import InputError, UsageError

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from lshdb.cli import pages
 from lshdb.cli.options import DatabaseFile
+from lshdb.database import store_of
 from lshdb.groups import Option
 from lshdb.options import PictureOptions
 from lshdb.sources.paths import printable_path
@@ -28,12 +29,12 @@ def plot(
 
     Example: lshdb plot -d essays.db -o similarities.svg
     """
-    from lshdb.ingest.folders import folders  # nothing else needs it
+    from lshdb.ingest.folder_documents import folders  # nothing else needs it
 
     pages.check_name(plot_file, ".svg")
     with (
         at.reading() as database,
-        folders(database.store, asked.group_by, asked.grouping.condition) as found,
+        folders(store_of(database), asked.group_by, asked.grouping.condition) as found,
         pages.drawn(plot_file, at.db) as (web, output, progress),
     ):
         output.write(web.plot(found, asked, printable_path(at.db.name), progress).encode())

@@ -11,9 +11,9 @@ import typer
 from lshdb.cli import documents, messages, results, similar
 from lshdb.cli.files import STDOUT
 from lshdb.cli.options import DatabaseFile, FailIfFound, Form
-from lshdb.database import Database
+from lshdb.database import Database, store_of
 from lshdb.errors import InputError, UsageError
-from lshdb.exchange.results import (
+from lshdb.exchange.result_tables import (
     match_columns,
     match_row,
     with_fields,
@@ -85,7 +85,7 @@ def query(
         raise UsageError("--unmatched is for FILE...")
     similar.check_one_stdin(files)
     failed = 0
-    counts = _Counts(asked.similar.top)
+    counts = _QueryCounts(asked.similar.top)
     with opened(at.db, at.timeout) as databases, ExitStack() as stack:
         form.check(*(one.path for one in databases), *files)
         database = databases[0]
@@ -100,7 +100,7 @@ def query(
                 session.shown(messages.shows_progress(), "query", files)
             )
             answers = answer_many(
-                [one.store for one in databases],
+                [store_of(one) for one in databases],
                 counts.files_noted(session.batches(files)),
                 QueryManyOptions(ranking=asked),
                 on_failure=session.counts.failures,
@@ -156,7 +156,7 @@ def query(
 
 
 @dataclass(eq=False)
-class _Counts:
+class _QueryCounts:
     """How many queries there were, and how many had a match other than their own file."""
 
     top: int | None

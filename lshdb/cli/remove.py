@@ -13,6 +13,7 @@ from lshdb.cli.options import (
     Null,
     key_argument,
 )
+from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.formatting import counted
 from lshdb.groups import Option, replaced
@@ -67,8 +68,8 @@ def remove(
     request = RemoveOptions(keys, removal=asked)
     with at.open("read" if asked.dry_run else "write") as database:
         if not (asked.dry_run or yes) and sys.stdin and sys.stdin.isatty() and sys.stderr.isatty():
-            _ask(len(removed(database.store, replaced(request, dry_run=True))), len(database))
-        found = removed(database.store, request)
+            _ask(len(removed(store_of(database), replaced(request, dry_run=True))), len(database))
+        found = removed(store_of(database), request)
         if asked.dry_run:
             results.write_results({"key": str}, ((key,) for key in found), form, noun=("key",))
     missing = len(set(keys or ())) - len(found) if asked.missing_ok else 0

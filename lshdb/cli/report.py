@@ -13,6 +13,7 @@ from lshdb.cli.options import (
     BasePaths,
     DatabaseFile,
 )
+from lshdb.database import store_of
 from lshdb.errors import InputError, UsageError
 from lshdb.groups import Option, replaced
 from lshdb.ingest.submissions import LeftOut, Notes, left_out_of
@@ -24,7 +25,7 @@ from lshdb.store.store import Store
 from lshdb.tuning.resolve import PASSAGES_OF_PROGRAMS, resolve
 
 if TYPE_CHECKING:
-    from lshdb.ingest.folders import Folders
+    from lshdb.ingest.folder_documents import Folders
 
 from lshdb.cli import pages
 
@@ -70,7 +71,7 @@ def report(
 
     Example: lshdb report submissions/ --for programs --base template/ -o report.html
     """
-    from lshdb.ingest.folders import check_units, folders  # nothing else needs it
+    from lshdb.ingest.folder_documents import check_units, folders  # nothing else needs it
 
     pages.check_name(report_file, ".html", ".htm")
     lowest, failed = None, 0
@@ -83,7 +84,7 @@ def report(
                 raise UsageError(
                     "--for and --base are for DIR; for a database, lshdb init has them"
                 )
-            store = stack.enter_context(at.reading()).store
+            store = store_of(stack.enter_context(at.reading()))
             name = f"Near duplicates in {printable_path(at.db.name)}"
         else:
             if is_database(directory):
@@ -183,7 +184,7 @@ def _submissions(
             progress=messages.shows_progress(),
         )
         names = {path for path, _ in notes.failures}
-        missing = list(left_out_of(database.store, directory, notes))
+        missing = list(left_out_of(store_of(database), directory, notes))
         for one in missing:
             if one.name not in names:
                 messages.warn(f"lshdb: {one.name}: {one.reason}")
@@ -191,4 +192,4 @@ def _submissions(
         documents.report_reading(session.counts.skipped.counts(), done.replaced)
         if not done.added:
             raise InputError(f"{printable_path(directory)}: no text is in it")
-        yield database.store, notes.failures, missing
+        yield store_of(database), notes.failures, missing

@@ -22,10 +22,9 @@ from typing import Any
 
 from orjson import Fragment
 
-from lshdb.cli import files, messages, options, tables
+from lshdb.cli import drawn_tables, files, messages, options
 from lshdb.columns import Columns, columns_of
-from lshdb.exchange.results import plain
-from lshdb.formatting import counted, number
+from lshdb.formatting import counted, number, plain
 from lshdb.json_text import encode
 from lshdb.sources import formats
 from lshdb.sources.json_rows import in_ascii
@@ -68,7 +67,7 @@ def write_results(
     fields: Sequence[str] = (),
     noun: Sequence[str] = ("row",),
     none: str | None = None,
-    extras: tables.Extras = tables.NONE,
+    extras: drawn_tables.Extras = drawn_tables.NONE,
 ) -> int:
     """Write rows in the requested format, and return how many; a file then gets its name.
 
@@ -196,7 +195,7 @@ def _write_text(
     rows: Iterable[Sequence[Any]],
     shown: Sequence[str],
     heading: bool | None,
-    extras: tables.Extras,
+    extras: drawn_tables.Extras,
 ) -> None:
     """Print lines as they come, or on a terminal tables: a long one does not wait for its last."""
     # Values of SQL are printed as the sqlite3 shell does.
@@ -218,7 +217,7 @@ def _write_text(
     if drawn:
         parts = iter(lambda: [*islice(lines, _TABLE_ROWS)], [])
         for part in chain([next(parts, [])], parts):
-            tables.draw(shown, part, heading is not False, extras)
+            drawn_tables.draw(shown, part, heading is not False, extras)
         return
     if heading:
         print(separator.join(map(escaped, shown)))

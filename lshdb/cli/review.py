@@ -45,7 +45,7 @@ def review(
     """
     if order not in _ORDERS:
         raise UsageError(f"--order {order} is not {', '.join(_ORDERS)}")
-    from lshdb.cli.screen import Session
+    from lshdb.cli.screen import ReviewScreen
     from lshdb.review.listing import Filters, survey_clusters
     from lshdb.review.reviewing import Review
 
@@ -55,11 +55,11 @@ def review(
         similar = SimilarOptions(condition=grouping.condition, threshold=grouping.threshold)
         join = JoinOptions(similar=similar, key=asked.key, ignore_decisions=True)
         request = ClustersOptions(join=join, clusters=grouping.clusters)
-        found = survey_clusters(database.store, request, silent)
+        found = survey_clusters(database, request, silent)
         if not found.items:
             message("no two documents are similar: nothing to review")
             return
-        work = Session(database, found, Filters(sort=order), Review(database.path, who, own))
+        work = ReviewScreen(database, found, Filters(sort=order), Review(database.path, who, own))
         try:
             work.run()
         finally:

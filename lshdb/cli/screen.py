@@ -20,8 +20,8 @@ from lshdb.model import Cluster
 from lshdb.review import reviewing
 from lshdb.review.beside import Beside, StoredContent, contents_beside, lines_of
 from lshdb.review.listing import Filters, Listing, Survey
+from lshdb.search.cut_notes import text_cut
 from lshdb.search.differences import Line, shown_rows
-from lshdb.search.limits import text_cut
 from lshdb.sources.paths import escaped
 
 _KEYS = {
@@ -52,7 +52,7 @@ _MARKS = {"-": ("[-", "-]", "*"), "+": ("{+", "+}", "*")}
 
 
 @dataclass(eq=False)
-class Session:
+class ReviewScreen:
     """One run through the clusters of a review, in the order of a list of pages."""
 
     database: Database

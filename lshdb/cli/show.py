@@ -9,6 +9,7 @@ from lshdb.cli.options import (
     Form,
     key_argument,
 )
+from lshdb.database import store_of
 from lshdb.model import Bucket
 from lshdb.search.stored_documents import count_distinct
 
@@ -28,7 +29,7 @@ def show(
     with at.reading(form) as database:
         document = database.get(key)
         buckets = database.buckets(key)
-        distinct = count_distinct(database.store, document)
+        distinct = count_distinct(store_of(database), document)
         # Unknown for signatures made elsewhere.
         shingles = None if database.settings.shingling.foreign else document.shingles
     content = document.content

@@ -5,9 +5,9 @@ import os
 from collections.abc import Mapping, Sequence
 
 from lshdb.cli import messages
+from lshdb.cli.drawn_tables import NONE, Extras
 from lshdb.cli.files import STDOUT
-from lshdb.cli.tables import NONE, Extras
-from lshdb.database import Database
+from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
 from lshdb.options import JoinOptions, SimilarOptions
 
@@ -43,7 +43,7 @@ def first_words(
     def words_of(some: Sequence[str]) -> Mapping[str, str]:
         words: dict[str, str] = {}
         for database in databases:
-            words = database.store.beginnings(some, BEGINNING) | words
+            words = store_of(database).beginnings(some, BEGINNING) | words
         return words
 
     return Extras(keys, words_of)

@@ -146,7 +146,7 @@ def _reference(
 ) -> DataFrame:
     """The documents of a reference: key and content."""
     from lshdb.spark import read_database
-    from lshdb.spark.documents import documents
+    from lshdb.spark.frame_documents import documents
 
     if of_databases:
         return read_database(spark, path).select("key", "content")

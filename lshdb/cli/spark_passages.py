@@ -74,7 +74,7 @@ def spark_passages(
     ]
     with spark.session(output) as running:
         from lshdb.spark import Counts, passage_pairs
-        from lshdb.spark.documents import documents, failures
+        from lshdb.spark.frame_documents import documents, failures
 
         counts = Counts(running)
         columns = {"key": fields.key_field, "text": fields.text_field}

@@ -9,6 +9,7 @@ from lshdb.cli.options import (
     DatabaseFile,
     Form,
 )
+from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.formatting import counted, size
 from lshdb.groups import Option
@@ -78,17 +79,18 @@ def trash(
     directory = move_to or f"{at.db}-trash"
     undone, still = list[Decision](), 0
     with at.open("write" if undo and not dry_run else "read") as database:
+        store = store_of(database)
         if restore:
             rows = [*aside.put_back(directory, root, dry_run=dry_run)]
             if undo and not dry_run:
-                undone = aside.undo_decisions(database.store, directory, root)
-            with database.store.reading():
-                dropped = {key for key, _ in dropped_contents(database.store)}
+                undone = aside.undo_decisions(store, directory, root)
+            with store.reading():
+                dropped = {key for key, _ in dropped_contents(store)}
             still = sum(one.action == "restored" and one.key in dropped for one in rows)
         else:
             rows = [
                 *aside.move_aside(
-                    database.store, directory, root, dry_run=dry_run, without_copy=yes, link=link
+                    store, directory, root, dry_run=dry_run, without_copy=yes, link=link
                 )
             ]
     shown = ("action", "path", "aside", "reason")

@@ -13,9 +13,9 @@ row, kept or dropped because of another; files of rows; the database with what w
     deciding    decides on batches in order, and writes what is kept
     run         a run: opens references, gives back decided rows, merges them into a database
     adding      the door of Database.add_many: adds what is not similar
-    files       the door of Database.dedup_files
+    file_rows   the door of Database.dedup_files
     frames      the door of lshdb.dedup: rows of a program, in the form they came in
-    job         the door of the command: tables, outputs, cut_list, cutting
+    job         the door of the command: input_tables, run_outputs, cut_list, cutting
 
-Doors: adding, containing, cut_list, files, frames, job, references, rules, run, whole_texts.
+Doors: adding, containing, cut_list, file_rows, frames, job, references, rules, run, whole_texts.
 """

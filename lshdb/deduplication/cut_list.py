@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from lshdb.deduplication.deciding import DecidedBatch
 from lshdb.errors import InputError
-from lshdb.exchange.results import dropped_columns, dropped_row
+from lshdb.exchange.result_tables import dropped_columns, dropped_row
 from lshdb.json_text import dumps, loads
 from lshdb.sources.json_rows import is_blank
 from lshdb.sources.outputs import Output

@@ -26,7 +26,7 @@ from lshdb.ingest.parts import SignedPart
 from lshdb.ingest.writing import Writer, joined
 from lshdb.keys import distinct_key
 from lshdb.model import AddReport, DroppedRow
-from lshdb.search.limits import dedup_cut, reference_cut
+from lshdb.search.cut_notes import dedup_cut, reference_cut
 from lshdb.shingling.positions import count
 from lshdb.sources.batch import Origin
 from lshdb.sources.sinks import rows_of

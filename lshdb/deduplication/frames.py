@@ -16,13 +16,13 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, cast
 
 import numpy as np
 
-from lshdb.deduplication import tables
-from lshdb.deduplication.outputs import ANNOTATED, KeptRows, annotation
+from lshdb.deduplication import input_tables
 from lshdb.deduplication.references import outermost, references_of
 from lshdb.deduplication.rules import rule_of, with_index
 from lshdb.deduplication.run import Run, check_plan
+from lshdb.deduplication.run_outputs import ANNOTATED, KeptRows, annotation
 from lshdb.errors import InputError, SettingsWarning, UsageError, warn
-from lshdb.exchange.results import Dropped
+from lshdb.exchange.result_tables import Dropped
 from lshdb.formatting import counted
 from lshdb.groups import Taking, replaced, takes
 from lshdb.keys import Ids, with_article
@@ -614,7 +614,7 @@ def _paths_of(names: Any) -> list[str]:
 
 
 def _tables(names: Sequence[str], files_read: FilesRead | None) -> tuple[list[str], SkippedFiles]:
-    """The paths of tables, and what was skipped; see `tables.find_tables`."""
+    """The paths of tables, and what was skipped; see `input_tables.find_tables`."""
     for name in expanded(names):
         if not os.path.exists(name):
             raise InputError(
@@ -622,7 +622,7 @@ def _tables(names: Sequence[str], files_read: FilesRead | None) -> tuple[list[st
                 '[{"text": text} for text in texts]'
             )
     skipped_files = SkippedFiles()
-    paths = tables.find_tables(names, WalkingOptions(ignore=False), skipped_files, files_read)
+    paths = input_tables.find_tables(names, WalkingOptions(ignore=False), skipped_files, files_read)
     return [*paths], skipped_files
 
 
@@ -635,7 +635,7 @@ def _of_files(
             raise UsageError("against has the same files as the data, and no others are there")
         text = f"{counted(repeated, 'file')} skipped: earlier paths, or against, lead to the same"
         warn(UserWarning(text))
-    tables.check_rows(paths, _OF_TEXTS)
+    input_tables.check_rows(paths, _OF_TEXTS)
     session = Session(reading)
     for path in paths:
         heads.head(session, path)

@@ -16,17 +16,17 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from lshdb.columns import Columns
-from lshdb.deduplication import tables
+from lshdb.deduplication import input_tables
 from lshdb.deduplication.cut_list import CutList
 from lshdb.deduplication.deciding import DecidedBatch
-from lshdb.deduplication.files import Files, cutting_of, rule_of_rows
+from lshdb.deduplication.file_rows import Files, cutting_of, rule_of_rows
 from lshdb.deduplication.ordering import check_read_twice
-from lshdb.deduplication.outputs import ANNOTATED, KeptRows, Written
 from lshdb.deduplication.references import Reference, outermost
 from lshdb.deduplication.rules import Rule, with_index
 from lshdb.deduplication.run import Run, check_plan
+from lshdb.deduplication.run_outputs import ANNOTATED, KeptRows, Written
 from lshdb.errors import UsageError
-from lshdb.exchange.results import dropped_columns, dropped_row
+from lshdb.exchange.result_tables import dropped_columns, dropped_row
 from lshdb.groups import replaced
 from lshdb.keys import is_key_of
 from lshdb.limits import DEFAULTS
@@ -160,7 +160,7 @@ class DedupJob:
             rows.read.table.format == "auto"
             and bool(paths)
             and all(map(is_named_as_text, paths))
-            and not any(map(tables.begins_with_row, paths))
+            and not any(map(input_tables.begins_with_row, paths))
         )
         is_listed = out.kept is None and out.annotated is None
         are_texts = rows.read.table.format == "text" or (
@@ -170,22 +170,22 @@ class DedupJob:
             if not is_listed or STDOUT in paths:
                 raise UsageError("texts are compared as files and not written: no -o, no input -")
             for path in paths:
-                tables.check_readable(path)
+                input_tables.check_readable(path)
             return _Inputs(paths, True, {}, {})
         walked = replace(rows.walk, ignore=False)  # data is often kept out of git
-        input_tables = tables.find_tables(self.inputs, walked, self.reading.skipped)
-        if out.cuts is not None and len(input_tables) > 1:
+        paths_of_tables = input_tables.find_tables(self.inputs, walked, self.reading.skipped)
+        if out.cuts is not None and len(paths_of_tables) > 1:
             raise UsageError("--cuts lists the cuts of one table: give one at a time")
 
         def targets(output: str | None) -> Mapping[str, Sequence[str]]:
             if output is None:
                 return {}
             if _is_directory(output, self.inputs):
-                return tables.targets(input_tables, output)
-            return {output: [*input_tables]}
+                return input_tables.targets(paths_of_tables, output)
+            return {output: [*paths_of_tables]}
 
         kept = out.kept if out.kept is not None or out.annotated is not None else STDOUT
-        return _Inputs([*input_tables], False, targets(kept), targets(out.annotated))
+        return _Inputs([*paths_of_tables], False, targets(kept), targets(out.annotated))
 
     def _check_outputs(self) -> None:
         """UsageError for outputs that cannot be."""
@@ -304,7 +304,7 @@ class DedupJob:
             naming=self.naming,
         )
         if not self.are_texts and rows.read.table.format == "auto":
-            tables.check_rows(
+            input_tables.check_rows(
                 self.read.paths,
                 "--format text compares texts, and writes none; --format jsonl reads the rows",
             )
@@ -385,7 +385,7 @@ class DedupJob:
     @contextmanager
     def _list(self, path: str) -> Iterator[sinks.Sink]:
         """The list of dropped rows; UsageError for its format."""
-        format = tables.checked_format(path, "jsonl")
+        format = input_tables.checked_format(path, "jsonl")
         head = formats.table_schema_of(self.columns, format)
         with (
             self._output(path) as output,

@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from lshdb.deduplication.collection import Reason
-from lshdb.search.lookup import Codes, members
+from lshdb.search.lookup import IndexCodes, members
 from lshdb.search.passages import CopiedShares
 from lshdb.search.query import QueryBatch
 from lshdb.search.similarity import Scorer
@@ -95,7 +95,7 @@ class BucketMatcher:
     reader: StoreReader
     count: int
     codes: tuple[IntArray, IntArray]
-    kind: Callable[[IntArray], Codes]
+    kind: Callable[[IntArray], IndexCodes]
     scored: Callable[[IntArray], Scored]
     replaced: int | None
     whole_texts: Mapping[int, Reason] = field(default_factory=dict)

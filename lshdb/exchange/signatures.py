@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import ContentError, SettingsMismatch
-from lshdb.exchange.results import Matches, matches_of
+from lshdb.exchange.result_tables import Matches, matches_of
 from lshdb.ingest import batches, parts, writing
 from lshdb.model import AddReport
 from lshdb.options import RankingOptions

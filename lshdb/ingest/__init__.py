@@ -10,13 +10,13 @@ In: documents (lshdb.sources). Out: the file with them, a report per batch.
     queries     read | sign | answer: a stream of documents that are queries only
     locations   where the documents of a run are from
     temporary   a private file of documents
-    folders     the files of each folder as one document of a temporary file
+    folder_documents   the files of each folder as one document of a temporary file
     submissions which of a directory a report says nothing of, and why
-    deciding    what reviewers decide of documents; removes what they decided to drop
+    storing_decisions  what reviewers decide of documents; removes what they decided to drop
     sync        updates documents from the files below directories
     kept_copies which files hold a copy of a dropped document
     trash       moves files of dropped documents aside, and back
 
-Doors: add, admission, arrivals, batches, deciding, folders, locations, merging, parts, queries,
-submissions, sync, temporary, trash, writing.
+Doors: add, admission, arrivals, batches, folder_documents, locations, merging, parts, queries,
+storing_decisions, submissions, sync, temporary, trash, writing.
 """

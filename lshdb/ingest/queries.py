@@ -9,7 +9,7 @@ from lshdb.errors import Cut, warn_of_limit
 from lshdb.ingest import batches, writing
 from lshdb.model import Failure, Match
 from lshdb.options import QueryManyOptions
-from lshdb.search.limits import queries_cut
+from lshdb.search.cut_notes import queries_cut
 from lshdb.search.query import answers, best
 from lshdb.shingling.content import cleaned
 from lshdb.sketching.settings import Settings

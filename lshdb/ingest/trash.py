@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lshdb.errors import InputError, UsageError
-from lshdb.ingest.deciding import undo_chosen
 from lshdb.ingest.kept_copies import KeptCopies, KeptCopy
+from lshdb.ingest.storing_decisions import undo_chosen
 from lshdb.ingest.sync import NO_FILE, DroppedFile, files_of_dropped
 from lshdb.model import Decision
 from lshdb.search.decisions import dropped_contents

@@ -6,7 +6,8 @@ In: a database, filters, decisions. Out: plain objects; no HTML, and no colours 
     beside      two documents side by side, as rows
     reviewing   forms, keys and pages that write decisions, each once, and take them back
     drawing     the numbers behind the pictures
+    page_file   a file as pages read it: it cannot be changed, and SQL has a limit of time
     file_state  whether a file has changed since a result was computed
 
-Doors: beside, drawing, file_state, listing, reviewing.
+Doors: beside, drawing, file_state, listing, page_file, reviewing.
 """

@@ -9,13 +9,13 @@ from functools import cached_property
 from itertools import takewhile
 from operator import attrgetter
 
-from lshdb.database import Database
+from lshdb.database import Database, store_of
 from lshdb.limits import DEFAULTS
 from lshdb.model import Passage
 from lshdb.search.differences import (
-    Kind,
     Line,
     Piece,
+    PieceKind,
     Row,
     Span,
     agreement,
@@ -155,7 +155,7 @@ def contents_beside(
         own, its = a[:limit], b[:limit]
         rows = differences(own, its, passages=passages, blanks=blanks, programs=programs)
         if database.settings.reworded:
-            left, right = shared_rare_words(database.store, own, its)
+            left, right = shared_rare_words(store_of(database), own, its)
             rows = [replace(row, a=_marked(row.a, left), b=_marked(row.b, right)) for row in rows]
         texts = Beside(
             rows,
@@ -170,7 +170,7 @@ def contents_beside(
     return None, None
 
 
-def painted(line: Line, of: Kind, spans: Sequence[Span], kind: Kind) -> Line:
+def painted(line: Line, of: PieceKind, spans: Sequence[Span], kind: PieceKind) -> Line:
     """A line whose pieces of one kind have another kind in ascending spans of the text."""
     pieces: list[Piece] = []
     start = line.start

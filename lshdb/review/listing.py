@@ -17,8 +17,9 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 import numpy as np
 
 from lshdb.columns import PAIR, STORED_PAIR, WEIGHTED
+from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
-from lshdb.exchange.results import dropped_members
+from lshdb.exchange.result_tables import dropped_members
 from lshdb.groups import Option, Options
 from lshdb.json_text import dumps
 from lshdb.model import Cluster, Pair
@@ -121,8 +122,11 @@ def keys_of(item: Cluster | Pair) -> tuple[str, ...]:
     return item.members if isinstance(item, Cluster) else (item.a, item.b)
 
 
-def survey_clusters(store: Store, request: ClustersOptions, progress: Progress) -> Survey[Cluster]:
+def survey_clusters(
+    database: Database, request: ClustersOptions, progress: Progress
+) -> Survey[Cluster]:
     """Find all clusters."""
+    store = store_of(database)
     threshold = request.join.similar.threshold or store.settings.threshold
     items = list(all_clusters(store, request, progress))
     gone = {key for one in items for key in dropped_members(one, threshold)}
@@ -133,14 +137,13 @@ def survey_clusters(store: Store, request: ClustersOptions, progress: Progress) 
 
 
 def survey_pairs(
-    store: Store, request: JoinOptions | PairsOptions, progress: Progress
+    database: Database, request: JoinOptions | PairsOptions, progress: Progress
 ) -> Survey[Pair]:
     """Find the most similar of all pairs, and estimate how many less similar ones there are.
 
     With PairsOptions, in a file with an index of passages, they are ordered by weighted similarity.
     """
-    counts = np.zeros(_BINS, dtype=np.int64)
-
+    store, counts = store_of(database), np.zeros(_BINS, dtype=np.int64)
     names = {**PAIR, **WEIGHTED}
 
     def ranked() -> Iterator[tuple[tuple[float, float], tuple[Any, ...]]]:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from lshdb.database import Database
+from lshdb.database import Database, store_of
 from lshdb.errors import InputError, KeyNotFound, UsageError
-from lshdb.ingest.deciding import now, undo_chosen, user, word_fault
+from lshdb.ingest.storing_decisions import now, undo_chosen, user, word_fault
 from lshdb.json_text import loads
 from lshdb.model import Cluster, Decision, Verdict
 from lshdb.opening import open as open_database
@@ -158,7 +158,7 @@ class Review:
             ]
 
         with self._writing() as database:
-            undone = undo_chosen(database.store, chosen)
+            undone = undo_chosen(store_of(database), chosen)
         if not undone:
             raise KeyNotFound("that decision no longer exists: it was undone")
         return undone
@@ -197,16 +197,16 @@ class Review:
         """The file, which then still counts as unchanged, unless others wrote to it meanwhile."""
         before = self.state()
         with open_database(self.path, mode="write", timeout=_TIMEOUT) as database:
-            version = database.store.data_version()
+            version = store_of(database).data_version()
             yield database
-            alone = database.store.data_version() == version
+            alone = store_of(database).data_version() == version
         self._carried = (stat_of(self.path), before) if alone else None
 
 
 def as_stored(database: Database, keys: Iterable[str]) -> list[tuple[str, str]]:
     """The keys and digests of documents as they are now, without those that are gone."""
     keys = list(keys)
-    known = database.store.known(keys)
+    known = store_of(database).known(keys)
     return [(key, known[key].digest.hex()) for key in keys if key in known]
 
 

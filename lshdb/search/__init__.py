@@ -2,7 +2,7 @@
 
 In: a document, a key or nothing but the file. Out: matches, pairs, clusters, comparisons.
 
-    stored_documents  documents by their keys: their parts, their buckets, lists of keys
+    stored_documents  documents by their keys: their fields, their buckets, lists of keys
     query       documents similar to one or many: candidates, estimates, verification, ranking
     lookup      the documents that have buckets, fingerprints or rare words in common
     passages    the runs of words that a text shares with stored ones
@@ -12,15 +12,15 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     shared_windows  what a text copies from each of many others, by a table of their windows
     reworded    passages that share rare words, in whatever order
     weights     of fingerprints and of terms, by their rarity; similarity weighted by them
-    compare     why two documents are alike, or not
-    differences two texts line by line and word by word, aligned
+    compare, differences  why two documents are alike; two texts aligned, by lines and words
     pairs, pair_sample  all similar pairs, and clusters of them; a random sample of pairs
     folders     pairs of directories that share files of clusters
     candidates  the pairs of a self-join, each once, in bounded memory; fewer from hot buckets
     similarity  exact similarities and estimates, of one document and many, or of many pairs
     decisions   the decisions of reviewers about documents, and pairs marked different
-    limits      the limits on comparing large buckets and texts: numbers, reasons, messages
+    cut_notes   the limits on comparing large buckets and texts: numbers, reasons, messages
 
-Doors: compare, decisions, differences, folders, limits, lookup, pair_sample, pairs, passage_pairs,
-passage_runs, passage_windows, passages, query, reworded, similarity, stored_documents.
+Doors: compare, cut_notes, decisions, differences, folders, lookup, pair_sample, pairs,
+passage_pairs, passage_runs, passage_windows, passages, query, reworded, similarity,
+stored_documents.
 """

@@ -7,7 +7,7 @@ import numpy as np
 from lshdb.errors import UsageError, warn_of_limit
 from lshdb.keys import with_article
 from lshdb.model import Comparison, Document, Passage, SharedBucket
-from lshdb.search import differences, limits, passage_runs, passage_windows, query
+from lshdb.search import cut_notes, differences, passage_runs, passage_windows, query
 from lshdb.search.lookup import buckets_of
 from lshdb.search.similarity import standard_error
 from lshdb.shingling import hashing, shingles
@@ -17,16 +17,16 @@ from lshdb.shingling.shingling import Element
 from lshdb.sketching import constructions, signing
 from lshdb.store.store import Store
 
-_Content = str | tuple[Element, ...]
+_PlainContent = str | tuple[Element, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class _ComparedDocument:
     """One of the two documents; the signature is None if it has no shingles."""
 
     key: str
     digest: bytes
-    content: _Content | None
+    content: _PlainContent | None
     signature: Lanes | None
 
 
@@ -89,27 +89,29 @@ def compare(store: Store, a: str | Document, b: str | Document) -> Comparison:
     )
 
 
-def _side(store: Store, document: str | Document) -> _Side:
+def _side(store: Store, document: str | Document) -> _ComparedDocument:
     shingling = store.settings.shingling
     if isinstance(document, str):
         row = query.row_of_key(store, document)
         content = None if row.content is None else from_stored(row.content, shingling)
         stored_digest = store.sizes(np.array([row.doc_id]))[1][0].tobytes()
-        return _Side(row.key, stored_digest, content, row.signature)
+        return _ComparedDocument(row.key, stored_digest, content, row.signature)
     if not isinstance(document, Document):
         raise UsageError(f"{with_article(type(document).__name__)} is neither a key nor a Document")
     content = cleaned(document.content, shingling)
     signed = signing.sign([content], store.settings)
     signature = signed.signatures[0] if signed.shingles[0] else None
-    return _Side(document.key, digest(encoded(content).encode()), content, signature)
+    return _ComparedDocument(document.key, digest(encoded(content).encode()), content, signature)
 
 
-def _passages(store: Store, a: _Content | None, b: _Content | None) -> tuple[Passage, ...] | None:
+def _passages(
+    store: Store, a: _PlainContent | None, b: _PlainContent | None
+) -> tuple[Passage, ...] | None:
     if not isinstance(a, str) or not isinstance(b, str):
         return None
     settings, max_length = store.settings, store.limits.text_characters
     if (longest := max(len(a), len(b))) > max_length:
-        warn_of_limit(limits.text_cut(longest - max_length, max_length))
+        warn_of_limit(cut_notes.text_cut(longest - max_length, max_length))
     counting = passage_windows.Counting.of(settings, NO_NUMBERS)
     size = settings.shingling.size
     # Cut between words: a part of a word would be another word.

@@ -59,7 +59,7 @@ _PUNCTUATION = ".,;:!?\"'()[]{}<>«»“”„‘’…。，、；：！？「�
 """What around a word does not belong to it; a sign before a number does."""
 
 Span = tuple[int, int]
-Kind = Literal["same", "changed", "moved", "rare", "run", "file"]
+PieceKind = Literal["same", "changed", "moved", "rare", "run", "file"]
 RowKind = Literal["same", "changed", "only"]
 
 
@@ -72,7 +72,7 @@ class Piece:
     """
 
     text: str
-    kind: Kind
+    kind: PieceKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,7 @@ class _Side:
         ]
         return Line(start, number, list(self._cut(start, end, moved, "moved")), page)
 
-    def _cut(self, start: int, end: int, spans: Iterable[Span], kind: Kind) -> Iterator[Piece]:
+    def _cut(self, start: int, end: int, spans: Iterable[Span], kind: PieceKind) -> Iterator[Piece]:
         """A line in pieces: spans, and what is changed between them."""
         done = start
         for low, high in [*spans, (end, end)]:

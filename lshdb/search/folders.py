@@ -142,7 +142,7 @@ def _folder(path: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Walked:
+class _WalkedFolder:
     """The files below a directory.
 
     Attributes:
@@ -170,9 +170,9 @@ class _Disk:
             for above in _chain(os.path.dirname(document.key)):
                 if is_archive(above):
                     self._states[above] = None
-        self._walked: dict[str, _Walked | None] = {}
+        self._walked: dict[str, _WalkedFolder | None] = {}
 
-    def walked(self, folder: str) -> _Walked | None:
+    def walked(self, folder: str) -> _WalkedFolder | None:
         """The files below a directory, by the keys that they have; None if it does not exist."""
         if folder not in self._walked:
             paths = paths_of_key(folder) if folder else [os.curdir]
@@ -180,7 +180,7 @@ class _Disk:
             self._walked[folder] = self._walk(folder, paths[0]) if exists else None
         return self._walked[folder]
 
-    def _walk(self, folder: str, path: str) -> _Walked:
+    def _walk(self, folder: str, path: str) -> _WalkedFolder:
         read, unread, is_known = set[str](), list[tuple[str, int]](), False
 
         def key_of(inner: str) -> str:
@@ -202,7 +202,7 @@ class _Disk:
                     read.add(key)
                 else:
                     unread.append((key, status.st_size))
-        return _Walked(read, sorted(unread), is_known)
+        return _WalkedFolder(read, sorted(unread), is_known)
 
 
 def _is_unchanged(state: FileState | None, status: os.stat_result) -> bool:
@@ -212,7 +212,7 @@ def _is_unchanged(state: FileState | None, status: os.stat_result) -> bool:
     )
 
 
-def _unread_text(*sides: tuple[str, _Walked | None]) -> str:
+def _unread_text(*sides: tuple[str, _WalkedFolder | None]) -> str:
     """Which files of two directories were not read, in a few words."""
     if all(walked is None for _, walked in sides):
         return _OF_FILES_READ
@@ -300,7 +300,7 @@ def _pair(below: _Below, disk: _Disk | None, first: str, second: str) -> FolderP
     )
 
 
-def _present(files: dict[int, list[_File]], walked: _Walked | None) -> dict[int, list[_File]]:
+def _present(files: dict[int, list[_File]], walked: _WalkedFolder | None) -> dict[int, list[_File]]:
     """The files of a directory, by their clusters, without those that are gone or have changed."""
     if walked is None:
         return files

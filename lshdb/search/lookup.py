@@ -23,8 +23,8 @@ class Members(NamedTuple):
     doc_ids: IntArray
 
 
-class Codes(Protocol):
-    """Codes of one kind."""
+class IndexCodes(Protocol):
+    """Codes of an index, all of one kind."""
 
     def members(
         self, reader: StoreReader, first: int | None, max_rows: int | None
@@ -41,7 +41,7 @@ class BucketCodes:
     def members(
         self, reader: StoreReader, first: int | None, max_rows: int | None
     ) -> tuple[IntArray, IntArray]:
-        """See Codes."""
+        """See IndexCodes."""
         return reader.documents_of_buckets(self.codes, first, max_rows)
 
 
@@ -54,7 +54,7 @@ class FingerprintCodes:
     def members(
         self, reader: StoreReader, first: int | None, max_rows: int | None
     ) -> tuple[IntArray, IntArray]:
-        """See Codes."""
+        """See IndexCodes."""
         code, doc_ids = reader.documents_of_fingerprints(self.values, first)
         return code[:max_rows], doc_ids[:max_rows]
 
@@ -69,14 +69,14 @@ class RareWords:
     def members(
         self, reader: StoreReader, first: int | None, max_rows: int | None
     ) -> tuple[IntArray, IntArray]:
-        """See Codes; nobody wants a part of these."""
+        """See IndexCodes; nobody wants a part of these."""
         assert first is None
         assert max_rows is None
         return reader.documents_of_terms(self.terms, self.after)
 
 
 def members(
-    reader: StoreReader, codes: Codes, first: int | None = None, max_rows: int | None = None
+    reader: StoreReader, codes: IndexCodes, first: int | None = None, max_rows: int | None = None
 ) -> Members:
     """The documents that have some codes.
 
@@ -130,9 +130,9 @@ def bucket_members(
         keys: int64[n, b], of the signatures. A bucket that several have is read once.
         first: how many documents of each bucket are read, those added first; None for all.
     """
-    found = bucket_members_up_to(store, keys, None, first)
-    assert found is not None
-    return found
+    members_read = bucket_members_up_to(store, keys, None, first)
+    assert members_read is not None
+    return members_read
 
 
 def bucket_members_up_to(
@@ -156,6 +156,6 @@ def bucket_members_up_to(
 
 def candidate_ids(store: StoreReader, signature: Lanes) -> IntArray:
     """Documents that share a bucket with a signature, or enough of them: int64[c], ascending."""
-    found = bucket_members(store, buckets_of(store, signature)[np.newaxis])
-    _, bands = found.origins()
-    return constructions.candidates_among(bands, found.doc_ids, store.settings.construction)
+    in_buckets = bucket_members(store, buckets_of(store, signature)[np.newaxis])
+    _, bands = in_buckets.origins()
+    return constructions.candidates_among(bands, in_buckets.doc_ids, store.settings.construction)

@@ -52,14 +52,14 @@ def random_numbers(a: IntArray, b: IntArray, seed: int | None) -> Hashes:
     return _mixed(_mixed(a.view(np.uint64) + start) + b.view(np.uint64) * step)
 
 
-def _mixed(x: Hashes) -> Hashes:
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+def _mixed(bits: Hashes) -> Hashes:
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
 
 
 def draw(
-    found: Iterable[tuple[IntArray, IntArray, npt.NDArray[np.float64]]],
+    scored_pairs: Iterable[tuple[IntArray, IntArray, npt.NDArray[np.float64]]],
     doc_ids: IntArray,
     size: int,
     seed: int | None,
@@ -68,8 +68,8 @@ def draw(
     """The sample of all pairs, the most similar first; of equal ones those added first.
 
     Args:
-        found: the pairs, some at a time: the documents int64[c] and int64[c], by their indices in
-            `doc_ids`, and their similarities float64[c].
+        scored_pairs: the pairs, in chunks: the documents int64[c] and int64[c], by their indices
+            in `doc_ids`, and their similarities float64[c].
         doc_ids: int64[m].
         size: of the sample, from 1.
         seed: see `random_numbers`.
@@ -77,11 +77,11 @@ def draw(
     """
     a = b = NO_NUMBERS
     scores, numbers, count = np.zeros(0), np.zeros(0, dtype=np.uint64), 0
-    for one, other, similarities in found:
-        count += len(one)
-        a, b = np.append(a, one), np.append(b, other)
+    for left, right, similarities in scored_pairs:
+        count += len(left)
+        a, b = np.append(a, left), np.append(b, right)
         scores = np.append(scores, similarities)
-        numbers = np.append(numbers, random_numbers(doc_ids[one], doc_ids[other], seed))
+        numbers = np.append(numbers, random_numbers(doc_ids[left], doc_ids[right], seed))
         smallest = np.argsort(numbers, kind="stable")[:size]
         a, b, scores, numbers = a[smallest], b[smallest], scores[smallest], numbers[smallest]
     drawn.pairs = count

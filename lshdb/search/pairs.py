@@ -17,7 +17,7 @@ from lshdb.options import ClustersOptions, JoinOptions, Keep, PairsOptions
 from lshdb.progress import Progress, silent
 from lshdb.search import decisions, query, weights
 from lshdb.search.candidates import SharedBuckets, prefix_filtered
-from lshdb.search.limits import clusters_cut
+from lshdb.search.cut_notes import clusters_cut
 from lshdb.search.lookup import candidate_ids
 from lshdb.search.pair_sample import Drawn, draw
 from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids, check_numbers
@@ -59,7 +59,7 @@ class _Join:
 
     reader: lookups.StoreReader
     request: JoinOptions
-    condition: readonly_sql.Keep | None
+    condition: readonly_sql.DocumentFilter | None
     only: IntArray | None = None
     progress: Progress = silent
     of_pairs: PairsOptions | None = None
@@ -122,50 +122,50 @@ class _Join:
             return buckets if fewer is None else fewer
         return buckets
 
-    def similar(self, one: IntArray, other: IntArray, threshold: float) -> ScoredPairs:
+    def similar(self, left: IntArray, right: IntArray, threshold: float) -> ScoredPairs:
         """Those of the pairs int64[c] that are similar, and their similarities."""
-        scores = self.scorer.scores(one, other, threshold)
+        scores = self.scorer.scores(left, right, threshold)
         similar = (scores >= threshold) & (scores <= self.max_similarity)
-        similar &= ~self.decided.pairs_apart(one, other)
-        one, other, scores = one[similar], other[similar], scores[similar]
+        similar &= ~self.decided.pairs_apart(left, right)
+        left, right, scores = left[similar], right[similar], scores[similar]
         if self.prefix_filtered or self.settings.construction.higher:
             # Some were paired by a shingle, and share no bucket; others share one, but not those
-            # that make the cascade true. Few pairs are similar, so these are asked last.
-            shared = self.estimates.share_bucket(one, other)
-            one, other, scores = one[shared], other[shared], scores[shared]
-        return one, other, scores
+            # that make the cascade true. Few pairs are similar, so this is checked last.
+            shared = self.estimates.share_bucket(left, right)
+            left, right, scores = left[shared], right[shared], scores[shared]
+        return left, right, scores
 
     def rare_enough(
-        self, one: IntArray, other: IntArray, scores: npt.NDArray[np.float64]
+        self, left: IntArray, right: IntArray, scores: npt.NDArray[np.float64]
     ) -> ScoredPairs:
         """Those of similar pairs int64[c] that have the requested weighted similarity."""
         minimum = None if self.of_pairs is None else self.of_pairs.weighted.min_weighted
         if minimum is None:
-            return one, other, scores
-        weighted, _ = weights.weigh(self.reader, self._contents, self._shingles, one, other)
+            return left, right, scores
+        weighted, _ = weights.weigh(self.reader, self._contents, self._shingles, left, right)
         kept = np.array(weighted, dtype=np.float64) >= minimum
-        return one[kept], other[kept], scores[kept]
+        return left[kept], right[kept], scores[kept]
 
-    def identical(self, one: IntArray, other: IntArray) -> Mask:
+    def identical(self, left: IntArray, right: IntArray) -> Mask:
         """Whether pairs int64[c] have the same content, bool[c]; unknown for foreign signatures."""
-        same: Mask = self.same[one] == self.same[other]
+        same: Mask = self.same[left] == self.same[right]
         return same & (not self.settings.shingling.foreign)
 
-    def block(self, one: IntArray, other: IntArray, scores: npt.NDArray[np.float64]) -> Block:
+    def block(self, left: IntArray, right: IntArray, scores: npt.NDArray[np.float64]) -> Block:
         """The columns of similar pairs int64[c]: the fields of Pair, metadata if requested."""
-        count = len(one)
-        estimates = self.estimates.scores(one, other, 0) if self.exact else scores
-        keys, metadata = self.described(np.concatenate([one, other]))
+        count = len(left)
+        estimates = self.estimates.scores(left, right, 0) if self.exact else scores
+        keys, metadata = self.described(np.concatenate([left, right]))
         weighted: list[list[Any]] = [[None] * count] * 2
         if self.of_pairs is not None:
-            weighted = weights.weigh(self.reader, self._contents, self._shingles, one, other)
+            weighted = weights.weigh(self.reader, self._contents, self._shingles, left, right)
         columns: dict[str, list[Any]] = {
             "a": keys[:count],
             "b": keys[count:],
             "similarity": scores.tolist(),
             "exact": [self.exact] * count,
             "estimate": estimates.tolist(),
-            "identical": self.identical(one, other).tolist(),
+            "identical": self.identical(left, right).tolist(),
             **dict(zip(("weighted", "weighted_share"), weighted, strict=True)),
         }
         if metadata:
@@ -177,13 +177,13 @@ class _Join:
 
     def described(self, documents: IntArray) -> tuple[list[str], list[dict[str, Any]]]:
         """The keys of documents int64[n], and the requested fields, if there are any."""
-        some, inverse = np.unique(documents, return_inverse=True)
-        keys = self.reader.keys_of(self.doc_ids[some])
+        distinct, inverse = np.unique(documents, return_inverse=True)
+        keys = self.reader.keys_of(self.doc_ids[distinct])
         metadata = list[dict[str, Any]]()
         if self._fields:
-            stored = self.reader.metadata_of(self.doc_ids[some], self._fields)
-            found = [picked(one, self._fields) for one in stored]
-            metadata = [found[i] for i in inverse.tolist()]
+            stored = self.reader.metadata_of(self.doc_ids[distinct], self._fields)
+            fields = [picked(document_fields, self._fields) for document_fields in stored]
+            metadata = [fields[i] for i in inverse.tolist()]
         return [keys[i] for i in inverse.tolist()], metadata
 
     def order(self, keep: Keep) -> IntArray:
@@ -258,19 +258,19 @@ def _blocks(
         if of_pairs is not None:
             weights.check_weighted(of_pairs.weighted, reader.settings)
             of_pairs.check_range(request.similar.threshold or reader.settings.threshold)
-        own = None if request.key is None else query.row_of_key(reader, request.key)
-        only = None if own is None else NO_NUMBERS
-        if own is not None and own.signature is not None:
-            only = candidate_ids(reader, own.signature)
+        row = None if request.key is None else query.row_of_key(reader, request.key)
+        only = None if row is None else NO_NUMBERS
+        if row is not None and row.signature is not None:
+            only = candidate_ids(reader, row.signature)
         join = _Join(reader, request, condition, only, progress, of_pairs)
-        candidates = _candidates(join) if own is None else _candidates_with(join, own.doc_id)
-        found: Iterable[ScoredPairs] = (join.similar(a, b, join.threshold) for a, b in candidates)
+        candidates = _candidates(join) if row is None else _candidates_with(join, row.doc_id)
+        scored: Iterable[ScoredPairs] = (join.similar(a, b, join.threshold) for a, b in candidates)
         if of_pairs is not None and of_pairs.sample is not None:
-            passing = (join.rare_enough(*some) for some in found)
-            found = [draw(passing, join.doc_ids, of_pairs.sample, of_pairs.seed, drawn)]
+            passing = (join.rare_enough(*pairs) for pairs in scored)
+            scored = [draw(passing, join.doc_ids, of_pairs.sample, of_pairs.seed, drawn)]
         elif request.similar.top is not None:
-            found = [_best(join, candidates, request.similar.top)]
-        for a, b, scores in found:
+            scored = [_best(join, candidates, request.similar.top)]
+        for a, b, scores in scored:
             for part in chunks(len(a), join.limits.pairs_rows):
                 yield join.block(a[part], b[part], scores[part])
 
@@ -282,9 +282,9 @@ def pairs_within(store: Store, keys: Sequence[str], request: PairsOptions) -> li
         signed = sorted(row.doc_id for row in rows if row.signature is not None)
         doc_ids = int_array(signed)
         join = _Join(reader, request.join, None, doc_ids, of_pairs=request)
-        one, other, scores = join.similar(*np.triu_indices(len(join), 1), join.threshold)
-        shared = join.estimates.share_bucket(one, other)
-        return [*join.block(one[shared], other[shared], scores[shared]).objects(Pair)]
+        left, right, scores = join.similar(*np.triu_indices(len(join), 1), join.threshold)
+        shared = join.estimates.share_bucket(left, right)
+        return [*join.block(left[shared], right[shared], scores[shared]).objects(Pair)]
 
 
 def _candidates(join: _Join) -> Iterator[tuple[IntArray, IntArray]]:
@@ -292,9 +292,9 @@ def _candidates(join: _Join) -> Iterator[tuple[IntArray, IntArray]]:
     buckets = join.thin(join.buckets, join.same)
     # Thinned buckets are not all that a pair shares.
     shared = 1 if join.prefix_filtered else join.settings.construction.min_bands
-    for one, other in buckets.pairs(len(join), shared=shared, chunk=join.limits.pairs_chunk):
-        join.progress(int(one[0]), len(join), _COMPARED)
-        yield one, other
+    for left, right in buckets.pairs(len(join), shared=shared, chunk=join.limits.pairs_chunk):
+        join.progress(int(left[0]), len(join), _COMPARED)
+        yield left, right
 
 
 def _candidates_with(join: _Join, doc_id: int) -> Iterator[tuple[IntArray, IntArray]]:
@@ -304,8 +304,8 @@ def _candidates_with(join: _Join, doc_id: int) -> Iterator[tuple[IntArray, IntAr
     index = int(np.searchsorted(join.doc_ids, doc_id))
     others = np.flatnonzero(join.doc_ids != doc_id)
     for part in chunks(len(others), join.limits.pairs_chunk):
-        some = others[part]
-        yield np.minimum(some, index), np.maximum(some, index)
+        chunk = others[part]
+        yield np.minimum(chunk, index), np.maximum(chunk, index)
 
 
 def _best(join: _Join, candidates: Iterator[tuple[IntArray, IntArray]], top: int) -> ScoredPairs:
@@ -316,10 +316,10 @@ def _best(join: _Join, candidates: Iterator[tuple[IntArray, IntArray]], top: int
     """
     a = b = NO_NUMBERS
     scores, min_similarity = np.zeros(0), join.threshold
-    for one, other in candidates:
-        more_a, more_b, more_scores = join.similar(one, other, min_similarity)
-        a, b = np.append(a, more_a), np.append(b, more_b)
-        scores = np.append(scores, more_scores)
+    for left, right in candidates:
+        left, right, similarities = join.similar(left, right, min_similarity)
+        a, b = np.append(a, left), np.append(b, right)
+        scores = np.append(scores, similarities)
         order = np.argsort(-scores, kind="stable")[:top]
         a, b, scores = a[order], b[order], scores[order]
         if len(scores) == top:
@@ -338,7 +338,7 @@ def all_clusters(
     similar, key = request.join.similar, request.join.key
     where, parameters = similar.condition.where, similar.condition.parameters
     with store.snapshot(where, parameters) as (reader, condition):
-        own = None if key is None else query.row_of_key(reader, key).doc_id
+        doc_id = None if key is None else query.row_of_key(reader, key).doc_id
         join = _Join(reader, request.join, condition, progress=progress)
         find = _stars if request.clusters.star else _components
         keeper, scores = find(join, join.order(request.clusters.keep))
@@ -353,50 +353,54 @@ def all_clusters(
         of_others = np.where(members == keeper[members], 0, scores[members])
         mean = np.add.reduceat(of_others, begins) / (sizes - 1)
         chosen = (sizes >= (request.min_size or 0)) & (sizes <= (request.max_size or len(join)))
-        if own is not None:
-            chosen &= np.logical_or.reduceat(join.doc_ids[members] == own, begins)
+        if doc_id is not None:
+            chosen &= np.logical_or.reduceat(join.doc_ids[members] == doc_id, begins)
         numbers = np.flatnonzero(chosen)
         if similar.top is not None:
             numbers = numbers[np.argsort(-mean[numbers], kind="stable")][: similar.top]
         clustered, count = join.doc_ids[members], len(sizes)
         for part in chunks_of(sizes[numbers], join.limits.pairs_rows):
-            some = [members[begins[number] : ends[number]] for number in numbers[part].tolist()]
-            described = join.described(np.concatenate(some))
+            member_lists = [
+                members[begins[number] : ends[number]] for number in numbers[part].tolist()
+            ]
+            described = join.described(np.concatenate(member_lists))
             keys, metadata = iter(described[0]), iter(described[1])
-            for number, documents in zip(numbers[part].tolist(), some, strict=True):
-                own_keys = tuple(islice(keys, len(documents)))
-                kept = int(keeper[documents[0]])
-                others = scores[documents[documents != kept]]
+            for number, cluster_members in zip(numbers[part].tolist(), member_lists, strict=True):
+                member_keys = tuple(islice(keys, len(cluster_members)))
+                kept = int(keeper[cluster_members[0]])
+                others = scores[cluster_members[cluster_members != kept]]
                 yield Cluster(
                     cluster=number + 1,
-                    keep=own_keys[documents.tolist().index(kept)],
-                    members=own_keys,
-                    similarities=tuple(scores[documents].tolist()),
+                    keep=member_keys[cluster_members.tolist().index(kept)],
+                    members=member_keys,
+                    similarities=tuple(scores[cluster_members].tolist()),
                     lowest=float(others.min()),
                     mean=float(mean[number]),
                     below=int((others < join.threshold).sum()),
                     exact=join.exact,
-                    identical=tuple(join.identical(documents, keeper[documents]).tolist()),
-                    decided=tuple(
-                        join.decided.of_member(member, kept) for member in documents.tolist()
+                    identical=tuple(
+                        join.identical(cluster_members, keeper[cluster_members]).tolist()
                     ),
-                    metadata=tuple(islice(metadata, len(documents))) or None,
+                    decided=tuple(
+                        join.decided.of_member(member, kept) for member in cluster_members.tolist()
+                    ),
+                    metadata=tuple(islice(metadata, len(cluster_members))) or None,
                 )
         if request.min_size == 1:
             others = np.setdiff1d(reader.doc_ids(), clustered)
             left = None if similar.top is None else similar.top - len(numbers)
-            yield from _singles(_Join(reader, request.join, condition, others), own, count, left)
+            yield from _singles(_Join(reader, request.join, condition, others), doc_id, count, left)
 
 
-def _singles(join: _Join, own: int | None, count: int, top: int | None) -> Iterator[Cluster]:
+def _singles(join: _Join, doc_id: int | None, count: int, top: int | None) -> Iterator[Cluster]:
     """Clusters of one document, with the numbers after `count`: all, or that of one document."""
-    chosen = np.arange(len(join)) if own is None else np.flatnonzero(join.doc_ids == own)
+    chosen = np.arange(len(join)) if doc_id is None else np.flatnonzero(join.doc_ids == doc_id)
     chosen = chosen[:top]
     identical = join.identical(chosen, chosen).tolist()
     for part in chunks(len(chosen), join.limits.pairs_rows):
-        some = chosen[part]
-        keys, metadata = join.described(some)
-        named = zip(some.tolist(), keys, identical[part], strict=True)
+        chosen_part = chosen[part]
+        keys, metadata = join.described(chosen_part)
+        named = zip(chosen_part.tolist(), keys, identical[part], strict=True)
         for index, (number, key, is_identical) in enumerate(named):
             yield Cluster(
                 cluster=count + number + 1,
@@ -426,8 +430,8 @@ def _components(join: _Join, order: IntArray) -> tuple[IntArray, npt.NDArray[np.
         for a, b in buckets.pairs(len(join), limit, chunk=limits.pairs_chunk):
             join.progress(int(a[0]), len(join), what)
             apart = components.labels[a] != components.labels[b]
-            one, other, _ = join.similar(a[apart], b[apart], join.threshold)
-            components.join(one, other)
+            left, right, _ = join.similar(a[apart], b[apart], join.threshold)
+            components.join(left, right)
         buckets = buckets.mixed(components.labels)
         if limit is _STAR:
             buckets = join.thin(buckets, components.labels)
@@ -438,12 +442,12 @@ def _components(join: _Join, order: IntArray) -> tuple[IntArray, npt.NDArray[np.
     keeper[label[order[::-1]]] = order[::-1]
     keeper = keeper[label]
     scores = np.ones(len(join))
-    other = np.flatnonzero(keeper != np.arange(len(join)))
-    other = other[np.argsort(keeper[other], kind="stable")]
-    for part in chunks(len(other), join.limits.pairs_rows):
-        join.progress(part.start, len(other), "documents compared with the kept ones")
-        some = other[part]
-        scores[some] = join.scorer.scores(keeper[some], some, 0)
+    not_kept = np.flatnonzero(keeper != np.arange(len(join)))
+    not_kept = not_kept[np.argsort(keeper[not_kept], kind="stable")]
+    for part in chunks(len(not_kept), join.limits.pairs_rows):
+        join.progress(part.start, len(not_kept), "documents compared with the kept ones")
+        compared = not_kept[part]
+        scores[compared] = join.scorer.scores(keeper[compared], compared, 0)
     return keeper, scores
 
 
@@ -457,20 +461,20 @@ def _stars(join: _Join, order: IntArray) -> tuple[IntArray, npt.NDArray[np.float
     number[order] = np.arange(count)
     first = np.full(count, count)
     np.minimum.at(first, join.merged, number)
-    own = first[join.merged]  # the number of each document
-    buckets = join.thin(join.buckets.only(own == number), join.merged)
+    numbers = first[join.merged]  # the number of each document
+    buckets = join.thin(join.buckets.only(numbers == number), join.merged)
     buckets = buckets.renumbered(number)
     taken = np.full(count, -1)
     scores = np.ones(count)
     free, limit = np.ones(count, dtype=np.bool_), join.limits.clusters
     for a, b in buckets.pairs(count, limit, free, chunk=join.limits.pairs_chunk):
         join.progress(int(a[0]), count, _COMPARED)
-        one, other, found = join.similar(order[a], order[b], join.threshold)
-        take_greedily(number[one], number[other], found, taken, scores)
+        left, right, similarities = join.similar(order[a], order[b], join.threshold)
+        take_greedily(number[left], number[right], similarities, taken, scores)
         np.less(taken, 0, out=free)
     taker = np.where(free, np.arange(count), taken)
     _warn(buckets, limit, taker, free)
-    return order[taker[own]], scores[own]
+    return order[taker[numbers]], scores[numbers]
 
 
 def _warn(buckets: SharedBuckets, limit: Limit, labels: IntArray, asking: Mask) -> None:
@@ -493,7 +497,7 @@ class Components:
 
     Attributes:
         count: n.
-        labels: int64[n], the smallest number of each one's component.
+        labels: int64[n], the smallest number of each number's component.
     """
 
     count: int
@@ -501,23 +505,23 @@ class Components:
     def __post_init__(self) -> None:
         self.labels = np.arange(self.count)
 
-    def join(self, one: IntArray, other: IntArray) -> None:
-        """Join the components of one[i] and other[i], int64[c], for each i."""
+    def join(self, left: IntArray, right: IntArray) -> None:
+        """Join the components of left[i] and right[i], int64[c], for each i."""
         root = self.labels
         while True:
-            one, other = root[one], root[other]
-            apart = one != other
+            left, right = root[left], root[right]
+            apart = left != right
             if not apart.any():
                 break
-            one, other = one[apart], other[apart]
-            np.minimum.at(root, np.maximum(one, other), np.minimum(one, other))
+            left, right = left[apart], right[apart]
+            np.minimum.at(root, np.maximum(left, right), np.minimum(left, right))
             while not np.array_equal(above := root[root], root):
                 root[:] = above
 
 
 def take_greedily(
-    one: IntArray,
-    other: IntArray,
+    takers: IntArray,
+    similar: IntArray,
     similarity: npt.NDArray[np.float64],
     taken: IntArray,
     similarities: npt.NDArray[np.float64],
@@ -525,19 +529,19 @@ def take_greedily(
     """Let documents take those that are similar to them, unless they were taken themselves.
 
     Args:
-        one: int64[c], ascending.
-        other: int64[c]: other[i] is similar to one[i], and larger. All pairs of a smaller one are
-            here or were given before.
+        takers: int64[c], ascending.
+        similar: int64[c]: similar[i] is similar to takers[i], and larger. All pairs of a smaller
+            taker are in this call or were in an earlier one.
         similarity: float64[c], of these pairs.
         taken: int64[n], the document that took each, -1 for none yet; changed in place.
         similarities: float64[n], the similarity to that document; changed in place.
     """
-    begins, ends = runs(one)
+    begins, ends = runs(takers)
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-        taker = int(one[begin])
+        taker = int(takers[begin])
         if taken[taker] >= 0:
             continue
-        its = other[begin:end]
-        free = taken[its] < 0
-        taken[its[free]] = taker
-        similarities[its[free]] = similarity[begin:end][free]
+        similar_ones = similar[begin:end]
+        free = taken[similar_ones] < 0
+        taken[similar_ones[free]] = taker
+        similarities[similar_ones[free]] = similarity[begin:end][free]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from lshdb.errors import warn_of_limit
 from lshdb.model import CopiedPassage
-from lshdb.search import limits, passage_windows
+from lshdb.search import cut_notes, passage_windows
 from lshdb.shingling.arrays import IntArray, Mask, chunks_of, expand_ranges, offsets_of, runs
 from lshdb.shingling.hashing import constants, distinct, secret_seed
 from lshdb.shingling.positions import page_at
@@ -175,7 +175,7 @@ def shared_runs(pairs: Pairs, criteria: Criteria) -> Runs:
     candidates = candidates.some(np.isin(candidates.pair, candidates.pair[leads]) & long)
     rank = np.arange(len(candidates.pair)) - np.searchsorted(candidates.pair, candidates.pair)
     for _ in np.flatnonzero(rank == criteria.max_runs).tolist():
-        warn_of_limit(limits.pair_cut(criteria.max_runs))
+        warn_of_limit(cut_notes.pair_cut(criteria.max_runs))
     candidates = candidates.some(rank < criteria.max_runs)
     return candidates.some(_equal(pairs.texts, candidates))
 

@@ -22,7 +22,7 @@ from lshdb.columns import Block
 from lshdb.errors import Cut, UsageError, warn_of_limit
 from lshdb.model import Match
 from lshdb.options import QueryOptions, RankingOptions
-from lshdb.search.limits import query_cut, runs_cut
+from lshdb.search.cut_notes import query_cut, runs_cut
 from lshdb.search.lookup import FingerprintCodes, bucket_members_up_to, members
 from lshdb.search.similarity import (
     Exact,
@@ -43,7 +43,7 @@ from lshdb.sketching import banding, constructions, minhash, signing
 from lshdb.sketching.settings import Settings
 from lshdb.sources.metadata import picked
 from lshdb.store.lookups import DocumentRow, StoreReader
-from lshdb.store.readonly_sql import Keep
+from lshdb.store.readonly_sql import DocumentFilter
 from lshdb.store.store import Store
 
 _MAX_TOP = 1 << 31
@@ -147,7 +147,10 @@ def search(store: Store, query: RankingOptions, wanted: QueryOptions | Lanes) ->
 
 
 def _answer(
-    store: StoreReader, query: RankingOptions, keep: Keep | None, wanted: QueryOptions | Lanes
+    store: StoreReader,
+    query: RankingOptions,
+    keep: DocumentFilter | None,
+    wanted: QueryOptions | Lanes,
 ) -> list[Match]:
     if query.containment and store.settings.shingling.foreign:
         raise UsageError("containment needs contents; this database has only signatures")
@@ -223,7 +226,7 @@ def answers(
     store: StoreReader,
     query: RankingOptions,
     batch: QueryBatch,
-    keep: Keep | None,
+    keep: DocumentFilter | None,
 ) -> Iterator[tuple[list[Match], list[Cut]]]:
     """The matches of each of n documents, in order, best first, and what limits cut of them.
 
@@ -267,7 +270,7 @@ def _candidates(
     store: StoreReader,
     query: RankingOptions,
     batch: QueryBatch,
-    keep: Keep | None,
+    keep: DocumentFilter | None,
 ) -> tuple[_Pairs, dict[int, list[Cut]]] | None:
     """The candidates of all queries, and what limits left out, by the index of the query.
 
@@ -328,7 +331,7 @@ def _pairs_of_query(doc_ids: IntArray) -> _Pairs:
     return _Pairs.of(doc_ids, queries, np.arange(len(queries)), queries > 0)
 
 
-def _allowed(doc_ids: IntArray, batch: QueryBatch, keep: Keep | None) -> Mask:
+def _allowed(doc_ids: IntArray, batch: QueryBatch, keep: DocumentFilter | None) -> Mask:
     """Which documents may be matches, bool[n]."""
     allowed: Mask = doc_ids != batch.doc_id
     return allowed if keep is None else allowed & keep(doc_ids)

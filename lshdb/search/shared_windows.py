@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from lshdb.errors import warn_of_limit
 from lshdb.model import CopiedPassage
-from lshdb.search import limits
+from lshdb.search import cut_notes
 from lshdb.search.passage_runs import Pairs, Runs, every_run, passage_at, preferred
 from lshdb.search.passage_windows import Texts
 from lshdb.shingling.arrays import (
@@ -234,7 +234,7 @@ class SharedWindows:
         copy, source = self._index(copy), self._index(source)
         shared_runs = self._runs(copy, source)
         if len(shared_runs.a) > max_runs:
-            warn_of_limit(limits.pair_cut(max_runs))
+            warn_of_limit(cut_notes.pair_cut(max_runs))
         return tuple(self._shown(copy, source, shared_runs.chosen(slice(max_runs))))
 
     def _runs(self, copy: int, source: int) -> _SharedRuns:

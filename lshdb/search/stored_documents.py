@@ -1,9 +1,11 @@
-"""Stored documents by their keys: their parts, their buckets, lists of keys."""
+"""Stored documents by their keys: their fields, their buckets, lists of keys."""
 
+from collections.abc import Sequence
 from itertools import compress
+from math import inf
 
-from lshdb.errors import UsageError
-from lshdb.model import Bucket, StoredDocument
+from lshdb.errors import KeyNotFound, UsageError
+from lshdb.model import Bucket, StoredDocument, WordMatches
 from lshdb.options import KeysOptions
 from lshdb.search.lookup import buckets_of
 from lshdb.search.query import row_of_key
@@ -27,6 +29,14 @@ def stored_document(store: Store, key: str) -> StoredDocument:
     return StoredDocument(
         row.doc_id, row.key, content, row.shingles, row.signature, buckets, metadata
     )
+
+
+def key_of(store: Store, doc_id: int) -> str:
+    """The key of the document with a doc_id; KeyNotFound if there is none."""
+    key = store.key_of(doc_id) if 0 < doc_id <= _MAX_ROWS else None
+    if key is None:
+        raise KeyNotFound(f"no document has the number {doc_id}")
+    return key
 
 
 def count_distinct(store: Store, document: StoredDocument) -> int | None:
@@ -53,21 +63,38 @@ def largest_buckets(store: Store, key: str | None, top: int) -> list[Bucket]:
         return store.bucket_sizes(buckets_of(store, row.signature))
 
 
+def documents_with(
+    store: Store, words: Sequence[str], top: int, after: int, seconds: float | None
+) -> WordMatches:
+    """The documents that have all of some words; see Database.find_words."""
+    if top < 1:
+        raise UsageError(f"top {top} is below 1")
+    if not 0 <= after <= _MAX_ROWS:
+        raise UsageError(f"after {after} is no doc_id: give `following` of an earlier answer")
+    with store.reading():
+        if not store.settings.content:
+            raise UsageError("words are found in contents, and this database keeps signatures only")
+        matches, following = store.documents_with(
+            words, after, min(top, _MAX_ROWS), inf if seconds is None else seconds
+        )
+    return WordMatches(tuple(matches), following)
+
+
 def keys(store: Store, options: KeysOptions) -> list[str]:
     """The keys of all documents, or of some; see Database.keys."""
     prefix, top = options.prefix, options.top
     if prefix is not None:
         if any("\ud800" <= character <= "\udfff" for character in prefix):
             return []  # no stored key has a lone surrogate
-        found = store.keys_from(prefix, _MAX_ROWS if top is None else min(top, _MAX_ROWS))
-        return [key for key in found if key.startswith(prefix)]
+        near_keys = store.keys_from(prefix, _MAX_ROWS if top is None else min(top, _MAX_ROWS))
+        return [key for key in near_keys if key.startswith(prefix)]
     if options.condition.where is None:
         with store.reading():
-            return [key for _, some in store.all_keys() for key in some][:top]
+            return [key for _, batch in store.all_keys() for key in batch][:top]
     with store.snapshot(options.condition.where, options.condition.parameters) as (reader, keep):
         assert keep is not None
         return [
             key
-            for doc_ids, some in reader.all_keys()
-            for key in compress(some, keep(doc_ids).tolist())
+            for doc_ids, batch in reader.all_keys()
+            for key in compress(batch, keep(doc_ids).tolist())
         ][:top]

@@ -44,8 +44,8 @@ from lshdb.store.lookups import StoreReader
 
 _MIN_DOCUMENTS = 4
 """With fewer, what a pair shares would be half of all, and weigh nothing."""
-_AT_ONCE = 1 << 20
-"""Fingerprints that are compared at once."""
+_PRINTS_PER_CHUNK = 1 << 20
+"""How many fingerprints are compared in one array."""
 COMMON = 0.02
 """The share of windows above which a term does not count."""
 _MIN_WINDOWS = 1_000
@@ -86,13 +86,13 @@ class FingerprintWeights:
         weights = np.where(counts > limits.query_first, 0, np.maximum(weights, 0))
         return cls(values, weights, float(np.log(documents / 2)), base)
 
-    def compared(self, prints: Fingerprints, one: IntArray, other: IntArray) -> Shares:
+    def compared(self, prints: Fingerprints, left: IntArray, right: IntArray) -> Shares:
         """How similar pairs int64[p] of n documents are: `weighted` and `weighted_share`.
 
         Args:
             prints: the fingerprints of the documents.
-            one: int64[p], the index of the one of each pair.
-            other: int64[p], that of the other.
+            left: int64[p], the index of the first document of each pair.
+            right: int64[p], that of the second.
 
         Returns:
             float64[2, p].
@@ -103,23 +103,23 @@ class FingerprintWeights:
         (known,) = is_in(values, self.values).nonzero()
         weights[known] = self.weights[np.searchsorted(self.values, values[known])]
         weights[is_in(values, self.base)] = 0
-        count = 1 + int(max(one.max(initial=0), other.max(initial=0)))
+        count = 1 + int(max(left.max(initial=0), right.max(initial=0)))
         totals = np.bincount(documents, weights, minlength=count)
         sizes = np.bincount(documents, minlength=count)
         distinct, number = np.unique(values, return_inverse=True)
         codes = documents * len(distinct) + number
-        begins, both = offsets_of(sizes), np.zeros(len(one))
-        for part in chunks_of(sizes[one], _AT_ONCE):
-            own = expand_ranges(begins[one[part]], sizes[one[part]])
-            pair = np.repeat(np.arange(part.start, part.start + len(one[part])), sizes[one[part]])
-            shared = is_in(other[pair] * len(distinct) + number[own], codes)
-            both += np.bincount(pair[shared], weights[own[shared]], minlength=len(one))
-        a, b = totals[one], totals[other]
-        found = np.zeros((2, len(one)))
-        for shares, of in zip(found, (a + b - both, np.minimum(a, b)), strict=True):
+        begins, common = offsets_of(sizes), np.zeros(len(left))
+        for part in chunks_of(sizes[left], _PRINTS_PER_CHUNK):
+            of_left = expand_ranges(begins[left[part]], sizes[left[part]])
+            pair = np.repeat(np.arange(part.start, part.start + len(left[part])), sizes[left[part]])
+            shared = is_in(right[pair] * len(distinct) + number[of_left], codes)
+            common += np.bincount(pair[shared], weights[of_left[shared]], minlength=len(left))
+        a, b = totals[left], totals[right]
+        weighted = np.zeros((2, len(left)))
+        for shares, total in zip(weighted, (a + b - common, np.minimum(a, b)), strict=True):
             # Sums in another order may differ in their last bits.
-            np.divide(both, of, out=shares, where=both > 0)
-        return np.minimum(found, 1)
+            np.divide(common, total, out=shares, where=common > 0)
+        return np.minimum(weighted, 1)
 
 
 class TermWeights:
@@ -134,8 +134,8 @@ class TermWeights:
     def __init__(self, reader: StoreReader, base: Iterable[str] = ()) -> None:
         self.reader = reader
         documents, mean = reader.mean_shingles()
-        each = 1 + max(0.0, (mean - WINDOW) / STEP)
-        self._per_document = min(WINDOW / STEP, each) / max(_MIN_WINDOWS, documents * each)
+        windows = 1 + max(0.0, (mean - WINDOW) / STEP)
+        self._per_document = min(WINDOW / STEP, windows) / max(_MIN_WINDOWS, documents * windows)
         self.leading = -np.log(_FREQUENT * self._per_document)
         self.absent: set[int] = set()
         self._known: dict[int, float] = {}
@@ -143,19 +143,21 @@ class TermWeights:
             self._known.update(dict.fromkeys(terms.hashes.tolist(), 0.0))
 
     def weights_of(self, terms: Terms, indices: IntArray) -> Shares:
-        """Those of some terms int64[n] of a text, float64[n]; 0 for what does not count."""
+        """The weights of terms int64[n] of a text, float64[n]; 0 for those that do not count."""
         hashes = terms.hashes[indices].tolist()
         new = dict(zip(hashes, indices.tolist(), strict=True))
-        new = {one: at for one, at in new.items() if one not in self._known}
+        new = {term_hash: index for term_hash, index in new.items() if term_hash not in self._known}
         if new:
             names = terms.names(np.array(list(new.values())))
             counts = self.reader.term_counts(names)
-            self.absent.update(one for one, count in zip(new, counts, strict=True) if not count)
+            self.absent.update(
+                term_hash for term_hash, count in zip(new, counts, strict=True) if not count
+            )
             shares = np.maximum(counts, 1.0) * self._per_document
-            found = np.where(shares <= COMMON, -np.log(shares), 0.0)
-            self._known.update(zip(new, found.tolist(), strict=True))
+            new_weights = np.where(shares <= COMMON, -np.log(shares), 0.0)
+            self._known.update(zip(new, new_weights.tolist(), strict=True))
         return np.fromiter(
-            (self._known[one] for one in hashes), dtype=np.float64, count=len(hashes)
+            (self._known[term_hash] for term_hash in hashes), dtype=np.float64, count=len(hashes)
         )
 
 
@@ -163,8 +165,8 @@ def weigh(
     reader: StoreReader,
     contents: Callable[[IntArray], Iterable[str]],
     sizes: IntArray,
-    one: IntArray,
-    other: IntArray,
+    left: IntArray,
+    right: IntArray,
     base: Sequence[str] = (),
 ) -> list[list[Any]]:
     """`weighted` and `weighted_share` of pairs of documents; None without an index of passages.
@@ -173,27 +175,27 @@ def weigh(
         reader: the file.
         contents: gives the texts of documents, by ascending numbers int64[n].
         sizes: int64[m], about how long each document is, by its number.
-        one: int64[p], the number of the one of each pair.
-        other: int64[p], that of the other.
+        left: int64[p], the number of the first document of each pair.
+        right: int64[p], that of the second.
         base: texts that do not count, besides those of the file.
     """
     settings, limits = reader.settings, reader.limits
     if not settings.passages:
-        return [[None] * len(one)] * 2
+        return [[None] * len(left)] * 2
     documents = reader.count()[0]
-    found = np.zeros((2, len(one)))
-    order = np.argsort(one, kind="stable").tolist()
-    for some in bounded(order, (sizes[one] + sizes[other]).__getitem__, limits.join_read):
-        pairs = np.array(some)
-        numbers, places = np.unique([one[pairs], other[pairs]], return_inverse=True)
+    weighted = np.zeros((2, len(left)))
+    order = np.argsort(left, kind="stable").tolist()
+    for chunk in bounded(order, (sizes[left] + sizes[right]).__getitem__, limits.join_read):
+        pairs = np.array(chunk)
+        numbers, indices = np.unique([left[pairs], right[pairs]], return_inverse=True)
         texts = [*contents(numbers)]
         prints = fingerprints(texts, settings.shingling, settings.passages, settings.seed)
         values = np.unique(prints.values)
         having = lookup.members(reader, lookup.FingerprintCodes(values), limits.query_first + 1)
         counts = np.bincount(having.code, minlength=len(values))
         weights = FingerprintWeights.of(values, counts, documents, limits, base_of(settings, base))
-        found[:, pairs] = weights.compared(prints, *places.reshape(2, -1))
-    return found.tolist()
+        weighted[:, pairs] = weights.compared(prints, *indices.reshape(2, -1))
+    return weighted.tolist()
 
 
 def base_of(settings: Settings, more: Sequence[str]) -> IntArray:
@@ -202,7 +204,7 @@ def base_of(settings: Settings, more: Sequence[str]) -> IntArray:
 
 
 def check_weighted(request: WeightedOptions, settings: Settings) -> None:
-    """UsageError if similarities weighted by rarity are asked for, and the file has none."""
+    """UsageError if weighted similarities are requested, and the file has no index for them."""
     if (request.sort or request.min_weighted is not None) and not settings.passages:
         raise UsageError(
             "similarity weighted by rarity needs the index of passages: make it with "
@@ -211,27 +213,27 @@ def check_weighted(request: WeightedOptions, settings: Settings) -> None:
 
 
 def ranked(
-    found: Iterable[T],
+    results: Iterable[T],
     request: WeightedOptions,
     top: int | None,
     usual: str = "",
     value: Callable[[str], Callable[[T], Any]] = attrgetter,
 ) -> Iterable[T]:
-    """Those of some results that are rare enough, in the order that is asked for.
+    """The results whose weighted similarity is high enough, in the order of `request.sort`.
 
     Args:
-        found: results.
-        request: what is asked.
-        top: how many of them, if not all.
+        results: any number.
+        request: the minimum and the order.
+        top: how many are returned, if not all.
         usual: the field that orders equal ones, and all without `request.sort`; empty if they are
             in order.
         value: gives what reads a field of a result.
     """
     if (minimum := request.min_weighted) is not None:
         weighted = value("weighted")
-        found = (one for one in found if weighted(one) >= minimum)
+        results = (result for result in results if weighted(result) >= minimum)
     order = [name for name in (request.sort, usual) if name]
     if request.sort is not None or (order and top is not None):
         keys = [*map(value, order)]
-        found = sorted(found, key=lambda one: [key(one) for key in keys], reverse=True)
-    return islice(found, None if top is None else min(top, sys.maxsize))
+        results = sorted(results, key=lambda result: [key(result) for key in keys], reverse=True)
+    return islice(results, None if top is None else min(top, sys.maxsize))

@@ -9,7 +9,7 @@ where and why, and the rows as they were read. And the way back: rows to files.
     walking, git  which files in directories are read: patterns, sizes, what git tracks
     archives      ZIP and tar files as directories of their members
     inputs, compression     a file that is read: bytes, text in UTF-8, or one text; by suffix
-    extracting, programs    the text of documents such as PDF, by a process; those of users
+    extracting, user_programs   the text of documents such as PDF, by a process; those of users
     documents     that process: a module for each kind, and how texts are normalised
     formats, heads    the table of formats, each a class that reads and writes; heads of tables
     json_rows, csv_rows     JSON lines and arrays; CSV and TSV

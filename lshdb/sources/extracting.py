@@ -23,7 +23,7 @@ from typing import IO, Any, NamedTuple
 
 from lshdb.errors import InputError, UsageError
 from lshdb.options import DocumentOptions
-from lshdb.sources import documents, programs
+from lshdb.sources import documents, user_programs
 from lshdb.sources.compression import compression_of
 from lshdb.sources.documents import encodings
 from lshdb.sources.documents.kinds import KINDS, OF_SUFFIX, kind_of_start
@@ -194,7 +194,7 @@ class Extractor:
     def _converted(self, path: str, command: list[str]) -> Extracted:
         """The output of a user's command for a file."""
         words = [word.replace("{}", os.path.abspath(path)) for word in command]
-        printed = programs.output(words, self.options.extract_timeout, self.largest)
+        printed = user_programs.output(words, self.options.extract_timeout, self.largest)
         text = normalized([printed.decode("utf-8", "replace")], of_paper=False)
         kind = os.path.splitext(path)[1].lower()[1:]
         return Extracted(None, text, {"type": kind}, json.dumps({"by": shlex.join(command)}))
@@ -244,10 +244,10 @@ class _Process:
 
     def __init__(self) -> None:
         words = [sys.executable, "-P", PROGRAM]
-        if programs.HAS_GROUPS:
+        if user_programs.HAS_GROUPS:
             read_end, write_end = os.pipe()
             try:
-                self._process = programs.started(
+                self._process = user_programs.started(
                     [*words, str(read_end)], subprocess.DEVNULL, passed=(read_end,)
                 )
             except BaseException:
@@ -257,7 +257,7 @@ class _Process:
                 os.close(read_end)
             self._jobs: IO[bytes] = open(write_end, "wb")  # noqa: SIM115
         else:
-            self._process = programs.started(words, subprocess.DEVNULL)
+            self._process = user_programs.started(words, subprocess.DEVNULL)
             assert self._process.stdin is not None
             self._jobs = self._process.stdin
 
@@ -274,7 +274,7 @@ class _Process:
 
         def end() -> None:
             is_late.set()
-            programs.kill_group(self._process)
+            user_programs.kill_group(self._process)
 
         timer = threading.Timer(seconds, end)
         timer.start()
@@ -292,5 +292,5 @@ class _Process:
     def end(self) -> None:
         """End it, with all of its group."""
         with suppress(OSError), self._process:
-            programs.kill_group(self._process)
+            user_programs.kill_group(self._process)
             self._jobs.close()

@@ -15,14 +15,14 @@ package, by the same functions that fill an lshdb file.
 Limits: keys give the order, as rows of a DataFrame have none. Spark Connect cannot count: there
 `signatures`, `bands`, `candidate_pairs`, `pairs` and `clusters` work, without `Counts`.
 
-    sketching    signatures and bands; documents checks the columns
+    sketching    signatures and bands; frame_documents checks the columns
     candidates   candidate pairs, with a limit on one bucket; containing what others contain
     verifying    similar pairs; clustering their components; deduplicating drops near duplicates
     copied_passages  fingerprints, and pairs of documents that share a passage
-    files        to lshdb files and back; reading has INPUT of the commands, and its broken lines;
-                 session starts Spark; counts what is left out
+    databases    to lshdb files and back; reading has INPUT of the commands, and its broken lines;
+                 starting starts Spark, and has its errors; counts what is left out
 
-Doors: counts, documents, reading, session.
+Doors: counts, frame_documents, reading, starting.
 """
 
 from importlib import import_module
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from lshdb.spark.clustering import clusters
     from lshdb.spark.copied_passages import fingerprints, passage_pairs
     from lshdb.spark.counts import Counts
+    from lshdb.spark.databases import Shard, read_bands, read_database, write_databases
     from lshdb.spark.deduplicating import Deduplicated, dedup
-    from lshdb.spark.documents import make_settings
-    from lshdb.spark.files import Shard, read_bands, read_database, write_databases
+    from lshdb.spark.frame_documents import make_settings
     from lshdb.spark.sketching import bands, signatures
     from lshdb.spark.verifying import pairs
 
@@ -79,8 +79,8 @@ def __getattr__(name: str) -> object:
         "clustering",
         "deduplicating",
         "copied_passages",
-        "documents",
-        "files",
+        "frame_documents",
+        "databases",
         "counts",
     )
     attributes = (getattr(import_module(f"lshdb.spark.{module}"), name, None) for module in modules)

@@ -25,8 +25,8 @@ from lshdb.spark import verifying
 from lshdb.spark.candidates import REFERENCE
 from lshdb.spark.clustering import checkpointed
 from lshdb.spark.counts import Counts
-from lshdb.spark.documents import schema_of
-from lshdb.spark.sketching import Columns, of_documents
+from lshdb.spark.frame_documents import schema_of
+from lshdb.spark.sketching import BatchColumns, of_documents
 
 _BLOCK = 15
 """Spark makes bitmaps of 2^15 bits."""
@@ -48,7 +48,7 @@ def cards(documents: DataFrame, settings: Settings, counts: Counts | None = None
     # All tasks hash under the secret seed of this process.
     shingling, seed = settings.shingling, secret_seed()
 
-    def columns(keys: pa.Array, contents: list[Content]) -> Columns:
+    def columns(keys: pa.Array, contents: list[Content]) -> BatchColumns:
         sets = distinct_shingles(contents, shingling, seed)
         sizes = sizes_of(sets.offsets)
         filled = np.flatnonzero(sizes)
@@ -143,7 +143,7 @@ def _with_codes(
     """The shingles of documents that may be codes of others: a string, code long."""
     shingling, seed = settings.shingling, secret_seed()
 
-    def columns(keys: pa.Array, contents: list[Content]) -> Columns:
+    def columns(keys: pa.Array, contents: list[Content]) -> BatchColumns:
         sets = distinct_shingles(contents, shingling, seed)
         bit = (sets.hashes >> np.uint64(62 - len(bitmap).bit_length())).view(np.int64)
         passing = np.flatnonzero((bitmap[bit >> 3] >> (bit & 7)) & 1)

@@ -22,15 +22,14 @@ from lshdb.columns import COPIED, PASSAGE, PASSAGE_PAIR, STORED_PAIR, copied_val
 from lshdb.deduplication.whole_texts import WholeTexts
 from lshdb.errors import limits_to
 from lshdb.groups import takes
-from lshdb.limits import DEFAULTS
 from lshdb.options import SparkOptions, SparkPairsOptions, SparkPassagesOptions
 from lshdb.search import passage_runs, passage_windows, passages
 from lshdb.shingling import arrays
 from lshdb.shingling import shingling as shingling_
 from lshdb.shingling.winnowing import fingerprints as winnowed
 from lshdb.spark import candidates, clustering, sketching, verifying
-from lshdb.spark.counts import Counts
-from lshdb.spark.documents import check_keys, documents, schema_of
+from lshdb.spark.counts import LIMITS, Counts
+from lshdb.spark.frame_documents import check_keys, documents, schema_of
 
 _SCHEMA = schema_of(PASSAGE_PAIR)
 _COPIED = {name: kind for name, kind in {**STORED_PAIR, **COPIED}.items() if name != "estimate"}
@@ -56,7 +55,7 @@ def fingerprints(df: DataFrame, options: SparkOptions) -> DataFrame:
 def prints(documents: DataFrame, settings: Settings, counts: Counts | None = None) -> DataFrame:
     """`fingerprints` of checked documents."""
 
-    def columns(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.Columns:
+    def columns(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.BatchColumns:
         prints_of_batch = winnowed(contents, settings.shingling, settings.passages, settings.seed)
         return {
             "key": keys.take(pa.array(prints_of_batch.documents)),
@@ -86,8 +85,8 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
         InputError: several documents have the same key.
     """
     settings, counts = options.data.settings, options.data.counts
-    criteria = passages.criteria_of(options.copied, settings, DEFAULTS)
-    common = options.copied.runs.common or DEFAULTS.common
+    criteria = passages.criteria_of(options.copied, settings, LIMITS)
+    common = options.copied.runs.common or LIMITS.common
     docs = documents(df, options.data)
     check_keys(docs)
     rows = fingerprints(df, options.data)
@@ -161,7 +160,7 @@ def copied(
             lambda numbers: [texts[number] for number in numbers.tolist()],
             arrays.lengths_of(texts),
             settings,
-            DEFAULTS,
+            LIMITS,
             settings.passages,
         )
         with limits_to(lambda _: None):  # the longest run is always listed
@@ -195,7 +194,7 @@ def short_texts(reference: DataFrame, settings: Settings, words: int) -> list[tu
     """The keys and texts of a reference that have fewer words than a run, by a job."""
     shingling = settings.shingling
 
-    def columns(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.Columns:
+    def columns(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.BatchColumns:
         short = WholeTexts(shingling, words)
         short.take(range(len(contents)), [str(content) for content in contents])
         indices = [*short.runs]
@@ -224,7 +223,7 @@ def whole_texts(
     short.take(range(len(texts)), [text for _, text in texts])
     short.index()
 
-    def find(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.Columns:
+    def find(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.BatchColumns:
         reasons = short.reasons([str(content) for content in contents])
         rows = [
             {
@@ -250,7 +249,7 @@ def _window_counting(
     The common windows are found at once, and sent to all tasks.
     """
 
-    def around(_: pa.Array, contents: list[shingling_.Content]) -> sketching.Columns:
+    def around(_: pa.Array, contents: list[shingling_.Content]) -> sketching.BatchColumns:
         return {"windows": [counting.around_hot(str(content)).tobytes() for content in contents]}
 
     often = shared.where(F.col("members") > common)

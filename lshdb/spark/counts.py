@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, get_args
 
-from lshdb import UsageError
-from lshdb.limits import DEFAULTS
+from lshdb import Limits, UsageError
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+LIMITS = Limits()
+"""Those of jobs on Spark, where no file has its own."""
 Counted = Literal[
     "bad_keys",
     "bad_documents",
@@ -25,7 +26,7 @@ _LINES: dict[Counted, str] = {
     "bad_documents": "rows without a usable document, left out",
     "cut_buckets": "buckets of more documents than the limit, compared with the first of each only",
     "cut_pairs": "candidate pairs left out for that",
-    "cut_passages": f"pairs that share more than {DEFAULTS.passages:,} passages, of which only the "
+    "cut_passages": f"pairs that share more than {LIMITS.passages:,} passages, of which only the "
     "first are listed",
     "short_references": "documents of references shorter than a run, which match only as a whole",
 }

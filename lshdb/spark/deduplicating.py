@@ -24,7 +24,7 @@ from lshdb.groups import replaced, takes
 from lshdb.options import RuleOptions, SparkDedupOptions
 from lshdb.spark import candidates, clustering, containing, copied_passages, sketching
 from lshdb.spark.counts import Counts
-from lshdb.spark.documents import (
+from lshdb.spark.frame_documents import (
     check_keys,
     documents,
     failures,

@@ -150,7 +150,7 @@ def _files(spark: SparkSession, path: str) -> Iterator[str]:
 
 
 def _exists(spark: SparkSession, path: str) -> bool:
-    from lshdb.spark.session import exists
+    from lshdb.spark.starting import exists
 
     return exists(spark, path)
 

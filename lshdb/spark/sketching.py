@@ -15,10 +15,10 @@ from lshdb.options import SparkOptions
 from lshdb.shingling.shingling import Content
 from lshdb.sketching.signing import sign
 from lshdb.spark.counts import Counts
-from lshdb.spark.documents import contents_of, documents
+from lshdb.spark.frame_documents import contents_of, documents
 
 Batches = Iterator[pa.RecordBatch]
-Columns = dict[str, Any]
+BatchColumns = dict[str, Any]
 """The values of columns: arrays of Arrow or numpy, or lists."""
 
 
@@ -48,7 +48,7 @@ def bands(signatures: DataFrame) -> DataFrame:
 def signed(documents: DataFrame, settings: Settings, counts: Counts | None = None) -> DataFrame:
     """`signatures` of checked documents."""
 
-    def columns(keys: pa.Array, contents: list[Content]) -> Columns:
+    def columns(keys: pa.Array, contents: list[Content]) -> BatchColumns:
         batch_signed = sign(contents, settings)
         filled = pa.array(batch_signed.shingles > 0)
         if counts is not None:
@@ -73,7 +73,7 @@ def signed(documents: DataFrame, settings: Settings, counts: Counts | None = Non
 def of_documents(
     documents: DataFrame,
     settings: Settings,
-    columns: Callable[[pa.Array, list[Content]], Columns],
+    columns: Callable[[pa.Array, list[Content]], BatchColumns],
     schema: str | StructType,
     counts: Counts | None = None,
 ) -> DataFrame:

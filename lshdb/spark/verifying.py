@@ -16,14 +16,14 @@ from pyspark.sql.types import StructType
 from lshdb import Settings
 from lshdb.columns import STORED_PAIR
 from lshdb.groups import takes
-from lshdb.limits import DEFAULTS
 from lshdb.options import SparkPairsOptions
 from lshdb.search.similarity import Shares, estimates, jaccard, shared_by_pairs
 from lshdb.shingling import arrays, hashing, shingles
 from lshdb.shingling.shingling import Content
 from lshdb.sketching.signing import sign
 from lshdb.spark.candidates import candidate_pairs
-from lshdb.spark.documents import contents_of, documents, schema_of
+from lshdb.spark.counts import LIMITS
+from lshdb.spark.frame_documents import contents_of, documents, schema_of
 from lshdb.spark.sketching import Batches, bands, signed
 
 Compare = Callable[[pa.RecordBatch, list[Content], arrays.IntArray], pa.RecordBatch]
@@ -113,7 +113,7 @@ def compared(
             rows = batch.sort_by("a")
             sides = (pc.binary_length(rows.column(f"content_{side}")) for side in "ab")
             sizes = pc.add(*sides).to_numpy(zero_copy_only=False).astype(np.int64)
-            for part in arrays.chunks_of(sizes, DEFAULTS.text_batch):
+            for part in arrays.chunks_of(sizes, LIMITS.text_batch):
                 rows_part = rows.slice(part.start, part.stop - part.start)
                 keys, contents = (
                     pa.concat_arrays([rows_part.column(f"{name}a"), rows_part.column(f"{name}b")])

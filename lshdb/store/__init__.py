@@ -21,6 +21,6 @@ schema.sql, all other SQL in statements, except pragmas, BEGIN, COMMIT and users
     grouping       elements of sets in a temporary file, until all of a set are there
     partial_files  files that take their names when complete; what killed runs left of them
 
-Doors: backup, connection, functions, grouping, guard, index, late, lookups, page_sql,
-partial_files, readonly_sql, replacing, rows, schema, spool, sqlite_errors, statements, store.
+Doors: backup, connection, functions, grouping, guard, index, late, lookups, partial_files,
+readonly_sql, replacing, rows, schema, spool, sqlite_errors, statements, store.
 """

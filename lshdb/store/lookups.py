@@ -189,7 +189,7 @@ class StoreReader:
     @contextmanager
     def snapshot(
         self, where: str | None = None, parameters: Parameters = ()
-    ) -> Iterator[tuple[StoreReader, readonly_sql.Keep | None]]:
+    ) -> Iterator[tuple[StoreReader, readonly_sql.DocumentFilter | None]]:
         """A reader of a snapshot of the file, on a connection of its own.
 
         The caller may write meanwhile. For a user's condition, the second value is a function that
@@ -557,6 +557,12 @@ class StoreReader:
             if doc_ids[-1] <= last:  # in a damaged table it would never end
                 raise DamagedFile(f"{self.path} is damaged: {sqlite_errors.RESTORE}")
             last = doc_ids[-1]
+
+    def key_of(self, doc_id: int) -> str | None:
+        """The key of a document; None if there is none with this doc_id."""
+        for next_id, key in self._rows(sql.KEYS_AFTER, doc_id - 1, 1):
+            return checked(key, str) if next_id == doc_id else None
+        return None
 
     def doc_ids(self, min_shingles: int = 0) -> IntArray:
         """All documents with at least this many shingles, in the order of addition: int64[n]."""

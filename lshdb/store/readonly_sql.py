@@ -18,7 +18,7 @@ from lshdb.json_text import dumps
 from lshdb.options import Parameters, SqlValue
 from lshdb.shingling.arrays import NO_NUMBERS, IntArray, Mask, chunks
 from lshdb.store import functions, guard, page_sql
-from lshdb.store.connection import connect, file_size
+from lshdb.store.connection import connect, file_size, is_lshdb
 from lshdb.store.rows import integers
 
 _ALLOWED = {
@@ -113,6 +113,24 @@ def restrict(
         if not (attaching and limit == sqlite3.SQLITE_LIMIT_ATTACHED):
             connection.setlimit(limit, value)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, largest)
+
+
+def protect(connection: sqlite3.Connection, seconds: float) -> None:
+    """Make another program's connection to an lshdb file one for users' SQL.
+
+    Their SQL only reads, may call lshdb's functions, and ends after some seconds. A connection to
+    another program's file stays as it is.
+    """
+    if is_lshdb(connection):
+        restrict(connection)
+        functions.register_functions(connection)
+        page_sql.limit_each(connection, seconds)
+
+
+def protect_attaching(connection: sqlite3.Connection, seconds: float) -> None:
+    """The same for a connection to which the program attaches lshdb files later."""
+    restrict(connection, attaching=True)
+    page_sql.limit_each(connection, seconds)
 
 
 def sealed_connection(other: guard.Connection, *, snapshot: bool = False) -> guard.Connection:
@@ -250,13 +268,15 @@ _ALONE = """
     EXPLAIN SELECT CASE WHEN
 {expression}
     THEN 1 END FROM documents"""
-Keep = Callable[[IntArray], Mask]
+DocumentFilter = Callable[[IntArray], Mask]
 """Takes doc_ids int64[n]; returns True for each document to keep, bool[n]."""
 _CONDITION_BLOCK = 10_000
 _DOCUMENT = "doc_id, key, shingles, digest, metadata and content"
 
 
-def condition(connection: guard.Connection, expression: str, parameters: Parameters) -> Keep:
+def condition(
+    connection: guard.Connection, expression: str, parameters: Parameters
+) -> DocumentFilter:
     """A function that finds the documents that match an expression.
 
     Args:

@@ -16,7 +16,7 @@ from lshdb.store import guard, index, lookups, schema
 from lshdb.store import statements as sql
 from lshdb.store.connection import connect, create_tables, is_new
 from lshdb.store.rows import FileState, typed, write_settings
-from lshdb.store.transactions import Kind, Transaction, empty_log
+from lshdb.store.transactions import Transaction, TransactionKind, empty_log
 from lshdb.store.turns import Alone
 
 T = TypeVar("T")
@@ -177,7 +177,7 @@ class Store(lookups.StoreReader):
         """A transaction that rebuilds the index, which is not searched before the end."""
         return self._transaction("rebuild")
 
-    def _transaction(self, kind: Kind) -> Transaction:
+    def _transaction(self, kind: TransactionKind) -> Transaction:
         return Transaction(self._connection, kind, self._read_settings)
 
     # writing; the caller holds a transaction

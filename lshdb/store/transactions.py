@@ -11,7 +11,7 @@ from lshdb.errors import ReadOnly, StoreError, UsageError
 from lshdb.store.guard import Connection, log_size
 from lshdb.store.turns import Turn
 
-Kind = Literal["read", "write", "rebuild"]
+TransactionKind = Literal["read", "write", "rebuild"]
 
 PAUSE = 0.005
 """Maximum seconds between two attempts to begin."""
@@ -37,7 +37,7 @@ class Transaction:
     """
 
     _connection: Connection
-    _kind: Kind
+    _kind: TransactionKind
     _begun: Callable[[], object] | None = None
     _offer: object = None
 

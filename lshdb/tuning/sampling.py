@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lshdb.errors import warn_of_limit
-from lshdb.search import limits, lookup
+from lshdb.search import cut_notes, lookup
 from lshdb.shingling.arrays import IntArray, Lanes
 from lshdb.sketching.constructions import Construction
 from lshdb.store.store import Store
@@ -68,7 +68,7 @@ def _neighbours(store: Store, doc_ids: IntArray, signatures: Lanes) -> npt.NDArr
         agree = agreeing(signature[np.newaxis], other_signatures)
         neighbours += np.bincount(agree.ravel(), minlength=lanes + 1)
     if cut:
-        warn_of_limit(limits.sample_cut(cut, len(doc_ids), maximum))
+        warn_of_limit(cut_notes.sample_cut(cut, len(doc_ids), maximum))
     return neighbours / len(doc_ids)
 
 

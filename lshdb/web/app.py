@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 import lshdb
 from lshdb.errors import limits_noted
 from lshdb.json_text import dumps
-from lshdb.review import reviewing
+from lshdb.review import page_file, reviewing
 from lshdb.web import api, guarding, rendering, views
 
 HOST = "127.0.0.1"
@@ -56,7 +56,7 @@ def pages(
         arguments = _single("the address", request.query_params)
 
         def run() -> Response:
-            with limits_noted() as cuts, views.opened(path) as database:
+            with limits_noted() as cuts, page_file.opened(path) as database:
                 notes = [*map(str, cuts)]
                 visit = views.Visit(database, name, arguments, posted, review, open_files, notes)
                 return respond(request, visit.page(page))
@@ -71,7 +71,7 @@ def pages(
         body = await _body(request)
 
         def run() -> str:
-            with limits_noted() as cuts, views.opened(path) as database:
+            with limits_noted() as cuts, page_file.opened(path) as database:
                 return dumps(api.answered(database, name, body, cuts))
 
         return Response(await to_thread.run_sync(run), media_type="application/json")

@@ -56,7 +56,7 @@ class Stage:
         return time.monotonic() - self.begun
 
 
-class _Job(Future[Result[Any]]):
+class _Computation(Future[Result[Any]]):
     """A result that is being computed, and how far it is."""
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class ResultCache:
         self._lock = threading.Lock()
         self._waiting: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._jobs: dict[Hashable, _Job] = {}
+        self._jobs: dict[Hashable, _Computation] = {}
         self._made: dict[Hashable, Result[Any]] = {}
 
     def get(
@@ -105,7 +105,7 @@ class ResultCache:
                 return made
             job = self._jobs.get(name)
             if job is None:
-                job = self._jobs[name] = _Job()
+                job = self._jobs[name] = _Computation()
                 self._waiting.put(partial(self._make, job, name, state, make))
             if self._thread is None:
                 # A thread of an executor would prevent the process from ending.
@@ -119,7 +119,7 @@ class ResultCache:
             self._waiting.get()()
 
     def _make(
-        self, job: _Job, name: Hashable, state: Hashable, make: Callable[[Progress], object]
+        self, job: _Computation, name: Hashable, state: Hashable, make: Callable[[Progress], object]
     ) -> None:
         def report(done: int, total: int | None, unit: str) -> None:
             job.stage = Stage(job.stage.begun, done, total, unit)

@@ -19,8 +19,9 @@ from datasette.utils.asgi import Forbidden, NotFound, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lshdb import LshdbError, NotADatabase
-from lshdb.store import connection, functions, page_sql, readonly_sql
-from lshdb.web import guarding, rendering, views
+from lshdb.review import page_file
+from lshdb.store import readonly_sql
+from lshdb.web import guarding, rendering
 from lshdb.web.app import pages, runs_no_sql
 
 if TYPE_CHECKING:
@@ -82,18 +83,15 @@ def asgi_wrapper(datasette: Datasette) -> Callable[[ASGIApp], ASGIApp]:
 def prepare_connection(conn: Any, database: str, datasette: Datasette) -> None:
     """Register the SQL functions on connections to lshdb files, and let SQL there only read."""
     path = getattr(datasette.databases.get(database), "path", None)
+    seconds = datasette.setting("sql_time_limit_ms") / 1000
     if path is None:
         several = database == "_memory" and datasette.crossdb
         if several and any(map(_is_ours, datasette.databases.values())):
-            readonly_sql.restrict(conn, attaching=True)  # Datasette attaches the files to it next
-            page_sql.limit_each(conn, datasette.setting("sql_time_limit_ms") / 1000)
+            readonly_sql.protect_attaching(conn, seconds)  # Datasette attaches the files to it next
         return
     # Datasette reports damaged files and those of other programs.
     with suppress(LshdbError, conn.Error):
-        if connection.is_lshdb(conn):
-            readonly_sql.restrict(conn)
-            functions.register_functions(conn)
-            page_sql.limit_each(conn, datasette.setting("sql_time_limit_ms") / 1000)
+        readonly_sql.protect(conn, seconds)
 
 
 @hookimpl
@@ -160,7 +158,7 @@ def _is_ours(attached: Attached) -> bool:
         return False
     if attached.path not in _ours:
         try:
-            with views.opened(Path(attached.path), 0.0):  # all requests wait here
+            with page_file.opened(Path(attached.path), 0.0):  # all requests wait here
                 _ours[attached.path] = True
         except NotADatabase:
             _ours[attached.path] = False

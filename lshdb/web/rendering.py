@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from lshdb.exchange.results import plain
-from lshdb.formatting import shortened
+from lshdb.formatting import plain, shortened
 from lshdb.json_text import dumps
 from lshdb.review.listing import common_path
 from lshdb.sources.paths import escaped

@@ -19,7 +19,7 @@ from markupsafe import Markup
 from lshdb import Cluster, Database, Pair, Passage
 from lshdb.errors import limits_noted
 from lshdb.groups import replaced
-from lshdb.ingest.folders import Folders
+from lshdb.ingest.folder_documents import Folders
 from lshdb.options import (
     ClustersOptions,
     ConditionOptions,
@@ -147,17 +147,18 @@ def _figures(
     folders: Folders, asked: PictureOptions, lowest: float | None, progress: Progress
 ) -> dict[str, Any]:
     """All clusters and pairs, and what the pictures of them show; arguments as of `report`."""
-    store, settings = folders.store, folders.store.settings
+    database = Database(folders.store)
+    settings = database.settings
     grouping = asked.grouping
     condition = ConditionOptions() if folders.files else grouping.condition
     join = JoinOptions(similar=SimilarOptions(condition=condition, threshold=grouping.threshold))
     request = ClustersOptions(join=join, clusters=grouping.clusters)
-    survey = listing.survey_clusters(store, request, progress)
+    survey = listing.survey_clusters(database, request, progress)
     join = replaced(join, threshold=lowest or survey.threshold)
     of_pairs = PairsOptions(join=join) if settings.passages else join
     return {
-        "info": Database(store).info(),
-        "found": listing.survey_pairs(store, of_pairs, progress),
+        "info": database.info(),
+        "found": listing.survey_pairs(database, of_pairs, progress),
         "survey": survey,
         "threshold": survey.threshold,
         "curve": drawing.s_curve(settings.construction, survey.threshold),

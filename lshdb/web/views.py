@@ -21,30 +21,24 @@ from urllib.parse import parse_qsl, unquote, urlencode
 import lshdb
 from lshdb import Cluster, Comparison, Database, Decision, Document, Pair
 from lshdb.errors import limits_noted
-from lshdb.exchange.results import plain
-from lshdb.formatting import counted, shortened
+from lshdb.formatting import counted, plain, shortened
 from lshdb.groups import Option, Options, declared, without_none
 from lshdb.json_text import dumps, encode
 from lshdb.options import ClustersOptions, PairsOptions, SqlValue
 from lshdb.progress import Progress
-from lshdb.review import beside, drawing, listing, reviewing
+from lshdb.review import beside, drawing, listing, page_file, reviewing
 from lshdb.review.file_state import state_of
 from lshdb.review.listing import Filters, Flag, Listing, Number, Text
 from lshdb.search.decisions import Verdicts
 from lshdb.search.decisions import agreements as agreements_of
 from lshdb.search.differences import shown_rows
-from lshdb.search.pairs import pairs_within
-from lshdb.shingling.arrays import int_array
 from lshdb.shingling.shingling import Content
 from lshdb.sketching.constructions import candidate_probability
 from lshdb.sketching.settings import settings_record
 from lshdb.sources.extracting import file_of_message
-from lshdb.store.store import Store
 from lshdb.web.computing import ResultCache, Stage
 from lshdb.web.rendering import Page, snippet
 
-TIMEOUT = 5.0
-"""Seconds that a page waits for a locked file."""
 LONGEST_QUERY = 200_000
 """Maximum characters of a pasted text."""
 _PASTED = 100
@@ -206,17 +200,16 @@ class Visit:
         Raises:
             Waiting: it is computed for the first time.
         """
-        store = self.database.store
-        path = store.real_path
+        path = page_file.real_path(self.database)
 
         def run(progress: Progress) -> _T:
-            with opened(store.path, beside=store) as database:
+            with page_file.opened(self.database.path, beside=self.database) as database:
                 return make(database, progress)
 
         state = state_of(path) if self.review is None else self.review.state()
         results = results or self.results
         # A page waits once, however many results it needs.
-        seconds = 0.0 if self.waiting else self.database.store.limits.page_seconds
+        seconds = 0.0 if self.waiting else self.database.limits.page_seconds
         found = results.get((path, what), state, run, seconds)
         if isinstance(found, Stage):
             self.waiting[what[0]] = found
@@ -239,11 +232,6 @@ class Visit:
         if self.review is not None and page.template in _FORMS:
             view |= self.review.form(self.database) | {"back": urlencode(self.arguments)}
         return replace(page, data=page.data | data, view=page.view | view)
-
-
-def opened(path: Path, timeout: float = TIMEOUT, beside: Store | None = None) -> Database:
-    """A file opened read-only for the system too: pages cannot change it."""
-    return Database(Store.open(path, "read", timeout, beside=beside, sealed=True))
 
 
 # overview
@@ -336,20 +324,21 @@ def find(visit: Visit) -> Page:
     if asked in visit.database:
         return Page("find", "", redirect=("document", {"key": asked}))
     keys = (
-        visit.database.store.keys_containing(asked, _SEARCHED, _FOUND)
+        page_file.keys_containing(visit.database, asked, _SEARCHED, _FOUND)
         if words and not after
         else []
     )
-    hits: list[tuple[str, str]] = []
-    further: int | None = None
     contents = visit.database.settings.content
+    matches = lshdb.WordMatches((), None)
     if words and contents:
-        hits, further = visit.database.store.documents_with(words, after, _FOUND, _LOOKING)
+        matches = visit.database.find_words(words, after=after, top=_FOUND, seconds=_LOOKING)
     data = {
         "q": asked,
         "keys": keys,
-        "hits": [{"key": key, "pieces": snippet(content, words)} for key, content in hits],
-        "further": further,
+        "hits": [
+            {"key": key, "pieces": snippet(content, words)} for key, content in matches.documents
+        ],
+        "further": matches.following,
         "after": after,
         "contents": contents,
         "max_found": _FOUND,
@@ -464,8 +453,8 @@ def _listing(visit: Visit, kind: str, asked: Filters) -> Listing:
 
     def make(database: Database, progress: Progress) -> listing.Survey[Any]:
         if kind == "clusters":
-            return listing.survey_clusters(database.store, request, progress)
-        return listing.survey_pairs(database.store, request.join, progress)
+            return listing.survey_clusters(database, request, progress)
+        return listing.survey_pairs(database, request.join, progress)
 
     return Listing(visit.wait_for((kind, *given.values(), min_size), make), visit.verdicts(), asked)
 
@@ -483,17 +472,14 @@ def cluster(visit: Visit) -> Page:
     one = listed.described(found)
     members = one["members"]
     some, paging = _some(visit, members, _LINES)
-    store = visit.database.store
-    known = store.known([member["key"] for member in some])
-    sizes = store.byte_lengths(int_array(each.doc_id for each in known.values()))
-    size_of = dict(zip(known, sizes.tolist(), strict=True))
+    size_of = page_file.byte_lengths(visit.database, [member["key"] for member in some])
     one["members"] = [member | {"bytes": size_of.get(member["key"], 0)} for member in some]
     named = [member["key"] for member in members[: reviewing.MAX_MEMBERS]]
     view = {"near": near, **_form(visit, named)}
     one["connections"] = None
     if 2 < len(found.members) <= _CONNECTED:
         request = PairsOptions(threshold=listed.survey.threshold, ignore_decisions=True)
-        pairs = pairs_within(store, found.members, request)
+        pairs = page_file.pairs_within(visit.database, found.members, request)
         edges = [(pair.similarity, pair.a, pair.b) for pair in pairs]
         if edges := [edge for edge in edges if not listed.verdicts.apart(*edge[1:])]:
             one["connections"] = drawing.connections(found.members, edges)
@@ -666,7 +652,7 @@ def sql(visit: Visit) -> Page:
     if not statement:
         return page
     try:
-        data["columns"], found = visit.database.store.sql(statement, (), _SQL_SECONDS)
+        data["columns"], found = page_file.limited_sql(visit.database, statement, _SQL_SECONDS)
         with closing(found) as rows:  # type: ignore[type-var]  # a generator
             size = long = 0
             for row in rows:

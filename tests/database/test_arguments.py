@@ -34,6 +34,8 @@ GOOD: Final[dict[str, dict[str, Any]]] = {
     "sync": {"directories": ["missing"]},
     "remove": {"keys": ["a"]},
     "get": {"key": "a"},
+    "key_of": {"doc_id": 1},
+    "find_words": {"words": ["fox"]},
     "query": {"content": "the fox and the grapes"},
     "query_many": {"documents": [("k", "the fox and the grapes")]},
     "query_signature": {"signature": LANES[0], "made_with": MADE_WITH},

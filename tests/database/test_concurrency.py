@@ -19,6 +19,7 @@ from helpers import Command, database_of
 from measure.torture import handles, soak
 
 import lshdb
+from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.model import AddReport
 from lshdb.store import turns
@@ -231,17 +232,18 @@ os._exit(0)          # not closed: all is still in the log
 
 FORKS_WHILE_IT_WRITES = """
 import os, sys, lshdb
+from lshdb.database import store_of
 db = lshdb.open(sys.argv[1])
 db.add("before", "text")
-db.store._connection.execute("PRAGMA cache_size = 20")  # what is written is soon in the log
-with db.store.writing():
+store_of(db)._connection.execute("PRAGMA cache_size = 20")  # what is written is soon in the log
+with store_of(db).writing():
     rows = [(i, str(i * 7919 % 3000), 0, bytes(16), None, "x" * 500) for i in range(100, 3100)]
-    db.store.insert(rows)
+    store_of(db).insert(rows)
     assert os.path.getsize(sys.argv[1] + "-wal") > 1 << 20
     if not os.fork():
         sys.exit()
     assert os.wait()[1] == 0
-    assert db.store.count()[0] == 3000 + int(sys.argv[2])
+    assert store_of(db).count()[0] == 3000 + int(sys.argv[2])
 db.close()
 """
 
@@ -314,7 +316,7 @@ def threads_that_wait(path: Path, keys: Iterable[str]) -> Iterator[list[Future[A
     with (
         ThreadPoolExecutor(len(some)) as pool,
         lshdb.open(path) as first,
-        first.store.writing(),
+        store_of(first).writing(),
     ):
         results = [pool.submit(add, key) for key in some]
         ready.wait()
@@ -373,7 +375,7 @@ def test_one_that_has_waited_too_long_is_not_written_along(path: Path) -> None:
             db.add("late", "a late text")
 
     with lshdb.open(path) as first:
-        with first.store.writing(), ThreadPoolExecutor(1) as pool:
+        with store_of(first).writing(), ThreadPoolExecutor(1) as pool:
             assert isinstance(pool.submit(add).exception(), lshdb.Busy)
         first.add("next", "another text")
         assert "late" not in first

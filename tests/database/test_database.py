@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb import Limits
+from lshdb.database import store_of
 from lshdb.errors import Busy, ContentError, KeyNotFound, UsageError
 from lshdb.model import AddReport, Bucket
 from lshdb.search.stored_documents import count_distinct
@@ -243,7 +244,7 @@ def test_empty_documents_are_stored_and_similar_to_nothing(
             own = db.get(key)
             assert (own.shingles, own.signature, own.bucket_keys) == (0, None, None)
             assert db.buckets(key) == []
-            assert count_distinct(db.store, own) == 0
+            assert count_distinct(store_of(db), own) == 0
             ways: list[dict[str, Any]] = [{}, {"exhaustive": True}, {"estimate": True}]
             for how in ways:
                 assert db.query(key=key, **how) == db.query(content, **how) == []
@@ -458,6 +459,32 @@ def test_removing_with_one_key_missing_removes_nothing(path: Path, missing: str)
 
 
 # looking inside
+
+
+def test_a_document_is_named_by_its_number(path: Path) -> None:
+    with database_of(path, dict.fromkeys("abc", "The fox and the grapes")) as db:
+        assert [db.key_of(db.get(key).doc_id) for key in "cab"] == ["c", "a", "b"]
+        gone = db.get("b").doc_id
+        db.remove(["b"])
+        for doc_id in (gone, 0, -1, 99, 1 << 70):
+            with pytest.raises(KeyNotFound, match=f"no document has the number {doc_id}"):
+                db.key_of(doc_id)
+
+
+def test_words_are_found_a_part_at_a_time(path: Path) -> None:
+    texts = {str(number): f"The {'FOX' * (number % 3 == 0)} and grapes" for number in range(20)}
+    with database_of(path, texts) as db:
+        pages, after = [], 0
+        while True:
+            matches = db.find_words(["fox", "Grape"], top=3, after=after)
+            pages.append([key for key, _ in matches.documents])
+            if matches.following is None:
+                break
+            after = matches.following
+        assert pages == [["0", "3", "6"], ["9", "12", "15"], ["18"]]
+        assert db.find_words(["fox", "wolf"]).documents == ()
+        in_no_time = db.find_words(["fox"], seconds=-1)
+        assert (len(in_no_time.documents), in_no_time.following) == (1, 1)
 
 
 def test_info_counts_documents_and_bytes(path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from make_golden import DIRECTORY, FILES, SCHEMA
 
 import lshdb
+from lshdb.database import store_of
 from lshdb.errors import OtherFormat
 from lshdb.sketching.banding import bucket_keys
 from lshdb.sketching.constructions import Construction
@@ -132,7 +133,7 @@ def test_arrays_of_another_byte_order_make_the_same_file(tmp_path: Path) -> None
         swapped = lanes.astype(f"{order}u4")
         assert np.array_equal(bucket_keys(swapped, construction, 1), keys)
         with lshdb.open(file, threshold=0.6) as db:
-            store = db.store
+            store = store_of(db)
             with store.writing():
                 store.insert([(i, str(i), 1, bytes(16), None, "x") for i in range(1, 8)])
                 store.index.insert_signatures(doc_ids.astype(f"{order}i8"), swapped)

@@ -11,6 +11,7 @@ import pytest
 
 import lshdb
 from lshdb import Limits
+from lshdb.database import store_of
 from lshdb.errors import ContentError, StoreError, UsageError
 
 LIMIT = 10_000
@@ -62,7 +63,7 @@ def test_what_sqlite_cannot_hold_is_refused_with_its_batch(path: Path) -> None:
     with lshdb.open(path) as db:
         db.add("first", "the fox and the grapes")
         before = inspection.contents(path)
-        db.store._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LIMIT)
+        store_of(db)._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LIMIT)
         with pytest.raises(StoreError, match="larger than SQLite's limit") as raised:
             db.add_many([("small", "of the vine"), ("k" * 6_000, "c" * 6_000)])
         assert len(str(raised.value)) < 200

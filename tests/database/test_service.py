@@ -15,6 +15,7 @@ import inspection
 import pytest
 
 import lshdb
+from lshdb.database import store_of
 from lshdb.store.turns import Turn
 
 CLIENTS = 32
@@ -237,7 +238,7 @@ def test_writers_of_a_process_come_in_their_order_and_leave_it_when_they_give_up
 
 
 def test_a_writer_of_another_thread_is_waited_for_as_long_as_the_timeout(path: Path) -> None:
-    with lshdb.open(path) as db, db.store.writing(), ThreadPoolExecutor(1) as other:
+    with lshdb.open(path) as db, store_of(db).writing(), ThreadPoolExecutor(1) as other:
 
         def add() -> None:
             with lshdb.open(path, timeout=0.1) as second:

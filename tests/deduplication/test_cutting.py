@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb import Limits
+from lshdb.database import store_of
 from lshdb.deduplication.cut_list import CutList, restore
-from lshdb.deduplication.files import decided_files
+from lshdb.deduplication.file_rows import decided_files
 from lshdb.options import DedupOptions
 from lshdb.sources.outputs import Output
 from lshdb.sources.sinks import rows_of
@@ -72,7 +73,7 @@ def test_what_earlier_rows_have_is_cut_and_comes_back(
             listed = CutList(file, same_format=True)
             options = DedupOptions(cut=size, min_words=min_words, workers=0)
             data, found = b"", []
-            for outcome in decided_files(db.store, [str(path)], options):
+            for outcome in decided_files(store_of(db), [str(path)], options):
                 listed.write(outcome)
                 if outcome.origin is None:
                     continue

@@ -24,8 +24,9 @@ from helpers import database_of, new_session, text_families
 
 import lshdb
 from lshdb import DroppedRow, Limits
+from lshdb.database import store_of
 from lshdb.deduplication.deciding import DecidedBatch
-from lshdb.deduplication.files import decided_files
+from lshdb.deduplication.file_rows import decided_files
 from lshdb.keys import distinct_key
 from lshdb.model import Failure
 from lshdb.options import DedupOptions
@@ -72,7 +73,7 @@ def rows(tmp_path: Path) -> Path:
 
 
 def outcomes_of(db: lshdb.Database, paths: list[str], **options: Any) -> Iterator[DecidedBatch]:
-    return decided_files(db.store, paths, DedupOptions(**options))
+    return decided_files(store_of(db), paths, DedupOptions(**options))
 
 
 def keys_and_reasons(outcomes: Iterator[DecidedBatch]) -> dict[str, DroppedRow | None]:

@@ -12,6 +12,7 @@ import inspection
 import pytest
 
 import lshdb
+from lshdb.database import store_of
 from lshdb.errors import StoreError
 from lshdb.store import late
 from lshdb.store.index import rows_of
@@ -153,9 +154,9 @@ def test_ids_of_removed_documents_do_not_come_back(tmp_path: Path, stopped: Any)
         stopped(1)
         with pytest.raises(Killed):
             database.add_many(DOCUMENTS, workers=0)
-        last = database.store.last_doc_id()
+        last = store_of(database).last_doc_id()
         database.remove(DOCUMENTS[-1][0])
-        assert database.store.last_doc_id() == last
+        assert store_of(database).last_doc_id() == last
 
 
 def test_a_full_disk_says_that_documents_are_stored(

@@ -15,6 +15,7 @@ import inspection
 import pytest
 
 import lshdb
+from lshdb.database import store_of
 from lshdb.errors import ContentError, InputError, SettingsMismatch, UsageError
 from lshdb.ingest import merging
 from lshdb.store import guard
@@ -52,16 +53,16 @@ def merge(
 ) -> lshdb.AddReport:
     with (
         lshdb.open(target, limits=limits) as database,
-        merging.opened(source, database.store) as other,
+        merging.opened(source, store_of(database)) as other,
     ):
-        return merging.merge(database.store, other, **options)
+        return merging.merge(store_of(database), other, **options)
 
 
 def terms(path: Path) -> list[Any]:
-    with lshdb.open(path, mode="read") as database, database.store.reading():
+    with lshdb.open(path, mode="read") as database, store_of(database).reading():
         if not database.settings.reworded:
             return []
-        return sorted(row for rows in database.store.index.terms() for row in rows.T.tolist())
+        return sorted(row for rows in store_of(database).index.terms() for row in rows.T.tolist())
 
 
 def tables(path: Path) -> dict[str, Any]:
@@ -175,7 +176,7 @@ def test_the_database_itself_is_refused(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="is the database itself"):
             merge(target, tmp_path / name)
     with lshdb.open(target) as database, pytest.raises(UsageError, match="itself"):
-        merging.merge(database.store, database.store)
+        merging.merge(store_of(database), store_of(database))
 
 
 def test_a_source_with_a_log_is_read_and_not_changed(tmp_path: Path) -> None:
@@ -254,7 +255,7 @@ def merge_with_another_writer(target: Path, source: Path) -> None:
         lshdb.open(target, limits=LATE) as beside,
         closing(Store.open(source, "read", 1.0, limits=LATE)) as other,
     ):
-        for number, _ in enumerate(merging.merged(database.store, other)):
+        for number, _ in enumerate(merging.merged(store_of(database), other)):
             beside.add(f"beside{number}", f"the {number} fox beside the grapes", {"n": 0})
             beside.remove(["t1"], missing_ok=True)
 

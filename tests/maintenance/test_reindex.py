@@ -16,6 +16,7 @@ from helpers import Command, database_of, finish
 
 import lshdb
 from lshdb import Limits
+from lshdb.database import store_of
 from lshdb.errors import Busy, SettingsError, StoreError, UsageError
 
 OLD: dict[str, Any] = {"threshold": 0.8, "permutations": 64, "shingle": "set"}
@@ -177,7 +178,7 @@ def test_a_full_disk_leaves_the_file_as_before(path: Path) -> None:
     fill(path)
     before = inspection.contents(path)
     with lshdb.open(path) as db:
-        connection = db.store._connection
+        connection = store_of(db)._connection
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages}")
         with pytest.raises(StoreError, match="the disk is full"):

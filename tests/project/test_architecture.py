@@ -66,7 +66,6 @@ KERNELS = {
     "json_schema": "descriptions of tools and forms",
     "json_text": "JSON in which any text survives",
     "keys": "what may be a key",
-    "limits": "the sizes that Spark works with, where no file has its own",
     "options": "the options of methods, for calls that hand them on",
     "progress": "what reports how far a job is",
     "templates": "the filters that all HTML uses",
@@ -86,7 +85,6 @@ KERNELS = {
     "sketching.signing": "Spark signs documents",
     "search.decisions": "pages count how reviewers agree",
     "search.differences": "tools and pages show changed words",
-    "search.pairs": "a page compares the members of one cluster",
     "search.passage_runs": "Spark compares pairs",
     "search.passage_windows": "Spark leaves out common windows",
     "search.passages": "Spark measures what texts copy",
@@ -98,22 +96,16 @@ KERNELS = {
     "deduplication.run": "Spark refuses the same plans",
     "deduplication.whole_texts": "Spark looks for short texts of a reference",
     "tuning.resolve": "Spark chooses settings as a new file does",
+    "shards": "Spark writes a database in each task, and reads them",
     "sources.extracting": "a page names the file of a message",
     "sources.git": "the gate reads which lines a branch changed",
     "sources.metadata": "Spark names fields of metadata",
     "sources.paths": "names of files as keys, and as people read them",
     "sources.session": "the gate and class reports read files as `add` does",
     "sources.records": "Spark finds fields of records",
-    # to become methods of Database
-    "exchange.results": "a tool gives a comparison as a record, a page prints values",
-    "ingest.folders": "a class report has folders in place of documents",
-    "store.connection": "Datasette opens files; a page asks whether one can be read",
-    "store.functions": "Datasette's connections have the functions for SQL",
-    "store.page_sql": "the page of SQL stops statements that take too long",
-    "store.partial_files": "Spark's files take their names when they are complete",
-    "store.readonly_sql": "pages run what users may read",
-    "store.statements": "Spark writes band rows",
-    "store.store": "Spark makes files of signed rows; pages read one state of a file",
+    # what works with files, and has no place in the interface
+    "ingest.folder_documents": "a class report has folders in place of documents",
+    "store.readonly_sql": "Datasette opens files with connections of its own",
 }
 """What else the interfaces in OUTER import, and for what."""
 FLOORS = {name: floor for floor, names in enumerate(ROOMS) for name in names}

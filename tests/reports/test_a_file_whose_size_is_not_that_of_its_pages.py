@@ -19,6 +19,7 @@ import pytest
 from helpers import ROOT, Command, database_of
 
 import lshdb
+from lshdb.database import store_of
 from lshdb.errors import DamagedFile, NotADatabase
 
 PAGE = 16384
@@ -30,7 +31,7 @@ def command(tmp_path: Path) -> Command:
     texts = {f"d{number}": f"{number} {'the fox and the grapes ' * 900}" for number in range(20)}
     with database_of(tmp_path / "lsh.db", texts) as db:
         db.remove([f"d{number}" for number in range(2, 20)])
-        assert db.store.free_bytes() > 10 * PAGE
+        assert store_of(db).free_bytes() > 10 * PAGE
     return Command(tmp_path)
 
 
@@ -96,7 +97,7 @@ def test_writers_meanwhile_are_no_damage(command: Command) -> None:
     with lshdb.open(path) as db:
         for number in range(10):
             db.add(f"n{number}", f"the ant {number} {'and the dove ' * 2000}")
-            db.store.shrink_log()
+            store_of(db).shrink_log()
             with lshdb.open(path, mode="read") as reader:
                 assert len(reader) == number + 3
             assert lshdb.check(path).ok

@@ -18,6 +18,7 @@ import pytest
 from helpers import Command
 
 import lshdb
+from lshdb.database import store_of
 from lshdb.ingest import trash
 
 TEXT = "the ferry leaves the island at noon and comes back at six in the evening every day\n"
@@ -90,7 +91,7 @@ def test_a_file_system_that_links_no_more_leaves_the_file(
 
     monkeypatch.setattr("lshdb.ingest.trash.os.link", fails)
     with lshdb.open("lsh.db") as db:
-        (row,) = trash.move_aside(db.store, "aside", None, dry_run=False, link=True)
+        (row,) = trash.move_aside(store_of(db), "aside", None, dry_run=False, link=True)
     assert (row.action, row.reason) == ("left", os.strerror(code).lower())
     assert (tmp_path / "copy.txt").stat().st_nlink == 1
     assert (tmp_path / "copy.txt").read_text() == TEXT
@@ -139,7 +140,7 @@ def test_a_kill_at_each_step_loses_nothing(
             if step.startswith("restore"):
                 rows = trash.put_back("aside", dry_run=False)
             else:
-                rows = trash.move_aside(db.store, "aside", None, dry_run=False, link=link)
+                rows = trash.move_aside(store_of(db), "aside", None, dry_run=False, link=link)
             for row in rows:
                 assert row.action != "left", row
 

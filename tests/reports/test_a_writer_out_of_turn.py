@@ -15,6 +15,7 @@ import inspection
 import pytest
 
 import lshdb
+from lshdb.database import store_of
 from lshdb.store import transactions
 from lshdb.store.guard import Connection
 from lshdb.store.turns import Turn
@@ -64,7 +65,7 @@ def test_a_waiter_whose_time_is_over_writes_only_its_own(
             return report
 
     with lshdb.open(path) as other:
-        ahead = Turn(other.store._connection.identity)
+        ahead = Turn(store_of(other)._connection.identity)
     ahead._queue.append(ahead)  # as one that waits for another process
     with ThreadPoolExecutor(2) as threads:
         waits = threads.submit(add, "waits", 20)

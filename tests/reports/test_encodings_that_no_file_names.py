@@ -12,6 +12,7 @@ import pytest
 from helpers import Command
 
 import lshdb
+from lshdb.database import store_of
 from lshdb.sources.documents import encodings
 from lshdb.store.rows import FileState
 
@@ -53,7 +54,7 @@ def test_encodings_are_guessed_once(command: Command) -> None:
     old = json.dumps({"by": "an older one", "encoding": "cp1251"})
     root = str(command.directory)
     with lshdb.open(command.path("lsh.db")) as db:
-        db.store.set_files([("d/latin.txt", FileState(1, 1, old))])
+        store_of(db).set_files([("d/latin.txt", FileState(1, 1, old))])
         report = db.sync([f"{root}/d"], root=root)
         assert (report.updated, report.guessed, report.damaged) == (1, 5, 0)
         text = GERMAN.encode("latin-1").decode("cp1251")

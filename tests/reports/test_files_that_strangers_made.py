@@ -263,11 +263,12 @@ def test_few_documents_of_very_large_numbers_are_sampled(made: Path) -> None:
 
 def test_a_key_that_no_file_can_have_is_shown_with_open_files(made: Path) -> None:
     pytest.importorskip("starlette", reason="the extra `web` is not installed")
+    from lshdb.review import page_file
     from lshdb.web import views
 
     key = "k" * 3000
     with lshdb.open(made) as database:
         database.add(key, "another text of words")
-    with views.opened(made) as reader:
+    with page_file.opened(made) as reader:
         page = views.Visit(reader, "lsh", {"key": key}, open_files=True).page("document")
     assert (page.status, page.view["file"]) == (200, None)

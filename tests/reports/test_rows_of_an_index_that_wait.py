@@ -22,6 +22,7 @@ from helpers import Command
 
 import lshdb
 from lshdb import service as service_module
+from lshdb.database import store_of
 from lshdb.store import late
 from lshdb.web import rendering, views
 
@@ -147,8 +148,9 @@ def test_a_process_forked_meanwhile_keeps_nobody_from_it(pending: Path, ends: st
     """Of a process that was killed while it wrote them, or that left it."""
     code = f"""
 import os, signal, sys, time, lshdb
+from lshdb.database import store_of
 from lshdb.store import late
-with lshdb.open(sys.argv[1]) as db, late.reserved(db.store) as is_alone:
+with lshdb.open(sys.argv[1]) as db, late.reserved(store_of(db)) as is_alone:
     child = os.fork()
     if not child:
         print(is_alone, os.getpid(), flush=True)
@@ -162,11 +164,11 @@ with lshdb.open(sys.argv[1]) as db, late.reserved(db.store) as is_alone:
     is_alone, child = process.stdout.readline().split()
     try:
         assert is_alone == b"True"
-        with lshdb.open(pending) as db, late.reserved(db.store) as free:
+        with lshdb.open(pending) as db, late.reserved(store_of(db)) as free:
             assert not free, "the parent still has it"
         process.wait(20)
         with lshdb.open(pending) as db:
-            late.complete(db.store)
+            late.complete(store_of(db))
             assert db.info().unindexed == 0
     finally:
         os.kill(int(child), signal.SIGKILL)

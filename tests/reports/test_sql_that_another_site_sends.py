@@ -22,9 +22,11 @@ import pytest
 from helpers import Answer, Site, database_of, datasette, served
 
 import lshdb
+from lshdb.database import store_of
 
 pytest.importorskip("starlette", reason="the extra `web` is not installed")
 
+from lshdb.review import page_file
 from lshdb.store import page_sql
 from lshdb.store.readonly_sql import run_readonly
 from lshdb.web import app, views
@@ -62,7 +64,7 @@ def site(directory: Path) -> Iterator[Site]:
 
 def shown(directory: Path, statement: str) -> Any:
     """What the page of a statement has, and its status."""
-    with views.opened(directory / "lsh.db") as database:
+    with page_file.opened(directory / "lsh.db") as database:
         return views.Visit(database, "lsh", {"sql": statement}).page("sql")
 
 
@@ -206,5 +208,5 @@ def test_views_within_views_end_in_time(path: Path) -> None:
     with lshdb.open(path, mode="read") as database:
         begun = monotonic()
         with pytest.raises(lshdb.QueryError, match="it takes too long for a page"):
-            run_readonly(database.store._connection, "select * from v10", (), 0.3)
+            run_readonly(store_of(database)._connection, "select * from v10", (), 0.3)
         assert monotonic() - begun < 20

@@ -15,6 +15,7 @@ import pytest
 from sql_faults import Faults, faults  # noqa: F401  # a fixture
 
 import lshdb
+from lshdb.database import store_of
 from lshdb.store import late
 
 LIMITS = lshdb.Limits(batch_documents=8, late_from=1, reindex_rows=400)
@@ -46,7 +47,7 @@ METHODS: dict[str, Callable[[lshdb.Database], Any]] = {
     "settings": lambda db: db.settings,
     "reindex": lambda db: db.reindex(threshold=0.5),
     "backup": lambda db: db.backup(f"{db.path}.copy", replace=True),
-    "shrink_log": lambda db: db.store.shrink_log(),
+    "shrink_log": lambda db: store_of(db).shrink_log(),
 }
 
 
@@ -103,7 +104,7 @@ def test_any_statement_may_fail_while_band_rows_are_written_late(
     stored: Path,
     path: Path,
 ) -> None:
-    calls = fail_each(faults, stored / "pending", path, lambda db: late.complete(db.store))
+    calls = fail_each(faults, stored / "pending", path, lambda db: late.complete(store_of(db)))
     assert calls > 20
     with lshdb.open(path) as db:
         assert db.info().unindexed == 0
@@ -119,4 +120,4 @@ def test_the_error_says_that_documents_are_stored(
     with lshdb.open(path, limits=LIMITS) as db:
         faults.begin(4)
         with pytest.raises(lshdb.StoreError, match="the documents are all stored, and the next"):
-            late.complete(db.store)
+            late.complete(store_of(db))

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 from helpers import database_of
 
+from lshdb.database import store_of
 from lshdb.options import ClustersOptions
 from lshdb.search.folders import folder_pairs
 
@@ -28,8 +29,8 @@ def test_folder_pairs_are_those_of_a_search_of_all_directories(tmp_path: Path, s
     } | {"top": texts[0]}
     with database_of(tmp_path / "lsh.db", contents, threshold=0.8) as db:
         cluster = {key: one.cluster for one in db.clusters() for key in one.members}
-        found = folder_pairs(db.store, ClustersOptions())
-        assert folder_pairs(db.store, ClustersOptions(top=1)) == found[:1]
+        found = folder_pairs(store_of(db), ClustersOptions())
+        assert folder_pairs(store_of(db), ClustersOptions(top=1)) == found[:1]
     folders = sorted({str(above) for key in contents for above in PurePosixPath(key).parents})
     below = {folder: [key for key in contents if is_below(key, folder)] for folder in folders}
 

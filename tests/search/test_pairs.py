@@ -16,6 +16,7 @@ from oracles import similar_pairs
 
 import lshdb
 from lshdb import Limits
+from lshdb.database import store_of
 from lshdb.errors import DamagedFile
 from lshdb.model import Pair
 from lshdb.options import ClustersOptions
@@ -174,7 +175,7 @@ def test_how_far_a_join_is_is_reported(path: Path, find: Any, star: bool) -> Non
     with lshdb.open(made(path, TEXTS, shingle="word:3")) as db:
         clusters = ClustersOptions(star=star)
         request = clusters.join if find is pair_blocks else clusters
-        assert list(find(db.store, request, lambda *step: steps.append(step)))
+        assert list(find(store_of(db), request, lambda *step: steps.append(step)))
     counted = [what for what, _ in groupby(what for _, _, what in steps)]
     assert counted[:2] == ["bands of the index read", "documents compared"]
     assert len(set(counted)) == len(counted), "one after the other"

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb import Limits
+from lshdb.database import store_of
 from lshdb.model import Document, Pair
 from lshdb.options import PairsOptions
 from lshdb.search.pair_sample import random_numbers
@@ -108,7 +109,7 @@ def test_pairs_are_chosen_from_all(
         ]
         assert len(everything) >= 2
         some = {*KEYS[::2], "empty", "gone"}
-        within = pairs_within(db.store, [*some], PairsOptions(threshold=threshold))
+        within = pairs_within(store_of(db), [*some], PairsOptions(threshold=threshold))
         assert within == [pair for pair in everything if {pair.a, pair.b} <= some]
     limits = Limits(pairs_chunk=chunk, pairs_rows=2)
     with lshdb.open(filled, mode="read", limits=limits) as db:

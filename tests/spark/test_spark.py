@@ -44,15 +44,15 @@ from pyspark.sql import DataFrame
 import lshdb.spark
 from lshdb.cli.app import make_app
 from lshdb.columns import DROPPED, PASSAGE_PAIR
-from lshdb.exchange.results import dropped_columns, dropped_row
+from lshdb.exchange.result_tables import dropped_columns, dropped_row
 from lshdb.keys import key_of_id
 from lshdb.options import Keep, SparkOptions
 from lshdb.search.pairs import Components
 from lshdb.spark import reading
 from lshdb.spark.candidates import candidate_pairs
 from lshdb.spark.counts import Counts
-from lshdb.spark.documents import documents, keys_of, number_order
-from lshdb.spark.session import session, translated_errors
+from lshdb.spark.frame_documents import documents, keys_of, number_order
+from lshdb.spark.starting import session, translated_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -22,6 +22,7 @@ import inspection
 import pytest
 
 import lshdb
+from lshdb.database import store_of
 from lshdb.errors import StoreError, UsageError
 from lshdb.limits import DEFAULTS, Limits
 from lshdb.options import SettingsOptions
@@ -438,7 +439,7 @@ def test_a_log_that_cannot_be_copied_costs_nothing_that_is_written(path: Path, c
         else:
             with pytest.raises(StoreError, match=r"safe in its log, but copying .* unplugged"):
                 db.add_many(large)
-        assert db.store._connection.execute("PRAGMA busy_timeout").fetchone() == (7000,)
+        assert store_of(db)._connection.execute("PRAGMA busy_timeout").fetchone() == (7000,)
         assert len(db) == 2
     inspection.check(path)
 

@@ -18,6 +18,7 @@ from oracles import jaccard
 
 import lshdb
 from lshdb import Limits, LimitWarning
+from lshdb.database import store_of
 from lshdb.errors import SettingsError, UsageError
 from lshdb.options import TuneOptions
 from lshdb.sketching.constructions import Construction, candidate_probability
@@ -169,7 +170,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_sample_predicts_how_many_candidates_queries_have(collection: Path) -> None:
     """Tail and bulk: the formula comes within 15% of what the index itself finds."""
     with lshdb.open(collection, mode="read") as db:
-        documents, distribution = distribution_of(db.store, 1)
+        documents, distribution = distribution_of(store_of(db), 1)
         construction = db.settings.construction
         pairs = sum(1 for _ in db.pairs(threshold=1e-9, estimate=True))
         (named,) = (tuned for tuned in db.tune(construction=str(construction)) if tuned.named)
@@ -177,7 +178,7 @@ def test_a_sample_predicts_how_many_candidates_queries_have(collection: Path) ->
         lshdb.open(collection, mode="read", limits=Limits(sample_rows=2)) as db,
         pytest.warns(LimitWarning, match=r"only the first 2 of a bucket were read"),
     ):
-        distribution_of(db.store, 1)
+        distribution_of(store_of(db), 1)
     assert documents == len(SETS)
     assert named.candidates == pytest.approx(2 * pairs / documents, rel=0.15)
     scores = [jaccard(set(SETS[a]), set(SETS[b])) for a, b in itertools.combinations(SETS, 2)]

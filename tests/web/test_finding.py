@@ -11,6 +11,7 @@ pytest.importorskip("starlette", reason="the extra `web` is not installed")
 
 from helpers import database_of
 
+from lshdb.review import page_file
 from lshdb.web import views
 
 TEXTS = {
@@ -21,7 +22,7 @@ TEXTS = {
 
 
 def find(path: Path, q: str, **given: str) -> dict[str, Any]:
-    with views.opened(path) as db:
+    with page_file.opened(path) as db:
         return views.find(views.Visit(db, "lsh", {"q": q, **given})).data
 
 

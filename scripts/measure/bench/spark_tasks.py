@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 import lshdb.spark
-from lshdb.spark.session import session
+from lshdb.spark.starting import session
 from measure.common.commands import tree_cpu
 
 if TYPE_CHECKING:

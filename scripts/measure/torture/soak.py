@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Final
 
 import lshdb
+from lshdb.database import store_of
 from lshdb.search.lookup import bucket_members, buckets_of
 from measure.common.commands import own_script
 
@@ -251,7 +252,7 @@ class _Part:
         if not keys:
             return
         key = self.draw.choice(keys)
-        store = db.store
+        store = store_of(db)
         with store.reading():
             row = store.document(key)
             if row is None or row.signature is None:

@@ -7,11 +7,10 @@ only for a table.
 
 from __future__ import annotations
 
-import math
 from collections import namedtuple
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain, islice, repeat
 from operator import attrgetter
@@ -41,13 +40,12 @@ from lshdb.columns import (
     rows_of,
 )
 from lshdb.errors import LshdbError, UsageError
-from lshdb.formatting import counted, listed, worded
+from lshdb.formatting import counted, listed
 from lshdb.json_text import dumps
 from lshdb.model import (
     Bucket,
     Cluster,
     CommonPassage,
-    Comparison,
     DroppedRow,
     Match,
     Pair,
@@ -337,7 +335,7 @@ def _finding(
     group_by = searched.group_by
     if group_by is None:
         return partial(find, store, options, *others)
-    from lshdb.ingest.folders import in_folders
+    from lshdb.ingest.folder_documents import in_folders
 
     return partial(in_folders, find, store, options, group_by, *others)
 
@@ -527,16 +525,6 @@ def roles(cluster: Cluster, threshold: float) -> list[str]:
     return [decided or role for decided, role in zip(cluster.decided, found, strict=True)]
 
 
-def comparison_record(compared: Comparison) -> dict[str, Any]:
-    """The fields of a comparison by their names: without the contents, but with shared passages."""
-    record = asdict(compared)
-    text = record.pop("a_content")
-    del record["b_content"]
-    for passage in record["passages"] or () if isinstance(text, str) else ():
-        passage["text"] = text[passage["a_start"] : passage["a_end"]]
-    return record
-
-
 @cache
 def _row_type(names: tuple[str, ...]) -> type:
     """The type of rows with these columns; they can be pickled."""
@@ -604,25 +592,6 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 
 # values and tables
-
-
-def plain(cell: Any) -> str:
-    """A value as the sqlite3 shell prints it in its list mode; a BLOB in hexadecimal."""
-    if isinstance(cell, bytes):
-        return f"x'{cell.hex()}'"
-    if isinstance(cell, tuple):
-        return ", ".join(map(str, cell))
-    if isinstance(cell, list | dict):
-        return dumps(cell)
-    if isinstance(cell, float):
-        if math.isinf(cell):
-            return "Inf" if cell > 0 else "-Inf"
-        text = format(cell or 0.0, ".15g")  # the shell shows -0.0 as 0.0
-        mantissa, e, exponent = text.partition("e")
-        if mantissa.lstrip("-").isdigit():
-            mantissa += ".0"
-        return mantissa + e + exponent
-    return worded(cell)
 
 
 def table_of(columns: Columns | list[str], rows: Iterable[Sequence[Any]]) -> pa.Table:

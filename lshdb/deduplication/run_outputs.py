@@ -15,7 +15,7 @@ from typing import Self
 from lshdb.columns import Columns
 from lshdb.deduplication.cut_list import CutList
 from lshdb.deduplication.deciding import DecidedBatch
-from lshdb.deduplication.tables import checked_format
+from lshdb.deduplication.input_tables import checked_format
 from lshdb.errors import InputError
 from lshdb.model import DroppedRow
 from lshdb.sources import formats, heads, outputs, sinks

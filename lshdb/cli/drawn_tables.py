@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lshdb.exchange.results import plain
-from lshdb.formatting import shortened
+from lshdb.formatting import plain, shortened
 from lshdb.sources.paths import escaped
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-Row = Sequence[Any]
+CellRow = Sequence[Any]
 _LONGEST_CELL = 100
 """Characters of a text that a table shows, half of them from its end."""
 _LONGEST_TEXT = 400
@@ -118,7 +117,9 @@ class _Table:
         return Group(*parts)
 
 
-def draw(names: Sequence[str], rows: Iterable[Row], headed: bool, extras: Extras = NONE) -> None:
+def draw(
+    names: Sequence[str], rows: Iterable[CellRow], headed: bool, extras: Extras = NONE
+) -> None:
     """Print a table that fits the screen.
 
     If it would be too wide, the long values of a row are below each other, in one column. There a

@@ -2,8 +2,7 @@
 
 import glob
 import os
-import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -15,15 +14,13 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 import lshdb
-from lshdb import Database, UsageError
+from lshdb import Database, UsageError, shards
 from lshdb.groups import takes
-from lshdb.limits import DEFAULTS
-from lshdb.options import TIMEOUT, SparkWriteOptions
+from lshdb.options import SparkWriteOptions, SqlValue
 from lshdb.shingling.arrays import bounded
-from lshdb.spark.documents import check_keys, documents
+from lshdb.spark.counts import LIMITS
+from lshdb.spark.frame_documents import check_keys, documents
 from lshdb.spark.sketching import Batches, usable
-from lshdb.store import partial_files, store
-from lshdb.store import statements as sql
 
 _ROW = 800
 """Size of a row besides its content, in characters: signature, key, Python objects."""
@@ -53,7 +50,7 @@ def write_databases(df: DataFrame, options: SparkWriteOptions) -> list[Shard]:
         FileExistsError: the directory is a file.
         InputError: several documents have the same key.
     """
-    settings, counts, shards = options.data.settings, options.data.counts, options.shards
+    settings, counts, number = options.data.settings, options.data.counts, options.shards
     name = os.fspath(options.directory)
     if "://" in name:
         raise UsageError(
@@ -66,7 +63,7 @@ def write_databases(df: DataFrame, options: SparkWriteOptions) -> list[Shard]:
     check_keys(docs)
     target.mkdir(parents=True, exist_ok=True)
     # With a given number, Spark keeps all partitions: each is a file, even an empty one.
-    parts = docs.repartition(shards, "key").sortWithinPartitions("key")
+    parts = docs.repartition(number, "key").sortWithinPartitions("key")
 
     def items(batches: Batches) -> Iterator[tuple[str, object]]:
         for batch in batches:
@@ -76,21 +73,10 @@ def write_databases(df: DataFrame, options: SparkWriteOptions) -> list[Shard]:
     def run(batches: Batches) -> Batches:
         context = TaskContext.get()
         assert context is not None
-        path = target / f"shard-{context.partitionId():05d}-of-{shards:05d}.db"
-        with partial_files.temporary_directory(None) as directory:
-            local_path = directory / path.name
-            with Database(
-                store.Store.open(local_path, "create", TIMEOUT, lambda: settings)
-            ) as database:
-                database.add_many(items(batches), workers=0)  # type: ignore[arg-type]
-                count = len(database)
-            partial = partial_files.PartialFile(path)
-            try:
-                with local_path.open("rb") as file:
-                    shutil.copyfileobj(file, partial.file)
-                partial.take_name(sync=True)
-            finally:
-                partial.discard()
+        path = target / f"shard-{context.partitionId():05d}-of-{number:05d}.db"
+        with shards.new_file(path, settings) as database:
+            database.add_many(items(batches), workers=0)  # type: ignore[arg-type]
+            count = len(database)
         yield pa.RecordBatch.from_pydict({"path": [str(path)], "documents": [count]})
 
     written = parts.mapInArrow(run, "path string, documents long").collect()
@@ -108,19 +94,22 @@ def read_database(spark: SparkSession, path: str | os.PathLike[str]) -> DataFram
         UsageError: the driver has no such file; executors must see it too.
     """
     columns = "doc_id long, key string, shingles long, content string, signature binary"
-    return _rows_of_files(spark, path, sql.ALL_DOCUMENTS, columns)
+    return _rows_of_files(spark, path, shards.document_rows, columns)
 
 
 def read_bands(spark: SparkSession, path: str | os.PathLike[str]) -> DataFrame:
     """The band rows of the same files: file string, doc_id long, band_no int, bucket_key long."""
     columns = "doc_id long, band_no int, bucket_key long"
-    return _rows_of_files(spark, path, sql.ALL_BANDS, columns)
+    return _rows_of_files(spark, path, shards.band_rows, columns)
 
 
 def _rows_of_files(
-    spark: SparkSession, path: str | os.PathLike[str], statement: str, columns: str
+    spark: SparkSession,
+    path: str | os.PathLike[str],
+    rows_of: Callable[[Database], Iterator[Sequence[SqlValue]]],
+    columns: str,
 ) -> DataFrame:
-    """The rows of a statement on each file, after the file's name."""
+    """Rows of each file, after the file's name."""
     name = os.fspath(path)
     paths = [name] if os.path.exists(name) else sorted(glob.glob(name))
     if not paths:
@@ -129,13 +118,13 @@ def _rows_of_files(
     schema = cast(StructType, StructType.fromDDL(f"file string, {columns}"))
     types = to_arrow_schema(schema)
 
-    def size_of(row: tuple[Any, ...]) -> int:
+    def size_of(row: Sequence[Any]) -> int:
         return _ROW + sum(len(value) for value in row if isinstance(value, str))
 
     def run(batches: Batches) -> Batches:
         for file in (file for batch in batches for file in batch.column("file").to_pylist()):
             with lshdb.open(file, mode="read") as database:
-                for rows in bounded(database.sql(statement).rows(), size_of, DEFAULTS.text_batch):
+                for rows in bounded(rows_of(database), size_of, LIMITS.text_batch):
                     values = [[file] * len(rows), *zip(*rows, strict=True)]
                     arrays = map(pa.array, values, types.types)
                     yield pa.RecordBatch.from_arrays([*arrays], schema=types)
