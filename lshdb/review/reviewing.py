@@ -85,7 +85,7 @@ class Review:
         return state_of(self.path)
 
     def once(self, form: str, act: Callable[[], Next]) -> Next:
-        """Do what a form asks for, unless it was done before, and return the page that follows it."""
+        """Do what a form asks for, unless it was done before; return the page that follows it."""
         if not form:
             raise UsageError("the form lacks its number: load the page again")
         with self._form_lock:

@@ -1,4 +1,4 @@
-"""Results that take long: computed once per state of the file, in a thread of their own."""
+"""Results that take long to compute: once per state of the file, in a thread of their own."""
 
 import threading
 import time
@@ -14,7 +14,7 @@ from lshdb.errors import limits_noted
 from lshdb.progress import Progress
 
 KEPT = 5
-"""Results kept: those of the overview and two more. A million near duplicates take 100 MB."""
+"""Results kept; the overview needs two. A million near duplicates take 100 MB."""
 
 _T = TypeVar("_T")
 
@@ -26,7 +26,7 @@ class Result(Generic[_T]):
     Attributes:
         value: the result.
         notes: warnings about limits.
-        state: the state of the file that it is from.
+        state: the state of the file from which it was computed.
     """
 
     value: _T
@@ -39,10 +39,10 @@ class Stage:
     """The progress of a result that is being computed.
 
     Attributes:
-        begun: when, by time.monotonic.
-        done: how many are done of what is counted now.
-        total: how many there are; None if unknown, or if nothing is counted yet.
-        unit: what is counted, such as `documents compared`.
+        begun: the time of its start, by time.monotonic.
+        done: number of units of the present step that are done.
+        total: number of units of the step; None if unknown, or if no step has begun.
+        unit: the name of the units, such as `documents compared`.
     """
 
     begun: float
@@ -52,12 +52,12 @@ class Stage:
 
     @property
     def seconds(self) -> float:
-        """The time since it was begun."""
+        """The seconds since it was begun."""
         return time.monotonic() - self.begun
 
 
 class _Job(Future[Result[Any]]):
-    """A result that is being computed, and how far it is."""
+    """A result that is being computed, and its progress."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,11 +68,11 @@ class _Job(Future[Result[Any]]):
 class ResultCache:
     """Keeps the last results by name, and computes a new one when the state changes.
 
-    One thread makes all results, one after another, as a join may have some 300 MB in memory. It
-    stays: the memory that a thread frees goes to the next one that starts only in part.
+    One thread makes all results, one after another, as a join may take some 300 MB of memory. The
+    thread stays: a new thread would reuse only a part of the memory that an old one frees.
 
     Attributes:
-        kept: how many results.
+        kept: maximum number of results kept.
     """
 
     kept: int = KEPT
@@ -89,10 +89,10 @@ class ResultCache:
     ) -> Result[_T] | Stage:
         """The result of this name and state.
 
-        If it takes longer than `timeout` seconds, returns the last one of an earlier state, or
-        how far it is: ask again later. While one is computed, no other of the name is begun, so
-        that a file which is always written to still gets a result. `make` gets a function to report
-        progress.
+        If it takes longer than `timeout` seconds, this returns the last result of an earlier state,
+        or else the progress: call again later. While a result is computed, no other of the same
+        name is begun, so that a file which is always written to still gets a result. `make` gets
+        a function to report progress.
 
         Raises:
             Whatever `make` raised; the next call makes it again.
