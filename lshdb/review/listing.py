@@ -396,9 +396,9 @@ class Listing:
 
     def _by_decision(self, order: Iterable[int]) -> list[int]:
         """The indices in an order that the filter for decided items does not exclude."""
-        wanted = self.filters.decided
+        choice = self.filters.decided
         return [
-            index for index in order if not wanted or (index in self.decided) == (wanted == "yes")
+            index for index in order if not choice or (index in self.decided) == (choice == "yes")
         ]
 
     def neighbours(self, *keys: str) -> tuple[Cluster | Pair | None, Neighbours]:

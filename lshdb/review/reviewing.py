@@ -62,7 +62,7 @@ class Review:
             raise UsageError(wrong)
         self.token = secrets.token_urlsafe(24)
         self._form_lock = threading.Lock()
-        self._taken: dict[str, Next] = {}
+        self._next_pages: dict[str, Next] = {}
         self._carried: tuple[Hashable, Hashable] | None = None
 
     def verdicts(self, database: Database) -> Verdicts:
@@ -89,11 +89,11 @@ class Review:
         if not form:
             raise UsageError("the form lacks its number: load the page again")
         with self._form_lock:
-            if form not in self._taken:
-                self._taken[form] = act()
-                if len(self._taken) > _REMEMBERED:
-                    del self._taken[next(iter(self._taken))]
-            return self._taken[form]
+            if form not in self._next_pages:
+                self._next_pages[form] = act()
+                if len(self._next_pages) > _REMEMBERED:
+                    del self._next_pages[next(iter(self._next_pages))]
+            return self._next_pages[form]
 
     def form(self, database: Database) -> dict[str, Any]:
         """The values that every form of a page needs.
@@ -158,10 +158,10 @@ class Review:
         """
         decided, _, number = which.partition(" ")
 
-        def chosen(made: list[Decision]) -> list[Decision]:
+        def chosen(decisions: list[Decision]) -> list[Decision]:
             return [
                 decision
-                for decision in made
+                for decision in decisions
                 if decision.decided == decided
                 and (str(decision.decision) == number if number else decision.who == self.who)
             ]

@@ -82,7 +82,7 @@ class ResultCache:
         self._waiting: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._jobs: dict[Hashable, _Job] = {}
-        self._made: dict[Hashable, Result[Any]] = {}
+        self._results: dict[Hashable, Result[Any]] = {}
 
     def get(
         self, name: Hashable, state: Hashable, make: Callable[[Progress], _T], timeout: float
@@ -98,11 +98,11 @@ class ResultCache:
             Whatever `make` raised; the next call makes it again.
         """
         with self._lock:
-            made = self._made.pop(name, None)
-            if made is not None:
-                self._made[name] = made  # the newest is the last
-            if made is not None and made.state == state:
-                return made
+            result = self._results.pop(name, None)
+            if result is not None:
+                self._results[name] = result  # the newest is the last
+            if result is not None and result.state == state:
+                return result
             job = self._jobs.get(name)
             if job is None:
                 job = self._jobs[name] = _Job()
@@ -112,7 +112,7 @@ class ResultCache:
                 self._thread = threading.Thread(target=self._run, daemon=True)
                 self._thread.start()
         wait([job], timeout)
-        return job.result() if job.done() else made or job.stage
+        return job.result() if job.done() else result or job.stage
 
     def _run(self) -> None:
         while True:
@@ -133,7 +133,7 @@ class ResultCache:
         with self._lock:
             del self._jobs[name]
             if job.exception() is None:
-                self._made.pop(name, None)
-                self._made[name] = job.result()
-                if len(self._made) > self.kept:
-                    del self._made[next(iter(self._made))]
+                self._results.pop(name, None)
+                self._results[name] = job.result()
+                if len(self._results) > self.kept:
+                    del self._results[next(iter(self._results))]

@@ -57,14 +57,14 @@ def register_routes() -> list[tuple[str, object]]:
 @hookimpl
 def asgi_wrapper(datasette: Datasette) -> Callable[[ASGIApp], ASGIApp]:
     """Guard all addresses as soon as an attached file is an lshdb file."""
-    given = (datasette.plugin_config("lshdb") or {}).get("hosts", [])
-    hosts = {name.lower() for name in ([given] if isinstance(given, str) else given)}
+    names = (datasette.plugin_config("lshdb") or {}).get("hosts", [])
+    hosts = {name.lower() for name in ([names] if isinstance(names, str) else names)}
 
     def is_ours_without_sql(scope: Scope) -> bool:
         # Datasette chooses pages by the path before it is decoded.
         path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1").partition("?")[0]
-        ours, _, rest = path.removeprefix(f"{_root(datasette)}/").partition("/")
-        return path.startswith(f"{_root(datasette)}/{ours}/") and runs_no_sql(rest)
+        ours, _, page_path = path.removeprefix(f"{_root(datasette)}/").partition("/")
+        return path.startswith(f"{_root(datasette)}/{ours}/") and runs_no_sql(page_path)
 
     def wrap(app: ASGIApp) -> ASGIApp:
         ours = guarding.guarded(guarding.ruled(app, _DATASETTE_RULES), is_ours_without_sql, hosts)
@@ -126,7 +126,7 @@ async def _show(
     datasette: Datasette, request: Request, scope: Scope, receive: Receive, send: Send
 ) -> None:
     """Answer a request for one of lshdb's pages."""
-    route, rest = request.url_vars["route"], request.url_vars["rest"]
+    route, page_path = request.url_vars["route"], request.url_vars["rest"]
     try:
         attached = datasette.get_database(route=tilde_decode(route))
     except KeyError:
@@ -136,12 +136,12 @@ async def _show(
     await datasette.ensure_permissions(request.actor, needed)
     if attached.path is None:
         raise NotFound(f"{name} is not an lshdb database: these pages are for lshdb's")
-    if (rest or "").partition(".")[0] == "sql" and not await datasette.permission_allowed(
+    if (page_path or "").partition(".")[0] == "sql" and not await datasette.permission_allowed(
         request.actor, "execute-sql", name, default=True
     ):
         raise Forbidden("SQL is not allowed")
     links = _links(datasette, name)
-    inner = {**scope, "root_path": "", "path": f"/{rest or ''}", "lshdb.links": links}
+    inner = {**scope, "root_path": "", "path": f"/{page_path or ''}", "lshdb.links": links}
     await _pages(Path(attached.path), name)(inner, receive, send)
 
 

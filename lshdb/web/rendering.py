@@ -104,8 +104,8 @@ def sentence(text: str) -> str:
 
 def behind(key: str, prefix: str) -> str:
     """A key without its first directories, which the page shows already."""
-    rest = key.removeprefix(prefix)
-    return _short(key) if rest == key else f"{_DOTS}/{_short(rest)}"
+    shown = key.removeprefix(prefix)
+    return _short(key) if shown == key else f"{_DOTS}/{_short(shown)}"
 
 
 def snippet(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:

@@ -127,7 +127,7 @@ def _side_by_side(
     for number, pair in enumerate(pairs, 1):
         progress(number, len(pairs), "pairs shown side by side")
         comparison = rendering.rendered(
-            "report_pair", number=number, pair=pair, **_beside(folders, database, pair)
+            "report_pair", number=number, pair=pair, **_comparison_values(folders, database, pair)
         )
         size += len(comparison.encode())
         if size > _PAIRS_BYTES:
@@ -213,7 +213,7 @@ def _chosen(candidates: list[Pair], clusters: list[Cluster], pairs: int) -> list
     return sorted(first[:pairs], key=lambda pair: (-(pair.weighted or 0), -pair.similarity))
 
 
-def _beside(folders: Folders, database: Database, pair: Pair) -> dict[str, Any]:
+def _comparison_values(folders: Folders, database: Database, pair: Pair) -> dict[str, Any]:
     """The values that show two documents side by side.
 
     Of long texts they have the rows that differ and some rows around these; where passages are
