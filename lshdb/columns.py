@@ -1,7 +1,8 @@
 """The columns of results, declared once for each kind: their names, types and order.
 
-A column is a field of the dataclass in lshdb.model. What computes results gives them by name, as a
-`Block`; what writes or shows them reads them by name. No other module knows the position of one.
+A column is a field of a dataclass in lshdb.model. Modules that compute results give their columns
+by name, as a `Block`; modules that write or show results read them by name. No other module knows
+the position of a column.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ _TYPES = {"int": int, "float": float, "bool": bool}
 
 
 def columns_of(kind: Any, *others: str) -> dict[str, type]:
-    """The fields of a dataclass as columns, with their types, but not others and for metadata."""
-    types = {one.name: str(one.type) for one in fields(kind) if not one.name.endswith("metadata")}
+    """The fields of a dataclass as columns, with their types, without others and metadata."""
+    types = {
+        field.name: str(field.type) for field in fields(kind) if not field.name.endswith("metadata")
+    }
     return {
         name: list if hint.startswith("tuple") else _TYPES.get(hint.partition(" | ")[0], str)
         for name, hint in types.items()
@@ -36,7 +39,7 @@ MATCH: Columns = columns_of(Match)
 PAIR: Columns = columns_of(Pair, *WEIGHTED)
 _STORED = ("a", "b", "similarity", "exact", "estimate", "identical")
 STORED_PAIR: Columns = {name: PAIR[name] for name in _STORED}
-"""Of the table similar_pairs, of pages and of Spark, which have no others."""
+"""The columns of the table similar_pairs, of pages and of Spark."""
 MEMBER: Columns = {
     "cluster": int,
     "key": str,
@@ -56,25 +59,26 @@ _COPIED_FIELDS = {
     "text": "text",
 }
 COPIED: Columns = {name: columns_of(CopiedPassage)[field] for name, field in _COPIED_FIELDS.items()}
-"""Of the longest passage for which a row is dropped: where it is in both, its words, its text."""
+"""Columns of the longest passage for which a row is dropped: its positions in both rows, its number
+of words, its text."""
 PASSAGE: Columns = {
     "passage_words" if name == "words" else name: kind
     for name, kind in columns_of(CopiedPassage).items()
 }
 PASSAGE_PAIR: Columns = {**columns_of(PassagePair, "passages", *WEIGHTED), **PASSAGE}
 PAIR_TOTALS: Columns = {**columns_of(PassagePair, "passages"), "passages": int}
-"""Of pairs that share passages: the number of these in place of them."""
+"""Columns of pairs that share passages, with the number of passages in place of the passages."""
 SOURCE: Columns = columns_of(Source, "passages")
 copied_values = attrgetter(*_COPIED_FIELDS.values())
-"""The values of `COPIED` of a passage."""
+"""Gives the values of a passage for the columns of `COPIED`."""
 passage_values = attrgetter(*columns_of(CopiedPassage))
-"""Those of `PASSAGE`."""
+"""Gives the values of a passage for the columns of `PASSAGE`."""
 
 
 def rows_of(
     columns: Mapping[str, Iterable[Any]], names: Iterable[str]
 ) -> Iterator[tuple[Any, ...]]:
-    """Rows of the values of columns with these names."""
+    """The rows of the columns with these names."""
     return zip(*(columns[name] for name in names), strict=False)
 
 
@@ -83,7 +87,7 @@ class Block:
     """Some rows of a result.
 
     Attributes:
-        columns: the values of each column, as many of each, by its name.
+        columns: the values of each column by its name; all columns have the same length.
     """
 
     columns: Mapping[str, Sequence[Any]]
@@ -119,7 +123,9 @@ class Block:
 
     @classmethod
     def joined(cls, blocks: Iterable[Block]) -> Block:
-        """The rows of some blocks, which have the same columns."""
+        """The rows of several blocks with the same columns."""
         blocks = list(blocks)
         names = blocks[0].columns if blocks else ()
-        return cls({name: [*chain.from_iterable(each[name] for each in blocks)] for name in names})
+        return cls(
+            {name: [*chain.from_iterable(block[name] for block in blocks)] for name in names}
+        )

@@ -1,6 +1,6 @@
-"""What a tool answers: short, free of control characters, and the same as text and as JSON.
+"""Answers of tools: short, free of control characters, and the same as text and as JSON.
 
-Some clients show the text of a result only, and some only its structure.
+Some clients show only the text of a result, and some only its structure.
 """
 
 import json
@@ -13,18 +13,18 @@ from lshdb.sources.paths import escaped
 
 URI = "lshdb://answer/"
 _MAX_TEXT = 2_000
-"""Characters of a text in an answer."""
+"""Maximum characters of a text in an answer."""
 _MAX_ITEMS = 100
-"""Items of a list in an answer."""
+"""Maximum number of items of a list in an answer."""
 _MAX_ANSWER = 50_000
-"""About the maximum characters of an answer: it ends with the item that exceeds them."""
+"""Characters of an answer: the item that exceeds them is the last."""
 _KEPT = 4
 """Number of the last shortened answers that are kept whole."""
 
 
 @dataclass(eq=False)
 class Answers:
-    """The answers of a server; those that were shortened are kept whole for a while."""
+    """The answers of a server; the last answers that were shortened are also kept whole."""
 
     _whole: dict[int, str] = field(default_factory=dict)
     _count: int = 0
@@ -50,10 +50,10 @@ class Answers:
 
 @dataclass
 class _Answer:
-    """Makes what a tool answers short, and free of control characters.
+    """Makes the answer of a tool short, and free of control characters.
 
     Attributes:
-        left: characters that it may still have.
+        left: number of characters that may still follow.
         is_cut: whether something was shortened or left out.
     """
 
@@ -86,7 +86,7 @@ def clean(text: str) -> str:
 
 
 def reason(error: Exception) -> str:
-    """What an error says, in short."""
+    """The message of an error, shortened."""
     return shortened(clean(str(error)), _MAX_TEXT)
 
 
@@ -97,7 +97,7 @@ def _lines(value: Any, indent: str = "") -> Iterator[str]:
         head = f"{indent}{name}" if name == "-" else f"{indent}{name}:"
         if isinstance(item, dict | list) and item:
             inner = [*_lines(item, indent + "  ")]
-            if name == "-":  # the first line stands beside the dash
+            if name == "-":  # the first line follows the dash
                 inner[0] = f"{head} {inner[0].lstrip(' ')}"
             else:
                 yield head

@@ -1,4 +1,4 @@
-"""What each tool does: from its arguments to a line for people and a result for programs."""
+"""The tools: each makes of its arguments a line for people and a result for programs."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -18,17 +18,17 @@ from lshdb.sketching.settings import settings_record
 
 URI = "lshdb://document/"
 NUMBER = "lshdb://number/"
-"""For a document whose key is longer than an address should be."""
+"""The address of a document whose key is too long for an address."""
 _LONGEST = 500
-"""Characters of a document that come with a result, and of a key in an address."""
+"""Maximum characters of a document in a result, and of a key in an address."""
 _BEFORE = 100
 """Characters of a text that are shown before a word that was searched for."""
 _MAX_WORDS = 20
-"""Words that one search looks for."""
+"""Maximum number of words of a search."""
 _SEARCH_SECONDS = 5.0
-"""How long one search for words reads."""
+"""Maximum seconds of a search for words."""
 _CHANGES = 5
-"""Changes of a similar text that the first line of an answer has."""
+"""Maximum number of changes of a similar text in the first line of an answer."""
 _DOTS = "\N{HORIZONTAL ELLIPSIS}"
 
 Result = tuple[str, dict[str, Any]]
@@ -40,10 +40,11 @@ class Tool:
     """A tool that a client may call.
 
     Attributes:
-        run: does it; its docstring is the description for the model, and its name the tool's.
-        arguments: its arguments.
+        run: the function that does it; its docstring is the description for the model, and its
+            name is the tool's.
+        arguments: the class of its arguments.
         writes: whether it changes the database.
-        destroys: whether it removes what is there.
+        destroys: whether it removes stored documents.
     """
 
     run: Callable[[Database, Any], Result]
@@ -53,7 +54,7 @@ class Tool:
 
     @property
     def name(self) -> str:
-        """How clients call it."""
+        """The name by which clients call the tool."""
         return self.run.__name__
 
 
@@ -320,7 +321,7 @@ TOOLS = (
 
 
 def named(database: Database, key: str | None) -> str | None:
-    """The key of a document that is named by its key, or by its address."""
+    """The key of a document, from its key or its address."""
     if key is None or key in database:
         return key
     if key.startswith(NUMBER):
@@ -339,7 +340,7 @@ def uri_of(document: StoredDocument) -> str:
 
 
 def _uri_if_stored(database: Database, key: str) -> str | None:
-    """The address of a document that another client may have removed since; None if it has."""
+    """The address of a document; None if its key is long and another client has removed it."""
     if len(key) <= _LONGEST:
         return URI + quote(key, safe="")
     with suppress(KeyNotFound):
@@ -348,7 +349,7 @@ def _uri_if_stored(database: Database, key: str) -> str | None:
 
 
 def text_of(database: Database, key: str) -> str:
-    """The content of a document, as a text: of a set, its elements, one on a line."""
+    """The content of a document as a text; of a set an element on each line."""
     return _text(database.get(named(database, key)).content)
 
 
@@ -378,7 +379,7 @@ def _changes(text: str | None, stored: StoredDocument) -> list[dict[str, str]]:
 
 
 def _compared(threshold: float, compares_all: bool, recall: float) -> dict[str, Any]:
-    """How similar documents were searched for."""
+    """The values that say how similar documents were searched for."""
     return {"threshold": threshold, "compared_all": compares_all, "recall": round(recall, 6)}
 
 

@@ -1,7 +1,7 @@
-"""Results of queries and joins: objects one by one, as they are found, or all as a table.
+"""Results of queries and joins: an iterator of objects as they are found, or a table of all.
 
-A table has the columns that the command line writes: one for each field of a match, a pair or a
-member of a cluster, and one for each requested field of metadata. pyarrow and pandas are imported
+A table has the columns that the command line writes: a column for each field of a match, a pair or
+a member of a cluster, and for each requested field of metadata. pyarrow and pandas are imported
 only for a table.
 """
 
@@ -74,46 +74,46 @@ _MEMBERS_SHOWN = 5
 _COUNTED = 500
 """Queries between two updates of their progress."""
 _Shown = dict[str, Callable[[T], Any]]
-"""The columns that a notebook shows of a result, and what gives their values."""
+"""The columns that a notebook shows of a result, each with a function that gives its value."""
 _dropped = attrgetter(*DROPPED)
 _bucket = attrgetter(*columns_of(Bucket))
 
 
 def with_fields(columns: Columns, fields: Iterable[str], *prefixes: str) -> dict[str, type]:
-    """Columns, followed by those of fields of metadata.
+    """Columns, followed by columns for fields of metadata.
 
-    A field with the name of another column is called `metadata.NAME`; with prefixes, there is a
-    column of each field per prefix: `a.NAME`, `b.NAME`.
+    A field with the name of another column is called `metadata.NAME`. With prefixes a field has a
+    column for each prefix: `a.NAME`, `b.NAME`.
     """
-    found = dict(columns)
+    all_columns = dict(columns)
     for prefix in prefixes or ("",):
         for name in fields:
             column = prefix + name
-            while column in found:
+            while column in all_columns:
                 column = f"metadata.{column}"
-            found[column] = object
-    return found
+            all_columns[column] = object
+    return all_columns
 
 
 def dropped_columns(fields: Iterable[str], *, copied: bool = False) -> dict[str, type]:
-    """`DROPPED` with columns for fields of the dropped row, NAME, and of the kept: kept.NAME.
+    """`DROPPED` with columns for fields of the dropped row, NAME, and of the kept row, kept.NAME.
 
-    Rows that are dropped because of copied passages have those of `COPIED`, too.
+    Rows that are dropped because of copied passages have the columns of `COPIED` too.
     """
     return with_fields({**DROPPED, **(COPIED if copied else {})}, fields, "", "kept.")
 
 
-def dropped_row(one: DroppedRow, *, copied: bool = False) -> tuple[Any, ...]:
+def dropped_row(row: DroppedRow, *, copied: bool = False) -> tuple[Any, ...]:
     """The values of `dropped_columns`."""
-    own, its = one.metadata or {}, one.kept_metadata or {}
+    metadata, kept_metadata = row.metadata or {}, row.kept_metadata or {}
     passage: tuple[Any, ...] = ()
     if copied:
-        passage = (None,) * len(COPIED) if one.passage is None else copied_values(one.passage)
-    return *_dropped(one), *passage, *own.values(), *its.values()
+        passage = (None,) * len(COPIED) if row.passage is None else copied_values(row.passage)
+    return *_dropped(row), *passage, *metadata.values(), *kept_metadata.values()
 
 
 def _not_pickled(results: object, _: object = None) -> NoReturn:
-    """Results that are read from an open file as they are taken cannot go elsewhere."""
+    """Refuse to pickle results that are read from an open file while they are used."""
     raise TypeError(
         f"cannot pickle {type(results).__name__}, which are read from an open file: pickle a list "
         "of them, list(results), or a table, results.to_arrow()"
@@ -124,7 +124,7 @@ class Tabular:
     """Rows of named columns, which make tables.
 
     Attributes:
-        columns: their names, with types if these are known.
+        columns: the names of the columns, with their types if these are known.
     """
 
     columns: Columns | list[str]
@@ -159,8 +159,8 @@ class Matches(Tabular, list[Match]):
     """The matches of a query, best first: a list, and a table.
 
     Attributes:
-        columns: those of the table, with their types.
-        none: what is said where there is no match.
+        columns: the columns of the table, with their types.
+        none: the text that is shown where there is no match.
     """
 
     def __init__(
@@ -172,8 +172,8 @@ class Matches(Tabular, list[Match]):
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows of the table: a value per column for each match."""
-        own = [name for name in MATCH if name in self.columns]
-        return (match_row(match, own) for match in self)
+        names = [name for name in MATCH if name in self.columns]
+        return (match_row(match, names) for match in self)
 
     def _repr_html_(self) -> str | None:
         return _html(list(self.columns), [*islice(self.rows(), SHOWN)], len(self), self.none)
@@ -214,10 +214,10 @@ def _html(
 
 
 def matches_of(
-    found: Iterable[Match], containment: bool, fields: Sequence[str], threshold: float
+    matches: Iterable[Match], containment: bool, fields: Sequence[str], threshold: float
 ) -> Matches:
-    """The matches of a query with or without containment, and with fields of metadata."""
-    return Matches(found, with_fields(match_columns(containment=containment), fields), threshold)
+    """The matches of a query as a table, with or without containment, with fields of metadata."""
+    return Matches(matches, with_fields(match_columns(containment=containment), fields), threshold)
 
 
 def answers_of(
@@ -226,15 +226,15 @@ def answers_of(
     threshold: float,
     total: int | None,
 ) -> Generator[tuple[str, Matches]]:
-    """The keys of many queries and their matches; shows progress while they are taken."""
+    """The keys of many queries and their matches; shows progress while a caller reads them."""
     ranking = options.ranking
     columns = with_fields(match_columns(containment=ranking.containment), ranking.similar.fields)
     count = 0
     with shown(options.progress, "query") as show, closing(answers):  # type: ignore[type-var]
-        for count, (key, found) in enumerate(answers, 1):
+        for count, (key, matches) in enumerate(answers, 1):
             if not count % _COUNTED:
                 show(count, total, "queries")
-            yield key, Matches(found, columns, threshold)
+            yield key, Matches(matches, columns, threshold)
         show(count, total, "queries")
 
 
@@ -245,18 +245,18 @@ def match_columns(*, containment: bool) -> dict[str, type]:
 
 def match_row(match: Match, columns: Iterable[str]) -> tuple[Any, ...]:
     """A match's values for these columns, and the requested fields."""
-    own = [getattr(match, name) for name in columns]
-    return *own, *(match.metadata or {}).values()
+    values = [getattr(match, name) for name in columns]
+    return *values, *(match.metadata or {}).values()
 
 
 @dataclass(eq=False, repr=False)
 class Results(Tabular, Iterator[T], Generic[T]):
     """Pairs or clusters as they are found: an iterator, and a table.
 
-    The table is always read from the beginning, whatever the iterator has given.
+    The table always has all results, wherever the iterator is.
 
     Attributes:
-        columns: those of the table, with their types.
+        columns: the columns of the table, with their types.
     """
 
     _name: str
@@ -269,14 +269,14 @@ class Results(Tabular, Iterator[T], Generic[T]):
     __reduce_ex__ = _not_pickled
 
     def __post_init__(self) -> None:
-        self._found = _begun(self._find)
+        self._results = _begun(self._find)
 
     def __next__(self) -> T:
-        return next(self._found)
+        return next(self._results)
 
     def close(self) -> None:
         """End the iteration, and close its connection."""
-        self._found.close()
+        self._results.close()
 
     def rows(self) -> Iterator[Sequence[Any]]:
         """The rows of the table, as they are found: a value per column."""
@@ -296,7 +296,7 @@ class Results(Tabular, Iterator[T], Generic[T]):
 
 
 def _begun(find: Callable[[], Iterator[T]]) -> Generator[T]:
-    """What a search finds, which begins with the first of it and may be closed."""
+    """A search as a generator, which begins with the first result and can be closed."""
     yield from find()
 
 
@@ -310,18 +310,18 @@ def _first_rows(
 ) -> str | None:
     """The first rows for a notebook; None if they cannot be read, so that it shows the repr.
 
-    Their title, or what is said in place of none, is made when they are known.
+    `title`, or `none` if there are no rows, gives the text above them after they were read.
     """
     try:
-        with closing(_begun(find)) as found:
-            rows = [values(one) for one in islice(found, SHOWN + 1)]
-        said = title() if rows else none()
+        with closing(_begun(find)) as results:
+            rows = [values(result) for result in islice(results, SHOWN + 1)]
+        text = title() if rows else none()
     except LshdbError:
         return None
     count = len(rows) if len(rows) <= SHOWN else None
     if not rows:
-        return html_tables(Table(names, rows, 0, none=said))
-    return html_tables(Table(names, rows[:SHOWN], count, title=said, whole=whole))
+        return html_tables(Table(names, rows, 0, none=text))
+    return html_tables(Table(names, rows[:SHOWN], count, title=text, whole=whole))
 
 
 def _finding(
@@ -330,7 +330,7 @@ def _finding(
     options: PairsOptions | ClustersOptions | PassagePairsOptions,
     *others: Any,
 ) -> Callable[[], Iterator[T]]:
-    """A search of a file, or of its folders if they are asked for."""
+    """A search of the documents of a file, or of its folders if the options group documents."""
     searched = options if isinstance(options, PassagePairsOptions) else options.join
     group_by = searched.group_by
     if group_by is None:
@@ -451,10 +451,10 @@ class PassageResults(Results[PassagePair]):
     """Pairs that share passages as results; a row of the table is a passage.
 
     Attributes:
-        common: the longest runs of words that are in too many documents to count, each with the
-            key of a document that has it; empty before the first pair or row.
-        totals: gives a row a pair, with the columns of PAIR_TOTALS, that with the larger share
-            first, or in the order that was asked for.
+        common: the longest runs of words that do not count because too many documents have them,
+            each with the key of such a document; empty before the first pair or row.
+        totals: gives a row for each pair, with the columns of PAIR_TOTALS, in the requested order;
+            by default the largest share first.
     """
 
     common: list[tuple[str, CommonPassage]]
@@ -493,7 +493,7 @@ def passage_results(store: Store, options: PassagePairsOptions) -> PassageResult
 
 
 def member_rows(clusters: Iterable[Cluster], threshold: float) -> Iterator[Sequence[Any]]:
-    """The members of clusters as rows of `MEMBER` and fields, cluster by cluster."""
+    """A row for each member of each cluster: the values of `MEMBER`, then those of fields."""
     for cluster in clusters:
         columns: dict[str, Iterable[Any]] = {
             "cluster": repeat(cluster.cluster),
@@ -512,22 +512,22 @@ def member_rows(clusters: Iterable[Cluster], threshold: float) -> Iterator[Seque
 
 
 def dropped_members(cluster: Cluster, threshold: float) -> list[str]:
-    """The members of a cluster that can go: similar to the kept one, or decided to drop."""
-    found = zip(cluster.members, roles(cluster, threshold), strict=True)
-    return [key for key, role in found if role in ("member", "drop")]
+    """The members of a cluster to drop: similar to the kept document, or decided to drop."""
+    keys_and_roles = zip(cluster.members, roles(cluster, threshold), strict=True)
+    return [key for key, role in keys_and_roles if role in ("member", "drop")]
 
 
 def roles(cluster: Cluster, threshold: float) -> list[str]:
     """The role of each member of a cluster: its decision, or `keep`, `member` or `below`."""
     kept = cluster.members.index(cluster.keep)
-    found = ["member" if score >= threshold else "below" for score in cluster.similarities]
-    found[kept] = "keep"
-    return [decided or role for decided, role in zip(cluster.decided, found, strict=True)]
+    member_roles = ["member" if score >= threshold else "below" for score in cluster.similarities]
+    member_roles[kept] = "keep"
+    return [decided or role for decided, role in zip(cluster.decided, member_roles, strict=True)]
 
 
 @cache
 def _row_type(names: tuple[str, ...]) -> type:
-    """The type of rows with these columns; they can be pickled."""
+    """A named tuple for rows with these columns, which can be pickled."""
     kind = cast(Any, namedtuple("Row", names, rename=True))
     kind.__reduce__ = lambda row: (_row, (names, tuple(row)))
     return cast(type, kind)
@@ -540,10 +540,10 @@ def _row(names: tuple[str, ...], values: tuple[object, ...]) -> Any:
 class SqlRows(Tabular, Iterator[Any]):
     """The rows of a SELECT as named tuples: an iterator, and a table of the remaining rows.
 
-    A column whose name is not valid in Python, or repeated, is `_0`, `_1`, ... by its place.
+    A column whose name is not valid in Python, or repeated, is `_0`, `_1`, ... by its index.
 
     Attributes:
-        columns: their names, made distinct as SQLite does: key, key:1.
+        columns: the names of the columns, made distinct as SQLite does: key, key:1.
     """
 
     __reduce_ex__ = _not_pickled
@@ -608,19 +608,20 @@ def table_of(columns: Columns | list[str], rows: Iterable[Sequence[Any]]) -> pa.
 
     if isinstance(columns, list):
         columns = dict.fromkeys(columns, object)
-    # Columns of any values come last.
-    known = {name: kind for name, kind in columns.items() if kind is not object}
-    others: dict[str, list[Any]] = {name: [] for name in columns if name not in known}
+    # Columns of values of any type come last.
 
-    def known_values() -> Iterator[Sequence[Any]]:
+    typed = {name: kind for name, kind in columns.items() if kind is not object}
+    others: dict[str, list[Any]] = {name: [] for name in columns if name not in typed}
+
+    def typed_values() -> Iterator[Sequence[Any]]:
         for row in rows:
-            for values, value in zip(others.values(), row[len(known) :], strict=True):
+            for values, value in zip(others.values(), row[len(typed) :], strict=True):
                 values.append(value)
-            yield row[: len(known)]
+            yield row[: len(typed)]
 
-    schema = schema_of(known)
-    table = pa.Table.from_batches(row_batches(schema, known_values()), schema)
-    arrays: dict[str, Any] = dict(zip(known, table.columns, strict=True))
+    schema = schema_of(typed)
+    table = pa.Table.from_batches(row_batches(schema, typed_values()), schema)
+    arrays: dict[str, Any] = dict(zip(typed, table.columns, strict=True))
     for name, values in others.items():
         try:
             column = pa.array(values)

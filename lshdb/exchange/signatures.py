@@ -1,4 +1,4 @@
-"""Signatures in and out: those of a database as a matrix, and a matrix into a database."""
+"""Signatures in and out: a database's signatures as a matrix, and a matrix into a database."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -20,10 +20,10 @@ from lshdb.sources.batch import Batch
 from lshdb.store.store import Store
 
 _BATCH = 50_000
-"""Documents written in one transaction."""
+"""Number of documents written in a transaction."""
 _LARGEST_LANE = (1 << 32) - 1
 _UNKNOWN = 1
-"""Stands for an unknown number of shingles above 0."""
+"""The number of shingles that is stored where it is above 0, but unknown."""
 
 
 def signatures(store: Store) -> SignatureSet:
@@ -35,11 +35,11 @@ def signatures(store: Store) -> SignatureSet:
         shingles = np.empty(len(matrix), dtype=np.int64)
         keys: list[str] = []
         digests: list[bytes] = []
-        for doc_ids, some in store.all_signatures():
+        for doc_ids, batch in store.all_signatures():
             part = slice(len(keys), len(keys) + len(doc_ids))
-            matrix[part] = some
-            shingles[part], own = store.sizes(doc_ids)
-            digests += own.tolist()
+            matrix[part] = batch
+            shingles[part], batch_digests = store.sizes(doc_ids)
+            digests += batch_digests.tolist()
             keys += store.keys_of(doc_ids)
     foreign = settings.shingling.foreign
     return SignatureSet(
@@ -83,21 +83,21 @@ def add_signatures(
         )
     check_comparable(str(store.path), Sketching.of(store.settings), made_with)
     matrix = lanes(signatures, settings.permutations)
-    own_keys = batches.checked_keys(keys)
+    checked_keys = batches.checked_keys(keys)
     sizes = _sizes(shingles, matrix, settings)
-    _check_lengths(len(matrix), own_keys, sizes, digests)
+    _check_lengths(len(matrix), checked_keys, sizes, digests)
     total = AddReport()
     for part in arrays.chunks(len(matrix), _BATCH):
-        some = matrix[part]
-        own = _digests(some) if digests is None else list(digests[part])
+        part_matrix = matrix[part]
+        part_digests = _digests(part_matrix) if digests is None else list(digests[part])
         with store.writing():
             shape = store.settings.construction  # it may have been reindexed meanwhile
-            buckets = banding.bucket_keys(some, shape, settings.seed)
+            buckets = banding.bucket_keys(part_matrix, shape, settings.seed)
             signed = signing.Signed(
-                some, sizes[part], buckets, shape, base=signing.base_of(settings.shingling)
+                part_matrix, sizes[part], buckets, shape, base=signing.base_of(settings.shingling)
             )
             writer = writing.Writer(store)
-            writer.write(parts.SignedPart(Batch(own_keys[part]), (), own, signed))
+            writer.write(parts.SignedPart(Batch(checked_keys[part]), (), part_digests, signed))
             writer.finish()
         total += writer.report
         if on_batch is not None:
@@ -125,7 +125,7 @@ def query_signature(
 def _sizes(
     shingles: npt.ArrayLike | None, matrix: arrays.Lanes, settings: Settings
 ) -> arrays.IntArray:
-    """How many shingles each document has, int64[n]; ContentError for impossible numbers."""
+    """The number of shingles of each document, int64[n]; ContentError for impossible numbers."""
     empty = (matrix == minhash.EMPTY).all(axis=1)
     if settings.shingling.foreign:
         if shingles is not None:
@@ -156,13 +156,13 @@ def _check_lengths(
             f"{count:,} signatures, and {len(keys):,} keys, {len(sizes):,} numbers of shingles"
             + ("" if digests is None else f", {len(digests):,} digests")
         )
-    for one in digests or ():
-        if not isinstance(one, bytes) or len(one) != content.DIGEST_BYTES:
+    for digest in digests or ():
+        if not isinstance(digest, bytes) or len(digest) != content.DIGEST_BYTES:
             raise ContentError(f"a digest is {content.DIGEST_BYTES} bytes")
 
 
 def _digests(matrix: arrays.Lanes) -> list[bytes]:
-    """A digest of signatures if there are no contents; no content has the same."""
+    """Digests of signatures, where there are no contents; no content has the same digest."""
     packed = np.ascontiguousarray(matrix, dtype="<u4").tobytes()
     width = matrix.shape[1] * 4
     return [

@@ -1,4 +1,4 @@
-"""Adding Arrow tables: needs the extra `arrow`; pyarrow is imported for the first one."""
+"""Adding Arrow tables: needs the extra `arrow`; the first table imports pyarrow."""
 
 from typing import Any
 

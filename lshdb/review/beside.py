@@ -1,4 +1,4 @@
-"""Two documents side by side, as rows of a page, some of them left out."""
+"""Two documents side by side, as the rows of a page."""
 
 import re
 import sys
@@ -30,9 +30,10 @@ PART_ROWS = 500
 """Rows on a page: some 100 KB of lines or sentences."""
 StoredContent = str | tuple[Element, ...] | None
 Sets = list[tuple[int, list[Element]]]
-"""What only one of two sets has, only the other, and both: how many, and the first of them."""
+"""The elements that only the first set has, only the second, and both: for each of these parts
+their number and the first of them."""
 _MAX_CODE = 100_000
-"""Characters by which a text looks like code."""
+"""Characters at the start of a text that are searched for indented lines."""
 _INDENTED = re.compile(r"^[ \t]+(?=\S)", re.MULTILINE)
 
 
@@ -41,11 +42,11 @@ class Beside:
     """Two texts side by side.
 
     Attributes:
-        rows: of their beginnings.
-        passages: what both have.
-        says: how they differ, in words.
+        rows: the rows of the compared beginnings.
+        passages: the passages that both texts have.
+        says: how the texts differ, in words.
         code: whether to show them in a fixed-width font.
-        cut: how many characters of the longer one are not compared.
+        cut: number of characters of the longer text that are not compared.
     """
 
     rows: list[Row]
@@ -56,14 +57,15 @@ class Beside:
 
     @cached_property
     def starts(self) -> list[int]:
-        """Where the differences begin, as indices of rows."""
+        """The indices of the rows where a difference begins."""
         same = [True, *(row.kind == "same" for row in self.rows)]
         return [index for index in range(len(self.rows)) if same[index] > same[index + 1]]
 
     def strip(self, parts: int) -> list[tuple[int, float]]:
-        """Where up to `parts` parts of the rows begin, and the share of each that is the same.
+        """The rows in up to `parts` parts, for a picture that shows where the texts agree.
 
-        So a picture of both texts shows where they agree.
+        Returns:
+            For each part the index of its first row, and its share of rows that are the same.
         """
         same = [row.kind == "same" for row in self.rows]
         size = len(same) // parts + 1
@@ -75,33 +77,34 @@ class Beside:
 
     @staticmethod
     def page_of(row: int) -> int:
-        """The page that has a row, of all rows."""
+        """The page that has a row if no row is left out."""
         return row // PART_ROWS + 1
 
     @cached_property
     def _lines(self) -> dict[str, list[tuple[int, int, int]]]:
-        """The lines of each text: where they begin, the indices of their rows, their numbers."""
-        found: dict[str, list[tuple[int, int, int]]] = {"a": [], "b": []}
-        for at, row in enumerate(self.rows):
-            for side, lines in found.items():
+        """The lines of each text: the offset of the start, the index of the row, the number."""
+        lines_of_side: dict[str, list[tuple[int, int, int]]] = {"a": [], "b": []}
+        for index, row in enumerate(self.rows):
+            for side, lines in lines_of_side.items():
                 if line := getattr(row, side):
                     # A part of a long line has the number of the line.
-                    lines.append((line.start, at, line.number or lines[-1][2]))
-        return found
+                    lines.append((line.start, index, line.number or lines[-1][2]))
+        return lines_of_side
 
     def elsewhere(self, row: Row) -> tuple[int, int] | None:
-        """Where the other text has the moved text of a row that only one text has."""
-        own, its = "ab" if row.a else "ba"
-        line: Line = getattr(row, own)
+        """The row and the line where the other text has the moved text of a row of one text."""
+        side, other_side = "ab" if row.a else "ba"
+        line: Line = getattr(row, side)
         before = list(takewhile(lambda piece: piece.kind != "moved", line.pieces))
         if len(before) == len(line.pieces):
             return None
-        at = line.start + sum(len(piece.text) for piece in before)
-        places = attrgetter(f"{own}_start", f"{own}_end", f"{its}_start")
-        for start, end, there in map(places, self.passages):
-            if start <= at < end:
-                lines = self._lines[its]
-                return lines[bisect_right(lines, (there + at - start, sys.maxsize)) - 1][1:]
+        moved_start = line.start + sum(len(piece.text) for piece in before)
+        offsets = attrgetter(f"{side}_start", f"{side}_end", f"{other_side}_start")
+        for start, end, other_start in map(offsets, self.passages):
+            if start <= moved_start < end:
+                lines = self._lines[other_side]
+                target = (other_start + moved_start - start, sys.maxsize)
+                return lines[bisect_right(lines, target) - 1][1:]
         return None
 
 
@@ -112,9 +115,9 @@ class Shown:
     Attributes:
         kind: `same`, `changed`, `only` for a line of one text, or `left out`.
         first: the index of the row, for its address.
-        a, b: the lines; None if there is none.
-        number: of the difference that begins here, from 1; 0 if none does.
-        skipped: how many rows are left out.
+        a, b: the line of each text; None if the row has none.
+        number: the number of the difference that begins with this row, from 1; 0 if none does.
+        skipped: number of rows that are left out.
         elsewhere: where the other text has the same text: the index of the row, and the line.
     """
 
@@ -137,7 +140,7 @@ def contents_beside(
     passages: Sequence[Passage] = (),
     blanks: bool = True,
 ) -> tuple[Beside | None, Sets | None]:
-    """Two texts, or two sets; neither if the contents are not kept.
+    """Two texts side by side, or what two sets share; neither if the contents are not stored.
 
     In a file that indexes rare words, those that both texts have are marked where the texts differ.
 
@@ -145,17 +148,17 @@ def contents_beside(
         database: the file.
         a: the content on the left.
         b: the content on the right.
-        elements: how many are shown of a part of sets.
-        limit: how many characters of each text are compared.
-        passages: what both texts have.
+        elements: maximum number of elements of each part of the sets.
+        limit: number of characters of each text that are compared.
+        passages: the passages that both texts have.
         blanks: whether different blanks count as a difference.
     """
     if isinstance(a, str) and isinstance(b, str):
         programs = database.settings.shingling.of_programs
-        own, its = a[:limit], b[:limit]
-        rows = differences(own, its, passages=passages, blanks=blanks, programs=programs)
+        start_a, start_b = a[:limit], b[:limit]
+        rows = differences(start_a, start_b, passages=passages, blanks=blanks, programs=programs)
         if database.settings.reworded:
-            left, right = shared_rare_words(store_of(database), own, its)
+            left, right = shared_rare_words(store_of(database), start_a, start_b)
             rows = [replace(row, a=_marked(row.a, left), b=_marked(row.b, right)) for row in rows]
         texts = Beside(
             rows,
@@ -166,12 +169,12 @@ def contents_beside(
         )
         return texts, None
     if isinstance(a, tuple) and isinstance(b, tuple):
-        return None, [(len(some), some[:elements]) for some in sets_beside(a, b)]
+        return None, [(len(part), part[:elements]) for part in sets_beside(a, b)]
     return None, None
 
 
 def painted(line: Line, of: PieceKind, spans: Sequence[Span], kind: PieceKind) -> Line:
-    """A line whose pieces of one kind have another kind in ascending spans of the text."""
+    """A line in which pieces of the kind `of` become `kind` within ascending spans of the text."""
     pieces: list[Piece] = []
     start = line.start
     for piece in line.pieces:
@@ -180,8 +183,8 @@ def painted(line: Line, of: PieceKind, spans: Sequence[Span], kind: PieceKind) -
         for low, high in [*(within(spans, start, end) if piece.kind == of else ()), (end, end)]:
             parts = (done, low, piece.kind), (low, high, kind)
             pieces += (
-                Piece(piece.text[first - start : last - start], own)
-                for first, last, own in parts
+                Piece(piece.text[first - start : last - start], piece_kind)
+                for first, last, piece_kind in parts
                 if first < last
             )
             done = high
@@ -190,9 +193,9 @@ def painted(line: Line, of: PieceKind, spans: Sequence[Span], kind: PieceKind) -
 
 
 def _marked(line: Line | None, words: Sequence[Span]) -> Line | None:
-    """A line that differs, with some words and the long runs of equal words as their own pieces.
+    """A line that differs, with rare words and long runs of equal words as pieces of their own.
 
-    The words are of the kind `rare`, the runs beside them `run`.
+    A word is a piece of the kind `rare`, a run of the kind `run`.
     """
     if line is None or all(piece.kind == "same" for piece in line.pieces):
         return line
@@ -211,19 +214,27 @@ def looks_like_code(text: str) -> bool:
     return 8 * len(_INDENTED.findall(start)) >= max(start.count("\n"), 24)
 
 
-def lines_of(found: Beside, shown: Iterable[int], low: int, high: int) -> Iterator[Shown]:
-    """Some of the rows from `low` to before `high`, and how many are left out between them."""
-    numbers = {start: number for number, start in enumerate(found.starts, 1)}
-    before: tuple[int, int] | None = None
+def lines_of(texts: Beside, shown: Iterable[int], low: int, high: int) -> Iterator[Shown]:
+    """The shown rows from `low` to before `high`, and how many are left out between them."""
+    numbers = {start: number for number, start in enumerate(texts.starts, 1)}
+    previous: tuple[int, int] | None = None
     done = low
-    for at in [*shown, high]:
-        if at > done:
-            yield Shown("left out", done, skipped=at - done)
-        if at < high:
-            row = found.rows[at]
-            there = found.elsewhere(row)
-            # The first row of a block says it.
-            says = None if there and before and 0 <= there[0] - before[0] <= 1 else there
-            yield Shown(row.kind, at, row.a, row.b, numbers.get(at, 0), elsewhere=says)
-            before = there
-        done = at + 1
+    for index in [*shown, high]:
+        if index > done:
+            yield Shown("left out", done, skipped=index - done)
+        if index < high:
+            row = texts.rows[index]
+            elsewhere = texts.elsewhere(row)
+            # Of rows that moved together, only the first names its other place.
+            moved_on = elsewhere and previous and 0 <= elsewhere[0] - previous[0] <= 1
+            yield Shown(
+                row.kind,
+                index,
+                row.a,
+                row.b,
+                numbers.get(index, 0),
+                elsewhere=None if moved_on else elsewhere,
+            )
+            previous = elsewhere
+
+        done = index + 1

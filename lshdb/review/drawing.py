@@ -1,4 +1,4 @@
-"""The numbers behind the pictures: the S-curve, a histogram, what connects a cluster."""
+"""The numbers that pictures draw: the S-curve, a histogram, the connections of a cluster."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from lshdb.tuning.analysis import Distribution, curve
 
 _POINTS = 121
 _LOWEST = 0.006
-"""Height of a column of the fewest pairs, a pixel: a few among many stay visible."""
+"""Minimum height of a column, a pixel: a few pairs among many stay visible."""
 
 
 def s_curve(construction: Construction, threshold: float) -> dict[str, Any]:
@@ -27,19 +27,20 @@ def s_curve(construction: Construction, threshold: float) -> dict[str, Any]:
 
 
 def connections(keys: Sequence[str], edges: Iterable[tuple[float, str, str]]) -> dict[str, Any]:
-    """Which pairs connect a cluster, and where it holds together least.
+    """The pairs that connect a cluster, and the weakest of them.
 
     The weakest is the last edge of a spanning tree that takes the most similar pairs first
-    (Kruskal, Proceedings of the AMS 7, 1956): without pairs as similar as that or less, there are
-    two parts.
+    (Kruskal, Proceedings of the AMS 7, 1956): without the pairs of its similarity and below, the
+    cluster falls into two parts.
 
     Args:
-        keys: of the cluster's documents.
-        edges: its pairs: similarity, and both keys.
+        keys: the keys of the cluster's documents.
+        edges: the cluster's pairs, each with its similarity and both keys.
 
     Returns:
-        points: of each document, on a circle around (0, 0); lines: similarity and both points of
-        each pair; weakest: the edge; split: the pairs of keys that connect the two parts.
+        points: a point for each document, on a circle around (0, 0); lines: similarity and both
+        points of each pair; weakest: the edge; line: its points; split: the pairs of keys that
+        connect the two parts.
     """
     ordered = sorted(edges, reverse=True)
     parts = {key: {key} for key in keys}
@@ -67,15 +68,15 @@ def columns(
 ) -> list[dict[str, Any]]:
     """The columns of a histogram of all pairs, over similarities 0 to 1, without the empty ones.
 
-    A column is how many `pairs` have a similarity from `low` to below `high`. Its `height` is from
-    0 to 1, on a logarithmic scale, as there are many more pairs below the threshold; of those
+    A column has the number of `pairs` whose similarity is from `low` to below `high`. Its `height`
+    is from 0 to 1, on a logarithmic scale, as there are many more pairs below the threshold. There
     `pairs` is an estimate, and `sampled` is true.
 
     Args:
-        counts: how many pairs were found from the threshold on, in bins from 0 to 1.
-        sampled: the distribution of all pairs, None if it is not known.
-        documents: how many documents it is of.
-        threshold: of the pairs that were found.
+        counts: number of pairs found at the threshold or above, in equal bins from 0 to 1.
+        sampled: the distribution of all pairs; None if it is not known.
+        documents: number of documents of that distribution.
+        threshold: minimum similarity of the pairs that were found.
     """
     edges = np.linspace(0, 1, len(counts) + 1)
     below = edges[1:] <= threshold + 1e-9
@@ -100,7 +101,8 @@ def columns(
 
 
 def sizes(members: Iterable[int]) -> list[tuple[str, int]]:
-    """How many clusters have a size, by sizes that double: 2, 3-4, 5-8 and so on.
+    """The number of clusters of each size, by sizes that double: 2, 3-4, 5-8 and so on.
+
 
     >>> sizes([2, 2, 3, 7])
     [('2', 2), ('3-4', 1), ('5-8', 1)]

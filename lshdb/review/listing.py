@@ -1,7 +1,7 @@
 """All clusters and all pairs of a file, and which of them a page lists, in which order.
 
-A survey takes long for a million documents. Pages compute it once (lshdb.web.computing); filtering
-and sorting a hundred thousand clusters, by filters from the address, takes a tenth of a second.
+A survey of a million documents takes long: pages compute it once (lshdb.web.computing). Filtering
+and sorting a hundred thousand clusters takes a tenth of a second.
 """
 
 import sys
@@ -35,13 +35,14 @@ from lshdb.store.store import Store
 from lshdb.tuning.sampling import distribution_of
 
 MAX_PAIRS = 1_000_000
-"""Pairs to examine, in the order of addition."""
+"""Maximum number of pairs to examine, in the order of addition."""
 BEST_PAIRS = 100_000
-"""Pairs kept of these, the most similar: some 30 MB."""
+"""The most similar of these are kept: some 30 MB."""
 _BINS = 20
 _SEED = 1
 """Of the sample of less similar pairs."""
-_AT_ONCE = 10_000
+_BATCH_SIZE = 10_000
+"""Documents whose metadata is read by one statement."""
 _FACETS = 12
 """Maximum fields of metadata to offer, the first found."""
 _VALUES = 40
@@ -49,19 +50,22 @@ _VALUES = 40
 _LONGEST_VALUE = 100
 
 ORDERS: Mapping[str, tuple[str, Callable[[Any, float], Any]]] = {
-    "size": ("most documents", lambda one, _: -len(one.members)),
-    "highest": ("highest similarity", lambda one, _: -_lowest(one)),
-    "lowest": ("lowest similarity", lambda one, _: _lowest(one)),
+    "size": ("most documents", lambda cluster, _: -len(cluster.members)),
+    "highest": ("highest similarity", lambda item, _: -_lowest(item)),
+    "lowest": ("lowest similarity", lambda item, _: _lowest(item)),
     # Their answers say most about where duplicates begin.
-    "informative": ("nearest the threshold", lambda one, threshold: abs(_lowest(one) - threshold)),
-    "first": ("first added", lambda one, _: one.cluster),
-    "key": ("key", lambda one, _: one.keep if isinstance(one, Cluster) else (one.a, one.b)),
+    "informative": (
+        "nearest the threshold",
+        lambda item, threshold: abs(_lowest(item) - threshold),
+    ),
+    "first": ("first added", lambda cluster, _: cluster.cluster),
+    "key": ("key", lambda item, _: item.keep if isinstance(item, Cluster) else (item.a, item.b)),
 }
 """The orders of lists: how pages call them, and what sorts an item, given the threshold."""
 LEARNED = 30
-"""Answers from which they say something about the threshold."""
+"""Minimum number of a reviewer's answers from which a threshold is estimated."""
 _WORTH = 8
-"""Characters of a path that helps."""
+"""Minimum length of a common path that is shown once."""
 
 Similarity = Annotated[float | None, Option("A similarity.", min=0, max=1)]
 Number = Annotated[int | None, Option("A number from 1.", min=1, max=10**12)]
@@ -70,7 +74,7 @@ Flag = Annotated[bool, Option("Set by any text.")]
 Item = TypeVar("Item", Cluster, Pair)
 Facets = dict[str, dict[str, list[int]]]
 """Fields of metadata with few values: for each value the indices of the items that have it, an
-index for each document."""
+index once for each document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +82,13 @@ class Totals:
     """How many clusters or pairs there are.
 
     Attributes:
-        count: of items.
-        members: how many documents they have, repeated ones as often.
-        found: how many pairs there are, or were examined.
-        cut: whether there may be more.
-        redundant: how many documents are so similar to the kept one of their cluster, or to be
-            dropped: those that `lshdb clusters --drop-list` names; None for pairs.
-        redundant_bytes: of their contents.
+        count: number of items in the survey.
+        members: number of their documents; a document counts once for each item that has it.
+        found: number of pairs that were examined; 0 for clusters.
+        cut: whether the file may have more pairs.
+        redundant: number of documents that `lshdb clusters --drop-list` names: they are similar to
+            the kept document of their cluster, or decided to drop; None for pairs.
+        redundant_bytes: bytes of their contents; None for pairs.
     """
 
     count: int
@@ -97,16 +101,16 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Survey(Generic[Item]):
-    """All clusters, or the best of all pairs.
+    """All clusters, or the most similar of all pairs.
 
     Attributes:
         items: clusters in the order of their first members; pairs, the most similar first.
-        facets: by field.
+        facets: the values of metadata by which they can be filtered, by field.
         totals: how many there are.
         threshold: the similarity from which documents are similar.
-        picture: how many clusters have which size, as of drawing.sizes; how many pairs have which
-            similarity, as of drawing.columns.
-        doc_ids: int64[n, 2], of the documents of pairs; None for clusters.
+        picture: how many clusters have which size, from drawing.sizes; how many pairs have which
+            similarity, from drawing.columns.
+        doc_ids: int64[n, 2], the ids of the documents of each pair; None for clusters.
     """
 
     items: list[Item]
@@ -128,12 +132,14 @@ def survey_clusters(
     """Find all clusters."""
     store = store_of(database)
     threshold = request.join.similar.threshold or store.settings.threshold
-    items = list(all_clusters(store, request, progress))
-    gone = {key for one in items for key in dropped_members(one, threshold)}
-    facets, size, _ = _documents(store, items, gone, progress)
-    members = sum(len(one.members) for one in items)
-    totals = Totals(len(items), members, redundant=len(gone), redundant_bytes=size)
-    return Survey(items, facets, totals, threshold, sizes(len(one.members) for one in items))
+    clusters = list(all_clusters(store, request, progress))
+    dropped_keys = {key for cluster in clusters for key in dropped_members(cluster, threshold)}
+    facets, size, _ = _documents(store, clusters, dropped_keys, progress)
+    members = sum(len(cluster.members) for cluster in clusters)
+    totals = Totals(len(clusters), members, redundant=len(dropped_keys), redundant_bytes=size)
+    return Survey(
+        clusters, facets, totals, threshold, sizes(len(cluster.members) for cluster in clusters)
+    )
 
 
 def survey_pairs(
@@ -155,8 +161,8 @@ def survey_pairs(
     best = nlargest(BEST_PAIRS, islice(ranked(), MAX_PAIRS), key=itemgetter(0))
     items = [Pair(**dict(zip(names, row, strict=True))) for _, row in best]
     facets, _, doc_ids = _documents(store, items, set(), progress)
-    found = int(counts.sum())
-    totals = Totals(len(items), 2 * len(items), found, found >= MAX_PAIRS)
+    pair_count = int(counts.sum())
+    totals = Totals(len(items), 2 * len(items), pair_count, pair_count >= MAX_PAIRS)
     similar = (request.join if isinstance(request, PairsOptions) else request).similar
     threshold = similar.threshold or store.settings.threshold
     documents, sampled = (0, None) if similar.condition.where else distribution_of(store, _SEED)
@@ -165,23 +171,26 @@ def survey_pairs(
 
 
 def _documents(
-    store: Store, items: Sequence[Item], gone: set[str], progress: Progress
+    store: Store, items: Sequence[Item], dropped_keys: set[str], progress: Progress
 ) -> tuple[Facets, int, IntArray]:
-    """The facets of the documents of all items, the bytes of some of them, and the ids of all."""
-    members = [(key, at) for at, one in enumerate(items) for key in keys_of(one)]
+    """The facets of the documents of all items, the bytes of those to drop, and the ids of all.
+
+    The ids are int64, one for each key of each item, in their order; 0 for a document that is gone.
+    """
+    members = [(key, index) for index, item in enumerate(items) for key in keys_of(item)]
     facets: Facets = {}
     seen: set[str] = set()
     size = 0
     doc_ids = np.zeros(len(members), dtype=np.int64)
-    for start in range(0, len(members), _AT_ONCE):
+    for start in range(0, len(members), _BATCH_SIZE):
         progress(start, len(members), "documents' metadata read")
-        some = members[start : start + _AT_ONCE]
-        known = store.known([key for key, _ in some])
-        of_part = [known[key].doc_id if key in known else 0 for key, _ in some]
-        doc_ids[start : start + len(some)] = of_part
-        ids = [known[key].doc_id for key, _ in some if key in gone and key in known]
+        batch = members[start : start + _BATCH_SIZE]
+        known = store.known([key for key, _ in batch])
+        batch_ids = [known[key].doc_id if key in known else 0 for key, _ in batch]
+        doc_ids[start : start + len(batch)] = batch_ids
+        ids = [known[key].doc_id for key, _ in batch if key in dropped_keys and key in known]
         size += int(store.byte_lengths(int_array(ids)).sum())
-        for key, at in some:
+        for key, index in batch:
             fields = from_json(known[key].metadata) if key in known else None
             for name, value in (fields or {}).items():
                 if name not in seen and len(seen) < _FACETS:
@@ -189,7 +198,7 @@ def _documents(
                     facets[name] = {}
                 if name not in facets or (text := _value(value)) is None:
                     continue
-                facets[name].setdefault(text, []).append(at)
+                facets[name].setdefault(text, []).append(index)
                 if len(facets[name]) > _VALUES:
                     del facets[name]
     return facets, size, doc_ids
@@ -203,21 +212,22 @@ def _value(value: Any) -> str | None:
     return text if len(text) <= _LONGEST_VALUE else None
 
 
-def _lowest(one: Cluster | Pair) -> float:
-    return one.lowest if isinstance(one, Cluster) else one.similarity
+def _lowest(item: Cluster | Pair) -> float:
+    return item.lowest if isinstance(item, Cluster) else item.similarity
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Where an item is in its list.
+    """The position of an item in its list, and the items before and after it.
 
     Attributes:
-        count: how many there are, decided or not.
+        count: number of items in the list, decided or not.
         decided: how many of them are decided.
-        number: its number, from 1; None if it is not in the list.
-        skipped: how many undecided ones are before it.
-        previous, following: what names the items before and after it; None for none.
-        learned: where the reviewer's duplicates begin, as of Listing.
+        number: the item's number, from 1; None if it is not in the list.
+        skipped: number of undecided items before it.
+        previous, following: the part of an address that names the item before or after it; None if
+            there is no such item.
+        learned: where the reviewer's duplicates begin, from Listing.learned.
     """
 
     count: int
@@ -240,7 +250,7 @@ class Filters(Options):
     part: Text = ""  # of a key
     field: Text = ""  # of metadata, with its value
     value: Text = ""
-    decided: Annotated[Literal["yes", "no"] | None, Option("Which of both.")] = None
+    decided: Annotated[Literal["yes", "no"] | None, Option("Whether they are decided.")] = None
     threshold: Threshold = None
     keep: KeepOption = "first"
     star: Flag = False
@@ -256,68 +266,72 @@ class Filters(Options):
 
 @dataclass(eq=False)
 class Listing:
-    """The clusters or pairs of a list, by filters from the address.
+    """The clusters or pairs that match filters, in order.
 
     Attributes:
-        survey: all of them.
-        verdicts: the decisions.
-        asked: which of them the list has, in which order.
+        survey: all clusters or pairs.
+        verdicts: the decisions about their documents.
+        filters: which of them the list has, in which order.
     """
 
     survey: Survey[Any]
     verdicts: Verdicts
-    asked: Filters
+    filters: Filters
 
     @cached_property
     def matching(self) -> list[int]:
         """The indices of the items that match the filters, decided or not."""
-        survey, asked = self.survey, self.asked
-        highest = 1.0 if asked.max_similarity is None else asked.max_similarity
-        part = asked.part.strip().casefold()
-        valued = set(survey.facets.get(asked.field, {}).get(asked.value, ()))
+        survey, filters = self.survey, self.filters
+        highest = 1.0 if filters.max_similarity is None else filters.max_similarity
+        part = filters.part.strip().casefold()
+        with_value = set(survey.facets.get(filters.field, {}).get(filters.value, ()))
 
-        def fits(at: int, one: Cluster | Pair) -> bool:
-            keys = keys_of(one)
+        def fits(index: int, item: Cluster | Pair) -> bool:
+            keys = keys_of(item)
             return (
-                (asked.min_similarity or 0.0) <= _lowest(one) <= highest
-                and (asked.smallest or 0) <= len(keys) <= (asked.largest or sys.maxsize)
-                and (not asked.field or at in valued)
+                (filters.min_similarity or 0.0) <= _lowest(item) <= highest
+                and (filters.smallest or 0) <= len(keys) <= (filters.largest or sys.maxsize)
+                and (not filters.field or index in with_value)
                 and (not part or any(part in key.casefold() for key in keys))
             )
 
-        return [at for at, one in enumerate(survey.items) if fits(at, one)]
+        return [index for index, item in enumerate(survey.items) if fits(index, item)]
 
     @cached_property
     def order(self) -> list[int]:
-        """The indices of those of them that are listed, all or a sample, in order."""
-        survey, asked, wanted = self.survey, self.asked, self.matching
-        sort = asked.sort or next(iter(self.sorts))
+        """The indices of the listed items, decided or not, in order: all that match, or a sample.
+
+        Raises:
+            UsageError: there is no such order, or clusters have no sample.
+        """
+        survey, filters, indices = self.survey, self.filters, self.matching
+        sort = filters.sort or next(iter(self.sorts))
         if sort not in self.sorts:
             raise UsageError(f"sort {sort!r:.50} is not {', '.join(self.sorts)}")
-        if asked.sample is not None:
+        if filters.sample is not None:
             if survey.doc_ids is None:
                 raise UsageError("sample is for pairs")
-            a, b = survey.doc_ids[wanted].T.copy()
-            numbers = random_numbers(a, b, asked.seed)
-            smallest = np.argsort(numbers, kind="stable")[: asked.sample]
-            wanted = sorted(wanted[index] for index in smallest.tolist())
+            a, b = survey.doc_ids[indices].T.copy()
+            numbers = random_numbers(a, b, filters.seed)
+            smallest = np.argsort(numbers, kind="stable")[: filters.sample]
+            indices = sorted(indices[position] for position in smallest.tolist())
         _, order = ORDERS[sort]
-        return sorted(wanted, key=lambda at: order(survey.items[at], survey.threshold))
+        return sorted(indices, key=lambda index: order(survey.items[index], survey.threshold))
 
     @cached_property
     def decided(self) -> set[int]:
         """The indices of the items with nothing left to decide."""
-        some = self.verdicts.decided()
+        decided_keys = self.verdicts.decided()
         return {
-            at
-            for at, keys in enumerate(map(keys_of, self.survey.items) if some else ())
-            if not some.isdisjoint(keys) and self.verdicts.settled(keys)
+            index
+            for index, keys in enumerate(map(keys_of, self.survey.items) if decided_keys else ())
+            if not decided_keys.isdisjoint(keys) and self.verdicts.settled(keys)
         }
 
     @property
     def items(self) -> list[Any]:
-        """The items in order: those that are decided, or are not, as the filters ask."""
-        return [self.survey.items[at] for at in self._wanted(self.order)]
+        """The items in order, without those that the filter for decided items excludes."""
+        return [self.survey.items[index] for index in self._by_decision(self.order)]
 
     @property
     def counts(self) -> dict[str, Any]:
@@ -327,30 +341,31 @@ class Listing:
     @property
     def drawn_from(self) -> int | None:
         """How many items a sample is drawn from; None if the list is no sample."""
-        return None if self.asked.sample is None else len(self.matching)
+        return None if self.filters.sample is None else len(self.matching)
 
     @property
     def learned(self) -> dict[str, Any] | None:
         """Where a reviewer's duplicates begin, from LEARNED answers on; None before.
 
-        An answer is a pair, or a member of a cluster with the kept one, that is decided: a document
-        of it is dropped, or both stay. `similarity` is the lowest t that maximizes the number of
-        answers that it explains, duplicates from t on and others below it.
+        An answer is a decided pair, or a decided member of a cluster with the kept document. It is
+        a duplicate if one of the two documents is dropped. A similarity t explains the duplicates
+        at t or above, and the other answers below t.
 
         Returns:
-            None also if no answer says duplicate; otherwise similarity, and of all `answers` at it
-            or above, how many were `duplicates`.
+            `similarity`, the lowest t that explains most answers; `answers`, how many are at it or
+            above; and how many of these were `duplicates`. None also if duplicates are a minority
+            at and above every t.
         """
         verdicts = self.verdicts
         known = verdicts.decided()
         answers = [
             (score, "drop" in (verdicts.of_key.get(a), verdicts.of_key.get(b)))
-            for one in self.survey.items
-            if not known.isdisjoint(keys_of(one))
+            for item in self.survey.items
+            if not known.isdisjoint(keys_of(item))
             for a, b, score in (
-                [(one.a, one.b, one.similarity)]
-                if isinstance(one, Pair)
-                else zip(repeat(one.keep), one.members, one.similarities)
+                [(item.a, item.b, item.similarity)]
+                if isinstance(item, Pair)
+                else zip(repeat(item.keep), item.members, item.similarities)
             )
             if a != b and verdicts.settled((a, b))
         ]
@@ -362,101 +377,111 @@ class Listing:
         count = int(ends[explained.argmax()]) + 1
         if explained.max() < 0:
             return None
-        at = float(scores[count - 1])
-        return {"similarity": at, "duplicates": int(gone[:count].sum()), "answers": count}
+        similarity = float(scores[count - 1])
+        return {"similarity": similarity, "duplicates": int(gone[:count].sum()), "answers": count}
 
     @property
     def sorts(self) -> dict[str, str]:
-        """The orders of the list and how pages call them; the first is the usual one."""
+        """The orders of the list and how pages call them; the first is the default."""
         of_clusters = ("size", "first") if self.survey.totals.redundant is None else ()
         return {name: label for name, (label, _) in ORDERS.items() if name not in of_clusters}
 
     @property
     def facets(self) -> dict[str, list[tuple[str, int]]]:
-        """The fields of metadata with several values: these, and how many documents have each."""
+        """The fields of metadata with several values, each value with its number of documents."""
         return {
-            name: sorted(((text, len(found[text])) for text in found), key=lambda each: -each[1])
-            for name, found in self.survey.facets.items()
-            if len(found) > 1
+            name: sorted(
+                ((text, len(documents[text])) for text in documents), key=lambda row: -row[1]
+            )
+            for name, documents in self.survey.facets.items()
+            if len(documents) > 1
         }
 
-    def _wanted(self, order: Iterable[int]) -> list[int]:
-        asked = self.asked.decided
-        return [at for at in order if not asked or (at in self.decided) == (asked == "yes")]
+    def _by_decision(self, order: Iterable[int]) -> list[int]:
+        """The indices in an order that the filter for decided items does not exclude."""
+        choice = self.filters.decided
+        return [
+            index for index in order if not choice or (index in self.decided) == (choice == "yes")
+        ]
 
     def neighbours(self, *keys: str) -> tuple[Cluster | Pair | None, Neighbours]:
-        """The item that has documents of these keys, or None, and its neighbours in the list.
+        """The first item that has all of these keys, or None, and its neighbours in the list.
 
-        A list of undecided items comes round: those that were passed over follow the last one.
+        A list of undecided items is a circle: the skipped items follow the last one.
         """
         items, order = self.survey.items, self.order
-        known = (at for at, one in enumerate(items) if all(key in keys_of(one) for key in keys))
-        at = next(known, None)
+        matches = (
+            index for index, item in enumerate(items) if all(key in keys_of(item) for key in keys)
+        )
+        index = next(matches, None)
         near = Neighbours(len(order), len(self.decided.intersection(order)), learned=self.learned)
-        if at is None or at not in order:
-            return None if at is None else items[at], near
-        own = order.index(at)
-        before, after = self._wanted(order[:own]), self._wanted(order[own + 1 :])
-        if self.asked.decided == "no":
+        if index is None or index not in order:
+            return None if index is None else items[index], near
+        position = order.index(index)
+        before = self._by_decision(order[:position])
+        after = self._by_decision(order[position + 1 :])
+
+        if self.filters.decided == "no":
             before = after = [*after, *before]
-        return items[at], replace(
+        return items[index], replace(
             near,
-            number=own + 1,
-            skipped=len(set(order[:own]) - self.decided),
+            number=position + 1,
+            skipped=len(set(order[:position]) - self.decided),
             previous=_name(items[before[-1]]) if before else None,
             following=_name(items[after[0]]) if after else None,
         )
 
-    def described(self, one: Cluster | Pair, count: int | None = None) -> dict[str, Any]:
-        """An item as pages show it; of a cluster, as many members as that, nearest to the kept one.
+    def described(self, item: Cluster | Pair, count: int | None = None) -> dict[str, Any]:
+        """An item as pages show it; of a cluster, the `count` members nearest to the kept one.
 
-        A member is `left` if it goes when the kept one stays: it is undecided and similar to that
-        one.
+        A member is `left` if it can be dropped when the kept document stays: it is undecided and
+        similar to that document.
         """
         verdicts, threshold = self.verdicts, self.survey.threshold
-        if isinstance(one, Pair):
+        if isinstance(item, Pair):
             return {
-                **{name: getattr(one, name) for name in STORED_PAIR},
-                "a_decided": verdicts.of_key.get(one.a),
-                "b_decided": verdicts.of_key.get(one.b),
-                "different": verdicts.apart(one.a, one.b),
+                **{name: getattr(item, name) for name in STORED_PAIR},
+                "a_decided": verdicts.of_key.get(item.a),
+                "b_decided": verdicts.of_key.get(item.b),
+                "different": verdicts.apart(item.a, item.b),
             }
-        is_gone = verdicts.of_key.get(one.keep) == "drop"
+        is_gone = verdicts.of_key.get(item.keep) == "drop"
         nearest = sorted(
-            zip(one.members, one.similarities, one.identical, strict=True),
-            key=lambda member: (member[0] != one.keep, -member[1]),
+            zip(item.members, item.similarities, item.identical, strict=True),
+            key=lambda member: (member[0] != item.keep, -member[1]),
         )
         members: list[dict[str, Any]] = [
             {
                 "key": key,
                 "similarity": score,
                 "identical": identical,
-                "decided": (decided := verdicts.of_member(key, one.keep)),
-                # Unless it was decided otherwise, the one that others are compared with.
-                "kept": decided == "keep" or (key == one.keep and decided != "drop"),
-                "left": not (is_gone or decided or key == one.keep) and score >= threshold,
+                "decided": (decided := verdicts.of_member(key, item.keep)),
+                # The document that others are compared with is kept unless a decision drops it.
+                "kept": decided == "keep" or (key == item.keep and decided != "drop"),
+                "left": not (is_gone or decided or key == item.keep) and score >= threshold,
             }
             for key, score, identical in nearest[:count]
         ]
         return {
-            **{name: getattr(one, name) for name in ("keep", "lowest", "mean", "below", "exact")},
-            "documents": len(one.members),
+            **{name: getattr(item, name) for name in ("keep", "lowest", "mean", "below", "exact")},
+            "documents": len(item.members),
             "threshold": threshold,
-            "prefix": common_path(one.members),
-            "decided": verdicts.settled(one.members),
+            "prefix": common_path(item.members),
+            "decided": verdicts.settled(item.members),
             "members": members,
         }
 
 
-def _name(one: Cluster | Pair) -> dict[str, str]:
-    """What names an item in an address."""
-    if isinstance(one, Cluster):
-        return {"key": one.keep}
-    return {"a": one.a, "b": one.b, "listed": "yes"}
+def _name(item: Cluster | Pair) -> dict[str, str]:
+    """The fields of an address that name an item."""
+    if isinstance(item, Cluster):
+        return {"key": item.keep}
+    return {"a": item.a, "b": item.b, "listed": "yes"}
 
 
 def common_path(keys: list[str] | tuple[str, ...]) -> str:
-    """The directories that all keys begin with, if it helps to show them once.
+    """The directories that all keys begin with; empty if they are too short to show them once.
+
 
     >>> common_path(["src/lib/util/a.py", "src/lib/util/b.py"])
     'src/lib/util/'

@@ -1,8 +1,8 @@
-"""`lshdb serve --review`: forms that write decisions, the only ones that change a file.
+"""Reviews: the forms of `lshdb serve --review` and keys of `lshdb review` that write decisions.
 
-A review is of one file, and only the command begins it: Datasette with the plugin has none. Its
-forms must come from our own pages and carry a token that no other site knows. They write decisions
-only, and no documents. A form is taken once: a key that is pressed twice decides once.
+A review is of one file. Only these commands begin a review: Datasette with the plugin has none.
+Forms must come from our own pages and carry a token that no other site knows. They write decisions,
+and change no documents. A form counts once: a key that is pressed twice decides once.
 """
 
 import hmac
@@ -24,10 +24,10 @@ from lshdb.review.file_state import stat_of, state_of
 from lshdb.search.decisions import Verdicts
 
 MAX_MEMBERS = 5_000
-"""Documents that one form decides about."""
+"""Maximum number of documents that a form decides about."""
 _TIMEOUT = 10.0
 _REMEMBERED = 1_000
-"""Forms that were taken; an older one is taken again."""
+"""Number of the last forms that are remembered; an older one would count again."""
 
 Next = tuple[str, dict[str, str]]
 """The page that follows a form, and its query."""
@@ -42,10 +42,10 @@ class Review:
     """The review of a file.
 
     Attributes:
-        own: whether only this reviewer's decisions count as made.
-        who: the reviewer; the user of the system if none is named.
+        own: whether only this reviewer's decisions count.
+        who: the reviewer; by default the user of the system.
         path: the file.
-        token: carried by forms.
+        token: what each form of the review carries.
 
     Raises:
         UsageError: the name cannot be stored.
@@ -61,12 +61,12 @@ class Review:
         if wrong := word_fault("who", self.who):
             raise UsageError(wrong)
         self.token = secrets.token_urlsafe(24)
-        self._one_form = threading.Lock()
-        self._taken: dict[str, Next] = {}
+        self._form_lock = threading.Lock()
+        self._next_pages: dict[str, Next] = {}
         self._carried: tuple[Hashable, Hashable] | None = None
 
     def verdicts(self, database: Database) -> Verdicts:
-        """The decisions that hold, of all or of this reviewer."""
+        """The decisions that hold, of all reviewers or of this one."""
         return Verdicts(database.decisions(), self.who if self.own else None)
 
     def check(self, posted: Mapping[str, str]) -> None:
@@ -75,9 +75,9 @@ class Review:
             raise Forbidden("this form is of another review: go back and load its page again")
 
     def state(self) -> Hashable:
-        """The state of the file, which our own decisions do not change.
+        """The state of the file; the decisions of this review do not change it.
 
-        So clusters are not computed again for each decision.
+        So clusters are not computed again after each decision.
         """
         carried = self._carried
         if carried is not None and carried[0] == stat_of(self.path):
@@ -85,76 +85,85 @@ class Review:
         return state_of(self.path)
 
     def once(self, form: str, act: Callable[[], Next]) -> Next:
-        """Do what a form asks for, or what is known to follow it if it was taken before."""
+        """Do what a form asks for, unless it was done before; return the page that follows it."""
         if not form:
             raise UsageError("the form lacks its number: load the page again")
-        with self._one_form:
-            if form not in self._taken:
-                self._taken[form] = act()
-                if len(self._taken) > _REMEMBERED:
-                    del self._taken[next(iter(self._taken))]
-            return self._taken[form]
+        with self._form_lock:
+            if form not in self._next_pages:
+                self._next_pages[form] = act()
+                if len(self._next_pages) > _REMEMBERED:
+                    del self._next_pages[next(iter(self._next_pages))]
+            return self._next_pages[form]
 
     def form(self, database: Database) -> dict[str, Any]:
-        """What every form of a page has: its number, and the reviewer's last decisions to undo.
+        """The values that every form of a page needs.
 
-        Also the documents about which these reverse an earlier decision.
+        They are its number, the reviewer's last decisions, which a button undoes, and the keys of
+        documents about which these reverse an earlier decision.
         """
         last = self.last(database)
-        before = {
+        decided_before = {
             key
-            for one in database.decisions()
-            if last and one.state == "overruled" and one.decided < last[0].decided
-            for key in one.keys
+            for decision in database.decisions()
+            if last and decision.state == "overruled" and decision.decided < last[0].decided
+            for key in decision.keys
         }
         return {
             "form": secrets.token_urlsafe(12),
             "last": last,
-            "reverses": [key for one in last for key in one.keys if key in before],
+            "reverses": [
+                key for decision in last for key in decision.keys if key in decided_before
+            ],
         }
 
     def last(self, database: Database) -> list[Decision]:
-        """The decisions that this reviewer stored last, at once."""
-        own = [one for one in database.decisions() if one.who == self.who]
-        decided = max((one.decided for one in own), default="")
-        return [one for one in own if one.decided == decided]
+        """The decisions that this reviewer stored last, all at the same time."""
+        decisions = [decision for decision in database.decisions() if decision.who == self.who]
+        decided = max((decision.decided for decision in decisions), default="")
+        return [decision for decision in decisions if decision.decided == decided]
 
     def decide(self, action: str, documents: list[tuple[str, str]], note: str = "") -> None:
-        """Store the decisions of a button or key, in one transaction; those that hold stay as made.
+        """Store the decisions of a button or key in one transaction, without those that hold now.
 
         Args:
-            action: as `verdicts_of` reads it.
-            documents: the keys and digests of the documents that were shown: one that has changed
-                since then is not decided.
-            note: why.
+            action: the button's or key's action, for `verdicts_of`.
+            documents: the keys and digests of the documents that were shown. A document that has
+                changed since then is not decided.
+            note: the reviewer's reason.
         """
-        asked = verdicts_of(action, documents)
+        verdicts = verdicts_of(action, documents)
         decided, why = now(), " ".join(note.split()) or None
         with self._writing() as database:
             held = self.verdicts(database).of_key
-            new = [each for each in asked if held.get(each[1][0][0]) != each[0]] or asked
+            new = [
+                (verdict, group) for verdict, group in verdicts if held.get(group[0][0]) != verdict
+            ]
             database.add_decisions(
                 [
                     Decision(0, verdict, keys, digests, why, self.who, decided)
-                    for verdict, some in new
-                    for keys, digests in [zip(*some, strict=True)]
+                    for verdict, group in new or verdicts
+                    for keys, digests in [zip(*group, strict=True)]
                 ],
             )
 
     def undo(self, which: str) -> list[Decision]:
-        """Undo the decisions of this reviewer with a time, or one of anybody by number and time.
+        """Undo decisions.
+
+        Args:
+            which: a time, for all decisions that this reviewer stored then; or a time, a blank and
+                a number, for one decision of any reviewer.
 
         Raises:
             KeyNotFound: they are gone.
         """
         decided, _, number = which.partition(" ")
 
-        def chosen(made: list[Decision]) -> list[Decision]:
+        def chosen(decisions: list[Decision]) -> list[Decision]:
             return [
-                one
-                for one in made
-                if one.decided == decided
-                and (str(one.decision) == number if number else one.who == self.who)
+                decision
+                for decision in decisions
+                if decision.decided == decided
+                and (str(decision.decision) == number if number else decision.who == self.who)
             ]
 
         with self._writing() as database:
@@ -166,85 +175,102 @@ class Review:
     def copies(
         self, database: Database, clusters: Iterable[Cluster]
     ) -> tuple[list[tuple[str, str]], int]:
-        """The kept documents of clusters and their undecided copies, that have the same content.
+        """The kept documents of clusters, with their undecided copies of the same content.
 
         Returns:
-            Keys and digests, each kept document before its copies, as many as a form takes; and how
-            many of them are copies.
+            Keys and digests, each kept document before its copies, up to MAX_MEMBERS; and how many
+            of them are copies.
         """
         verdicts = self.verdicts(database)
         documents: list[tuple[str, str]] = []
         copies = 0
-        for one in clusters:
+        for cluster in clusters:
             if len(documents) + 1 >= MAX_MEMBERS:
                 break
-            some = [
+            identical_keys = [
                 key
-                for key, same in zip(one.members, one.identical, strict=True)
-                if same and key != one.keep and not verdicts.of_member(key, one.keep)
+                for key, is_identical in zip(cluster.members, cluster.identical, strict=True)
+                if is_identical
+                and key != cluster.keep
+                and not verdicts.of_member(key, cluster.keep)
             ]
-            if not some or verdicts.of_key.get(one.keep) == "drop":
+            if not identical_keys or verdicts.of_key.get(cluster.keep) == "drop":
                 continue
-            stored = as_stored(database, [one.keep, *some])
-            same = [each for each in stored[1:] if stored[0] == (one.keep, each[1])]
-            if same and len(documents) + len(same) < MAX_MEMBERS:
-                documents += [stored[0], *same]
-                copies += len(same)
+            stored = as_stored(database, [cluster.keep, *identical_keys])
+            unchanged_copies = [
+                document for document in stored[1:] if stored[0] == (cluster.keep, document[1])
+            ]
+            if unchanged_copies and len(documents) + len(unchanged_copies) < MAX_MEMBERS:
+                documents += [stored[0], *unchanged_copies]
+                copies += len(unchanged_copies)
         return documents, copies
 
     @contextmanager
     def _writing(self) -> Iterator[Database]:
-        """The file, which then still counts as unchanged, unless others wrote to it meanwhile."""
+        """The file, open for writing; its state stays the same unless others wrote meanwhile."""
         before = self.state()
         with open_database(self.path, mode="write", timeout=_TIMEOUT) as database:
             version = store_of(database).data_version()
             yield database
-            alone = store_of(database).data_version() == version
-        self._carried = (stat_of(self.path), before) if alone else None
+            is_unchanged = store_of(database).data_version() == version
+        self._carried = (stat_of(self.path), before) if is_unchanged else None
 
 
 def as_stored(database: Database, keys: Iterable[str]) -> list[tuple[str, str]]:
-    """The keys and digests of documents as they are now, without those that are gone."""
+    """The keys and present digests of documents, without those that are gone."""
     keys = list(keys)
     known = store_of(database).known(keys)
     return [(key, known[key].digest.hex()) for key in keys if key in known]
 
 
 def documents_of(field: str) -> list[tuple[str, str]]:
-    """The keys and digests in a field of a form."""
+    """The keys and digests in a field of a form.
+
+    Raises:
+        InputError: the field does not hold any.
+        UsageError: it holds more than MAX_MEMBERS.
+    """
     try:
-        found = [(key, digest) for key, digest in loads(field.encode())]
+        documents = [(key, digest) for key, digest in loads(field.encode())]
     except (RecursionError, TypeError, ValueError):
-        found = []
-    if not found or not all(isinstance(each, str) for both in found for each in both):
+        documents = []
+    if not documents or not all(
+        isinstance(text, str) for document in documents for text in document
+    ):
         raise InputError("the form lacks its documents: load the page again")
-    if len(found) > MAX_MEMBERS:
+    if len(documents) > MAX_MEMBERS:
         raise UsageError(f"a form decides about 1 to {MAX_MEMBERS:,} documents")
-    return found
+    return documents
 
 
 def verdicts_of(
     action: str, documents: list[tuple[str, str]]
 ) -> list[tuple[Verdict, list[tuple[str, str]]]]:
-    """The verdicts of a button about the documents of its form.
+    """The verdicts of a button about the documents of its form, each with its documents.
 
     `keep 3,drop 1 2` keeps document 3 and drops 1 and 2; `keep 3,drop *` drops all that are not
     named before. `different *` marks all as different, `different 0 1,different 2 5` two pairs.
     `copies` keeps the first document of each content, and drops the others.
+
+    Raises:
+        UsageError: the action is none of these, or names a document that the form does not have.
     """
     if action == "copies":
         kept = {digest: key for key, digest in reversed(documents)}
-        return [("keep" if kept[each[1]] == each[0] else "drop", [each]) for each in documents]
-    left = {str(number): each for number, each in enumerate(documents)}
-    made: list[tuple[Verdict, list[tuple[str, str]]]] = []
+        return [
+            ("keep" if kept[digest] == key else "drop", [(key, digest)])
+            for key, digest in documents
+        ]
+    remaining = {str(number): document for number, document in enumerate(documents)}
+    verdicts: list[tuple[Verdict, list[tuple[str, str]]]] = []
     for clause in action.split(","):
         verdict, *names = clause.split(" ")
-        names = [*left] if names == ["*"] else names
+        names = [*remaining] if names == ["*"] else names
         of_pair = verdict == "different"
         wrong = verdict not in get_args(Verdict) or len(names) < 1 + of_pair
-        if wrong or len({*names} & left.keys()) < len(names):
+        if wrong or len({*names} & remaining.keys()) < len(names):
             raise UsageError(f"{action!r:.50} is not a decision about the form's documents")
-        some = [left[name] if of_pair else left.pop(name) for name in names]
-        groups = [some] if of_pair else [[each] for each in some]
-        made += [(cast(Verdict, verdict), group) for group in groups]
-    return made
+        chosen = [remaining[name] if of_pair else remaining.pop(name) for name in names]
+        groups = [chosen] if of_pair else [[document] for document in chosen]
+        verdicts += [(cast(Verdict, verdict), group) for group in groups]
+    return verdicts

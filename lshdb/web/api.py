@@ -1,7 +1,7 @@
 """JSON over HTTP: what programs post to query.json and passages.json, and its description.
 
 A body is an object with the options of lshdb.options by their names; an answer has the fields of
-the library's results. The description, in OpenAPI, is made of the declarations of both.
+the library's results. The description, in OpenAPI, is made from the declarations of both.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from lshdb.options import PassagesOptions, QueryOptions
 MAX_RESULTS = 1_000
 """Maximum results of an answer."""
 _LEFT_OUT = frozenset(["where", "parameters", "key"])
-"""SQL, as its time has no limit; and what is one of the contents."""
+"""Options with SQL, as its time has no limit; and the key, which is one of the contents."""
 _JSON = "application/json"
 
 
@@ -28,8 +28,8 @@ class Operation:
     """A method of Database that is called over HTTP.
 
     Attributes:
-        group: its options.
-        contents: what is asked about, one of these, with its type.
+        group: the class of its options.
+        contents: the arguments of which a request has exactly one, with their types.
         answer: the fields of the answer, besides `notes`, with their types.
     """
 
@@ -38,9 +38,13 @@ class Operation:
     answer: dict[str, Any]
 
     def options(self) -> dict[str, Declared]:
-        """The options that it takes."""
+        """The options that a request may have, by name."""
         every = declared(self.group).items()
-        return {n: one for n, one in every if one.option.of_command and n not in _LEFT_OUT}
+        return {
+            name: option
+            for name, option in every
+            if option.option.of_command and name not in _LEFT_OUT
+        }
 
 
 OPERATIONS = {
@@ -56,32 +60,35 @@ OPERATIONS = {
 def answered(
     database: Database, name: str, body: bytes, cuts: Sequence[Cut] = ()
 ) -> dict[str, Any]:
-    """The answer to the body of a request, with a note about each of some cuts.
+    """The answer to the body of a request, with a note about each cut.
 
     Raises:
-        UsageError: it is no JSON object with the options of the operation.
+        UsageError: the body is no JSON object with the options of the operation.
     """
     operation = OPERATIONS[name]
     try:
-        given = loads(body)
+        arguments = loads(body)
     except ValueError as error:
         raise UsageError(f"the body is not JSON: {error}") from error
-    if not isinstance(given, dict):
+    if not isinstance(arguments, dict):
         raise UsageError('the body is not a JSON object, such as {"text": "..."}')
     known = [*operation.contents, *operation.options()]
-    if strange := given.keys() - {*known}:
+    if strange := arguments.keys() - {*known}:
         raise UsageError(f"{min(strange)!r:.100} is none of {', '.join(known)}")
-    given = {"top": MAX_RESULTS} | {n: value for n, value in given.items() if value is not None}
-    named = [one for one in operation.contents if one in given]
-    if len(named) != 1:
+    arguments = {"top": MAX_RESULTS} | {
+        argument: value for argument, value in arguments.items() if value is not None
+    }
+
+    content_names = [name for name in operation.contents if name in arguments]
+    if len(content_names) != 1:
         raise UsageError(f"give one of {', '.join(operation.contents)}")
-    content = None if "key" in given else given.pop(named[0])
-    request = operation.group(content, **given)
-    if given["top"] > MAX_RESULTS:
-        raise UsageError(f"top {given['top']} is above {MAX_RESULTS:,}")
+    content = None if "key" in arguments else arguments.pop(content_names[0])
+    request = operation.group(content, **arguments)
+    if arguments["top"] > MAX_RESULTS:
+        raise UsageError(f"top {arguments['top']} is above {MAX_RESULTS:,}")
     with limits_noted() as notes:
-        found = getattr(database, name)(request)
-    result = vars(found) if is_dataclass(found) else {"matches": [*found]}
+        answer = getattr(database, name)(request)
+    result = vars(answer) if is_dataclass(answer) else {"matches": [*answer]}
     return result | {"notes": [*map(str, (*cuts, *notes))]}
 
 
@@ -97,15 +104,17 @@ def description() -> dict[str, Any]:
 
 def _described(name: str) -> dict[str, Any]:
     operation = OPERATIONS[name]
-    options = {one: schema_of(kind) for one, kind in operation.contents.items()}
-    options |= {one: option_schema(field) for one, field in operation.options().items()}
+    options = {option_name: schema_of(kind) for option_name, kind in operation.contents.items()}
+    options |= {
+        option_name: option_schema(field) for option_name, field in operation.options().items()
+    }
     options["top"] |= {"maximum": MAX_RESULTS, "default": MAX_RESULTS}
     problem = _content(
         "What is wrong with the request.", object_schema({"reason": {"type": "string"}})
     )
-    answer = {one: schema_of(kind) for one, kind in operation.answer.items()}
+    answer = {field_name: schema_of(kind) for field_name, kind in operation.answer.items()}
     body = {"type": "object", "properties": options, "additionalProperties": False}
-    alone = [{"required": [one]} for one in operation.contents]
+    alone = [{"required": [content_name]} for content_name in operation.contents]
     return {
         "operationId": name,
         "summary": (getattr(Database, name).__doc__ or "").partition("\n")[0],

@@ -7,7 +7,7 @@ import socket
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -19,7 +19,7 @@ from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
-from starlette.routing import Mount, Route
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -34,9 +34,9 @@ STATIC = Path(__file__).parent / "static"
 Endpoint = Callable[[Request], Awaitable[Response]]
 _files = StaticFiles(directory=STATIC)
 _LARGEST_BODY = 2_000_000
-"""Bytes of a request: a form with a text of the longest query, each character escaped."""
-_SQL_AT_ONCE = 4
-"""Statements of visitors that run at once; others wait, and no other page waits for them."""
+"""Maximum bytes of a request: a form with the longest text, each character escaped."""
+_MAX_STATEMENTS = 4
+"""Statements of visitors that run at the same time; others wait, but no other page waits."""
 
 
 def pages(
@@ -44,26 +44,81 @@ def pages(
 ) -> ASGIApp:
     """The application for a file; `name` is what its pages call it.
 
-    In a review browsers may run our own script, and no other.
+    In a review browsers may run lshdb's own script, and no other.
 
     The scope may have `lshdb.links`, the addresses of the pages; else they are below `root_path`.
     """
-    limiter = CapacityLimiter(_SQL_AT_ONCE)
+    site = _Site(path, name, review, open_files)
+    application = Starlette(
+        routes=site.routes(),
+        exception_handlers=dict.fromkeys([HTTPException, *_STATUS], site.problem),
+    )
+    policy = "content-security-policy"
+    scripts = {} if review is None else {policy: f"{guarding.RULES[policy]}; script-src 'self'"}
+    return guarding.ruled(application, guarding.RULES | scripts)
 
-    async def show(page: str, request: Request) -> Response:
+
+@dataclass(eq=False)
+class _Site:
+    """The pages of a file: from a request to a response.
+
+    Attributes:
+        path: the file.
+        name: what its pages call it.
+        review: the review whose decisions they write; None if they only read.
+        open_files: whether the page of a document has a link to its file.
+        statement_limiter: limits how many statements of visitors run at the same time.
+    """
+
+    path: Path
+    name: str
+    review: reviewing.Review | None
+    open_files: bool
+    statement_limiter: CapacityLimiter = field(
+        default_factory=lambda: CapacityLimiter(_MAX_STATEMENTS)
+    )
+
+    def routes(self) -> list[BaseRoute]:
+        """A route for each path, and for the other files that pages load."""
+        # Each path has one route with all its methods, which refuses the other methods.
+        table: dict[str, dict[str, Endpoint]] = defaultdict(dict)
+        for page in views.PAGES:
+            if page != "decide":
+                table[f"/{page}"]["GET"] = partial(self.show, page)
+                table[f"/{page or 'overview'}.json"]["GET"] = partial(self.show, page)
+            elif self.review is not None:
+                table["/decide"]["POST"] = partial(self.show, page)
+        table["/query"]["POST"] = partial(self.show, "query")
+        for operation in api.OPERATIONS:
+            table[f"/{operation}.json"]["POST"] = partial(self.answer, operation)
+        table["/openapi"]["GET"] = table["/openapi.json"]["GET"] = self.describe
+        by_path = [Route(path, _ByMethod(endpoints)) for path, endpoints in table.items()]
+        return [*by_path, Mount("/", _static)]
+
+    async def show(self, page: str, request: Request) -> Response:
+        """Answer a request for a page."""
         fields = QueryParams(await _body(request))
         posted = _single("the form", fields) if request.method == "POST" else None
         arguments = _single("the address", request.query_params)
 
         def run() -> Response:
-            with limits_noted() as cuts, page_file.opened(path) as database:
-                notes = [*map(str, cuts)]
-                visit = views.Visit(database, name, arguments, posted, review, open_files, notes)
-                return respond(request, visit.page(page))
+            with limits_noted() as cuts, page_file.opened(self.path) as database:
+                visit = views.Visit(
+                    database,
+                    self.name,
+                    arguments,
+                    posted,
+                    self.review,
+                    self.open_files,
+                    notes=[*map(str, cuts)],
+                )
+                return self.respond(request, visit.page(page))
 
-        return await to_thread.run_sync(run, limiter=limiter if page == "sql" else None)
+        limiter = self.statement_limiter if page == "sql" else None
+        return await to_thread.run_sync(run, limiter=limiter)
 
-    async def answer(name: str, request: Request) -> Response:
+    async def answer(self, operation: str, request: Request) -> Response:
+        """Answer a program that posts JSON."""
         # Browsers let no other site send this type without asking.
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
@@ -71,87 +126,64 @@ def pages(
         body = await _body(request)
 
         def run() -> str:
-            with limits_noted() as cuts, page_file.opened(path) as database:
-                return dumps(api.answered(database, name, body, cuts))
+            with limits_noted() as cuts, page_file.opened(self.path) as database:
+                return dumps(api.answered(database, operation, body, cuts))
 
         return Response(await to_thread.run_sync(run), media_type="application/json")
 
-    async def describe(request: Request) -> Response:
-        return respond(request, rendering.Page("openapi", "JSON over HTTP", api.description()))
+    async def describe(self, request: Request) -> Response:
+        """Answer with the description of the operations for programs."""
+        page = rendering.Page("openapi", "JSON over HTTP", api.description())
+        return self.respond(request, page)
 
-    def respond(request: Request, page: rendering.Page) -> Response:
+    def respond(self, request: Request, page: rendering.Page) -> Response:
+        """A page as HTML, JSON, a download or a redirection."""
         scope = request.scope
         links: rendering.Links = scope.get("lshdb.links") or rendering.Links(
             scope.get("root_path", "")
         )
         if page.redirect is not None:
-            to, query = page.redirect
+            target, query = page.redirect
             # 303: Back and Reload do not post the form again.
-            first = "#d1" if to == "compare" else ""
-            return RedirectResponse(links.page(to, **query) + first, 303)
+            first_difference = "#d1" if target == "compare" else ""
+            return RedirectResponse(links.page(target, **query) + first_difference, 303)
         if page.download is not None:
             return StreamingResponse(page.download, media_type="application/x-ndjson")
         if request.url.path.endswith(".json"):
             status = 202 if page.status == 200 and page.data.get("waiting") else page.status
             return Response(dumps(page.data), status, media_type="application/json")
-        return Response(
-            rendering.html(page, links, database=name, review=review),
-            page.status,
-            media_type="text/html",
-        )
+        html = rendering.html(page, links, database=self.name, review=self.review)
+        return Response(html, page.status, media_type="text/html")
 
-    def problem(request: Request, error: Exception) -> Response:
+    def problem(self, request: Request, error: Exception) -> Response:
+        """The page of an error."""
         status, reason = _problem(error, request.method)
-        page = rendering.Page(
-            "problem", HTTPStatus(status).phrase.capitalize(), {"reason": reason}, status=status
-        )
-        response = respond(request, page)
+        title = HTTPStatus(status).phrase.capitalize()
+        page = rendering.Page("problem", title, {"reason": reason}, status=status)
+        response = self.respond(request, page)
         response.headers.update(getattr(error, "headers", None) or {})
         return response
-
-    # Each path with what answers its methods, each once: another method of a path is refused by it.
-    table: dict[str, dict[str, Endpoint]] = defaultdict(dict)
-    for page in views.PAGES:
-        if page != "decide":
-            table[f"/{page}"]["GET"] = partial(show, page)
-            table[f"/{page or 'overview'}.json"]["GET"] = partial(show, page)
-        elif review is not None:
-            table["/decide"]["POST"] = partial(show, page)
-    table["/query"]["POST"] = partial(show, "query")
-    for operation in api.OPERATIONS:
-        table[f"/{operation}.json"]["POST"] = partial(answer, operation)
-    table["/openapi"]["GET"] = table["/openapi.json"]["GET"] = describe
-    application = Starlette(
-        routes=[
-            *(Route(path, _ByMethod(answers)) for path, answers in table.items()),
-            Mount("/", _static),
-        ],
-        exception_handlers=dict.fromkeys([HTTPException, *_STATUS], problem),
-    )
-    policy = "content-security-policy"
-    scripts = {} if review is None else {policy: f"{guarding.RULES[policy]}; script-src 'self'"}
-    return guarding.ruled(application, guarding.RULES | scripts)
 
 
 @dataclass(frozen=True, slots=True)
 class _ByMethod:
-    """A path, with what answers each method; what answers GET answers HEAD."""
+    """The endpoints of a path by method; that of GET also answers HEAD."""
 
-    answers: Mapping[str, Endpoint]
+    endpoints: Mapping[str, Endpoint]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse its method and name those that there are."""
+        """Answer a request, or refuse its method and name the methods of the path."""
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         request = Request(scope, receive, send)
-        if method in self.answers:
-            response = await self.answers[method](request)
+        if method in self.endpoints:
+            response = await self.endpoints[method](request)
         else:
-            response = _other_method(method, self.answers)
+            response = _other_method(method, self.endpoints)
         await response(scope, receive, send)
 
 
 def _other_method(method: str, known: Collection[str]) -> Response:
-    """The answer to OPTIONS; HTTPException for a method that is not known."""
+    """The answer to OPTIONS; HTTPException for any other method."""
     names = [*known, *["HEAD"] * ("GET" in known), "OPTIONS"]
     headers = {"allow": ", ".join(names)}
     if method != "OPTIONS":
@@ -160,7 +192,7 @@ def _other_method(method: str, known: Collection[str]) -> Response:
 
 
 async def _static(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a request for one of the files beside the pages, or for what is not there."""
+    """Answer a request for one of the files that pages load; 404 for any other address."""
     if scope["method"] in ("GET", "HEAD"):
         await _files(scope, receive, send)
     elif _files.lookup_path(_files.get_path(scope))[1] is None:
@@ -176,7 +208,7 @@ def runs_no_sql(path: str) -> bool:
 
 
 class _Server(uvicorn.Server):
-    """A server that says nothing of the requests that it cuts off at its end."""
+    """A server that logs nothing about the requests that it cuts off at its end."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Wait for requests for a second, then cut them off."""
@@ -195,10 +227,9 @@ def serve(
 
     Args:
         path: an lshdb file.
-        port: of 127.0.0.1; 0 for any free one.
+        port: a port of 127.0.0.1; 0 for any free one.
         ready: called with the address of the overview as soon as it is served.
-        review: of the person who decides on the pages, which then write decisions; None for pages
-            that only read.
+        review: the review whose decisions the pages write; None for pages that only read.
         open_files: whether the page of a document has a link to its file.
 
     Raises:
@@ -228,16 +259,17 @@ def serve(
         server.should_exit = True
 
     with listening:
-        # Signals raise nothing here, as an exception may come between any two steps. While the
-        # server runs, its own handlers do the same.
-        before = {one: signal.signal(one, end) for one in (signal.SIGINT, signal.SIGTERM)}
+        # A signal raises no exception, which could come between any two steps. While the server
+        # runs, its own handlers do the same.
+        signals = (signal.SIGINT, signal.SIGTERM)
+        handlers = {number: signal.signal(number, end) for number in signals}
         try:
             ready(f"http://{HOST}:{listening.getsockname()[1]}/")
             server.run(sockets=[listening])
         finally:
-            for number, handler in before.items():
+            for number, handler in handlers.items():
                 signal.signal(number, handler)
-    # Connections that cannot write leave the -wal and -shm; this one does not.
+    # Connections that cannot write leave the files -wal and -shm; this one removes them.
     with suppress(lshdb.LshdbError), limits_noted():
         lshdb.open(path, mode="read").close()
 
@@ -255,16 +287,16 @@ def _problem(error: Exception, method: str) -> tuple[int, str]:
 
 
 def _single(what: str, fields: QueryParams) -> dict[str, str]:
-    """The value of each field; UsageError if one has two different ones."""
+    """The value of each field; UsageError if a field has two different values."""
     values = dict(fields)
-    for field, value in fields.multi_items():
-        if value != values[field]:
-            raise lshdb.UsageError(f"{what} has {field!r:.50} twice, with different values")
+    for name, value in fields.multi_items():
+        if value != values[name]:
+            raise lshdb.UsageError(f"{what} has {name!r:.50} twice, with different values")
     return values
 
 
 async def _body(request: Request) -> bytes:
-    """The body of a request; a larger one than is taken is read and left out."""
+    """The body of a request; HTTPException for a body that is too large, after it was read."""
     body = bytearray()
     size = 0
     async for part in request.stream():
@@ -289,4 +321,4 @@ _STATUS: Mapping[type, int] = {
     lshdb.NotADatabase: 404,
     lshdb.Busy: 503,
 }
-"""The statuses of errors; of a kind that is not here, that of the nearest kind above it."""
+"""The statuses of errors; an error of another class has the status of its nearest base class."""

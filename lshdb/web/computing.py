@@ -1,4 +1,4 @@
-"""Results that take long: computed once per state of the file, in a thread of their own."""
+"""Results that take long to compute: once per state of the file, in a thread of their own."""
 
 import threading
 import time
@@ -14,7 +14,7 @@ from lshdb.errors import limits_noted
 from lshdb.progress import Progress
 
 KEPT = 5
-"""Results kept: those of the overview and two more. A million near duplicates take 100 MB."""
+"""Results kept; the overview needs two. A million near duplicates take 100 MB."""
 
 _T = TypeVar("_T")
 
@@ -26,7 +26,7 @@ class Result(Generic[_T]):
     Attributes:
         value: the result.
         notes: warnings about limits.
-        state: the state of the file that it is from.
+        state: the state of the file from which it was computed.
     """
 
     value: _T
@@ -39,10 +39,10 @@ class Stage:
     """The progress of a result that is being computed.
 
     Attributes:
-        begun: when, by time.monotonic.
-        done: how many are done of what is counted now.
-        total: how many there are; None if unknown, or if nothing is counted yet.
-        unit: what is counted, such as `documents compared`.
+        begun: the time of its start, by time.monotonic.
+        done: number of units of the present step that are done.
+        total: number of units of the step; None if unknown, or if no step has begun.
+        unit: the name of the units, such as `documents compared`.
     """
 
     begun: float
@@ -52,12 +52,12 @@ class Stage:
 
     @property
     def seconds(self) -> float:
-        """The time since it was begun."""
+        """The seconds since it was begun."""
         return time.monotonic() - self.begun
 
 
 class _Computation(Future[Result[Any]]):
-    """A result that is being computed, and how far it is."""
+    """A result that is being computed, and its progress."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,11 +68,11 @@ class _Computation(Future[Result[Any]]):
 class ResultCache:
     """Keeps the last results by name, and computes a new one when the state changes.
 
-    One thread makes all results, one after another, as a join may have some 300 MB in memory. It
-    stays: the memory that a thread frees goes to the next one that starts only in part.
+    One thread makes all results, one after another, as a join may take some 300 MB of memory. The
+    thread stays: a new thread would reuse only a part of the memory that an old one frees.
 
     Attributes:
-        kept: how many results.
+        kept: maximum number of results kept.
     """
 
     kept: int = KEPT
@@ -82,27 +82,27 @@ class ResultCache:
         self._waiting: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._jobs: dict[Hashable, _Computation] = {}
-        self._made: dict[Hashable, Result[Any]] = {}
+        self._results: dict[Hashable, Result[Any]] = {}
 
     def get(
         self, name: Hashable, state: Hashable, make: Callable[[Progress], _T], timeout: float
     ) -> Result[_T] | Stage:
         """The result of this name and state.
 
-        If it takes longer than `timeout` seconds, returns the last one of an earlier state, or
-        how far it is: ask again later. While one is computed, no other of the name is begun, so
-        that a file which is always written to still gets a result. `make` gets a function to report
-        progress.
+        If it takes longer than `timeout` seconds, this returns the last result of an earlier state,
+        or else the progress: call again later. While a result is computed, no other of the same
+        name is begun, so that a file which is always written to still gets a result. `make` gets
+        a function to report progress.
 
         Raises:
             Whatever `make` raised; the next call makes it again.
         """
         with self._lock:
-            made = self._made.pop(name, None)
-            if made is not None:
-                self._made[name] = made  # the newest is the last
-            if made is not None and made.state == state:
-                return made
+            result = self._results.pop(name, None)
+            if result is not None:
+                self._results[name] = result  # the newest is the last
+            if result is not None and result.state == state:
+                return result
             job = self._jobs.get(name)
             if job is None:
                 job = self._jobs[name] = _Computation()
@@ -112,7 +112,7 @@ class ResultCache:
                 self._thread = threading.Thread(target=self._run, daemon=True)
                 self._thread.start()
         wait([job], timeout)
-        return job.result() if job.done() else made or job.stage
+        return job.result() if job.done() else result or job.stage
 
     def _run(self) -> None:
         while True:
@@ -133,7 +133,7 @@ class ResultCache:
         with self._lock:
             del self._jobs[name]
             if job.exception() is None:
-                self._made.pop(name, None)
-                self._made[name] = job.result()
-                if len(self._made) > self.kept:
-                    del self._made[next(iter(self._made))]
+                self._results.pop(name, None)
+                self._results[name] = job.result()
+                if len(self._results) > self.kept:
+                    del self._results[next(iter(self._results))]

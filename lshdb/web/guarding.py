@@ -1,10 +1,9 @@
 """Who may request the contents of lshdb files, and rules for browsers.
 
-A web site can have its own name lead to this machine (DNS rebinding): a browser then lets the
+A web site can make its own name lead to this machine (DNS rebinding): a browser then lets the
 site's scripts read our answers. So requests must name this machine, or a host that the owner
-allows. Other sites may link to pages, and request nothing: an image's address would run SQL. What
-they link to has no query, except for pages that run no SQL: no list of fields that do could be
-whole.
+allows. Other sites may link to pages, but request nothing: an image's address would run SQL. A link
+to a page that runs SQL must have no query, as no list of the fields that run SQL would be complete.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -26,8 +25,8 @@ RULES = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-"""Headers of our pages."""
-_OWN_NAMES = frozenset(["127.0.0.1", "localhost", "[::1]"])
+"""Headers of lshdb's pages."""
+_LOCAL_NAMES = frozenset(["127.0.0.1", "localhost", "[::1]"])
 _WRONG_HOST = (
     "This answers to 127.0.0.1 and localhost only. Other host names are allowed by a plugin "
     'setting of Datasette: "plugins": {"lshdb": {"hosts": ["NAME"]}}\n'
@@ -41,12 +40,12 @@ _WRONG_SITE = (
 def guarded(
     app: ASGIApp, runs_no_sql: Callable[[Scope], bool], hosts: Collection[str] = ()
 ) -> ASGIApp:
-    """An application for requests that name this machine or a host, and come from no other site.
+    """An application that refuses requests to other hosts and requests from other sites.
 
     Args:
-        app: what answers them.
+        app: the application that answers the other requests.
         runs_no_sql: whether a request is for a page that runs no SQL, whatever its query.
-        hosts: names besides those of this machine.
+        hosts: allowed host names besides those of this machine.
     """
 
     async def guard(scope: Scope, receive: Receive, send: Send) -> None:
@@ -62,7 +61,7 @@ def guarded(
 
 
 def ruled(app: ASGIApp, rules: Mapping[str, str]) -> ASGIApp:
-    """An application whose answers have rules for browsers, where they have none of their own."""
+    """An application that adds rules for browsers to answers; an answer's own headers stay."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         async def with_rules(message: Message) -> None:
@@ -85,7 +84,7 @@ def _refusal(
     if not _is_allowed(host, hosts):
         return _WRONG_HOST
     if headers.get("sec-fetch-site") in ("cross-site", "same-site"):
-        # Browsers say so to this machine and over HTTPS.
+        # Browsers send these headers to this machine, and over HTTPS.
         clicked = (
             scope["method"] == "GET"
             and headers.get("sec-fetch-mode") == "navigate"
@@ -93,7 +92,7 @@ def _refusal(
         )
         if not clicked or (scope["query_string"] and not runs_no_sql(scope)):
             return _WRONG_SITE
-    # Older browsers say where a form comes from by this only.
+    # Older browsers name the site of a form only in this header.
     if scope["method"] not in ("GET", "HEAD") and "origin" in headers:
         sent_from = urlsplit(headers["origin"]).netloc
         if sent_from != host and not (sent_from and _is_allowed(sent_from, hosts)):
@@ -102,6 +101,6 @@ def _refusal(
 
 
 def _is_allowed(host: str, hosts: Collection[str]) -> bool:
-    """Whether requests may name this host; a port does not matter."""
+    """Whether requests may name this host, with any port."""
     name = host.lower() if host.endswith("]") else host.lower().rpartition(":")[0] or host.lower()
-    return name in _OWN_NAMES or name in hosts
+    return name in _LOCAL_NAMES or name in hosts

@@ -1,4 +1,4 @@
-"""Datasette's hooks: our pages below an address of its own, and the guard of lshdb's files.
+"""Datasette's hooks: lshdb's pages within Datasette, and the guard of lshdb files.
 
 The pages of a file are below /-/lshdb and its name; the menu of its database leads to them. The SQL
 functions and limits are for lshdb files, the guard is for all addresses. Only documented hooks are
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from datasette.database import Database as Attached
     from datasette.utils.asgi import Request
 
-_OWN_RULES = {
-    # Its pages have scripts within them.
+_DATASETTE_RULES = {
+    # Datasette's pages have inline scripts.
     "content-security-policy": (
         "default-src 'self'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
         "img-src 'self' data:; object-src 'none'; form-action 'self'; base-uri 'none'; "
@@ -39,7 +39,7 @@ _OWN_RULES = {
     "referrer-policy": "same-origin",
     "x-content-type-options": "nosniff",
 }
-"""Rules for browsers on Datasette's own pages: nothing comes from other sites."""
+"""Rules for browsers on Datasette's own pages: they load nothing from other sites."""
 _REFUSED = {
     23: "of an lshdb file only reading is allowed",
     18: f"of an lshdb file Datasette shows values of up to {readonly_sql.LARGEST_VALUE >> 20} MiB; "
@@ -57,18 +57,18 @@ def register_routes() -> list[tuple[str, object]]:
 
 @hookimpl
 def asgi_wrapper(datasette: Datasette) -> Callable[[ASGIApp], ASGIApp]:
-    """The guard of all addresses, as soon as one of the attached files is lshdb's."""
-    given = (datasette.plugin_config("lshdb") or {}).get("hosts", [])
-    hosts = {name.lower() for name in ([given] if isinstance(given, str) else given)}
+    """Guard all addresses as soon as an attached file is an lshdb file."""
+    names = (datasette.plugin_config("lshdb") or {}).get("hosts", [])
+    hosts = {name.lower() for name in ([names] if isinstance(names, str) else names)}
 
     def is_ours_without_sql(scope: Scope) -> bool:
-        # By the path that Datasette looks at, which is not decoded.
+        # Datasette chooses pages by the path before it is decoded.
         path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1").partition("?")[0]
-        ours, _, rest = path.removeprefix(f"{_root(datasette)}/").partition("/")
-        return path.startswith(f"{_root(datasette)}/{ours}/") and runs_no_sql(rest)
+        ours, _, page_path = path.removeprefix(f"{_root(datasette)}/").partition("/")
+        return path.startswith(f"{_root(datasette)}/{ours}/") and runs_no_sql(page_path)
 
     def wrap(app: ASGIApp) -> ASGIApp:
-        ours = guarding.guarded(guarding.ruled(app, _OWN_RULES), is_ours_without_sql, hosts)
+        ours = guarding.guarded(guarding.ruled(app, _DATASETTE_RULES), is_ours_without_sql, hosts)
 
         async def choose(scope: Scope, receive: Receive, send: Send) -> None:
             shown = scope["type"] == "http" and any(map(_is_ours, datasette.databases.values()))
@@ -96,7 +96,7 @@ def prepare_connection(conn: Any, database: str, datasette: Datasette) -> None:
 
 @hookimpl
 def handle_exception(request: Request, exception: Exception) -> Any:
-    """Say what lshdb's rules for SQL refused."""
+    """Explain an error of SQL that lshdb's rules refused; None for other errors."""
     code = getattr(exception, "sqlite_errorcode", 0) & 0xFF
     if code not in _REFUSED:
         return None
@@ -114,7 +114,7 @@ def skip_csrf(datasette: Datasette, scope: Mapping[str, Any]) -> bool:
 
 @hookimpl
 def database_actions(datasette: Datasette, database: str) -> list[dict[str, str]]:
-    """Our pages of an lshdb file in its menu."""
+    """Add lshdb's pages to the menu of an lshdb file."""
     if not _is_ours(datasette.databases[database]):
         return []
     return [{"href": _links(datasette, database).page(), "label": "Near duplicates"}]
@@ -123,8 +123,8 @@ def database_actions(datasette: Datasette, database: str) -> list[dict[str, str]
 async def _show(
     datasette: Datasette, request: Request, scope: Scope, receive: Receive, send: Send
 ) -> None:
-    """Answer a request for one of our pages."""
-    route, rest = request.url_vars["route"], request.url_vars["rest"]
+    """Answer a request for one of lshdb's pages."""
+    route, page_path = request.url_vars["route"], request.url_vars["rest"]
     try:
         attached = datasette.get_database(route=tilde_decode(route))
     except KeyError:
@@ -134,12 +134,12 @@ async def _show(
     await datasette.ensure_permissions(request.actor, needed)
     if attached.path is None:
         raise NotFound(f"{name} is not an lshdb database: these pages are for lshdb's")
-    if (rest or "").partition(".")[0] == "sql" and not await datasette.permission_allowed(
+    if (page_path or "").partition(".")[0] == "sql" and not await datasette.permission_allowed(
         request.actor, "execute-sql", name, default=True
     ):
         raise Forbidden("SQL is not allowed")
     links = _links(datasette, name)
-    inner = {**scope, "root_path": "", "path": f"/{rest or ''}", "lshdb.links": links}
+    inner = {**scope, "root_path": "", "path": f"/{page_path or ''}", "lshdb.links": links}
     await _pages(Path(attached.path), name)(inner, receive, send)
 
 
@@ -153,7 +153,7 @@ def _links(datasette: Datasette, name: str) -> rendering.Links:
 
 
 def _is_ours(attached: Attached) -> bool:
-    """Whether a file is lshdb's; one that cannot be read counts as such."""
+    """Whether a file is an lshdb file; a file that cannot be read counts as one."""
     if attached.path is None:
         return False
     if attached.path not in _ours:
@@ -168,4 +168,4 @@ def _is_ours(attached: Attached) -> bool:
 
 
 _ours: dict[str, bool] = {}
-"""Whether the files at some paths are lshdb's."""
+"""By path: whether the file is an lshdb file."""

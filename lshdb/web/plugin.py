@@ -1,6 +1,6 @@
-"""The pages in Datasette, which finds this module by its entry point; none without the extra.
+"""The pages in Datasette, which finds this module by its entry point.
 
-Whoever has Datasette for other files, and lshdb without the extra `datasette`, has it as before.
+Without the extra `datasette` there are none, and Datasette works as without lshdb.
 """
 
 from contextlib import suppress

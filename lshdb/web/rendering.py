@@ -1,4 +1,4 @@
-"""From a page's values to HTML or JSON: templates, how they show texts, addresses."""
+"""From a page's values to HTML: the templates, their filters for texts, and addresses."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from lshdb.templates import environment, visible
 _LONGEST_KEY = 120
 """Characters shown of a key, except in the heading of its own page."""
 _BEFORE = 60
-"""Characters shown before a found word."""
+"""Characters of an excerpt before the first word that was searched for."""
 _EXCERPT = 300
 """Characters shown of a passage."""
 _TEMPLATES = environment(Path(__file__).parent / "pages")
@@ -30,14 +30,14 @@ def rendered(template: str, **context: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page before it is HTML or JSON.
+    """A page, before it becomes HTML or JSON.
 
     Attributes:
-        template: its name in pages/, without suffix.
-        title: for the window and the heading; user text is not escaped yet.
-        data: the page's object, as `.json` gives it.
-        view: what only the template needs.
-        status: of the response.
+        template: the name of its file in pages/, without suffix.
+        title: the title of the window and the heading; user text is not escaped yet.
+        data: the values of the page, which are also its JSON.
+        view: the values that only the template needs.
+        status: the status of the response.
         redirect: the name of another page and its query, to show instead.
         download: JSON lines in parts, to send instead.
     """
@@ -57,7 +57,7 @@ class Links:
 
     Attributes:
         root: the address of the overview, without a slash at its end.
-        tables: in Datasette, its own page of the database.
+        tables: the address of Datasette's own page of the database; empty outside Datasette.
     """
 
     root: str
@@ -65,14 +65,20 @@ class Links:
 
     def page(self, page: str = "", /, **query: object) -> str:
         """The address of a page, without the arguments that are None."""
-        given = {name: str(value) for name, value in query.items() if value is not None}
-        return f"{self.root}/{page}" + (f"?{urlencode(given)}" if given else "")
+        arguments = {name: str(value) for name, value in query.items() if value is not None}
+        return f"{self.root}/{page}" + (f"?{urlencode(arguments)}" if arguments else "")
 
 
 def html(page: Page, links: Links, **common: object) -> str:
-    """The HTML of a page; `common` has the values of all pages."""
-    own = {"title": page.title, "window": _short(page.title), "links": links, "page": page.template}
-    return rendered(page.template, **own | common | page.view | page.data)
+    """The HTML of a page; `common` are values that all pages show."""
+    context = {
+        "title": page.title,
+        "window": _short(page.title),
+        "links": links,
+        "page": page.template,
+        **common,
+    }
+    return rendered(page.template, **context | page.view | page.data)
 
 
 def cell(value: object) -> str:
@@ -96,24 +102,25 @@ def sentence(text: str) -> str:
 
 
 def behind(key: str, prefix: str) -> str:
-    """A key without its first directories, which are already shown."""
-    rest = key.removeprefix(prefix)
-    return _short(key) if rest == key else f"{_DOTS}/{_short(rest)}"
+    """A key without its first directories, which the page shows already."""
+    shown = key.removeprefix(prefix)
+    return _short(key) if shown == key else f"{_DOTS}/{_short(shown)}"
 
 
 def snippet(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:
-    """The part of a text around the first of some words, in pieces with whether each is a word.
+    """The part of a text around the first of the words, in pieces; True marks the words.
+
 
     >>> snippet("The fox and the grapes", ["FOX", "grape"])
     [('The ', False), ('fox', True), (' and the ', False), ('grape', True), ('s', False)]
     """
-    found = re.compile(f"({'|'.join(map(re.escape, words))})", re.IGNORECASE)
-    first = found.search(text)
+    pattern = re.compile(f"({'|'.join(map(re.escape, words))})", re.IGNORECASE)
+    first = pattern.search(text)
     start = max(first.start() - _BEFORE, 0) if first else 0
     end = start + _EXCERPT
     before, behind = (_DOTS if start else "", _DOTS if end < len(text) else "")
     # Each second piece is a word.
-    cut = [(piece, at % 2 == 1) for at, piece in enumerate(found.split(text[start:end]))]
+    cut = [(piece, index % 2 == 1) for index, piece in enumerate(pattern.split(text[start:end]))]
     return [piece for piece in [(before, False), *cut, (behind, False)] if piece[0]]
 
 

@@ -1,7 +1,7 @@
 """A report to hand on: one file of HTML that shows the near duplicates of a database.
 
-It contains all that it shows, and needs no server, no script and no network. Its size is bounded by
-the numbers of clusters, pairs and decisions, and the bytes of texts side by side.
+The file contains all that it shows, and needs no server, no script and no network. Limits on the
+numbers of clusters, pairs and decisions, and on the bytes of texts side by side, bound its size.
 """
 
 import base64
@@ -36,29 +36,30 @@ from lshdb.search.differences import Line, Piece, Row, Span, differs, joined_spa
 from lshdb.web import rendering
 
 _PAIRS_BYTES = 6_000_000
-"""Bytes of texts side by side; the other parts have bounded numbers and lengths."""
+"""Maximum bytes of the texts side by side; the other parts have bounded numbers and lengths."""
 _EACH = 3
-"""Pairs shown of a cluster, if there are enough clusters."""
+"""Pairs shown of each cluster, if there are enough clusters."""
 _SHARE = 0.5
 """Weighted share from which a pair of submissions is shown although its similarity is low."""
 _COPIES = 50
-"""Identical pairs that are listed."""
+"""Maximum number of identical pairs that are listed."""
 _CLUSTERS = 50
 _MEMBERS = 8
 _TEXT = 100_000
-"""Characters compared of a text."""
+"""Maximum number of characters compared of a text."""
 _ROWS = 200
-"""Rows shown of two texts, and elements of a set."""
+"""Maximum number of rows shown of two texts, and of elements of a set."""
 _WHOLE = 40
-"""Maximum rows to show two texts whole; of longer ones, only the differences."""
-_BESIDE = 2
+"""Maximum number of rows of two texts that are shown whole; of longer texts, only differences."""
+_AROUND = 2
+"""Equal rows shown before and after a difference."""
 
 _CSS = Path(__file__).parent / "static"
 
 
 def report(
     folders: Folders,
-    asked: ReportOptions,
+    options: ReportOptions,
     *,
     pairs: int,
     title: str,
@@ -72,145 +73,171 @@ def report(
 
     Args:
         folders: the database, which is only read, or its folders.
-        asked: as for Database.clusters.
-        pairs: how many pairs are shown side by side, up to 1,000.
+        options: which documents are in the report, and how clusters are made.
+        pairs: maximum number of pairs shown side by side, up to 1,000.
         title: the heading.
-        lowest: the minimum similarity of pairs, if it is not that of clusters.
-        failed: how many files could not be read, and so are not in it.
+        lowest: the minimum similarity of pairs, if it differs from that of clusters.
+        failed: number of files that could not be read, and so are not in the report.
         missing: the names of submissions that are not compared, each with the reason.
-        failures: the names of files that could not be read, likewise; none to hide the names.
+        failures: the names of files that could not be read, each with the reason; none to hide the
+            names.
         progress: called now and then.
     """
     database = Database(folders.store)
     with limits_noted() as notes:
-        figures = _figures(folders, asked.picture, lowest, progress)
-        found, survey = figures["found"].items, figures["survey"]
-        same = [pair for pair in found if pair.identical]
-        # Each with a new document.
-        copies = list({pair.b: pair for pair in reversed(same)}.values())[: -_COPIES - 1 : -1]
-        partial = [] if lowest is None else _partial(database, found)[: pairs // 2]
-        others = [*partial, *(pair for pair in found if not pair.identical)]
+        figures = _figures(folders, options.picture, lowest, progress)
+        all_pairs, survey = figures["pair_survey"].items, figures["cluster_survey"]
+        identical = [pair for pair in all_pairs if pair.identical]
+        # Of each document on the right only the first pair.
+        copies = list({pair.b: pair for pair in reversed(identical)}.values())[: -_COPIES - 1 : -1]
+        partial = [] if lowest is None else _partial_copies(database, all_pairs)[: pairs // 2]
+        others = [*partial, *(pair for pair in all_pairs if not pair.identical)]
         shown = _chosen(others, survey.items, pairs)
-        parts: list[Markup] = []
-        size = 0
-        for number, pair in enumerate(shown, 1):
-            progress(number, len(shown), "pairs shown side by side")
-            part = rendering.rendered(
-                "report_pair", number=number, pair=pair, **_beside(folders, database, pair)
-            )
-            size += len(part.encode())
-            if size > _PAIRS_BYTES:
-                break
-            parts.append(Markup(part))  # rendered with escapes
-        decisions = database.decisions()
-        listed = listing.Listing(survey, Verdicts(decisions), listing.Filters())
-        style = "".join((_CSS / name).read_text("utf-8") for name in ("lshdb.css", "report.css"))
-        digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+        comparisons = _side_by_side(folders, database, shown, progress)
         return rendering.rendered(
             "report",
             links=None,
             review=None,
             title=title,
             submissions=bool(folders.files),
-            where=None if folders.names else asked.picture.grouping.condition.where,
+            where=None if folders.names else options.picture.grouping.condition.where,
             made=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
-            style=Markup(style),  # our own files
-            style_hash=digest,
-            keep=asked.picture.grouping.clusters.keep,
-            identical=len(same),
+            keep=options.picture.grouping.clusters.keep,
+            identical=len(identical),
             copies=copies,
-            clusters=[listed.described(one, _MEMBERS) for one in listed.items[:_CLUSTERS]],
-            pairs=[*((0, pair) for pair in copies), *enumerate(shown[: len(parts)], 1)],
-            left_out=len(shown) - len(parts),
-            parts_of_pairs=parts,
-            decisions=decisions,
-            verdicts=Counter(one.verdict for one in decisions if one.state == "holds"),
+            pairs=[*((0, pair) for pair in copies), *enumerate(shown[: len(comparisons)], 1)],
+            left_out=len(shown) - len(comparisons),
+            comparisons=comparisons,
             notes=tuple(notes),
             failed=failed,
             missing=missing,
-            failures=[one for one in failures if one[0] not in dict(missing)],
+            failures=[failure for failure in failures if failure[0] not in dict(missing)],
+            **_style(),
+            **_clusters_and_decisions(database, survey),
             **figures,
         )
 
 
-def plot(folders: Folders, asked: PictureOptions, name: str, progress: Progress) -> str:
+def _side_by_side(
+    folders: Folders, database: Database, pairs: Sequence[Pair], progress: Progress
+) -> list[Markup]:
+    """The HTML of pairs side by side, up to the first that exceeds the bytes of a report."""
+    comparisons: list[Markup] = []
+    size = 0
+    for number, pair in enumerate(pairs, 1):
+        progress(number, len(pairs), "pairs shown side by side")
+        comparison = rendering.rendered(
+            "report_pair", number=number, pair=pair, **_comparison_values(folders, database, pair)
+        )
+        size += len(comparison.encode())
+        if size > _PAIRS_BYTES:
+            break
+        comparisons.append(Markup(comparison))  # rendered with escapes
+    return comparisons
+
+
+def _style() -> dict[str, object]:
+    """The style sheet of a report, and the hash by which its policy allows it."""
+    style = "".join((_CSS / name).read_text("utf-8") for name in ("lshdb.css", "report.css"))
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return {"style": Markup(style), "style_hash": digest}  # our own files
+
+
+def _clusters_and_decisions(
+    database: Database, survey: listing.Survey[Cluster]
+) -> dict[str, object]:
+    """The first clusters, all decisions, and how many decisions of each verdict hold."""
+    decisions = database.decisions()
+    listed = listing.Listing(survey, Verdicts(decisions), listing.Filters())
+    return {
+        "clusters": [listed.described(cluster, _MEMBERS) for cluster in listed.items[:_CLUSTERS]],
+        "decisions": decisions,
+        "verdicts": Counter(
+            decision.verdict for decision in decisions if decision.state == "holds"
+        ),
+    }
+
+
+def plot(folders: Folders, options: PictureOptions, name: str, progress: Progress) -> str:
     """A picture of the similarities of a database, as SVG.
 
-    It shows how many pairs have which similarity, estimated from a sample below the threshold, how
-    probably the index finds a pair, and how large clusters are. Arguments as of `report`.
+    It shows how many pairs have which similarity (below the threshold an estimate from a sample),
+    how probably the index finds a pair, and how large the clusters are. `name` is the heading; the
+    other arguments are those of `report`.
     """
-    figures = _figures(folders, asked, None, progress)
+    figures = _figures(folders, options, None, progress)
     return rendering.rendered("plot", name=name, **figures)
 
 
 def _figures(
-    folders: Folders, asked: PictureOptions, lowest: float | None, progress: Progress
+    folders: Folders, options: PictureOptions, lowest: float | None, progress: Progress
 ) -> dict[str, Any]:
-    """All clusters and pairs, and what the pictures of them show; arguments as of `report`."""
+    """All clusters and pairs, and the values of their pictures; arguments as of `report`."""
     database = Database(folders.store)
     settings = database.settings
-    grouping = asked.grouping
+    grouping = options.grouping
     condition = ConditionOptions() if folders.files else grouping.condition
     join = JoinOptions(similar=SimilarOptions(condition=condition, threshold=grouping.threshold))
     request = ClustersOptions(join=join, clusters=grouping.clusters)
     survey = listing.survey_clusters(database, request, progress)
     join = replaced(join, threshold=lowest or survey.threshold)
-    of_pairs = PairsOptions(join=join) if settings.passages else join
+    pair_request = PairsOptions(join=join) if settings.passages else join
     return {
         "info": database.info(),
-        "found": listing.survey_pairs(database, of_pairs, progress),
-        "survey": survey,
+        "pair_survey": listing.survey_pairs(database, pair_request, progress),
+        "cluster_survey": survey,
         "threshold": survey.threshold,
         "curve": drawing.s_curve(settings.construction, survey.threshold),
     }
 
 
-def _partial(database: Database, found: Iterable[Pair]) -> list[Pair]:
-    """The pairs that are not among those found, of which one has much that is rare of the other."""
-    known = {(pair.a, pair.b) for pair in found}
+def _partial_copies(database: Database, similar_pairs: Iterable[Pair]) -> list[Pair]:
+    """The other pairs of which a document has much of what is rare in the other one."""
+    known = {(pair.a, pair.b) for pair in similar_pairs}
     partial = []
-    for one in database.passage_pairs(sort="weighted"):
-        if (one.a, one.b) not in known and (one.weighted_share or 0) >= _SHARE:
-            both = database.compare(one.a, one.b)
-            similarity = both.similarity or 0
-            shares = one.weighted, one.weighted_share
-            partial.append(Pair(one.a, one.b, similarity, True, both.estimate, False, *shares))
+    for pair in database.passage_pairs(sort="weighted"):
+        if (pair.a, pair.b) not in known and (pair.weighted_share or 0) >= _SHARE:
+            comparison = database.compare(pair.a, pair.b)
+            similarity = comparison.similarity or 0
+            shares = pair.weighted, pair.weighted_share
+            partial.append(
+                Pair(pair.a, pair.b, similarity, True, comparison.estimate, False, *shares)
+            )
     return partial
 
 
-def _chosen(best: list[Pair], clusters: list[Cluster], pairs: int) -> list[Pair]:
-    """The pairs to show: a few of each cluster, or more if there are not enough."""
-    cluster_of = {key: number for number, one in enumerate(clusters) for key in one.members}
+def _chosen(candidates: list[Pair], clusters: list[Cluster], pairs: int) -> list[Pair]:
+    """The pairs to show: a few of each cluster, or more of each if there are few clusters."""
+    cluster_of = {key: number for number, cluster in enumerate(clusters) for key in cluster.members}
     seen: defaultdict[int | None, Iterator[int]] = defaultdict(count)
-    first = sorted(best, key=lambda pair: next(seen[cluster_of.get(pair.a)]) >= _EACH)
+    first = sorted(candidates, key=lambda pair: next(seen[cluster_of.get(pair.a)]) >= _EACH)
     return sorted(first[:pairs], key=lambda pair: (-(pair.weighted or 0), -pair.similarity))
 
 
-def _beside(folders: Folders, database: Database, pair: Pair) -> dict[str, Any]:
-    """The values for two documents side by side.
+def _comparison_values(folders: Folders, database: Database, pair: Pair) -> dict[str, Any]:
+    """The values that show two documents side by side.
 
-    Of long texts, they have the rows that differ, or those with copied passages where passages are
-    indexed, and some around them.
+    Of long texts they have the rows that differ and some rows around these; where passages are
+    indexed, the rows with copied passages in place of those that differ.
     """
     a, b = database.get(pair.a).content, database.get(pair.b).content
     copied: list[Passage] = []
     if run := database.settings.passages:
         shortest = run - database.settings.shingling.size + 1
         shared = database.compare(pair.a, pair.b).passages or ()
-        copied = [one for one in shared if one.shingles >= shortest]
+        copied = [passage for passage in shared if passage.shingles >= shortest]
     texts, sets = beside.contents_beside(
         database, a, b, elements=_ROWS, limit=_TEXT, passages=copied
     )
     if texts is None:
         return {"texts": None, "sets": sets}
-    own = joined_spans((one.a_start, one.a_end) for one in copied)
-    its = joined_spans((one.b_start, one.b_end) for one in copied)
-    left = _in_files(folders, pair.a, own, (row.a for row in texts.rows))
-    right = _in_files(folders, pair.b, its, (row.b for row in texts.rows))
+    spans_a = joined_spans((passage.a_start, passage.a_end) for passage in copied)
+    spans_b = joined_spans((passage.b_start, passage.b_end) for passage in copied)
+    left = _in_files(folders, pair.a, spans_a, (row.a for row in texts.rows))
+    right = _in_files(folders, pair.b, spans_b, (row.b for row in texts.rows))
     sides = zip(texts.rows, left, right, strict=True)
     texts = replace(texts, rows=[replace(row, a=line, b=other) for row, line, other in sides])
-    # Of long texts a part.
-    around = _BESIDE if len(texts.rows) > _WHOLE else None
+    around = _AROUND if len(texts.rows) > _WHOLE else None
     shown = shown_rows(texts.rows, around, _has_copied if copied else differs)
     lines = list(islice(beside.lines_of(texts, shown, 0, len(texts.rows)), _ROWS + 1))
     cut = len(lines) > _ROWS or texts.cut
@@ -226,20 +253,20 @@ def _beside(folders: Folders, database: Database, pair: Pair) -> dict[str, Any]:
 def _in_files(
     folders: Folders, key: str, copied: Sequence[Span], lines: Iterable[Line | None]
 ) -> Iterator[Line | None]:
-    """The lines of a document with their numbers in its files, and the files' names before them.
+    """The lines of a document, numbered from the start of its files; a file begins with its name.
 
-    Their copied parts are runs, if the other text has them in the same row.
+    Copied parts are pieces of the kind `run`, if the other text has them in the same row.
     """
-    files = [one for one in folders.files.get(key, ()) if one.key != key]
-    before = 0
-    for given in lines:
-        line = given and beside.painted(given, "same", copied, "run")
+    files = [file for file in folders.files.get(key, ()) if file.key != key]
+    first_line = 1
+    for document_line in lines:
+        line = document_line and beside.painted(document_line, "same", copied, "run")
         if line is not None and files and line.start >= files[0].start:
             while files and line.start >= files[0].start:
                 name = files.pop(0).key.removeprefix(f"{key}/")
-            before = line.number - 1
+            first_line = line.number
             line = replace(line, pieces=[Piece(name, "file"), *line.pieces])
-        yield line and replace(line, number=max(line.number - before, 0))
+        yield line and replace(line, number=max(line.number - first_line + 1, 0))
 
 
 def _has_copied(row: Row) -> bool:

@@ -1,4 +1,4 @@
-"""The values that each page shows, as plain objects: a template makes HTML of them, `.json` JSON.
+"""The values that each page shows, as plain objects, of which a template makes HTML, `.json` JSON.
 
 The database is open for reading, and all work is bounded.
 """
@@ -42,22 +42,22 @@ from lshdb.web.rendering import Page, snippet
 LONGEST_QUERY = 200_000
 """Maximum characters of a pasted text."""
 _PASTED = 100
-"""Pasted texts kept in memory: some 20 million characters of the longest."""
+"""Maximum number of pasted texts kept in memory: some 20 million characters at most."""
 _ROWS = 50
 """Matches or pairs on a page."""
 _SOURCES = 20
-"""Documents that share passages with one, on its page."""
-_FOUND = 30
-"""Keys, and documents by their contents, that a search shows."""
+"""Maximum number of documents on a document's page that share passages with it."""
+_MAX_HITS = 30
+"""Maximum number of keys, and of documents by their contents, that a search shows."""
 _LOOKING = 0.07
-"""Seconds in which contents are searched: nobody waits longer."""
+"""Maximum seconds in which contents are searched: nobody should wait longer."""
 _SEARCHED = 250_000
-"""Keys that are searched, in as long."""
+"""Maximum number of keys that are searched, in about the same time."""
 _MAX_WORDS = 10
 _DROPPED = 500
-"""Documents to drop that a page lists."""
-_LINES_AT_ONCE = 500
-"""Lines of a file to download that are sent at once: some 10 ms of work."""
+"""Maximum number of documents to drop that a page lists."""
+_PART_LINES = 500
+"""Lines of a download that are made and sent together: some 10 ms of work."""
 _LARGEST = 6
 """Clusters on the overview."""
 _CLUSTERS = 20
@@ -70,29 +70,29 @@ _TEXT = 50_000
 _ELEMENTS = 1_000
 """Elements shown of a set."""
 _COMPARED = 2
-"""Comparisons kept in memory: one of the longest texts takes some 60 MB."""
+"""Comparisons kept in memory: a comparison of the longest texts takes some 60 MB."""
 _SQL_SECONDS = 2.0
 """Seconds for a visitor's statement."""
 _SQL_ROWS = 1_000
 _SQL_VALUE = 100_000
-"""Characters, or bytes, of a value that a page of SQL shows: the beginning and the end."""
+"""Maximum characters or bytes that a page of SQL shows of a value: its beginning and its end."""
 _SQL_CHARACTERS = 2_000_000
-"""Characters of all values that a page of SQL has; the row that goes beyond is the last."""
+"""Characters of all values on a page of SQL: the row that exceeds them is the last."""
 
 _T = TypeVar("_T")
 _Options = TypeVar("_Options", bound=Options)
 _results = ResultCache()
 _comparisons = ResultCache(_COMPARED)
 _pasted: dict[str, str] = {}
-"""The newest texts that visitors pasted, under names for addresses: Back and Reload then work."""
+"""The last pasted texts by the names that addresses have, so that Back and Reload work."""
 _lock = threading.Lock()
 
 
 # addresses
 
 
-class Asked(Options):
-    """How documents that are similar to one, or to a pasted text, are found."""
+class QueryFields(Options):
+    """How a page finds the documents similar to a document or a pasted text."""
 
     containment: Flag = False
     exhaustive: Flag = False
@@ -102,31 +102,33 @@ class Address(Options):
     """The fields of all pages."""
 
     filters: Filters
-    similar: Asked
+    similar: QueryFields
     page: Annotated[int, Option("Of several.", min=1, max=10**6)] = 1
     key: Text = ""
     a: Text = ""
     b: Text = ""
     q: Text = ""  # what to find
-    after: Number = None  # a document, behind which the search goes on
+    after: Number = None  # the number of a document, after which the search goes on
     pasted: Text = ""  # the name of a text
     only: Number = None  # equal lines shown around those that differ; None for all
     blanks: Annotated[Literal["ignored"] | None, Option("Whether they may differ.")] = None
-    listed: Flag = False  # a pair is shown as one of the list
+    listed: Flag = False  # the pair is shown as a part of the list
     finished: Text = ""  # the page whose list is finished
     format: Annotated[Literal["jsonl"] | None, Option("Of a file to download.")] = None
     sql: Text = ""
 
 
-def parsed(group: type[_Options], given: Mapping[str, str]) -> _Options:
-    """The fields of a group in an address; forms quote keys, as browsers change line ends.
+def parsed(group: type[_Options], texts: Mapping[str, str]) -> _Options:
+    """The fields of a group, from the texts of an address or a form.
+
+    A form has a key quoted, as browsers change the line ends of texts.
 
     Raises:
-        UsageError: one has another type or is out of range; the message names it.
+        UsageError: a field has another type or is out of range; the message names it.
     """
     values: dict[str, object] = {}
     for name, option in declared(group).items():
-        text = given.get(name) or unquote(given.get(f"{name}_quoted", ""))
+        text = texts.get(name) or unquote(texts.get(f"{name}_quoted", ""))
         kind = without_none(option.annotation)
         if kind in (int, float) and (text := text.strip()):
             try:
@@ -138,25 +140,25 @@ def parsed(group: type[_Options], given: Mapping[str, str]) -> _Options:
     return group(**values)
 
 
-def texts_of(names: Iterable[str], given: Mapping[str, str]) -> dict[str, str]:
-    """The texts of fields that are given, for other addresses."""
-    return {name: text for name in names if (text := given.get(name))}
+def texts_of(names: Iterable[str], fields: Mapping[str, str]) -> dict[str, str]:
+    """The texts of those fields that are not empty, for other addresses."""
+    return {name: text for name in names if (text := fields.get(name))}
 
 
 class Waiting(Exception):
-    """A result is being computed for the first time; `Visit.waiting` says which."""
+    """A result is being computed for the first time; `Visit.waiting` has its name."""
 
 
 @dataclass(slots=True)
 class Visit:
-    """One request: the open database, the arguments, and what all pages say.
+    """One request: the open database, the arguments, and what every page shows.
 
     Attributes:
-        asked: the arguments with their types.
+        address: the arguments with their types.
         notes: warnings about limits.
         outdated: whether the file has changed since a result was computed.
-        waiting: the progress of results that are being computed, by name.
-        results: where these are kept.
+        waiting: the progress of results that are being computed, by the first part of their names.
+        results: the cache of results.
     """
 
     database: Database
@@ -169,33 +171,36 @@ class Visit:
     outdated: bool = False
     waiting: dict[str, Stage] = field(default_factory=dict)
     results: ResultCache = _results
-    asked: Address = field(init=False)
+    address: Address = field(init=False)
 
     def __post_init__(self) -> None:
-        self.asked = parsed(Address, self.arguments)
+        self.address = parsed(Address, self.arguments)
 
     def verdicts(self) -> Verdicts:
-        """The decisions that hold now; those of the reviewer, if only these count."""
+        """The decisions that hold now, of all reviewers unless only this reviewer's count."""
         if self.review is not None:
             return self.review.verdicts(self.database)
         return Verdicts(self.database.decisions())
 
     def required(self, name: str) -> str:
         """A required argument."""
-        found: str = getattr(self.asked, name)
-        if not found:
+        text: str = getattr(self.address, name)
+        if not text:
             raise lshdb.UsageError(f"the address lacks {name}=")
-        return found
+        return text
 
     def wait_for(
         self,
-        what: tuple[Any, ...],
+        name: tuple[Any, ...],
         make: Callable[[Database, Progress], _T],
         results: ResultCache | None = None,
     ) -> _T:
-        """A slow result, computed with its own handle.
+        """A slow result, which another thread computes with a Database of its own.
 
-        The first part of its name, `what`, says what is waited for.
+        Args:
+            name: names the result; a page that waits shows the first part.
+            make: computes the result.
+            results: the cache; by default that of the visit.
 
         Raises:
             Waiting: it is computed for the first time.
@@ -210,25 +215,25 @@ class Visit:
         results = results or self.results
         # A page waits once, however many results it needs.
         seconds = 0.0 if self.waiting else self.database.limits.page_seconds
-        found = results.get((path, what), state, run, seconds)
-        if isinstance(found, Stage):
-            self.waiting[what[0]] = found
+        result = results.get((path, name), state, run, seconds)
+        if isinstance(result, Stage):
+            self.waiting[name[0]] = result
             raise Waiting
-        self.notes += map(str, found.notes)
-        self.outdated |= found.state != state
-        return found.value
+        self.notes += map(str, result.notes)
+        self.outdated |= result.state != state
+        return result.value
 
     def page(self, name: str) -> Page:
-        """A page with what all pages say; in a review, with what was decided last."""
+        """A page with what every page shows; in a review, with the reviewer's last decisions."""
         with limits_noted() as notes:
             try:
                 page = PAGES[name](self)
             except Waiting:
                 page = Page("waiting", self.name)
-        said = [*self.notes, *map(str, notes)]
-        data = {"notes": said, "outdated": self.outdated, "waiting": self.waiting}
+        all_notes = [*self.notes, *map(str, notes)]
+        data = {"notes": all_notes, "outdated": self.outdated, "waiting": self.waiting}
         filters = texts_of(declared(Filters), self.arguments)
-        view = {"asked": self.asked, "filters": filters, "settings": self.database.settings}
+        view = {"address": self.address, "filters": filters, "settings": self.database.settings}
         if self.review is not None and page.template in _FORMS:
             view |= self.review.form(self.database) | {"back": urlencode(self.arguments)}
         return replace(page, data=page.data | data, view=page.view | view)
@@ -238,7 +243,7 @@ class Visit:
 
 
 def overview(visit: Visit) -> Page:
-    """The near duplicates of a database, and below them its settings."""
+    """The near duplicates of a database, and its settings."""
     info = visit.database.info()
     settings = info.settings
     data: dict[str, Any] = {
@@ -251,7 +256,7 @@ def overview(visit: Visit) -> Page:
     }
     with suppress(Waiting):
         listed = _listing(visit, "clusters", Filters())
-        largest = [listed.described(one, _PREVIEW) for one in listed.items[:_LARGEST]]
+        largest = [listed.described(item, _PREVIEW) for item in listed.items[:_LARGEST]]
         data["clusters"] = listed.counts | {"largest": largest, "sizes": listed.survey.picture}
     with suppress(Waiting):
         listed = _listing(visit, "pairs", Filters())
@@ -276,38 +281,43 @@ def document(visit: Visit) -> Page:
         "length": None if content is None else len(content),
         "content": content and content[: _TEXT if isinstance(content, str) else _ELEMENTS],
         "shingles": stored.shingles,
-        **_found(visit, key=key),
+        **_similar_documents(visit, key=key),
         "buckets": database.buckets(key),
     }
     file = Path(file_of_message(key) or key).absolute() if visit.open_files else None
-    # Not Path.is_file, which raises an error for a key that no file can be called.
-    address = file.as_uri() if file and os.path.isfile(file) else None
-    view = {"verdicts": verdicts.of_key, "file": address, **_form(visit, [key])}
+    # Not Path.is_file, which raises an error for a key that cannot be the name of a file.
+    file_address = file.as_uri() if file and os.path.isfile(file) else None
+    view = {"verdicts": verdicts.of_key, "file": file_address, **_form(visit, [key])}
     return Page("document", key, data, view)
 
 
-def _found(visit: Visit, content: Content | None = None, key: str | None = None) -> dict[str, Any]:
-    """The documents similar to one, some on each page, how they were found; copied passages."""
-    database, asked, page = visit.database, visit.asked, visit.asked.page
+def _similar_documents(
+    visit: Visit, content: Content | None = None, key: str | None = None
+) -> dict[str, Any]:
+    """A page of the documents similar to a content or a stored document, and how they were found.
+
+    In a file with an index of passages also the passages that it shares with stored documents.
+    """
+    database, address, page = visit.database, visit.address, visit.address.page
     settings = database.settings
-    found = database.query(
+    matches = database.query(
         content,
         key=key,
         top=page * _ROWS + 1,
-        threshold=asked.filters.threshold,
-        containment=asked.similar.containment,
-        exhaustive=asked.similar.exhaustive,
+        threshold=address.filters.threshold,
+        containment=address.similar.containment,
+        exhaustive=address.similar.exhaustive,
     )
-    minimum = asked.filters.threshold or settings.threshold
+    minimum = address.filters.threshold or settings.threshold
     query = {
-        "matches": found[(page - 1) * _ROWS : page * _ROWS],
+        "matches": matches[(page - 1) * _ROWS : page * _ROWS],
         "page": page,
         "first": (page - 1) * _ROWS + 1,
-        "more": len(found) > page * _ROWS,
+        "more": len(matches) > page * _ROWS,
         "threshold": minimum,
         "own_threshold": settings.threshold,
-        "exhaustive": asked.similar.exhaustive,
-        "containment": asked.similar.containment,
+        "exhaustive": address.similar.exhaustive,
+        "containment": address.similar.containment,
         "recall": candidate_probability(minimum, settings.construction) or 0.0,
     }
     passages = None
@@ -319,21 +329,21 @@ def _found(visit: Visit, content: Content | None = None, key: str | None = None)
 
 def find(visit: Visit) -> Page:
     """Documents whose keys or contents match the search."""
-    asked, after = visit.asked.q.strip(), visit.asked.after or 0
-    words = asked.split()[:_MAX_WORDS]
-    if asked in visit.database:
-        return Page("find", "", redirect=("document", {"key": asked}))
+    search, after = visit.address.q.strip(), visit.address.after or 0
+    words = search.split()[:_MAX_WORDS]
+    if search in visit.database:
+        return Page("find", "", redirect=("document", {"key": search}))
     keys = (
-        page_file.keys_containing(visit.database, asked, _SEARCHED, _FOUND)
+        page_file.keys_containing(visit.database, search, _SEARCHED, _MAX_HITS)
         if words and not after
         else []
     )
     contents = visit.database.settings.content
     matches = lshdb.WordMatches((), None)
     if words and contents:
-        matches = visit.database.find_words(words, after=after, top=_FOUND, seconds=_LOOKING)
+        matches = visit.database.find_words(words, after=after, top=_MAX_HITS, seconds=_LOOKING)
     data = {
-        "q": asked,
+        "q": search,
         "keys": keys,
         "hits": [
             {"key": key, "pieces": snippet(content, words)} for key, content in matches.documents
@@ -341,7 +351,7 @@ def find(visit: Visit) -> Page:
         "further": matches.following,
         "after": after,
         "contents": contents,
-        "max_found": _FOUND,
+        "max_found": _MAX_HITS,
     }
     return Page("find", f"Find in {visit.name}", data)
 
@@ -351,55 +361,54 @@ def find(visit: Visit) -> Page:
 
 def compare(visit: Visit) -> Page:
     """Two documents side by side."""
-    asked, b = visit.asked, visit.required("b")
-    if asked.pasted:
+    address, b = visit.address, visit.required("b")
+    if address.pasted:
         title = "the text given"
-        one: str | Document = Document(title, _content_of(visit, _kept(asked.pasted)))
+        left: str | Document = Document(title, _content_of(visit, _kept(address.pasted)))
     else:
-        title = one = visit.required("a")
+        title = left = visit.required("a")
 
     def make(
         database: Database, _: Progress
     ) -> tuple[Comparison, beside.Beside | None, beside.Sets | None]:
-        made = database.compare(one, b)
+        compared = database.compare(left, b)
         texts, sets = beside.contents_beside(
             database,
-            made.a_content,
-            made.b_content,
+            compared.a_content,
+            compared.b_content,
             elements=_ELEMENTS,
-            passages=made.passages or (),
-            blanks=not asked.blanks,
+            passages=compared.passages or (),
+            blanks=not address.blanks,
         )
-        return replace(made, a_content=None, b_content=None), texts, sets
+        return replace(compared, a_content=None, b_content=None), texts, sets
 
     verdicts = visit.verdicts()
     decided = {
-        "a": None if asked.pasted else verdicts.of_key.get(title),
+        "a": None if address.pasted else verdicts.of_key.get(title),
         "b": verdicts.of_key.get(b),
         "different": verdicts.apart(title, b),
     }
-    what = ("compare", asked.pasted, title, b, asked.blanks)
-    comparison, texts, sets = visit.wait_for(what, make, _comparisons)
+    result_name = ("compare", address.pasted, title, b, address.blanks)
+    comparison, texts, sets = visit.wait_for(result_name, make, _comparisons)
     data = {"a": title, "b": b, "decided": decided, "comparison": comparison, "sets": sets}
-    address = {name: text for name, text in visit.arguments.items() if name != "page"}
-    view: dict[str, Any] = {"address": address, "near": None, "texts": texts}
+    arguments = {name: text for name, text in visit.arguments.items() if name != "page"}
+    view: dict[str, Any] = {"arguments": arguments, "near": None, "texts": texts}
     if texts is not None:
-        near = shown_rows(texts.rows, asked.only)
-        some, paging = _some(visit, near, beside.PART_ROWS)
-        page = asked.page
-        begins = [0, *near[beside.PART_ROWS :: beside.PART_ROWS], len(texts.rows)]
-        view["page_of"] = partial(bisect_right, begins[:-1])
+        shown = shown_rows(texts.rows, address.only)
+        page_indices, paging = _on_page(visit, shown, beside.PART_ROWS)
+        page = address.page
+        page_starts = [0, *shown[beside.PART_ROWS :: beside.PART_ROWS], len(texts.rows)]
+        view["page_of"] = partial(bisect_right, page_starts[:-1])
         data |= {
             "says": texts.says,
             "differences": len(texts.starts),
-            "rows": list(beside.lines_of(texts, some, *begins[page - 1 : page + 1])),
+            "rows": list(beside.lines_of(texts, page_indices, *page_starts[page - 1 : page + 1])),
             "paging": paging,
         }
-    if asked.listed:
-        data["list"] = view["near"] = _listing(visit, "pairs", asked.filters).neighbours(title, b)[
-            1
-        ]
-    view |= {} if asked.pasted else _form(visit, [title, b])
+    if address.listed:
+        _, near = _listing(visit, "pairs", address.filters).neighbours(title, b)
+        data["list"] = view["near"] = near
+    view |= {} if address.pasted else _form(visit, [title, b])
     return Page("compare", f"{title} and {b}", data, view)
 
 
@@ -407,33 +416,33 @@ def compare(visit: Visit) -> Page:
 
 
 def clusters(visit: Visit) -> Page:
-    """The groups of similar documents, filtered and sorted, some on each page."""
+    """A page of the clusters of similar documents, filtered and sorted."""
     return _list(visit, "clusters", _CLUSTERS)
 
 
 def pairs(visit: Visit) -> Page:
-    """The pairs of similar documents, filtered and sorted, some on each page."""
+    """A page of the pairs of similar documents, filtered and sorted."""
     return _list(visit, "pairs", _ROWS)
 
 
 def _list(visit: Visit, kind: str, size: int) -> Page:
-    """One of the two lists, as a page or as a file of JSON lines."""
-    listed = _listing(visit, kind, visit.asked.filters)
+    """A page of the clusters or the pairs, or all of them as a download of JSON lines."""
+    listed = _listing(visit, kind, visit.address.filters)
     survey, numbered = listed.survey, list(enumerate(listed.items, 1))
 
-    def shown(number: int, one: Cluster | Pair, count: int | None = None) -> dict[str, Any]:
-        return {"number": number, **listed.described(one, count)}
+    def shown(number: int, item: Cluster | Pair, count: int | None = None) -> dict[str, Any]:
+        return {"number": number, **listed.described(item, count)}
 
-    if visit.asked.format:
-        lines = (encode(shown(*each)) + b"\n" for each in numbered)
-        texts = iter(lambda: b"".join(islice(lines, _LINES_AT_ONCE)), b"")
+    if visit.address.format:
+        lines = (encode(shown(*entry)) + b"\n" for entry in numbered)
+        texts = iter(lambda: b"".join(islice(lines, _PART_LINES)), b"")
         return Page("", "", download=texts)
-    some, paging = _some(visit, numbered, size)
+    entries, paging = _on_page(visit, numbered, size)
     data = listed.counts | {
         "facets": listed.facets,
         "learned": listed.learned,
         "paging": paging,
-        kind: [shown(*each, _PREVIEW) for each in some],
+        kind: [shown(*entry, _PREVIEW) for entry in entries],
     }
     if kind == "pairs":
         data["drawn_from"] = listed.drawn_from
@@ -444,58 +453,66 @@ def _list(visit: Visit, kind: str, size: int) -> Page:
     return Page(kind, kind.capitalize(), data, view)
 
 
-def _listing(visit: Visit, kind: str, asked: Filters) -> Listing:
-    """A list of clusters or pairs, found without decisions: they keep their places in a review."""
-    given = {name: getattr(asked, name) for name in ("threshold", "keep", "star")}
-    # Only who asks for single documents waits for them.
-    min_size = 1 if kind == "clusters" and 1 in (asked.smallest, asked.largest) else None
-    request = ClustersOptions(**given, min_size=min_size, ignore_decisions=True)
+def _listing(visit: Visit, kind: str, filters: Filters) -> Listing:
+    """A list of clusters or pairs, found without decisions, which would change it in a review."""
+    options = {name: getattr(filters, name) for name in ("threshold", "keep", "star")}
+    # Clusters of one document take longer: they are computed only if the filters want them.
+    min_size = 1 if kind == "clusters" and 1 in (filters.smallest, filters.largest) else None
+    request = ClustersOptions(**options, min_size=min_size, ignore_decisions=True)
 
     def make(database: Database, progress: Progress) -> listing.Survey[Any]:
         if kind == "clusters":
             return listing.survey_clusters(database, request, progress)
         return listing.survey_pairs(database, request.join, progress)
 
-    return Listing(visit.wait_for((kind, *given.values(), min_size), make), visit.verdicts(), asked)
+    return Listing(
+        visit.wait_for((kind, *options.values(), min_size), make), visit.verdicts(), filters
+    )
 
 
 def cluster(visit: Visit) -> Page:
-    """The members of one cluster, some on each page; any of them names it."""
-    asked, key = visit.asked, visit.required("key")
+    """A page of the members of a cluster; the key of any member names the cluster."""
+    address, key = visit.address, visit.required("key")
     visit.database.get(key)
-    listed = _listing(visit, "clusters", asked.filters)
-    found, near = listed.neighbours(key)
-    if not isinstance(found, Cluster):
+    listed = _listing(visit, "clusters", address.filters)
+    item, near = listed.neighbours(key)
+    if not isinstance(item, Cluster):
         raise lshdb.KeyNotFound(
             f"{key!r:.100} is in no cluster: no document is similar enough to it"
         )
-    one = listed.described(found)
-    members = one["members"]
-    some, paging = _some(visit, members, _LINES)
-    size_of = page_file.byte_lengths(visit.database, [member["key"] for member in some])
-    one["members"] = [member | {"bytes": size_of.get(member["key"], 0)} for member in some]
-    named = [member["key"] for member in members[: reviewing.MAX_MEMBERS]]
-    view = {"near": near, **_form(visit, named)}
-    one["connections"] = None
-    if 2 < len(found.members) <= _CONNECTED:
+    described = listed.described(item)
+    members = described["members"]
+    page_members, paging = _on_page(visit, members, _LINES)
+    size_of = page_file.byte_lengths(visit.database, [member["key"] for member in page_members])
+    described["members"] = [
+        member | {"bytes": size_of.get(member["key"], 0)} for member in page_members
+    ]
+    keys = [member["key"] for member in members[: reviewing.MAX_MEMBERS]]
+    view = {"near": near, **_form(visit, keys)}
+    described["connections"] = None
+    if 2 < len(item.members) <= _CONNECTED:
         request = PairsOptions(threshold=listed.survey.threshold, ignore_decisions=True)
-        pairs = page_file.pairs_within(visit.database, found.members, request)
+        pairs = page_file.pairs_within(visit.database, item.members, request)
         edges = [(pair.similarity, pair.a, pair.b) for pair in pairs]
         if edges := [edge for edge in edges if not listed.verdicts.apart(*edge[1:])]:
-            one["connections"] = drawing.connections(found.members, edges)
-    data = {"cluster": one, "list": near, "paging": paging}
+            described["connections"] = drawing.connections(item.members, edges)
+    data = {"cluster": described, "list": near, "paging": paging}
     return Page("cluster", f"A cluster of {visit.name}", data, view)
 
 
-def _some(visit: Visit, things: list[_T], size: int) -> tuple[list[_T], dict[str, int]]:
-    """The things on the page asked for; the numbers of it, of all pages, and of all things."""
-    page, pages = visit.asked.page, max(math.ceil(len(things) / size), 1)
+def _on_page(visit: Visit, entries: list[_T], size: int) -> tuple[list[_T], dict[str, int]]:
+    """The entries on the address's page; its number, and how many pages and entries there are.
+
+    Raises:
+        KeyNotFound: there is no such page.
+    """
+    page, pages = visit.address.page, max(math.ceil(len(entries) / size), 1)
     if page > pages:
         raise lshdb.KeyNotFound(f"there is no page {page:,}: the last is page {pages:,}")
-    return things[(page - 1) * size : page * size], {
+    return entries[(page - 1) * size : page * size], {
         "page": page,
         "pages": pages,
-        "things": len(things),
+        "things": len(entries),
     }
 
 
@@ -503,13 +520,13 @@ def _some(visit: Visit, things: list[_T], size: int) -> tuple[list[_T], dict[str
 
 
 def _form(visit: Visit, keys: Sequence[str]) -> dict[str, Any]:
-    """In a review, the documents of a page's form as they are now."""
+    """In a review, the documents of a page's form with their present digests; else nothing."""
     if visit.review is None:
         return {}
     documents = reviewing.as_stored(visit.database, keys)
     return {
         "documents": dumps(documents),
-        "places": {each: place for place, (each, _) in enumerate(documents)},
+        "indices": {key: index for index, (key, _) in enumerate(documents)},
     }
 
 
@@ -537,24 +554,24 @@ def decide(visit: Visit) -> Page:
     return Page("decide", "", redirect=review.once(posted.get("form", ""), act))
 
 
-def _undone(page: str, made: Sequence[Decision]) -> dict[str, str]:
-    """The documents whose decision was undone, as their page takes them."""
-    keys = [key for one in made for key in one.keys]
+def _undone(page: str, undone: Sequence[Decision]) -> dict[str, str]:
+    """The part of a page's address that names the documents whose decisions were undone."""
+    keys = [key for decision in undone for key in decision.keys]
     if page in ("cluster", "document"):
         return {"key": keys[0], "page": "1"}
     return {"a": keys[0], "b": keys[1]} if page == "compare" and len(keys) == 2 else {}
 
 
 def _next(visit: Visit, page: str, back: dict[str, str]) -> reviewing.Next:
-    """The next pair of the list, or if this cluster is now decided the next undecided one."""
-    asked = parsed(Address, back)
+    """The next pair of the list; or the next undecided cluster, if this cluster is now decided."""
+    address = parsed(Address, back)
     if page == "cluster":
-        asked = parsed(Address, back | {"decided": "no"})
-        found, near = _listing(visit, "clusters", asked.filters).neighbours(asked.key)
-        if isinstance(found, Cluster) and not visit.verdicts().settled(found.members):
+        address = parsed(Address, back | {"decided": "no"})
+        item, near = _listing(visit, "clusters", address.filters).neighbours(address.key)
+        if isinstance(item, Cluster) and not visit.verdicts().settled(item.members):
             return page, back
     else:
-        _, near = _listing(visit, "pairs", asked.filters).neighbours(asked.a, asked.b)
+        _, near = _listing(visit, "pairs", address.filters).neighbours(address.a, address.b)
     if near.following is None:
         return "decisions", {"finished": page}
     return page, back | {"page": "1"} | near.following
@@ -562,12 +579,12 @@ def _next(visit: Visit, page: str, back: dict[str, str]) -> reviewing.Next:
 
 def decisions(visit: Visit) -> Page:
     """All decisions, and the documents that would be removed."""
-    made = visit.database.decisions()[::-1]
+    newest_first = visit.database.decisions()[::-1]
     dropped = visit.database.remove_decided(dry_run=True)
-    some, paging = _some(visit, made, _LINES)
-    agreements, disagreements = agreements_of(made)
+    page_rows, paging = _on_page(visit, newest_first, _LINES)
+    agreements, disagreements = agreements_of(newest_first)
     data = {
-        "decisions": some,
+        "decisions": page_rows,
         "agreements": agreements,
         "disagreements": disagreements[:_DROPPED],
         "paging": paging,
@@ -582,15 +599,15 @@ def decisions(visit: Visit) -> Page:
 
 
 def query(visit: Visit) -> Page:
-    """A box for a text, and the documents similar to it, under their own address."""
-    posted, name = visit.posted, visit.asked.pasted
-    given = visit.arguments if posted is None else posted
-    asked = texts_of(("threshold", *declared(Asked)), given)
+    """A box for a text; the documents similar to the text have an address of their own."""
+    posted, name = visit.posted, visit.address.pasted
+    arguments = visit.arguments if posted is None else posted
+    fields = texts_of(("threshold", *declared(QueryFields)), arguments)
     text = None if posted is None else posted.get("text", "")
     if name:
         text = _kept(name)
     data: dict[str, Any] = {"text": text or "", "query": None, "passages": None, "problem": None}
-    view = {"given": asked, "longest": LONGEST_QUERY}
+    view = {"fields": fields, "longest": LONGEST_QUERY}
     page = Page("query", f"Query {visit.name}", data, view)
     if text is None:
         return page
@@ -598,8 +615,8 @@ def query(visit: Visit) -> Page:
         content = _content_of(visit, text)
         if posted is not None:
             parsed(Address, posted)
-            return replace(page, redirect=("query", {"pasted": _keep(text), **asked}))
-        data |= _found(visit, content)
+            return replace(page, redirect=("query", {"pasted": _keep(text), **fields}))
+        data |= _similar_documents(visit, content)
     except (lshdb.UsageError, lshdb.ContentError, lshdb.InputError) as error:
         data["problem"] = str(error)
         return replace(page, status=400)
@@ -607,7 +624,7 @@ def query(visit: Visit) -> Page:
 
 
 def _keep(text: str) -> str:
-    """Keep a text; return its name, which cannot be guessed without the text."""
+    """Keep a text, and return its name, which nobody can guess without the text."""
     name = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     with _lock:
         _pasted.pop(name, None)
@@ -618,7 +635,7 @@ def _keep(text: str) -> str:
 
 
 def _kept(name: str) -> str:
-    """The text of a name; KeyNotFound if it is not kept any more."""
+    """The text with a name; KeyNotFound if it is not kept any more."""
     with _lock:
         if name in _pasted:
             return _pasted[name]
@@ -639,8 +656,8 @@ def _content_of(visit: Visit, text: str) -> Content:
 
 
 def sql(visit: Visit) -> Page:
-    """What `lshdb sql` shows of a statement, for a limited time and number of rows."""
-    statement = visit.asked.sql.strip()
+    """The rows of a statement as `lshdb sql` shows them, within limits of time and size."""
+    statement = visit.address.sql.strip()
     data: dict[str, Any] = {
         "sql": statement,
         "columns": [],
@@ -652,8 +669,10 @@ def sql(visit: Visit) -> Page:
     if not statement:
         return page
     try:
-        data["columns"], found = page_file.limited_sql(visit.database, statement, _SQL_SECONDS)
-        with closing(found) as rows:  # type: ignore[type-var]  # a generator
+        data["columns"], result_rows = page_file.limited_sql(
+            visit.database, statement, _SQL_SECONDS
+        )
+        with closing(result_rows) as rows:  # type: ignore[type-var]  # a generator
             size = long = 0
             for row in rows:
                 shown = [_shown(value) for value in row]
@@ -675,7 +694,7 @@ def sql(visit: Visit) -> Page:
 
 
 def _shown(value: SqlValue) -> tuple[SqlValue, bool]:
-    """A value as a page of SQL shows it, a BLOB in hexadecimal; whether it was shortened."""
+    """A value as a page of SQL shows it, a BLOB in hexadecimal; and whether it was shortened."""
     if not isinstance(value, str | bytes):
         return value, False
     text = plain(value) if isinstance(value, bytes) else value
@@ -692,7 +711,8 @@ PAGES: Mapping[str, Callable[[Visit], Page]] = {
     **{view.__name__: view for view in _VIEWS},
 }
 WITHOUT_SQL = frozenset(name for name, view in PAGES.items() if view is not sql)
-"""Pages that run no SQL, whatever their address has."""
+"""Pages that run no SQL of visitors, whatever their address has."""
+
 _CONNECTED = 60
 """Maximum documents of a cluster whose connections are drawn."""
 _FORMS = frozenset(["cluster", "clusters", "compare", "document", "decisions"])
