@@ -19,8 +19,8 @@ from lshdb.sources.paths import escaped, paths_of_key
 
 def clusters(
     *,
-    at: DatabaseFile,
-    asked: ClustersOptions,
+    file: DatabaseFile,
+    options: ClustersOptions,
     drop_list: Annotated[
         bool,
         Option("Print only keys of documents that can be removed."),
@@ -47,25 +47,25 @@ def clusters(
     """
     if null and not (drop_list and form.is_text):
         raise UsageError("--null is for --drop-list as text")
-    if drop_list + folders + bool(asked.join.similar.fields) > 1:
+    if drop_list + folders + bool(options.join.similar.fields) > 1:
         raise UsageError("give one of --drop-list, --folders and --fields")
-    if folders and asked.join.group_by is not None:
+    if folders and options.join.group_by is not None:
         raise UsageError("give one of --folders and --group-by")
-    with at.reading(form, temporary=asked.join.group_by is not None) as database:
-        minimum = similar.minimum(database, asked.join.similar.threshold)
+    with file.reading(form, temporary=options.join.group_by is not None) as database:
+        minimum = similar.minimum(database, options.join.similar.threshold)
         if folders:
             from lshdb.search.folders import FolderPair, folder_pairs  # a query needs no pairs
 
             results.write_results(
                 FolderPair,
-                folder_pairs(database.store, asked),
+                folder_pairs(database.store, options),
                 form,
                 shown=("a_share", "b_share", "files", "bytes", "a", "b", "unread"),
                 noun=("pair of directories", "pairs of directories"),
                 none="no two directories have half of the files of one in common",
             )
             return
-        found = database.clusters(asked)
+        found = database.clusters(options)
         if drop_list:
             _write_dropped(found, minimum, form, null)
             return
@@ -74,12 +74,12 @@ def clusters(
             found.rows(),
             form,
             shown=("cluster", "similarity", "exact", "role", "key"),
-            fields=asked.join.similar.fields,
+            fields=options.join.similar.fields,
             noun=("document in clusters", "documents in clusters"),
             none="no document that matches"
-            if asked.min_size == 1
+            if options.min_size == 1
             else f"no two documents with similarity {minimum:g} or more",
-            extras=similar.first_words([database], ["key"], asked.join),
+            extras=similar.first_words([database], ["key"], options.join),
         )
 
 

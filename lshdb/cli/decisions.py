@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from typing import Annotated
 
-from lshdb.cli import results
-from lshdb.cli.messages import message, warn
+from lshdb.cli import messages, results
 from lshdb.cli.options import (
     DatabaseFile,
     Form,
@@ -24,7 +23,7 @@ _SHOWN = ("decision", "verdict", "keys", "state", "who", "decided", "note")
 
 def decisions(
     *,
-    at: DatabaseFile,
+    file: DatabaseFile,
     drop: Annotated[bool, Option("Only those to drop documents.")] = False,
     files: Annotated[
         bool,
@@ -62,13 +61,13 @@ def decisions(
         raise UsageError("--files goes with --drop, and prints paths only")
     if (null or root is not None) and not files:
         raise UsageError("--null and --root are for the paths of --files")
-    with at.reading(form) as database:
+    with file.reading(form) as database:
         if files:
             to_drop = list(sync.files_of_dropped(database.store, root))
             alone = aside.files_without_copy(database.store, to_drop, root)
             if alone:
                 names = listed([escaped(printable_path(one.path)) for one in alone], 3)
-                warn(
+                messages.warn(
                     f"lshdb: {counted(len(alone), 'file')} listed without a kept copy in another "
                     f"file: {names}; lshdb trash leaves them"
                 )
@@ -80,7 +79,7 @@ def decisions(
             results.write_results(Disagreement, apart, form)
             for one in agreed:
                 kappa = "" if one.kappa is None else f"; Cohen's kappa is {one.kappa:.2f}"
-                message(
+                messages.message(
                     f"{one.a} and {one.b} agree about {one.agreed:,} of "
                     f"{counted(one.documents, 'document')}{kappa}"
                 )
@@ -101,12 +100,12 @@ def _print_files(files: Iterable[sync.DroppedFile], *, null: bool) -> None:
     for one in files:
         if one.status is None:
             if one.reason != sync.NO_FILE:
-                warn(f"lshdb: {escaped(printable_path(one.path))}: left out: {one.reason}")
+                messages.warn(f"lshdb: {escaped(printable_path(one.path))}: left out: {one.reason}")
         else:
             unprintable += escaped(printable_path(one.path)) != one.path
             results.print_names([one.path], null=null)
     if unprintable and not null:
-        warn(
+        messages.warn(
             "lshdb: names that are not UTF-8 or have control characters, such as newlines, are "
             f"written with backslashes: {unprintable:,}; -0 prints them as they are"
         )

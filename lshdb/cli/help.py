@@ -9,14 +9,14 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from lshdb.options import ADVANCED, INDEX, INPUT, MATCHING, OUTPUT
+from lshdb import options
 from lshdb.sources.paths import escaped
 
-_HEADINGS = ("", INPUT, MATCHING, OUTPUT, INDEX, ADVANCED)
+_HEADINGS = ("", options.INPUT, options.MATCHING, options.OUTPUT, options.INDEX, options.ADVANCED)
 """In the order of a page. Each option has that of its group; those without one come first."""
 _EXPLAINED = {
-    INPUT: ("add", "sync"),
-    INDEX: ("init", "reindex"),
+    options.INPUT: ("add", "sync"),
+    options.INDEX: ("init", "reindex"),
 }
 """The commands that explain the options of a heading; other pages only name them."""
 
@@ -45,15 +45,16 @@ class Page(TyperCommand):
     def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         """Write what the command does, then the examples, each as one line to copy."""
         paragraphs = cleandoc(self.help or "").split("\n\n")
-        texts = [one for one in paragraphs if not one.startswith(_EXAMPLE)]
+        examples = [text for text in paragraphs if text.startswith(_EXAMPLE)]
+        texts = [text for text in paragraphs if text not in examples]
         formatter.write_paragraph()
         with formatter.indentation():
             formatter.write_text("\n\n".join(texts))
-        examples = [" ".join(one.split()) for one in paragraphs if one.startswith(_EXAMPLE)]
         if examples:
             with formatter.section("Examples" if len(examples) > 1 else "Example"):
-                for one in examples:
-                    formatter.write(f"  {one.removeprefix(_EXAMPLE)}\n")
+                for example in examples:
+                    line = " ".join(example.removeprefix(_EXAMPLE).split())
+                    formatter.write(f"  {line}\n")
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options, those without a heading of their own first."""

@@ -9,9 +9,9 @@ from typing import Annotated, Any, get_args, get_origin
 import typer
 
 import lshdb
+from lshdb import groups
 from lshdb.cli.sql_values import with_values
 from lshdb.errors import UsageError
-from lshdb.groups import Option, Options, declared, is_group, without_none
 from lshdb.sources.paths import printable_path
 
 DATABASE = Path("lsh.db")
@@ -25,15 +25,15 @@ def parameters_of(parameter: Parameter) -> list[Parameter]:
 
     An `Option` beside the type is typer's. Groups check the bounds of theirs.
     """
-    if is_group(parameter.annotation):
+    if groups.is_group(parameter.annotation):
         return [
             _parameter(each.name, each.annotation, each.default, each.option, each.section)
-            for each in declared(parameter.annotation).values()
+            for each in groups.declared(parameter.annotation).values()
             if each.option.of_command
         ]
     if get_origin(parameter.annotation) is Annotated:
         annotation, option = get_args(parameter.annotation)
-        if isinstance(option, Option):
+        if isinstance(option, groups.Option):
             bounds = {"min": option.min, "max": option.max}
             section = option.section or ""
             return [
@@ -43,9 +43,14 @@ def parameters_of(parameter: Parameter) -> list[Parameter]:
 
 
 def _parameter(
-    name: str, annotation: Any, default: Any, option: Option, section: str, **bounds: float | None
+    name: str,
+    annotation: Any,
+    default: Any,
+    option: groups.Option,
+    section: str,
+    **bounds: float | None,
 ) -> Parameter:
-    kind: Any = without_none(annotation)
+    kind: Any = groups.without_none(annotation)
     flags, parse = option.flags, option.parse
     is_key = option.metavar == "KEY"
     if is_key:
@@ -77,7 +82,7 @@ def _parameter(
     )
 
 
-def flags_of(name: str, default: object, option: Option) -> tuple[str, ...]:
+def flags_of(name: str, default: object, option: groups.Option) -> tuple[str, ...]:
     """How the command line writes an option; nothing for one of Python only."""
     if not option.of_command:
         return ()
@@ -95,10 +100,10 @@ def _parser(parse: Callable[[str], Any]) -> Callable[[str], Any]:
     return parsed
 
 
-def grouped(group: Any, given: dict[str, Any]) -> Options:
+def grouped(group: Any, given: dict[str, Any]) -> groups.Options:
     """A group with the values of its options, which are taken out of those of the command."""
     values = {}
-    for name, each in declared(group).items():
+    for name, each in groups.declared(group).items():
         if not each.option.of_command:
             continue
         value = given.pop(name)
@@ -111,7 +116,7 @@ def grouped(group: Any, given: dict[str, Any]) -> Options:
             raise UsageError("-p is for the parameters of --where, which is not given")
         sql = with_values(values["where"], values["parameters"], "--where")
         values["where"], values["parameters"] = sql
-    made: Options = group(**values)
+    made: groups.Options = group(**values)
     return made
 
 

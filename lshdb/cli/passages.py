@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lshdb.cli import documents, messages, results, similar
+from lshdb.cli import documents, messages, results, similar, tables
 from lshdb.cli.files import STDOUT
 from lshdb.cli.options import Base, DatabaseFile, FailIfFound, Form
-from lshdb.cli.tables import Extras
 from lshdb.columns import PAIR_TOTALS, PASSAGE, SOURCE, passage_values
 from lshdb.database import Database
 from lshdb.errors import InputError, UsageError
@@ -43,7 +42,7 @@ def passages(
             help="Texts, tables whose rows are texts, directories, or - for standard input.",
         ),
     ] = None,
-    at: DatabaseFile,
+    file: DatabaseFile,
     key: StoredKey = None,
     everything: Annotated[
         bool, Option("All pairs of stored documents that share a passage.", flags=("--all",))
@@ -52,7 +51,7 @@ def passages(
         bool,
         Option("With --all, print a line a passage.", flags=("--passages",)),
     ] = False,
-    asked: PassagePairsOptions,
+    options: PassagePairsOptions,
     base: Base = None,
     fail_if_found: FailIfFound = False,
     fields: FieldOptions,
@@ -87,26 +86,26 @@ def passages(
     several = _are_several(files)
     if each and not everything:
         raise UsageError("--passages is for --all; one text has a line a passage")
-    if asked.group_by is not None and not everything:
+    if options.group_by is not None and not everything:
         raise UsageError("--group-by is for --all")
-    form.check(at.db, *files)
-    with at.reading(form, temporary=asked.group_by is not None) as database:
+    form.check(file.db, *files)
+    with file.reading(form, temporary=options.group_by is not None) as database:
         texts = tuple(str(documents.content_of_file(database, name)) for name in base or ())
-        asked = replaced(asked, base=texts, progress=messages.shows_progress())
+        options = replaced(options, base=texts, progress=messages.shows_progress())
         lead = [
-            *filter(None, [asked.weighted.sort]),
-            *(["score", "kind"] if asked.reworded else []),
+            *filter(None, [options.weighted.sort]),
+            *(["score", "kind"] if options.reworded else []),
         ]
         place = ("passage_words", "line", "stored_line", "text")
         noun = "passage"
         rows: Iterable[Sequence[Any]]
         noted: list[tuple[str, CommonPassage]] = []
         if everything:
-            pairs = database.passage_pairs(asked)
+            pairs = database.passage_pairs(options)
             noted = pairs.common
-            if each or asked.reworded:
-                columns, rows = pairs.columns, islice(pairs.rows(), asked.top)
-                of = ("a", "b") if asked.group_by is None else ("file", "stored_file")
+            if each or options.reworded:
+                columns, rows = pairs.columns, islice(pairs.rows(), options.top)
+                of = ("a", "b") if options.group_by is None else ("file", "stored_file")
                 shown = [*lead, "words", *of, *place]
             else:
                 columns, rows, noun = PAIR_TOTALS, pairs.totals(), "pair"
@@ -118,9 +117,9 @@ def passages(
             queries: Iterable[_TextQuery] = [(key, None, False)]
             if files:
                 queries = _text_queries(session, files)
-            rows = _rows(database, queries, asked, noted)
+            rows = _rows(database, queries, options, noted)
             before = ["query"] if several else []
-            shown = [*before, *lead, *([] if asked.reworded else ["coverage"]), "key", *place]
+            shown = [*before, *lead, *([] if options.reworded else ["coverage"]), "key", *place]
             none = "no passage of a stored document"
         count = results.write_results(
             columns,
@@ -129,10 +128,10 @@ def passages(
             shown=shown,
             noun=(noun,),
             none=none,
-            extras=Extras(below="text"),
+            extras=tables.Extras(below="text"),
         )
         if noted:
-            _note_common(noted, unit_of(database.settings), asked.copied.runs.common)
+            _note_common(noted, unit_of(database.settings), options.copied.runs.common)
         if several:
             documents.report_skipped_files(session.counts.skipped.counts())
         failed = 0 if everything else session.counts.failures.count
@@ -141,7 +140,7 @@ def passages(
 
 def _are_several(files: Sequence[str]) -> bool:
     """Whether files may have several texts: the rows of passages then begin with their keys."""
-    similar.check_one_stdin(files)
+    similar.check_single_stdin(files)
     many_files = len(files) > 1 or any(map(similar.names_files, files))
     if files and not many_files and files[0] != STDOUT and not os.path.exists(files[0]):
         raise InputError(f"{files[0]}: no such file; a stored document goes with --key KEY")
@@ -166,16 +165,16 @@ def _text_queries(session: "Session", files: Sequence[str]) -> Iterator[_TextQue
 def _rows(
     database: Database,
     queries: Iterable[_TextQuery],
-    asked: PassagePairsOptions,
+    options: PassagePairsOptions,
     noted: list[tuple[str, CommonPassage]],
 ) -> Iterator[tuple[object, ...]]:
     """The passages of each query; the document of a file is not its own source.
 
     Common runs are noted, with the key of their query.
     """
-    top = asked.top
+    top = options.top
     for key, text, is_file in queries:
-        one_more = asked if top is None or not is_file else replace(asked, top=top + 1)
+        one_more = options if top is None or not is_file else replace(options, top=top + 1)
         result = database.passages(
             PassagesOptions(text, search=one_more, key=key if text is None else None)
         )

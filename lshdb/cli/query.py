@@ -53,10 +53,10 @@ def query(
             help="Texts, tables, directories, or - for standard input.",
         ),
     ] = None,
-    at: DatabaseFile,
+    database_file: DatabaseFile,
     text: Annotated[str | None, Option("The text itself, instead of FILE.", metavar="TEXT")] = None,
     key: StoredKey = None,
-    asked: RankingOptions,
+    options: RankingOptions,
     unmatched: Annotated[
         bool,
         Option("Print the queries without a match."),
@@ -83,15 +83,17 @@ def query(
         raise UsageError("give one of FILE..., -, --text TEXT and --key KEY")
     if unmatched and not files:
         raise UsageError("--unmatched is for FILE...")
-    similar.check_one_stdin(files)
+    similar.check_single_stdin(files)
     failed = 0
-    counts = _Counts(asked.similar.top)
-    with opened(at.db, at.timeout) as databases, ExitStack() as stack:
+    counts = _Counts(options.similar.top)
+    with opened(database_file.db, database_file.timeout) as databases, ExitStack() as stack:
         form.check(*(one.path for one in databases), *files)
         database = databases[0]
-        if files and asked.similar.top is not None:
-            asked = replaced(asked, top=asked.similar.top + 1)  # one more, as a file is left out
-        several = not _is_one(database, files, reading.table.format)
+        if files and options.similar.top is not None:
+            options = replaced(
+                options, top=options.similar.top + 1
+            )  # one more, as a file is left out
+        several = not _is_single_query(database, files, reading.table.format)
         if several:
             from lshdb.ingest.queries import answer_many
 
@@ -102,22 +104,22 @@ def query(
             answers = answer_many(
                 [one.store for one in databases],
                 counts.files_noted(session.batches(files)),
-                QueryManyOptions(ranking=asked),
+                QueryManyOptions(ranking=options),
                 on_failure=session.counts.failures,
             )
         else:
             content = None if key is not None else _content(database, files, text, reading)
-            one = QueryOptions(content, ranking=asked, key=key)
+            one = QueryOptions(content, ranking=options, key=key)
             name = "".join(files)
             if name not in ("", STDOUT):
                 counts.files.add(name := key_of(name))
             answers = iter([(name, query_files(databases, one))])
         answers = counts.of_others(answers)
-        minimum = asked.similar.threshold
+        minimum = options.similar.threshold
         minimum = database.settings.threshold if minimum is None else minimum
-        if asked.containment and not asked.exhaustive:
+        if options.containment and not options.exhaustive:
             _note_containment_recall(database, minimum)
-        elif not asked.exhaustive:
+        elif not options.exhaustive:
             messages.note_recall(database.settings, minimum, "; --exhaustive finds all")
         if unmatched:
             results.write_results(
@@ -128,22 +130,22 @@ def query(
                 none="every query has a match",
             )
         else:
-            own = match_columns(containment=asked.containment)
+            own = match_columns(containment=options.containment)
             before = ["query"] if several else []
-            by = ["containment", "similarity"] if asked.containment else ["similarity"]
+            by = ["containment", "similarity"] if options.containment else ["similarity"]
             results.write_results(
-                with_fields(dict.fromkeys(before, str) | own, asked.similar.fields),
+                with_fields(dict.fromkeys(before, str) | own, options.similar.fields),
                 (
                     (*[name][: len(before)], *match_row(match, own))
                     for name, matches in answers
                     for match in matches
                 ),
                 form,
-                shown=(*before, *filter(None, [asked.weighted.sort]), *by, "exact", "key"),
-                fields=asked.similar.fields,
+                shown=(*before, *filter(None, [options.weighted.sort]), *by, "exact", "key"),
+                fields=options.similar.fields,
                 noun=("match", "matches"),
                 none=f"no document with {by[0]} {minimum:g} or more",
-                extras=similar.first_words(databases, ["key"], asked.similar),
+                extras=similar.first_words(databases, ["key"], options.similar),
             )
     if several:
         failed = session.counts.failures.count
@@ -183,7 +185,7 @@ class _Counts:
             yield name, others[: self.top]
 
 
-def _is_one(database: Database, files: Sequence[str], format: str) -> bool:
+def _is_single_query(database: Database, files: Sequence[str], format: str) -> bool:
     """Whether there is one query: no file, or one that is a document as a whole."""
     if len(files) != 1:
         return not files

@@ -46,12 +46,12 @@ def report(
         str,
         Option("The file to write, or -.", metavar="FILE.html", flags=("--output", "-o")),
     ],
-    at: DatabaseFile,
+    file: DatabaseFile,
     purpose: PurposeOptions,
     base: BasePaths = None,
     pairs: Annotated[int, Option("Pairs to show side by side, up to 1,000.", min=0, max=1000)] = 50,
     title: Annotated[str | None, Option("The heading.", metavar="TEXT")] = None,
-    asked: ReportOptions,
+    options: ReportOptions,
 ) -> bool:
     """Write a report of the near duplicates, as one HTML file.
 
@@ -83,44 +83,44 @@ def report(
                 raise UsageError(
                     "--for and --base are for DIR; for a database, lshdb init has them"
                 )
-            store = stack.enter_context(at.reading()).store
-            name = f"Near duplicates in {printable_path(at.db.name)}"
+            store = stack.enter_context(file.reading()).store
+            name = f"Near duplicates in {printable_path(file.db.name)}"
         else:
             if is_database(directory):
                 name = printable_path(directory)
                 raise UsageError(f"{name} is a database: give it as -d {name}")
-            settings = _settings(purpose, asked.picture.grouping.threshold, base)
+            settings = _settings(purpose, options.picture.grouping.threshold, base)
             lowest = settings.threshold
             usual = resolve(SettingsOptions(kind=purpose)).threshold
-            asked = replaced(
-                asked,
-                threshold=asked.picture.grouping.threshold or usual,
-                group_by=asked.picture.group_by or directory,
+            options = replaced(
+                options,
+                threshold=options.picture.grouping.threshold or usual,
+                group_by=options.picture.group_by or directory,
             )
             store, failures, left_out = stack.enter_context(_submissions(directory, settings))
             failed = len(failures)
             name = f"Similar submissions in {printable_path(directory)}"
-        read = () if directory else (at.db,)
+        read = () if directory else (file.db,)
         web, output, progress = stack.enter_context(pages.drawn(report_file, *read))
         found = stack.enter_context(
             folders(
                 store,
-                asked.picture.group_by,
-                asked.picture.grouping.condition,
-                anonymous=asked.anonymous,
+                options.picture.group_by,
+                options.picture.grouping.condition,
+                anonymous=options.anonymous,
             )
         )
         if directory is not None and len(found.files) < 2:
             alone = "one submission alone, with nothing to compare it with"
             raise InputError(f"{printable_path(directory)}: {alone}")
-        if directory is None and asked.picture.group_by is not None:
-            check_units(found, asked.picture.group_by)
-        if asked.anonymous:
+        if directory is None and options.picture.group_by is not None:
+            check_units(found, options.picture.group_by)
+        if options.anonymous:
             left_out, failures = _renamed(left_out, found), ()
-        heading = title or ("Similar submissions" if asked.anonymous else name)
+        heading = title or ("Similar submissions" if options.anonymous else name)
         page = web.report(
             found,
-            asked,
+            options,
             pairs=pairs,
             title=heading,
             lowest=lowest,
@@ -131,7 +131,7 @@ def report(
         )
         output.write(page.encode())
     if directory is None:
-        pages.say_next(report_file, at.db, "lshdb serve --review", "to decide what stays")
+        pages.say_next(report_file, file.db, "lshdb serve --review", "to decide what stays")
     else:
         pages.say_next(report_file)
     if not files.is_stdout(report_file):
@@ -154,10 +154,10 @@ def _renamed(left_out: Sequence[LeftOut], found: "Folders") -> list[LeftOut]:
 def _settings(purpose: PurposeOptions, threshold: float | None, base: BasePaths) -> Settings:
     """The settings of a temporary database of submissions."""
     shape = ShapeOptions(threshold=min(_LOWEST, threshold or 1))
-    asked = SettingsOptions(kind=purpose, shape=shape)
-    shingling = resolve(asked).shingling
+    options = SettingsOptions(kind=purpose, shape=shape)
+    shingling = resolve(options).shingling
     texts = documents.base_texts(base, shingling) if base else None
-    return resolve(replaced(asked, passages=_PASSAGES.get(shingling.kind), base=texts))
+    return resolve(replaced(options, passages=_PASSAGES.get(shingling.kind), base=texts))
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from lshdb.search.stored_documents import count_distinct
 def show(
     *,
     key: Annotated[str, key_argument(metavar="KEY", help="The document's key.")],
-    at: DatabaseFile,
+    file: DatabaseFile,
     form: Form,
 ) -> None:
     """Show one document: its sizes, its metadata, its signature, its buckets.
@@ -25,7 +25,7 @@ def show(
 
     Example: lshdb show -d code.db src/main.py
     """
-    with at.reading(form) as database:
+    with file.reading(form) as database:
         document = database.get(key)
         buckets = database.buckets(key)
         distinct = count_distinct(database.store, document)
@@ -33,12 +33,12 @@ def show(
         shingles = None if database.settings.shingling.foreign else document.shingles
     content = document.content
     lanes = [] if document.signature is None else document.signature.tolist()
-    found: dict[str, Any] = {"key": document.key, "doc_id": document.doc_id}
+    record: dict[str, Any] = {"key": document.key, "doc_id": document.doc_id}
     if isinstance(content, str):
-        found |= {"characters": len(content), "bytes": len(content.encode())}
+        record |= {"characters": len(content), "bytes": len(content.encode())}
     elif content is not None:
-        found["elements"] = len(content)
-    found |= {
+        record["elements"] = len(content)
+    record |= {
         "shingles": shingles,
         "distinct_shingles": distinct,
         "metadata": document.metadata,
@@ -46,6 +46,6 @@ def show(
         "buckets": [asdict(bucket) for bucket in buckets],
     }
     signed = f"{len(lanes)} lanes" if lanes else "none: no shingle, similar to nothing"
-    results.write_record(found, form, {**found, "signature": signed, "buckets": len(buckets)})
+    results.write_record(record, form, {**record, "signature": signed, "buckets": len(buckets)})
     if form.is_text and buckets:
         results.write_results(Bucket, buckets, form)

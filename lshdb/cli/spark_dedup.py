@@ -10,21 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lshdb import options
 from lshdb.cli.options import ReferenceFields
 from lshdb.errors import LshdbError, SettingsMismatch, UsageError
 from lshdb.groups import Option, Options
-from lshdb.options import (
-    BucketOptions,
-    ColumnOptions,
-    FieldOptions,
-    OnlyAgainst,
-    OnNull,
-    SettingsOptions,
-    SparkDedupOptions,
-    SparkOptions,
-    SparkPairsOptions,
-    SparkRuleOptions,
-)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,8 +27,8 @@ from lshdb.cli import on_spark
 class Dropping(Options):
     """What is dropped, and where that is listed."""
 
-    buckets: BucketOptions
-    choice: SparkRuleOptions
+    buckets: options.BucketOptions
+    choice: options.SparkRuleOptions
 
     against: Annotated[
         Sequence[str],
@@ -49,8 +38,8 @@ class Dropping(Options):
             metavar="INPUT|FILE.db[:text=NAME,key=NAME]",
         ),
     ] = ()
-    only_against: OnlyAgainst = False
-    on_null: OnNull = "fail"
+    only_against: options.OnlyAgainst = False
+    on_null: options.OnNull = "fail"
     dropped: Annotated[
         str | None,
         Option("A new directory: what is dropped, for which, how similar.", metavar="DIR"),
@@ -63,10 +52,10 @@ def spark_dedup(
     output: Annotated[
         str, typer.Argument(metavar="OUTPUT", help="A new directory for the kept rows.")
     ],
-    asked: Dropping,
-    settings: SettingsOptions,
+    dropping: Dropping,
+    settings: options.SettingsOptions,
     spark: on_spark.Spark,
-    fields: FieldOptions,
+    fields: options.FieldOptions,
     reference_fields: ReferenceFields,
 ) -> bool:
     """Drop near duplicates among more documents than a machine holds, on Spark.
@@ -83,40 +72,42 @@ def spark_dedup(
     """
     from lshdb.deduplication.references import reference_of_text
 
-    reference_fields.check(bool(asked.against))
-    references = [reference_of_text(text, reference_fields.given()) for text in asked.against]
+    reference_fields.check(bool(dropping.against))
+    references = [reference_of_text(text, reference_fields.given()) for text in dropping.against]
     paths = [str(reference.data) for reference in references]
-    on_spark.check_names(input, output, *paths, asked.dropped)
+    on_spark.check_names(input, output, *paths, dropping.dropped)
     databases = [path for each in paths for path in _databases(each)]
     wanted = spark.settings(settings, *databases)
     _check_readable(databases, wanted)
-    with spark.session(output, asked.dropped) as running:
+    with spark.session(output, dropping.dropped) as running:
         from lshdb.deduplication.references import Reference
         from lshdb.spark import dedup
 
         own = _columns(wanted, vars(fields))
-        data = SparkOptions(wanted, columns=ColumnOptions(**own))
-        compared = SparkPairsOptions(
-            data=data, buckets=asked.buckets, threshold=settings.shape.threshold
+        data = options.SparkOptions(wanted, columns=options.ColumnOptions(**own))
+        compared = options.SparkPairsOptions(
+            data=data, buckets=dropping.buckets, threshold=settings.shape.threshold
         )
-        options = SparkDedupOptions(
+        dedup_options = options.SparkDedupOptions(
             pairs=compared,
-            choice=asked.choice,
-            only_against=asked.only_against,
-            on_null=asked.on_null,
+            choice=dropping.choice,
+            only_against=dropping.only_against,
+            on_null=dropping.on_null,
         )
         against = []
         for reference in references:
             path, names = str(reference.data), _named(fields, reference.fields)
-            its = SparkOptions(wanted, columns=ColumnOptions(**_columns(wanted, names)))
+            its = options.SparkOptions(
+                wanted, columns=options.ColumnOptions(**_columns(wanted, names))
+            )
             rows = _reference(running, path, its, of_databases=bool(_databases(path)))
             against.append(Reference(rows.toDF(*own.values()), label=path))
-        options = replace(options, against=against or None)
+        dedup_options = replace(dedup_options, against=against or None)
         source = spark.read(running, input, own)
-        result = dedup(source.rows, options)
+        result = dedup(source.rows, dedup_options)
         result.kept.write.save(output, source.format)
-        if asked.dropped is not None:
-            result.dropped.write.save(asked.dropped, source.format)
+        if dropping.dropped is not None:
+            result.dropped.write.save(dropping.dropped, source.format)
         written = running.read.schema(result.kept.schema).load(output, source.format)
         failed = on_spark.report_failures(source.broken, result.failures)
         numbers = {"kept": written.count(), "dropped": result.dropped.count(), "failed": failed}
@@ -131,7 +122,7 @@ def _columns(settings: Settings, fields: Mapping[str, Any]) -> dict[str, Any]:
     return {"key": fields["key_field"], kind: fields[f"{kind}_field"]}
 
 
-def _named(fields: FieldOptions, names: Mapping[str, str]) -> dict[str, Any]:
+def _named(fields: options.FieldOptions, names: Mapping[str, str]) -> dict[str, Any]:
     """The names of the fields of a reference, where it gives some."""
     given = {f"{name}_field": value for name, value in names.items()}
     if "text" in names and "set" not in names:
@@ -140,7 +131,7 @@ def _named(fields: FieldOptions, names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _reference(
-    spark: SparkSession, path: str, options: SparkOptions, *, of_databases: bool
+    spark: SparkSession, path: str, reference_options: options.SparkOptions, *, of_databases: bool
 ) -> DataFrame:
     """The documents of a reference: key and content."""
     from lshdb.spark import read_database
@@ -149,16 +140,19 @@ def _reference(
     if of_databases:
         return read_database(spark, path).select("key", "content")
     try:
-        kind = "set" if options.settings.shingling.of_sets else "text"
+        kind = "set" if reference_options.settings.shingling.of_sets else "text"
         source = on_spark.rows_of_input(
-            spark, path, "auto", {"key": options.columns.key, kind: getattr(options.columns, kind)}
+            spark,
+            path,
+            "auto",
+            {"key": reference_options.columns.key, kind: getattr(reference_options.columns, kind)},
         )
         if source.broken is not None and (line := source.broken.head()):
             raise LshdbError(
                 f"{line['where']}: {line['reason']} (what resembles a row of the reference that "
                 "cannot be read would be kept: repair or remove it)"
             )
-        return documents(source.rows, options)
+        return documents(source.rows, reference_options)
     except UsageError as error:
         raise UsageError(
             f"{path}: {error}; --against-key-field and --against-text-field name its columns"
@@ -169,18 +163,18 @@ def _databases(against: str) -> list[Path]:
     """The databases that a path or pattern names; none if it is other input."""
     from lshdb.sources.paths import is_database
 
-    found = sorted(glob.glob(against)) if glob.has_magic(against) else [against]
-    return [Path(path) for path in found if is_database(path)]
+    paths = sorted(glob.glob(against)) if glob.has_magic(against) else [against]
+    return [Path(path) for path in paths if is_database(path)]
 
 
 def _check_readable(databases: Sequence[Path], wanted: Settings) -> None:
     """LshdbError for a database that has no documents to compare with."""
     for path in databases:
-        own = on_spark.settings_of(path)
-        if not own.content:
+        stored = on_spark.settings_of(path)
+        if not stored.content:
             raise LshdbError(f"{path} keeps signatures only, and --against compares contents")
-        if own.shingling.of_sets != wanted.shingling.of_sets:
+        if stored.shingling.of_sets != wanted.shingling.of_sets:
             raise SettingsMismatch(
-                f"{path} has shingle {own.shingling}, and the documents are compared by "
+                f"{path} has shingle {stored.shingling}, and the documents are compared by "
                 f"{wanted.shingling}"
             )

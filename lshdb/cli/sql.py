@@ -27,7 +27,7 @@ def sql(
             metavar="SELECT", help="One statement that reads, in quotes; - for standard input."
         ),
     ],
-    at: DatabaseFile,
+    file: DatabaseFile,
     parameters: WhereParameters = (),
     form: Form,
 ) -> None:
@@ -54,7 +54,7 @@ def sql(
             "the tables"
         )
     statement, parameters = with_values(statement, [*map(str, parameters or ())], "the SQL")
-    with at.reading(form) as database:
+    with file.reading(form) as database:
         rows = database.sql(statement, parameters)
         # Closed before the database: the last handle to close removes the log.
         with closing(rows):

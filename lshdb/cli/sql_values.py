@@ -144,7 +144,7 @@ class _Value:
         return self.number if self.is_same or self.text in _CONSTANTS else self.text
 
     @property
-    def is_both(self) -> bool:
+    def is_text_and_number(self) -> bool:
         """Whether it is a text and a number (or a constant)."""
         return self.number is None or self.number != self.text
 
@@ -201,7 +201,7 @@ class _Statement:
         changed: dict[int, str] = {}
         copied: list[tuple[_Token, range]] = []
         for index, token in enumerate(self.tokens):
-            if not token.number or not (value := self.values[token.number - 1]).is_both:
+            if not token.number or not (value := self.values[token.number - 1]).is_text_and_number:
                 continue
             operator, operand = self._compared(index)
             if operator in _OF_TEXTS:

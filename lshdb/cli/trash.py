@@ -3,8 +3,7 @@
 import shlex
 from typing import Annotated
 
-from lshdb.cli import results
-from lshdb.cli.messages import message
+from lshdb.cli import messages, results
 from lshdb.cli.options import (
     DatabaseFile,
     Form,
@@ -19,7 +18,7 @@ from lshdb.search.decisions import dropped_contents
 
 def trash(
     *,
-    at: DatabaseFile,
+    file: DatabaseFile,
     move_to: Annotated[
         str | None, Option("The directory of such files. [default: FILE-trash]", metavar="DIR")
     ] = None,
@@ -74,10 +73,10 @@ def trash(
         raise UsageError("--link needs a kept copy: give it without --yes")
     if undo and not restore:
         raise UsageError("--undo goes with --restore; lshdb decide --undo undoes decisions")
-    form.check(at.db)
-    directory = move_to or f"{at.db}-trash"
+    form.check(file.db)
+    directory = move_to or f"{file.db}-trash"
     undone, still = list[Decision](), 0
-    with at.open("write" if undo and not dry_run else "read") as database:
+    with file.open("write" if undo and not dry_run else "read") as database:
         if restore:
             rows = [*aside.put_back(directory, root, dry_run=dry_run)]
             if undo and not dry_run:
@@ -96,18 +95,20 @@ def trash(
     done = [one.size for one in rows if one.action != "left"]
     would = "would have " * dry_run
     what = "restored" if restore else "linked" if link else "moved"
-    message(f"{would}{what} {counted(len(done), 'file')}, left {len(rows) - len(done):,}")
-    command = f"lshdb trash -d {shlex.quote(str(at.db))}"
+    messages.message(f"{would}{what} {counted(len(done), 'file')}, left {len(rows) - len(done):,}")
+    command = f"lshdb trash -d {shlex.quote(str(file.db))}"
     command += f" --move-to {shlex.quote(move_to)}" if move_to else ""
     command += f" --root {shlex.quote(root)}" if root else ""
     if undo and not dry_run:
-        message(f"undone: {counted(len(undone), 'decision')}")
+        messages.message(f"undone: {counted(len(undone), 'decision')}")
     if still and not dry_run:
-        message(
+        messages.message(
             f"{counted(still, 'document')} of these files {'is' if still == 1 else 'are'} still to "
             "be dropped, so sync leaves out the files whose documents were removed: "
             f"{command} --restore --undo undoes these decisions"
         )
     if done and not restore:
         frees = "would then free" if dry_run else "frees"
-        message(f"deleting {directory} {frees} {size(sum(done))}; --restore moves them back")
+        messages.message(
+            f"deleting {directory} {frees} {size(sum(done))}; --restore moves them back"
+        )
