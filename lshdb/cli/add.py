@@ -36,17 +36,11 @@ def add(
     *,
     paths: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="PATH...",
-            help="Files, directories, or - for standard input.",
-        ),
+        typer.Argument(metavar="PATH...", help="Files, directories, or - for standard input."),
     ] = None,
     file: DatabaseFile,
     options: AddFilesOptions,
-    key: Annotated[
-        str | None,
-        Option("Key of the text on standard input.", metavar="KEY"),
-    ] = None,
+    key: Annotated[str | None, Option("Key of the text on standard input.", metavar="KEY")] = None,
     files_from: Annotated[
         str | None,
         Option("Add the paths that FILE (or -) lists.", metavar="FILE", section=INPUT),
@@ -80,15 +74,13 @@ def add(
             stdin_key=key,
         )
         batches: list[AddReport] = []
+        on_skip = partial(_print_dropped, as_json=as_json)
+        progress = messages.shows_progress()
+        options = replaced(
+            options, reader=session, on_batch=batches.append, on_skip=on_skip, progress=progress
+        )
         interrupted = False
         try:
-            options = replaced(
-                options,
-                reader=session,
-                on_batch=batches.append,
-                on_skip=partial(_print_dropped, as_json=as_json),
-                progress=messages.shows_progress(),
-            )
             database.add_files(inputs, options)
         except KeyboardInterrupt:
             interrupted = True
@@ -161,16 +153,21 @@ def _report(total: AddReport, skipped_files: Mapping[str, int], as_json: bool) -
         f"{skipped}failed {total.failed:,}"
     )
     if total.conflicts:
-        did, count = ("kept", total.kept) if total.kept else ("replaced", len(total.conflicts))
-        amount = f"{count:,} or more" if count == MAX_KEPT else f"{count:,}"
-        have = "document that has" if count == 1 else "documents that have"
-        first = ", ".join(map(escaped, total.conflicts[:_KEYS_SHOWN]))
-        more = ", ..." if count > _KEYS_SHOWN else ""
-        messages.message(
-            f"{did} {amount} {have} another content or metadata in an added database: {first}{more}"
-        )
+        _report_conflicts(total)
     if total.decisions:
         messages.message(
             f"left out {counted(total.decisions, 'decision')} of added databases: they stay there"
         )
     documents.report_reading(skipped_files, total.replaced, total.empty)
+
+
+def _report_conflicts(total: AddReport) -> None:
+    """Note the documents that differ in an added database, and which of both stay."""
+    action, count = ("kept", total.kept) if total.kept else ("replaced", len(total.conflicts))
+    amount = f"{count:,} or more" if count == MAX_KEPT else f"{count:,}"
+    have = "document that has" if count == 1 else "documents that have"
+    first = ", ".join(map(escaped, total.conflicts[:_KEYS_SHOWN]))
+    more = ", ..." if count > _KEYS_SHOWN else ""
+    messages.message(
+        f"{action} {amount} {have} another content or metadata in an added database: {first}{more}"
+    )

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from lshdb.cli import messages, results, running, similar
 from lshdb.cli.options import DatabaseFile, Form, Null
+from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.exchange.results import (
     dropped_members,
@@ -54,24 +55,15 @@ def clusters(
     with file.reading(form, temporary=options.join.group_by is not None) as database:
         minimum = similar.minimum(database, options.join.similar.threshold)
         if folders:
-            from lshdb.search.folders import FolderPair, folder_pairs  # a query needs no pairs
-
-            results.write_results(
-                FolderPair,
-                folder_pairs(database.store, options),
-                form,
-                shown=("a_share", "b_share", "files", "bytes", "a", "b", "unread"),
-                noun=("pair of directories", "pairs of directories"),
-                none="no two directories have half of the files of one in common",
-            )
+            _write_folder_pairs(database, options, form)
             return
-        found = database.clusters(options)
+        similar_clusters = database.clusters(options)
         if drop_list:
-            _write_dropped(found, minimum, form, null)
+            _write_dropped(similar_clusters, minimum, form, null)
             return
         results.write_results(
-            found.columns,
-            found.rows(),
+            similar_clusters.columns,
+            similar_clusters.rows(),
             form,
             shown=("cluster", "similarity", "exact", "role", "key"),
             fields=options.join.similar.fields,
@@ -83,17 +75,31 @@ def clusters(
         )
 
 
+def _write_folder_pairs(database: Database, options: ClustersOptions, form: Form) -> None:
+    """Write the pairs of directories that share files."""
+    from lshdb.search.folders import FolderPair, folder_pairs  # a query needs no pairs
+
+    results.write_results(
+        FolderPair,
+        folder_pairs(database.store, options),
+        form,
+        shown=("a_share", "b_share", "files", "bytes", "a", "b", "unread"),
+        noun=("pair of directories", "pairs of directories"),
+        none="no two directories have half of the files of one in common",
+    )
+
+
 def _write_dropped(clusters: Iterable[Cluster], threshold: float, form: Form, null: bool) -> None:
     """Write the keys of members to drop; if lines are keys, only those that fit on a line."""
     below = unprintable = same = 0
 
     def dropped() -> Iterator[tuple[str]]:
         nonlocal below, unprintable, same
-        for one in clusters:
-            below += roles(one, threshold).count("below")
-            keys = dropped_members(one, threshold)
+        for cluster in clusters:
+            below += roles(cluster, threshold).count("below")
+            keys = dropped_members(cluster, threshold)
             kept_files = FilesRead()
-            for key in {*one.members}.difference(keys):
+            for key in {*cluster.members}.difference(keys):
                 for path in paths_of_key(key):
                     kept_files.earlier(path)
             for key in keys:

@@ -37,7 +37,7 @@ from lshdb.sources.batch import Batch
 from lshdb.sources.paths import format_of, key_of
 
 if TYPE_CHECKING:
-    pass
+    from lshdb.sources.session import Session
 
 _Answer = tuple[str, list[Match]]
 _COUNTED = 500
@@ -53,14 +53,11 @@ def query(
             help="Texts, tables, directories, or - for standard input.",
         ),
     ] = None,
-    database_file: DatabaseFile,
+    file: DatabaseFile,
     text: Annotated[str | None, Option("The text itself, instead of FILE.", metavar="TEXT")] = None,
     key: StoredKey = None,
     options: RankingOptions,
-    unmatched: Annotated[
-        bool,
-        Option("Print the queries without a match."),
-    ] = False,
+    unmatched: Annotated[bool, Option("Print the queries without a match.")] = False,
     fail_if_found: FailIfFound = False,
     reading: QueriesOptions,
     form: Form,
@@ -84,76 +81,33 @@ def query(
     if unmatched and not files:
         raise UsageError("--unmatched is for FILE...")
     similar.check_single_stdin(files)
-    failed = 0
     counts = _Counts(options.similar.top)
-    with opened(database_file.db, database_file.timeout) as databases, ExitStack() as stack:
-        form.check(*(one.path for one in databases), *files)
+    session = None
+    answers: Iterator[_Answer]
+    with opened(file.db, file.timeout) as databases, ExitStack() as stack:
+        form.check(*(database.path for database in databases), *files)
         database = databases[0]
         if files and options.similar.top is not None:
-            options = replaced(
-                options, top=options.similar.top + 1
-            )  # one more, as a file is left out
-        several = not _is_single_query(database, files, reading.table.format)
-        if several:
-            from lshdb.ingest.queries import answer_many
-
-            session = documents.queries_session(database, reading)
-            counts.progress = stack.enter_context(
-                session.shown(messages.shows_progress(), "query", files)
-            )
-            answers = answer_many(
-                [one.store for one in databases],
-                counts.files_noted(session.batches(files)),
-                QueryManyOptions(ranking=options),
-                on_failure=session.counts.failures,
-            )
-        else:
+            # One more, as a file is left out of its own matches.
+            options = replaced(options, top=options.similar.top + 1)
+        if _is_single_query(database, files, reading.table.format):
             content = None if key is not None else _content(database, files, text, reading)
-            one = QueryOptions(content, ranking=options, key=key)
-            name = "".join(files)
-            if name not in ("", STDOUT):
-                counts.files.add(name := key_of(name))
-            answers = iter([(name, query_files(databases, one))])
-        answers = counts.of_others(answers)
-        minimum = options.similar.threshold
-        minimum = database.settings.threshold if minimum is None else minimum
-        if options.containment and not options.exhaustive:
-            _note_containment_recall(database, minimum)
-        elif not options.exhaustive:
-            messages.note_recall(database.settings, minimum, "; --exhaustive finds all")
-        if unmatched:
-            results.write_results(
-                {"query": str},
-                ((one,) for one, matches in answers if not matches),
-                form,
-                noun=("query", "queries"),
-                none="every query has a match",
-            )
+            single = QueryOptions(content, ranking=options, key=key)
+            answers = iter([(counts.key_noted(files), query_files(databases, single))])
         else:
-            own = match_columns(containment=options.containment)
-            before = ["query"] if several else []
-            by = ["containment", "similarity"] if options.containment else ["similarity"]
-            results.write_results(
-                with_fields(dict.fromkeys(before, str) | own, options.similar.fields),
-                (
-                    (*[name][: len(before)], *match_row(match, own))
-                    for name, matches in answers
-                    for match in matches
-                ),
-                form,
-                shown=(*before, *filter(None, [options.weighted.sort]), *by, "exact", "key"),
-                fields=options.similar.fields,
-                noun=("match", "matches"),
-                none=f"no document with {by[0]} {minimum:g} or more",
-                extras=similar.first_words(databases, ["key"], options.similar),
-            )
-    if several:
-        failed = session.counts.failures.count
-    if several or unmatched:
-        bad = f", failed {failed:,}" if failed else ""
-        messages.message(f"queries {counts.queries:,}, with a match {counts.matched:,}{bad}")
-    if several:
-        documents.report_skipped_files(session.counts.skipped.counts())
+            session = documents.queries_session(database, reading)
+            shown = session.shown(messages.shows_progress(), "query", files)
+            counts.progress = stack.enter_context(shown)
+            batches = counts.files_noted(session.batches(files))
+            answers = _answers(databases, batches, options, session)
+        answers = counts.of_others(answers)
+        minimum = _note_recall(database, options)
+        if unmatched:
+            _write_unmatched(answers, form)
+        else:
+            several = session is not None
+            _write_matches(answers, databases, options, form, minimum=minimum, several=several)
+    failed = _report(counts, session, unmatched=unmatched)
     return bool(failed or (fail_if_found and counts.matched))
 
 
@@ -174,15 +128,92 @@ class _Counts:
             self.files.update(key for key, _ in batch.states)
             yield batch
 
+    def key_noted(self, files: Sequence[str]) -> str:
+        """The key of the one file of a query, which is remembered; "" without a file."""
+        name = "".join(files)
+        if name in ("", STDOUT):
+            return name
+        key = key_of(name)
+        self.files.add(key)
+        return key
+
     def of_others(self, answers: Iterable[_Answer]) -> Iterator[_Answer]:
         """The answers as they come, without a file as a match of itself."""
         for name, matches in answers:
-            others = [one for one in matches if one.key != name or name not in self.files]
+            others = [match for match in matches if match.key != name or name not in self.files]
             self.queries += 1
             self.matched += bool(others)
             if not self.queries % _COUNTED:
                 self.progress(self.queries, None, "queries")
             yield name, others[: self.top]
+
+
+def _answers(
+    databases: Sequence[Database],
+    batches: Iterable[Batch],
+    options: RankingOptions,
+    session: "Session",
+) -> Iterator[_Answer]:
+    """The answers to batches of queries; what cannot be one is a failure of the session."""
+    from lshdb.ingest.queries import answer_many
+
+    return answer_many(
+        [database.store for database in databases],
+        batches,
+        QueryManyOptions(ranking=options),
+        on_failure=session.counts.failures,
+    )
+
+
+def _write_unmatched(answers: Iterable[_Answer], form: Form) -> None:
+    """Write the keys of the queries that have no match."""
+    results.write_results(
+        {"query": str},
+        ((key,) for key, matches in answers if not matches),
+        form,
+        noun=("query", "queries"),
+        none="every query has a match",
+    )
+
+
+def _write_matches(
+    answers: Iterable[_Answer],
+    databases: Sequence[Database],
+    options: RankingOptions,
+    form: Form,
+    *,
+    minimum: float,
+    several: bool,
+) -> None:
+    """Write a row for each match, which begins with the key of its query if there are several."""
+    columns = match_columns(containment=options.containment)
+    lead = ["query"] if several else []
+    scores = ["containment", "similarity"] if options.containment else ["similarity"]
+    results.write_results(
+        with_fields(dict.fromkeys(lead, str) | columns, options.similar.fields),
+        (
+            (*[key][: len(lead)], *match_row(match, columns))
+            for key, matches in answers
+            for match in matches
+        ),
+        form,
+        shown=(*lead, *filter(None, [options.weighted.sort]), *scores, "exact", "key"),
+        fields=options.similar.fields,
+        noun=("match", "matches"),
+        none=f"no document with {scores[0]} {minimum:g} or more",
+        extras=similar.first_words(databases, ["key"], options.similar),
+    )
+
+
+def _report(counts: _Counts, session: "Session | None", *, unmatched: bool) -> int:
+    """Note how many queries had a match, and what was not read; return how many failed."""
+    failed = 0 if session is None else session.counts.failures.count
+    if session is not None or unmatched:
+        bad = f", failed {failed:,}" if failed else ""
+        messages.message(f"queries {counts.queries:,}, with a match {counts.matched:,}{bad}")
+    if session is not None:
+        documents.report_skipped_files(session.counts.skipped.counts())
+    return failed
 
 
 def _is_single_query(database: Database, files: Sequence[str], format: str) -> bool:
@@ -202,12 +233,24 @@ def _is_single_query(database: Database, files: Sequence[str], format: str) -> b
 def _content(
     database: Database, files: Sequence[str], text: str | None, reading: QueriesOptions
 ) -> Content:
+    """The content of the one query: that of a file, or a text on the command line."""
     if text is None:
         return documents.content_of_file(database, files[0], reading)
     try:
         return documents.session_for(database).options.content_of(text)
     except InputError as error:
         raise InputError(f"--text: {error}") from error
+
+
+def _note_recall(database: Database, options: RankingOptions) -> float:
+    """Note what the index finds at the minimum similarity or containment; return this minimum."""
+    minimum = options.similar.threshold
+    minimum = database.settings.threshold if minimum is None else minimum
+    if options.containment and not options.exhaustive:
+        _note_containment_recall(database, minimum)
+    elif not options.exhaustive:
+        messages.note_recall(database.settings, minimum, "; --exhaustive finds all")
+    return minimum
 
 
 def _note_containment_recall(database: Database, containment: float) -> None:
@@ -220,9 +263,10 @@ def _note_containment_recall(database: Database, containment: float) -> None:
         )
         return
     shares = [containment / (1 + times - containment) for times in (1, 2, 5)]
-    found = [candidate_probability(one, database.settings.construction) for one in shares]
+    construction = database.settings.construction
+    recalls = [candidate_probability(share, construction) for share in shares]
     messages.message(
         f"a document that holds {containment:g} of the query's shingles is found with probability "
-        f"{', '.join(map(percent, found))} if it is 1, 2, 5 times as long as the query; "
+        f"{', '.join(map(percent, recalls))} if it is 1, 2, 5 times as long as the query; "
         "--exhaustive finds all"
     )

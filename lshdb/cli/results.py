@@ -86,16 +86,16 @@ def write_results(
         OSError: the file cannot be written; it names the file.
     """
     names: Columns = columns_of(columns) if isinstance(columns, type) else columns
-    given = rows if names is columns else map(attrgetter(*names), rows)
+    sequences = rows if names is columns else map(attrgetter(*names), rows)
     count = 0
 
-    def taken() -> Iterator[Sequence[Any]]:
+    def counting() -> Iterator[Sequence[Any]]:
         nonlocal count
-        for row in noting_absent(names, given, fields) if fields else given:
+        for row in noting_absent(names, sequences, fields) if fields else sequences:
             count += 1
             yield row
 
-    rows = taken()
+    rows = counting()
     if form.is_text:
         first = [*islice(rows, 1)]
         if not first and none is not None:
@@ -105,22 +105,34 @@ def write_results(
         _write_text(names, chain(first, rows), shown, form.heading, extras)
         return count
     path = files.STDOUT if form.output is None else form.output
-    format = "csv" if form.as_csv else formats.output_format(path, "jsonl")
-    if formats.KIND[format] == "columns":
-        if object in names.values():
-            first = list(islice(rows, _TABLE_ROWS))
-            names, rows = _typed(names, first), chain(first, rows)
-    elif object in names.values():
-        as_json = formats.KIND[format] == "json"
-        rows = ([_written(value, as_json) for value in row] for row in rows)
     is_screen = form.output is None or files.is_open_file(path)
-    with files.output_to(path) as output:
-        head = formats.table_schema_of(names, format, has_heading=form.heading is not False)
-        with formats.sink(Target(output, format, is_screen), head) as sink:
-            sink.put(rows)
+    _write_formatted(names, rows, form, path, is_screen=is_screen)
     if not is_screen:
         messages.message(f"{path}: {counted(count, *noun)}")
     return count
+
+
+def _write_formatted(
+    columns: Columns,
+    rows: Iterable[Sequence[Any]],
+    form: options.Form,
+    path: str,
+    *,
+    is_screen: bool,
+) -> None:
+    """Write rows as CSV, JSON or in the format of a file."""
+    format = "csv" if form.as_csv else formats.output_format(path, "jsonl")
+    if formats.KIND[format] == "columns":
+        if object in columns.values():
+            first = list(islice(rows, _TABLE_ROWS))
+            columns, rows = _typed(columns, first), chain(first, rows)
+    elif object in columns.values():
+        as_json = formats.KIND[format] == "json"
+        rows = ([_written(value, as_json) for value in row] for row in rows)
+    with files.output_to(path) as output:
+        head = formats.table_schema_of(columns, format, has_heading=form.heading is not False)
+        with formats.sink(Target(output, format, is_screen), head) as sink:
+            sink.put(rows)
 
 
 def _typed(columns: Columns, rows: Sequence[Sequence[object]]) -> Columns:

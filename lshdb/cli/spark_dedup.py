@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lshdb import options
+from lshdb.cli import on_spark
 from lshdb.cli.options import ReferenceFields
 from lshdb.errors import LshdbError, SettingsMismatch, UsageError
 from lshdb.groups import Option, Options
@@ -18,10 +19,19 @@ from lshdb.groups import Option, Options
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from lshdb.deduplication.references import Reference
     from lshdb.sketching.settings import Settings
     from lshdb.spark.counts import Counted
 
-from lshdb.cli import on_spark
+
+_LEFT_OUT: tuple[Counted, ...] = (
+    "bad_keys",
+    "bad_documents",
+    "empty",
+    "cut_buckets",
+    "cut_pairs",
+)
+"""Counts that are printed besides those of rows."""
 
 
 class Dropping(Options):
@@ -76,43 +86,34 @@ def spark_dedup(
     references = [reference_of_text(text, reference_fields.given()) for text in dropping.against]
     paths = [str(reference.data) for reference in references]
     on_spark.check_names(input, output, *paths, dropping.dropped)
-    databases = [path for each in paths for path in _databases(each)]
-    wanted = spark.settings(settings, *databases)
-    _check_readable(databases, wanted)
-    with spark.session(output, dropping.dropped) as running:
-        from lshdb.deduplication.references import Reference
+    databases = [database for path in paths for database in _databases(path)]
+    resolved = spark.settings(settings, *databases)
+    _check_readable(databases, resolved)
+    with spark.session(output, dropping.dropped) as session:
         from lshdb.spark import dedup
 
-        own = _columns(wanted, vars(fields))
-        data = options.SparkOptions(wanted, columns=options.ColumnOptions(**own))
-        compared = options.SparkPairsOptions(
+        columns = _columns(resolved, vars(fields))
+        data = options.SparkOptions(resolved, columns=options.ColumnOptions(**columns))
+        pairs = options.SparkPairsOptions(
             data=data, buckets=dropping.buckets, threshold=settings.shape.threshold
         )
         dedup_options = options.SparkDedupOptions(
-            pairs=compared,
+            pairs=pairs,
             choice=dropping.choice,
             only_against=dropping.only_against,
             on_null=dropping.on_null,
         )
-        against = []
-        for reference in references:
-            path, names = str(reference.data), _named(fields, reference.fields)
-            its = options.SparkOptions(
-                wanted, columns=options.ColumnOptions(**_columns(wanted, names))
-            )
-            rows = _reference(running, path, its, of_databases=bool(_databases(path)))
-            against.append(Reference(rows.toDF(*own.values()), label=path))
+        against = [_reference(session, reference, fields, resolved) for reference in references]
         dedup_options = replace(dedup_options, against=against or None)
-        source = spark.read(running, input, own)
+        source = spark.read(session, input, columns)
         result = dedup(source.rows, dedup_options)
         result.kept.write.save(output, source.format)
         if dropping.dropped is not None:
             result.dropped.write.save(dropping.dropped, source.format)
-        written = running.read.schema(result.kept.schema).load(output, source.format)
+        written = session.read.schema(result.kept.schema).load(output, source.format)
         failed = on_spark.report_failures(source.broken, result.failures)
         numbers = {"kept": written.count(), "dropped": result.dropped.count(), "failed": failed}
-        left_out: list[Counted] = ["bad_keys", "bad_documents", "empty", "cut_buckets", "cut_pairs"]
-        spark.report(numbers, result.counts, *left_out)
+        spark.report(numbers, result.counts, *_LEFT_OUT)
         return failed > 0
 
 
@@ -131,22 +132,30 @@ def _named(fields: options.FieldOptions, names: Mapping[str, str]) -> dict[str, 
 
 
 def _reference(
-    spark: SparkSession, path: str, reference_options: options.SparkOptions, *, of_databases: bool
+    session: SparkSession, reference: Reference, fields: options.FieldOptions, settings: Settings
+) -> Reference:
+    """The reference as a frame, whose columns have the names of those of INPUT."""
+    path, names = str(reference.data), _named(fields, reference.fields)
+    columns = options.ColumnOptions(**_columns(settings, names))
+    rows = _rows_of_reference(session, path, options.SparkOptions(settings, columns=columns))
+    names_of_input = _columns(settings, vars(fields)).values()
+    return replace(reference, data=rows.toDF(*names_of_input), fields={}, label=path)
+
+
+def _rows_of_reference(
+    session: SparkSession, path: str, reference_options: options.SparkOptions
 ) -> DataFrame:
     """The documents of a reference: key and content."""
     from lshdb.spark import read_database
     from lshdb.spark.documents import documents
 
-    if of_databases:
-        return read_database(spark, path).select("key", "content")
+    if _databases(path):
+        return read_database(session, path).select("key", "content")
     try:
         kind = "set" if reference_options.settings.shingling.of_sets else "text"
-        source = on_spark.rows_of_input(
-            spark,
-            path,
-            "auto",
-            {"key": reference_options.columns.key, kind: getattr(reference_options.columns, kind)},
-        )
+        columns = reference_options.columns
+        names = {"key": columns.key, kind: getattr(columns, kind)}
+        source = on_spark.rows_of_input(session, path, "auto", names)
         if source.broken is not None and (line := source.broken.head()):
             raise LshdbError(
                 f"{line['where']}: {line['reason']} (what resembles a row of the reference that "
@@ -167,14 +176,14 @@ def _databases(against: str) -> list[Path]:
     return [Path(path) for path in paths if is_database(path)]
 
 
-def _check_readable(databases: Sequence[Path], wanted: Settings) -> None:
+def _check_readable(databases: Sequence[Path], settings: Settings) -> None:
     """LshdbError for a database that has no documents to compare with."""
     for path in databases:
         stored = on_spark.settings_of(path)
         if not stored.content:
             raise LshdbError(f"{path} keeps signatures only, and --against compares contents")
-        if stored.shingling.of_sets != wanted.shingling.of_sets:
+        if stored.shingling.of_sets != settings.shingling.of_sets:
             raise SettingsMismatch(
                 f"{path} has shingle {stored.shingling}, and the documents are compared by "
-                f"{wanted.shingling}"
+                f"{settings.shingling}"
             )
