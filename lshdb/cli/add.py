@@ -10,12 +10,7 @@ from typing import Annotated
 import typer
 
 from lshdb.cli import documents, files, messages, results, running
-from lshdb.cli.options import (
-    AsJson,
-    DatabaseFile,
-    ListSkipped,
-    Null,
-)
+from lshdb.cli.options import AsJson, DatabaseFile, ListSkipped, Null
 from lshdb.columns import DROPPED
 from lshdb.database import Database
 from lshdb.errors import UsageError

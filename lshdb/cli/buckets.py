@@ -3,10 +3,7 @@
 from typing import Annotated
 
 from lshdb.cli import results
-from lshdb.cli.options import (
-    DatabaseFile,
-    Form,
-)
+from lshdb.cli.options import DatabaseFile, Form
 from lshdb.groups import Option
 from lshdb.model import Bucket
 from lshdb.options import StoredKey

@@ -9,7 +9,7 @@ from lshdb.cli import messages, results, running
 from lshdb.cli.options import DatabaseFile, Form
 from lshdb.columns import Columns
 from lshdb.groups import replaced
-from lshdb.maintenance.findings import PROBLEMS, REPAIRS, CheckReport
+from lshdb.maintenance import findings
 from lshdb.options import CheckOptions, RepairOptions
 from lshdb.store.sqlite_errors import RESTORE
 
@@ -48,17 +48,18 @@ def check(*, file: DatabaseFile, options: RepairOptions, form: Form) -> bool:
     return not report.ok
 
 
-def _findings(report: CheckReport) -> Iterator[tuple[Any, ...]]:
+def _findings(report: findings.CheckReport) -> Iterator[tuple[Any, ...]]:
     """The problems and the repairs as rows of _FINDING."""
     remaining = {problem.kind: problem.count for problem in report.remaining}
     for problem in report.problems:
         left = remaining.get(problem.kind, 0)
-        yield "problem", problem.kind, problem.count, PROBLEMS[problem.kind], problem.examples, left
+        what = findings.PROBLEMS[problem.kind]
+        yield "problem", problem.kind, problem.count, what, problem.examples, left
     for repair in report.repairs:
-        yield "repair", repair.kind, repair.count, REPAIRS[repair.kind], (), None
+        yield "repair", repair.kind, repair.count, findings.REPAIRS[repair.kind], (), None
 
 
-def _conclusion(db: Path, report: CheckReport, repair: bool) -> str:
+def _conclusion(db: Path, report: findings.CheckReport, repair: bool) -> str:
     checked = f"{report.documents:,} documents and {report.bands:,} band rows"
     if not report.problems:
         return f"{db} is whole: {checked}"

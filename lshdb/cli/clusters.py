@@ -7,10 +7,7 @@ from lshdb.cli import messages, results, running, similar
 from lshdb.cli.options import DatabaseFile, Form, Null
 from lshdb.database import Database
 from lshdb.errors import UsageError
-from lshdb.exchange.results import (
-    dropped_members,
-    roles,
-)
+from lshdb.exchange.results import dropped_members, roles
 from lshdb.groups import Option
 from lshdb.model import Cluster
 from lshdb.options import ClustersOptions

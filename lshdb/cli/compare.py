@@ -144,12 +144,12 @@ def _print_shared(compared: Comparison, form: Form, *, buckets: bool) -> None:
 
 def _draw(database: Database, compared: Comparison) -> None:
     """Show how two documents differ."""
-    from lshdb.cli.screen import drawn_differences, show, terminal
+    from lshdb.cli import screen
 
-    console = terminal()
+    console = screen.terminal()
     contents = compared.a_content, compared.b_content
-    lines = drawn_differences(console, database, *contents, identical=compared.identical)
-    show(console, *islice(lines, _LINES_SHOWN))
+    lines = screen.drawn_differences(console, database, *contents, identical=compared.identical)
+    screen.show(console, *islice(lines, _LINES_SHOWN))
     if next(lines, None) is not None:
         messages.message("more differences: lshdb serve shows them all")
 

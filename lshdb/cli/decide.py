@@ -4,11 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, get_args
 
 from lshdb.cli import files, messages
-from lshdb.cli.options import (
-    DatabaseFile,
-    Who,
-    key_argument,
-)
+from lshdb.cli.options import DatabaseFile, Who, key_argument
 from lshdb.errors import KeyNotFound, UsageError
 from lshdb.formatting import counted, listed
 from lshdb.groups import Option

@@ -4,11 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from lshdb.cli import messages, results
-from lshdb.cli.options import (
-    DatabaseFile,
-    Form,
-    Null,
-)
+from lshdb.cli.options import DatabaseFile, Form, Null
 from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.formatting import counted, listed
@@ -17,7 +13,7 @@ from lshdb.ingest import sync
 from lshdb.ingest import trash as aside
 from lshdb.model import Decision
 from lshdb.search.decisions import Disagreement, agreements
-from lshdb.sources.paths import escaped, printable_path
+from lshdb.sources import paths
 
 _SHOWN = ("decision", "verdict", "keys", "state", "who", "decided", "note")
 
@@ -96,14 +92,14 @@ def _print_files(database: Database, root: str | None, *, null: bool) -> None:
     """Print the paths of files to drop, and say why others are none, or are the only copy."""
     to_drop = list(sync.files_of_dropped(database.store, root))
     if alone := aside.files_without_copy(database.store, to_drop, root):
-        names = listed([escaped(printable_path(dropped.path)) for dropped in alone], 3)
+        names = listed([paths.escaped(paths.printable_path(dropped.path)) for dropped in alone], 3)
         messages.warn(
             f"lshdb: {counted(len(alone), 'file')} listed without a kept copy in another "
             f"file: {names}; lshdb trash leaves them"
         )
     unprintable = 0
     for dropped in to_drop:
-        name = escaped(printable_path(dropped.path))
+        name = paths.escaped(paths.printable_path(dropped.path))
         if dropped.status is not None:
             unprintable += name != dropped.path
             results.print_names([dropped.path], null=null)

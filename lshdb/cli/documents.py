@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from lshdb import options
 from lshdb.cli import files, messages
 from lshdb.cli.options import NAMING
 from lshdb.database import Database
@@ -14,9 +15,8 @@ from lshdb.errors import InputError
 from lshdb.formatting import counted
 from lshdb.limits import DEFAULTS
 from lshdb.model import Failure
-from lshdb.options import QueriesOptions, ReadingOptions, SettingsOptions
 from lshdb.shingling.shingling import Content, Shingling
-from lshdb.sources.extracting import is_mailbox
+from lshdb.sources import extracting
 from lshdb.sources.paths import format_of, printable_path
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lshdb.sources.session_options import HowRead
 
 FAILURES_SHOWN = 20
-_DEFAULT = ReadingOptions()
+_DEFAULT = options.ReadingOptions()
 
 
 def session_for(database: Database, read: HowRead = _DEFAULT, **others: Any) -> Session:
@@ -37,20 +37,20 @@ def session_for(database: Database, read: HowRead = _DEFAULT, **others: Any) -> 
     return session_of(read, shingling, stdin=files.stdin(), naming=NAMING, **others)
 
 
-def queries_session(database: Database, options: QueriesOptions) -> Session:
+def queries_session(database: Database, reading: options.QueriesOptions) -> Session:
     """The session of queries: each row of a table is one, and so is a whole text file.
 
     A text on standard input has the key `-`; a row without a key is named by its place.
     """
-    stdin_key = files.STDOUT if options.table.format in ("auto", "text") else None
+    stdin_key = files.STDOUT if reading.table.format in ("auto", "text") else None
     others: Any = {"auto_key": True, "metadata": False}
-    return session_for(database, options, counts=counts_printed(), stdin_key=stdin_key, **others)
+    return session_for(database, reading, counts=counts_printed(), stdin_key=stdin_key, **others)
 
 
 def is_table(file: str, format: str = "auto") -> bool:
     """Whether a file, or standard input, has several documents: rows, or messages."""
     if format == "auto":
-        return file != files.STDOUT and (format_of(file) != "text" or is_mailbox(file))
+        return file != files.STDOUT and (format_of(file) != "text" or extracting.is_mailbox(file))
     return format != "text"
 
 
@@ -96,7 +96,7 @@ def temporary_database(settings: Settings | None = None) -> Iterator[Database]:
     from lshdb.ingest.temporary import temporary_store
     from lshdb.tuning.resolve import resolve
 
-    with temporary_store(settings or resolve(SettingsOptions()), DEFAULTS) as store:
+    with temporary_store(settings or resolve(options.SettingsOptions()), DEFAULTS) as store:
         yield Database(store)
 
 
@@ -121,11 +121,10 @@ def report_skipped_files(counts: Mapping[str, int], of: str = "") -> None:
     for kind, why in _READ.items():
         if amount := counts.get(kind):
             messages.message(f"{of}{why}: {amount:,} (--list-skipped names them)")
-    if left_out := counts.get("documents"):
-        from lshdb.sources.extracting import INSTALL, lacks_library  # a query for a key reads none
-
-        if lacks_library():
-            messages.message(f"{of}to read the {counted(left_out, 'document')} left out: {INSTALL}")
+    left_out = counts.get("documents")
+    if left_out and extracting.lacks_library():
+        install = extracting.INSTALL
+        messages.message(f"{of}to read the {counted(left_out, 'document')} left out: {install}")
 
 
 def report_reading(counts: Mapping[str, int], replaced: int, empty: int = 0) -> None:
@@ -134,10 +133,8 @@ def report_reading(counts: Mapping[str, int], replaced: int, empty: int = 0) -> 
         messages.message(f"empty: {empty:,} without a shingle, similar to nothing")
     if replaced:
         messages.warn(f"not UTF-8: {replaced:,}, bad bytes replaced (--strict refuses them)")
-        from lshdb.sources.extracting import INSTALL, can_guess  # a query for a key reads none
-
-        if not can_guess():
-            messages.message(f"to have the encodings of texts guessed: {INSTALL}")
+        if not extracting.can_guess():
+            messages.message(f"to have the encodings of texts guessed: {extracting.INSTALL}")
     report_skipped_files(counts)
     if left_out := counts.get("archives"):
         messages.message(f"to read {counted(left_out, 'archive')}: lshdb add --archives, or sync")

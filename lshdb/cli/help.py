@@ -109,10 +109,10 @@ def _store_once(
     before = earlier.setdefault("value", given)
     parameter = option.obj
     if before != given and not ctx.resilient_parsing:
-        values = [parameter.type_cast_value(ctx, each) for each in (before, given)]
+        values = [parameter.type_cast_value(ctx, text) for text in (before, given)]
         if values[0] != values[1]:
             name = max(parameter.opts, key=len)
-            shown = [escaped(str(each)[:_VALUE_SHOWN]) for each in (before, given)]
+            shown = [escaped(str(text)[:_VALUE_SHOWN]) for text in (before, given)]
             raise typer.BadParameter(
                 f"{name} is given twice, as {shown[0]} and as {shown[1]}: give one of them", ctx
             )

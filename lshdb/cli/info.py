@@ -3,10 +3,7 @@
 from collections.abc import Mapping
 
 from lshdb.cli import results
-from lshdb.cli.options import (
-    DatabaseFile,
-    Form,
-)
+from lshdb.cli.options import DatabaseFile, Form
 from lshdb.model import Info
 from lshdb.shingling.shingles import base_hashes
 from lshdb.sketching.settings import settings_record

@@ -3,10 +3,7 @@
 from dataclasses import replace
 
 from lshdb.cli import documents, messages
-from lshdb.cli.options import (
-    BasePaths,
-    DatabaseFile,
-)
+from lshdb.cli.options import BasePaths, DatabaseFile
 from lshdb.options import SettingsOptions
 from lshdb.sketching.settings import purpose_in_words
 from lshdb.tuning.resolve import resolve

@@ -7,10 +7,7 @@ from lshdb.cli import files, pages, running
 from lshdb.cli.options import DatabaseFile
 from lshdb.errors import InputError
 from lshdb.groups import Option
-from lshdb.options import (
-    PurposeOptions,
-    SettingsOptions,
-)
+from lshdb.options import PurposeOptions, SettingsOptions
 
 
 def mcp(

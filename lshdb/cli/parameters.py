@@ -21,15 +21,15 @@ _SIMPLE = (bool, int, float, str, Path)
 
 
 def parameters_of(parameter: Parameter) -> list[Parameter]:
-    """What a parameter of a function is for its command: one, or one for each option of a group.
+    """What typer gets for a parameter of a command's function: one, or one per option of a group.
 
     An `Option` beside the type is typer's. Groups check the bounds of theirs.
     """
     if groups.is_group(parameter.annotation):
         return [
-            _parameter(each.name, each.annotation, each.default, each.option, each.section)
-            for each in groups.declared(parameter.annotation).values()
-            if each.option.of_command
+            _parameter(field.name, field.annotation, field.default, field.option, field.section)
+            for field in groups.declared(parameter.annotation).values()
+            if field.option.of_command
         ]
     if get_origin(parameter.annotation) is Annotated:
         annotation, option = get_args(parameter.annotation)
@@ -60,7 +60,7 @@ def _parameter(
         default, flags = False, flags_of(name, default, option)
     elif parse is not None or kind not in _SIMPLE:
         # Of a union, such as values with and without names, the command line has the list.
-        is_list = any(get_origin(each) is Sequence for each in (kind, *get_args(kind)))
+        is_list = any(get_origin(part) is Sequence for part in (kind, *get_args(kind)))
         kind, default = list[str] if is_list and parse is None else str, default or None
     info: Any = typer.Option(  # type: ignore[call-overload]
         *flags,
@@ -100,15 +100,15 @@ def _parser(parse: Callable[[str], Any]) -> Callable[[str], Any]:
     return parsed
 
 
-def grouped(group: Any, given: dict[str, Any]) -> groups.Options:
+def grouped(group: Any, command_values: dict[str, Any]) -> groups.Options:
     """A group with the values of its options, which are taken out of those of the command."""
     values = {}
-    for name, each in groups.declared(group).items():
-        if not each.option.of_command:
+    for name, field in groups.declared(group).items():
+        if not field.option.of_command:
             continue
-        value = given.pop(name)
-        if flags_of(name, each.default, each.option)[0].startswith("--no-"):
-            value = False if value else each.default
+        value = command_values.pop(name)
+        if flags_of(name, field.default, field.option)[0].startswith("--no-"):
+            value = False if value else field.default
         if value is not None:
             values[name] = value
     if "parameters" in values:
@@ -116,8 +116,8 @@ def grouped(group: Any, given: dict[str, Any]) -> groups.Options:
             raise UsageError("-p is for the parameters of --where, which is not given")
         sql = with_values(values["where"], values["parameters"], "--where")
         values["where"], values["parameters"] = sql
-    made: groups.Options = group(**values)
-    return made
+    options: groups.Options = group(**values)
+    return options
 
 
 def completed_keys(context: typer.Context, incomplete: str) -> list[str]:

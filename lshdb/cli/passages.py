@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lshdb import columns
 from lshdb.cli import documents, messages, results, similar, tables
 from lshdb.cli.files import STDOUT
 from lshdb.cli.options import Base, DatabaseFile, FailIfFound, Form
-from lshdb.columns import PAIR_TOTALS, PASSAGE, SOURCE, passage_values
 from lshdb.database import Database
 from lshdb.errors import InputError, UsageError
 from lshdb.formatting import counted, listed
@@ -123,14 +123,14 @@ def _write_pairs(
     pairs = database.passage_pairs(options)
     rows: Iterable[Sequence[Any]]
     if each or options.reworded:
-        columns, rows, noun = pairs.columns, islice(pairs.rows(), options.top), "passage"
+        types, rows, noun = pairs.columns, islice(pairs.rows(), options.top), "passage"
         sides = ("a", "b") if options.group_by is None else ("file", "stored_file")
         shown = [*_scores(options), "words", *sides, *_OF_PASSAGE]
     else:
-        columns, rows, noun = PAIR_TOTALS, pairs.totals(), "pair"
+        types, rows, noun = columns.PAIR_TOTALS, pairs.totals(), "pair"
         shown = [*_scores(options), "a_coverage", "b_coverage", "words", "a", "b"]
     count = results.write_results(
-        columns,
+        types,
         rows,
         form,
         shown=shown,
@@ -155,7 +155,7 @@ def _write_sources(
     coverage = [] if options.reworded else ["coverage"]
     lead = ["query"] if several else []
     count = results.write_results(
-        {"query": str, **SOURCE, **PASSAGE},
+        {"query": str, **columns.SOURCE, **columns.PASSAGE},
         _rows(database, queries, options, common),
         form,
         shown=[*lead, *_scores(options), *coverage, "key", *_OF_PASSAGE],
@@ -215,9 +215,9 @@ def _rows(
             messages.message(f"{key}: shorter than {shortest}: no passage can be found")
         others = [source for source in sources if not is_file or source.key != key]
         for source in others[:top]:
-            totals = [getattr(source, name) for name in SOURCE]
+            totals = [getattr(source, name) for name in columns.SOURCE]
             for passage in source.passages:
-                yield key, *totals, *passage_values(passage)
+                yield key, *totals, *columns.passage_values(passage)
 
 
 def _note_common(

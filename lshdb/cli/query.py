@@ -8,33 +8,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lshdb import shards
 from lshdb.cli import documents, messages, results, similar
 from lshdb.cli.files import STDOUT
 from lshdb.cli.options import DatabaseFile, FailIfFound, Form
 from lshdb.database import Database
 from lshdb.errors import InputError, UsageError
-from lshdb.exchange.results import (
-    match_columns,
-    match_row,
-    with_fields,
-)
+from lshdb.exchange.results import match_columns, match_row, with_fields
 from lshdb.formatting import percent
-from lshdb.groups import Option, replaced
+from lshdb.groups import Option, Options, replaced
 from lshdb.model import Match
-from lshdb.options import (
-    QueriesOptions,
-    QueryManyOptions,
-    QueryOptions,
-    RankingOptions,
-    StoredKey,
-)
+from lshdb.options import QueriesOptions, QueryManyOptions, QueryOptions, RankingOptions, StoredKey
 from lshdb.progress import Progress, silent
 from lshdb.search.passages import unit_of
-from lshdb.shards import opened, query_files
 from lshdb.shingling.shingling import Content
 from lshdb.sketching.constructions import candidate_probability
+from lshdb.sources import paths
 from lshdb.sources.batch import Batch
-from lshdb.sources.paths import format_of, key_of
 
 if TYPE_CHECKING:
     from lshdb.sources.session import Session
@@ -42,6 +32,21 @@ if TYPE_CHECKING:
 _Answer = tuple[str, list[Match]]
 _COUNTED = 500
 """Queries between two updates of the progress bar."""
+
+
+class QueryChoice(Options):
+    """The one query, if no files are."""
+
+    text: Annotated[str | None, Option("The text itself, instead of FILE.", metavar="TEXT")] = None
+    key: StoredKey = None
+
+    def check(self, files: Sequence[str], *, unmatched: bool) -> None:
+        """UsageError unless there is one kind of query, and files if `unmatched` is given."""
+        kinds = bool(files), self.text is not None, self.key is not None
+        if sum(kinds) != 1:
+            raise UsageError("give one of FILE..., -, --text TEXT and --key KEY")
+        if unmatched and not files:
+            raise UsageError("--unmatched is for FILE...")
 
 
 def query(
@@ -54,8 +59,7 @@ def query(
         ),
     ] = None,
     file: DatabaseFile,
-    text: Annotated[str | None, Option("The text itself, instead of FILE.", metavar="TEXT")] = None,
-    key: StoredKey = None,
+    choice: QueryChoice,
     options: RankingOptions,
     unmatched: Annotated[bool, Option("Print the queries without a match.")] = False,
     fail_if_found: FailIfFound = False,
@@ -76,30 +80,26 @@ def query(
     Example: lshdb query page.txt --where "metadata ->> '$.lang' = ?" -p en
     """
     files = files or []
-    if sum(bool(given) for given in (files, text is not None, key is not None)) != 1:
-        raise UsageError("give one of FILE..., -, --text TEXT and --key KEY")
-    if unmatched and not files:
-        raise UsageError("--unmatched is for FILE...")
+    choice.check(files, unmatched=unmatched)
     similar.check_single_stdin(files)
     counts = _Counts(options.similar.top)
     session = None
-    answers: Iterator[_Answer]
-    with opened(file.db, file.timeout) as databases, ExitStack() as stack:
+    with shards.opened(file.db, file.timeout) as databases, ExitStack() as stack:
         form.check(*(database.path for database in databases), *files)
         database = databases[0]
         if files and options.similar.top is not None:
             # One more, as a file is left out of its own matches.
             options = replaced(options, top=options.similar.top + 1)
-        if _is_single_query(database, files, reading.table.format):
-            content = None if key is not None else _content(database, files, text, reading)
-            single = QueryOptions(content, ranking=options, key=key)
-            answers = iter([(counts.key_noted(files), query_files(databases, single))])
-        else:
+        if not _is_single_query(database, files, reading.table.format):
             session = documents.queries_session(database, reading)
             shown = session.shown(messages.shows_progress(), "query", files)
             counts.progress = stack.enter_context(shown)
-            batches = counts.files_noted(session.batches(files))
-            answers = _answers(databases, batches, options, session)
+            batches = session.batches(files)
+            answers = _answers(databases, counts.files_noted(batches), options, session)
+        else:
+            content = _content(database, files, choice, reading)
+            single = QueryOptions(content, ranking=options, key=choice.key)
+            answers = iter([(counts.key_noted(files), shards.query_files(databases, single))])
         answers = counts.of_others(answers)
         minimum = _note_recall(database, options)
         if unmatched:
@@ -133,7 +133,7 @@ class _Counts:
         name = "".join(files)
         if name in ("", STDOUT):
             return name
-        key = key_of(name)
+        key = paths.key_of(name)
         self.files.add(key)
         return key
 
@@ -226,18 +226,22 @@ def _is_single_query(database: Database, files: Sequence[str], format: str) -> b
     if file != STDOUT and not os.path.exists(file):
         raise InputError(f"{file}: no such file; a text itself goes with --text, a key with --key")
     # A set is a JSON array.
-    is_set = database.settings.shingling.of_sets and format == "auto" and format_of(file) == "json"
+    is_set = (
+        database.settings.shingling.of_sets and format == "auto" and paths.format_of(file) == "json"
+    )
     return is_set or not documents.is_table(file, format)
 
 
 def _content(
-    database: Database, files: Sequence[str], text: str | None, reading: QueriesOptions
-) -> Content:
-    """The content of the one query: that of a file, or a text on the command line."""
-    if text is None:
+    database: Database, files: Sequence[str], choice: QueryChoice, reading: QueriesOptions
+) -> Content | None:
+    """The content of the one query: of a file, or a text; None for a stored document."""
+    if choice.key is not None:
+        return None
+    if choice.text is None:
         return documents.content_of_file(database, files[0], reading)
     try:
-        return documents.session_for(database).options.content_of(text)
+        return documents.session_for(database).options.content_of(choice.text)
     except InputError as error:
         raise InputError(f"--text: {error}") from error
 

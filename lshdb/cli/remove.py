@@ -5,12 +5,7 @@ import sys
 from typing import Annotated
 
 from lshdb.cli import files, messages, results, running
-from lshdb.cli.options import (
-    DatabaseFile,
-    Form,
-    Null,
-    key_argument,
-)
+from lshdb.cli.options import DatabaseFile, Form, Null, key_argument
 from lshdb.errors import UsageError
 from lshdb.formatting import counted
 from lshdb.groups import Option, replaced

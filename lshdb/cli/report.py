@@ -1,6 +1,6 @@
 """`lshdb report`: write a report of the near duplicates, as one HTML file."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from random import SystemRandom
@@ -9,22 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lshdb.cli import documents, files, messages, pages, results
-from lshdb.cli.options import (
-    BasePaths,
-    DatabaseFile,
-)
+from lshdb.cli.options import BasePaths, DatabaseFile
 from lshdb.errors import InputError, UsageError
 from lshdb.groups import Option, replaced
-from lshdb.ingest.submissions import LeftOut, Notes, left_out_of
+from lshdb.ingest import submissions
 from lshdb.model import Failure
 from lshdb.options import PurposeOptions, ReportOptions, SettingsOptions, ShapeOptions
 from lshdb.sketching.settings import Settings
-from lshdb.sources.paths import is_database, printable_path
+from lshdb.sources import paths
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import PASSAGES_OF_PROGRAMS, resolve
 
 if TYPE_CHECKING:
-    from lshdb.ingest.folders import Folders
+    from lshdb.ingest import folders
 
 _LOWEST = 0.2
 """Minimum similarity of pairs of submissions: 99% of copied programs have it (docs/class.md)."""
@@ -90,14 +87,20 @@ def report(
             progress=progress,
         )
         output.write(page.encode())
+    _say_written(report_file, file, directory, units.names)
+    return compared.failed > 0 or not all(left_out.is_read for left_out in compared.left_out)
+
+
+def _say_written(
+    report_file: str, file: DatabaseFile, directory: str | None, names: Mapping[str, str]
+) -> None:
+    """Say what opens the report, and print the names that it does not show."""
     if directory is None:
         pages.say_next(report_file, file.db, "lshdb serve --review", "to decide what stays")
     else:
         pages.say_next(report_file)
     if not files.is_stdout(report_file):
-        names = (f"{key}: {name}" for key, name in units.names.items())
-        results.print_names(names, null=False)
-    return compared.failed > 0 or not all(left_out.is_read for left_out in compared.left_out)
+        results.print_names((f"{key}: {name}" for key, name in names.items()), null=False)
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,7 @@ class _Compared:
     lowest: float | None = None
     failed: int = 0
     failures: Sequence[tuple[str, str]] = ()
-    left_out: Sequence[LeftOut] = ()
+    left_out: Sequence[submissions.LeftOut] = ()
 
 
 @contextmanager
@@ -138,31 +141,33 @@ def _compared(
     if base or purpose.purpose:
         raise UsageError("--for and --base are for DIR; for a database, lshdb init has them")
     with file.reading() as database:
-        name = f"Near duplicates in {printable_path(file.db.name)}"
+        name = f"Near duplicates in {paths.printable_path(file.db.name)}"
         yield _Compared(database.store, name), options
 
 
 @contextmanager
-def _units(store: Store, options: ReportOptions, directory: str | None) -> Iterator["Folders"]:
+def _units(
+    store: Store, options: ReportOptions, directory: str | None
+) -> Iterator["folders.Folders"]:
     """What a report compares: documents, folders, or the submissions in a directory.
 
     Raises:
         InputError: there are not two of them.
     """
-    from lshdb.ingest.folders import check_units, folders  # nothing else needs it
+    from lshdb.ingest import folders  # nothing else needs it
 
     group_by, condition = options.picture.group_by, options.picture.grouping.condition
-    with folders(store, group_by, condition, anonymous=options.anonymous) as units:
+    with folders.folders(store, group_by, condition, anonymous=options.anonymous) as units:
         if directory is None:
             if group_by is not None:
-                check_units(units, group_by)
+                folders.check_units(units, group_by)
         elif len(units.files) < 2:
             alone = "one submission alone, with nothing to compare it with"
-            raise InputError(f"{printable_path(directory)}: {alone}")
+            raise InputError(f"{paths.printable_path(directory)}: {alone}")
         yield units
 
 
-def _renamed(compared: _Compared, units: "Folders") -> _Compared:
+def _renamed(compared: _Compared, units: "folders.Folders") -> _Compared:
     """The same with submissions under names that say nothing, and without the reasons.
 
     Those left out that have no such name get the numbers after the others, in random order.
@@ -184,8 +189,8 @@ def _settings(
     options: ReportOptions, purpose: PurposeOptions, base: BasePaths, directory: str
 ) -> tuple[ReportOptions, Settings]:
     """The options for a report of submissions, and the settings of their temporary database."""
-    if is_database(directory):
-        name = printable_path(directory)
+    if paths.is_database(directory):
+        name = paths.printable_path(directory)
         raise UsageError(f"{name} is a database: give it as -d {name}")
     threshold = options.picture.grouping.threshold
     shape = ShapeOptions(threshold=min(_LOWEST, threshold or 1))
@@ -202,7 +207,7 @@ def _settings(
 @contextmanager
 def _submissions(directory: str, settings: Settings) -> Iterator[_Compared]:
     """The submissions in a directory, in a temporary database; what cannot be read is printed."""
-    notes = Notes()
+    notes = submissions.Notes()
 
     def failed(failure: Failure) -> None:
         documents.print_failure(failure)
@@ -214,17 +219,17 @@ def _submissions(directory: str, settings: Settings) -> Iterator[_Compared]:
         progress = messages.shows_progress()
         report = database.sync([directory], reader=session, on_failure=failed, progress=progress)
         names = {path for path, _ in notes.failures}
-        missing = list(left_out_of(database.store, directory, notes))
+        missing = list(submissions.left_out_of(database.store, directory, notes))
         for left_out in missing:
             if left_out.name not in names:
                 messages.warn(f"lshdb: {left_out.name}: {left_out.reason}")
             database.remove(left_out.empty)
         documents.report_reading(session.counts.skipped.counts(), report.replaced)
         if not report.added:
-            raise InputError(f"{printable_path(directory)}: no text is in it")
+            raise InputError(f"{paths.printable_path(directory)}: no text is in it")
         yield _Compared(
             database.store,
-            f"Similar submissions in {printable_path(directory)}",
+            f"Similar submissions in {paths.printable_path(directory)}",
             settings.threshold,
             len(notes.failures),
             notes.failures,

@@ -26,9 +26,8 @@ from lshdb.columns import Columns, columns_of
 from lshdb.exchange.results import plain
 from lshdb.formatting import counted, number
 from lshdb.json_text import encode
-from lshdb.sources import formats, paths
+from lshdb.sources import formats, paths, sinks
 from lshdb.sources.json_rows import in_ascii
-from lshdb.sources.sinks import Target, several_types
 
 _NESTED = (list, tuple, dict)
 _TABLE_ROWS = 1_000
@@ -131,7 +130,7 @@ def _write_formatted(
         rows = ([_written(value, as_json) for value in row] for row in rows)
     with files.output_to(path) as output:
         head = formats.table_schema_of(columns, format, has_heading=form.heading is not False)
-        with formats.sink(Target(output, format, is_screen), head) as sink:
+        with formats.sink(sinks.Target(output, format, is_screen), head) as sink:
             sink.put(rows)
 
 
@@ -149,7 +148,7 @@ def _typed(columns: Columns, rows: Sequence[Sequence[object]]) -> Columns:
             if kinds == {int, float}:
                 kinds = {float}
             if len(kinds) > 1:
-                raise several_types(name)
+                raise sinks.several_types(name)
             types[name] = next(iter(kinds), str)
     return types
 

@@ -4,11 +4,7 @@ import shlex
 from typing import Annotated
 
 from lshdb.cli import messages
-from lshdb.cli.options import (
-    DatabaseFile,
-    Own,
-    Who,
-)
+from lshdb.cli.options import DatabaseFile, Own, Who
 from lshdb.errors import UsageError
 from lshdb.groups import Option
 from lshdb.options import ClusteringOptions, ClustersOptions, JoinOptions, SimilarOptions

@@ -5,11 +5,7 @@ from typing import Annotated
 import typer
 
 from lshdb.cli import messages, pages
-from lshdb.cli.options import (
-    DatabaseFile,
-    Own,
-    Who,
-)
+from lshdb.cli.options import DatabaseFile, Own, Who
 from lshdb.errors import UsageError
 from lshdb.groups import Option
 from lshdb.sources.paths import escaped

@@ -4,11 +4,7 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from lshdb.cli import results
-from lshdb.cli.options import (
-    DatabaseFile,
-    Form,
-    key_argument,
-)
+from lshdb.cli.options import DatabaseFile, Form, key_argument
 from lshdb.model import Bucket
 from lshdb.search.stored_documents import count_distinct
 

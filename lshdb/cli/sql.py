@@ -6,10 +6,7 @@ from typing import Annotated
 import typer
 
 from lshdb.cli import files, results
-from lshdb.cli.options import (
-    DatabaseFile,
-    Form,
-)
+from lshdb.cli.options import DatabaseFile, Form
 from lshdb.cli.sql_values import with_values
 from lshdb.errors import UsageError
 from lshdb.options import WhereParameters

@@ -175,10 +175,10 @@ class _Statement:
 
     def __post_init__(self) -> None:
         self.pieces = [
-            _Token(str(each.lastgroup), each[0], index)
-            for index, each in enumerate(_TOKEN.finditer(self.sql))
+            _Token(str(match.lastgroup), match[0], index)
+            for index, match in enumerate(_TOKEN.finditer(self.sql))
         ]
-        self.tokens = [each for each in self.pieces if each.kind != "skipped"]
+        self.tokens = [piece for piece in self.pieces if piece.kind != "skipped"]
         for token in self.tokens:
             if token.kind == "parameter" and token.text.startswith("?"):
                 # As SQLite counts them.
@@ -232,7 +232,7 @@ class _Statement:
         for token, operand in copied:
             if not changed.keys().isdisjoint(operand):  # the copy has other values than the operand
                 raise self._unclear(token)
-        pieces = (changed.get(each.piece, self._plain(each)) for each in self.pieces)
+        pieces = (changed.get(piece.piece, self._plain(piece)) for piece in self.pieces)
         return "".join(pieces), bound
 
     @staticmethod

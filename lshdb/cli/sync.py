@@ -7,11 +7,7 @@ from typing import Annotated
 import typer
 
 from lshdb.cli import documents, messages, results, running
-from lshdb.cli.options import (
-    DatabaseFile,
-    Form,
-    ListSkipped,
-)
+from lshdb.cli.options import DatabaseFile, Form, ListSkipped
 from lshdb.groups import replaced
 from lshdb.ingest.sync import check_directories
 from lshdb.model import SyncChange, SyncReport

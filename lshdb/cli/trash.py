@@ -5,10 +5,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from lshdb.cli import messages, results
-from lshdb.cli.options import (
-    DatabaseFile,
-    Form,
-)
+from lshdb.cli.options import DatabaseFile, Form
 from lshdb.errors import UsageError
 from lshdb.formatting import counted, size
 from lshdb.groups import Option, Options
