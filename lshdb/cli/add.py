@@ -10,12 +10,7 @@ from typing import Annotated
 import typer
 
 from lshdb.cli import documents, files, messages, results, running
-from lshdb.cli.options import (
-    AsJson,
-    DatabaseFile,
-    ListSkipped,
-    Null,
-)
+from lshdb.cli.options import AsJson, DatabaseFile, ListSkipped, Null
 from lshdb.columns import DROPPED
 from lshdb.database import Database
 from lshdb.errors import UsageError
@@ -36,17 +31,11 @@ def add(
     *,
     paths: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="PATH...",
-            help="Files, directories, or - for standard input.",
-        ),
+        typer.Argument(metavar="PATH...", help="Files, directories, or - for standard input."),
     ] = None,
-    at: DatabaseFile,
-    asked: AddFilesOptions,
-    key: Annotated[
-        str | None,
-        Option("Key of the text on standard input.", metavar="KEY"),
-    ] = None,
+    file: DatabaseFile,
+    options: AddFilesOptions,
+    key: Annotated[str | None, Option("Key of the text on standard input.", metavar="KEY")] = None,
     files_from: Annotated[
         str | None,
         Option("Add the paths that FILE (or -) lists.", metavar="FILE", section=INPUT),
@@ -68,22 +57,25 @@ def add(
 
     Example: lshdb add -d all.db monday.db tuesday.db --on-conflict keep
     """
-    inputs = _inputs_of(paths or [], asked, key, files_from, null=null)
-    with _opened_like(at, paths or []) as database:
+    inputs = _inputs_of(paths or [], options, key, files_from, null=null)
+    with _opened_like(file, paths or []) as database:
         counts = documents.counts_printed(print_all=list_skipped)
         session = documents.session_for(
-            database, asked.read, files=asked.files, sets=asked.sets, counts=counts, stdin_key=key
+            database,
+            options.read,
+            files=options.files,
+            sets=options.sets,
+            counts=counts,
+            stdin_key=key,
         )
         batches: list[AddReport] = []
+        on_skip = partial(_print_dropped, as_json=as_json)
+        progress = messages.shows_progress()
+        options = replaced(
+            options, reader=session, on_batch=batches.append, on_skip=on_skip, progress=progress
+        )
         interrupted = False
         try:
-            options = replaced(
-                asked,
-                reader=session,
-                on_batch=batches.append,
-                on_skip=partial(_print_dropped, as_json=as_json),
-                progress=messages.shows_progress(),
-            )
             database.add_files(inputs, options)
         except KeyboardInterrupt:
             interrupted = True
@@ -97,7 +89,12 @@ def add(
 
 
 def _inputs_of(
-    paths: list[str], asked: AddFilesOptions, key: str | None, files_from: str | None, *, null: bool
+    paths: list[str],
+    options: AddFilesOptions,
+    key: str | None,
+    files_from: str | None,
+    *,
+    null: bool,
 ) -> Iterable[str]:
     """What `add` reads: the paths, and those that a file lists; UsageError for its options."""
     if not paths and files_from is None:
@@ -106,9 +103,9 @@ def _inputs_of(
         raise UsageError("--null is for the list of --files-from")
     if files_from == STDIN and STDIN in paths:
         raise UsageError("standard input is the list of paths, so it cannot be added")
-    if asked.read.metadata_fields and not asked.read.metadata:
+    if options.read.metadata_fields and not options.read.metadata:
         raise UsageError("give one of --metadata-fields and --no-metadata")
-    is_text = asked.read.table.format in ("auto", "text")
+    is_text = options.read.table.format in ("auto", "text")
     if key is not None and (paths != [STDIN] or files_from or not is_text):
         raise UsageError("--key is for one text on standard input: lshdb add --key KEY -")
     if key == "":
@@ -118,24 +115,25 @@ def _inputs_of(
     return chain(paths, listed(files.entries_of(files_from, null=null)))
 
 
-def _opened_like(at: DatabaseFile, paths: Sequence[str]) -> Database:
+def _opened_like(file: DatabaseFile, paths: Sequence[str]) -> Database:
     """The database; a new one has the settings of the first database that is added to it."""
-    is_filled = os.path.exists(at.db) and at.is_filled  # a name may be too long for a file
-    first = None if is_filled else first_database(paths, at.timeout)
+    is_filled = os.path.exists(file.db) and file.is_filled  # a name may be too long for a file
+    first = None if is_filled else first_database(paths, file.timeout)
     if first is None:
-        return at.open()
+        return file.open()
     path, settings = first
-    database = made_with(settings, OpenOptions(path=at.db, timeout=at.timeout))
-    messages.message(f"{at.db} made with the settings of {escaped(path)}")
+    database = made_with(settings, OpenOptions(path=file.db, timeout=file.timeout))
+    messages.message(f"{file.db} made with the settings of {escaped(path)}")
     return database
 
 
-def _print_dropped(one: DroppedRow, *, as_json: bool) -> None:
+def _print_dropped(dropped: DroppedRow, *, as_json: bool) -> None:
     if as_json:
-        results.json_line({name: getattr(one, name) for name in DROPPED})
+        results.json_line({name: getattr(dropped, name) for name in DROPPED})
     else:
-        kind = results.exactness(one.exact, one.identical)
-        print("\t".join(map(escaped, (str(number(one.similarity)), kind, one.key, one.kept))))
+        kind = results.exactness(dropped.exact, dropped.identical)
+        cells = str(number(dropped.similarity)), kind, dropped.key, dropped.kept
+        print("\t".join(map(escaped, cells)))
 
 
 def _report(total: AddReport, skipped_files: Mapping[str, int], as_json: bool) -> None:
@@ -150,16 +148,21 @@ def _report(total: AddReport, skipped_files: Mapping[str, int], as_json: bool) -
         f"{skipped}failed {total.failed:,}"
     )
     if total.conflicts:
-        did, count = ("kept", total.kept) if total.kept else ("replaced", len(total.conflicts))
-        amount = f"{count:,} or more" if count == MAX_KEPT else f"{count:,}"
-        have = "document that has" if count == 1 else "documents that have"
-        first = ", ".join(map(escaped, total.conflicts[:_KEYS_SHOWN]))
-        more = ", ..." if count > _KEYS_SHOWN else ""
-        messages.message(
-            f"{did} {amount} {have} another content or metadata in an added database: {first}{more}"
-        )
+        _report_conflicts(total)
     if total.decisions:
         messages.message(
             f"left out {counted(total.decisions, 'decision')} of added databases: they stay there"
         )
     documents.report_reading(skipped_files, total.replaced, total.empty)
+
+
+def _report_conflicts(total: AddReport) -> None:
+    """Note the documents that differ in an added database, and which of both stay."""
+    action, count = ("kept", total.kept) if total.kept else ("replaced", len(total.conflicts))
+    amount = f"{count:,} or more" if count == MAX_KEPT else f"{count:,}"
+    have = "document that has" if count == 1 else "documents that have"
+    first = ", ".join(map(escaped, total.conflicts[:_KEYS_SHOWN]))
+    more = ", ..." if count > _KEYS_SHOWN else ""
+    messages.message(
+        f"{action} {amount} {have} another content or metadata in an added database: {first}{more}"
+    )

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 from lshdb import __version__
 from lshdb.cli import messages, running
 from lshdb.cli.help import HelpPage
-from lshdb.sources.paths import escaped, is_database
+from lshdb.sources import paths
 
 _FIRST_STEPS = """\
 lshdb finds near duplicates, with a database in one file.
@@ -111,8 +111,8 @@ class Commands(TyperGroup):
         except _UsageError as error:
             arguments = ctx.meta.get(_ARGUMENTS, [])
             for option, path in pairwise(["", *arguments]):
-                if option not in ("-d", "--db") and is_database(path):
-                    name = escaped(path)
+                if option not in ("-d", "--db") and paths.is_database(path):
+                    name = paths.escaped(path)
                     said = f"{error.message}; " if error.message else ""
                     error.message = f"{said}{name} is a database: give it as -d {name}"
                     break

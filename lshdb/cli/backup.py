@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 import lshdb
-from lshdb.cli import options
-from lshdb.cli.messages import message, shows_progress
+from lshdb.cli import messages
+from lshdb.cli.options import DatabaseFile
 from lshdb.errors import UsageError
 from lshdb.formatting import counted
 from lshdb.groups import Option
@@ -22,8 +22,8 @@ def backup(
     target: Annotated[
         Path, typer.Argument(metavar="FILE", help="The file to create, or a backup.")
     ],
-    at: options.DatabaseFile,
-    asked: BackupOptions,
+    file: DatabaseFile,
+    options: BackupOptions,
     restore: Annotated[
         bool, Option("Put FILE, a backup, in the place of the database.", flags=("--restore",))
     ] = False,
@@ -40,22 +40,23 @@ def backup(
     Example: lshdb backup -d code.db monday.db
     """
     if restore:
-        if asked.replace:
+        if options.replace:
             raise UsageError("--restore keeps what it replaces: leave out --force")
-        _restore(target, at)
+        _restore(target, file)
         return
     for left in left_over(os.path.realpath(target)):
-        message(f"lshdb: {left} was left by a killed run; delete it")
-    with at.reading() as database:
-        database.backup(target, replace(asked, progress=shows_progress()))
-    message(f"{target} made: {target.stat().st_size:,} bytes")
+        messages.message(f"lshdb: {left} was left by a killed run; delete it")
+    with file.reading() as database:
+        database.backup(target, replace(options, progress=messages.shows_progress()))
+    messages.message(f"{target} made: {target.stat().st_size:,} bytes")
 
 
-def _restore(backup: Path, at: options.DatabaseFile) -> None:
-    for left in left_over(os.path.realpath(at.db)):
-        message(f"lshdb: {left} was left by a killed run; delete it")
-    done = lshdb.restore_backup(backup, at.db, timeout=at.timeout, progress=shows_progress())
-    text = f"{at.db} restored from {backup}: {counted(done.documents, 'document')}"
-    if done.replaced:
-        text += f"; {done.replaced} is what it was before: delete it when you do not need it"
-    message(text)
+def _restore(backup: Path, file: DatabaseFile) -> None:
+    for left in left_over(os.path.realpath(file.db)):
+        messages.message(f"lshdb: {left} was left by a killed run; delete it")
+    progress = messages.shows_progress()
+    restored = lshdb.restore_backup(backup, file.db, timeout=file.timeout, progress=progress)
+    text = f"{file.db} restored from {backup}: {counted(restored.documents, 'document')}"
+    if restored.replaced:
+        text += f"; {restored.replaced} is what it was before: delete it when you do not need it"
+    messages.message(text)

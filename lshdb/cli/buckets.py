@@ -3,10 +3,7 @@
 from typing import Annotated
 
 from lshdb.cli import results
-from lshdb.cli.options import (
-    DatabaseFile,
-    Form,
-)
+from lshdb.cli.options import DatabaseFile, Form
 from lshdb.groups import Option
 from lshdb.model import Bucket
 from lshdb.options import StoredKey
@@ -14,7 +11,7 @@ from lshdb.options import StoredKey
 
 def buckets(
     *,
-    at: DatabaseFile,
+    file: DatabaseFile,
     top: Annotated[int, Option("How many, the largest.", min=1)] = 10,
     key: StoredKey = None,
     form: Form,
@@ -25,6 +22,6 @@ def buckets(
 
     Example: lshdb buckets -d code.db --top 5
     """
-    with at.reading(form) as database:
-        found = database.buckets(key, top=top)
-        results.write_results(Bucket, found, form, noun=("bucket",))
+    with file.reading(form) as database:
+        largest = database.buckets(key, top=top)
+        results.write_results(Bucket, largest, form, noun=("bucket",))

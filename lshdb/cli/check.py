@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import lshdb
-from lshdb.cli import options, results, running
-from lshdb.cli.messages import message, shows_progress, warn
+from lshdb.cli import messages, results, running
+from lshdb.cli.options import DatabaseFile, Form
 from lshdb.columns import Columns
 from lshdb.groups import replaced
-from lshdb.maintenance.findings import PROBLEMS, REPAIRS, CheckReport
+from lshdb.maintenance import findings
 from lshdb.options import CheckOptions, RepairOptions
 from lshdb.store.sqlite_errors import RESTORE
 
@@ -23,7 +23,7 @@ _FINDING: Columns = {
 }
 
 
-def check(*, at: options.DatabaseFile, asked: RepairOptions, form: options.Form) -> bool:
+def check(*, file: DatabaseFile, options: RepairOptions, form: Form) -> bool:
     """Check whether the file is whole: for SQLite, and for lshdb.
 
     Prints a line per kind of problem: its name, how many there are, what it is, some examples
@@ -36,32 +36,33 @@ def check(*, at: options.DatabaseFile, asked: RepairOptions, form: options.Form)
 
     Example: lshdb check -d code.db --deep
     """
-    form.check(at.db)
+    form.check(file.db)
     running.end_on_interrupt()  # SQLite takes back what is half done
-    repairs = replaced(asked, progress=shows_progress())
-    report = lshdb.check(CheckOptions(at.db, repairs=repairs, timeout=at.timeout))
+    repairs = replaced(options, progress=messages.shows_progress())
+    report = lshdb.check(CheckOptions(file.db, repairs=repairs, timeout=file.timeout))
     if report.problems or not form.is_text:
         shown = ("kind", "count", "what", "examples")
         results.write_results(_FINDING, _findings(report), form, shown=shown)
-    conclusion = _conclusion(at.db, report, asked.repair)
-    (message if report.ok else warn)(conclusion)
+    conclusion = _conclusion(file.db, report, options.repair)
+    (messages.message if report.ok else messages.warn)(conclusion)
     return not report.ok
 
 
-def _findings(report: CheckReport) -> Iterator[tuple[Any, ...]]:
+def _findings(report: findings.CheckReport) -> Iterator[tuple[Any, ...]]:
     """The problems and the repairs as rows of _FINDING."""
     remaining = {problem.kind: problem.count for problem in report.remaining}
-    for one in report.problems:
-        left = remaining.get(one.kind, 0)
-        yield "problem", one.kind, one.count, PROBLEMS[one.kind], one.examples, left
+    for problem in report.problems:
+        left = remaining.get(problem.kind, 0)
+        what = findings.PROBLEMS[problem.kind]
+        yield "problem", problem.kind, problem.count, what, problem.examples, left
     for repair in report.repairs:
-        yield "repair", repair.kind, repair.count, REPAIRS[repair.kind], (), None
+        yield "repair", repair.kind, repair.count, findings.REPAIRS[repair.kind], (), None
 
 
-def _conclusion(db: Path, report: CheckReport, repair: bool) -> str:
-    looked_at = f"{report.documents:,} documents and {report.bands:,} band rows"
+def _conclusion(db: Path, report: findings.CheckReport, repair: bool) -> str:
+    checked = f"{report.documents:,} documents and {report.bands:,} band rows"
     if not report.problems:
-        return f"{db} is whole: {looked_at}"
+        return f"{db} is whole: {checked}"
     kinds = {problem.kind for problem in report.remaining}
     if not kinds:
         return f"{db} was repaired, and is whole"
@@ -71,7 +72,7 @@ def _conclusion(db: Path, report: CheckReport, repair: bool) -> str:
             ".recover into a new file, and lshdb check --deep --repair that"
         )
     elif not repair:
-        what = f"{looked_at} were looked at; --repair repairs what it can"
+        what = f"{checked} were looked at; --repair repairs what it can"
     elif kinds & {"schema", "settings"}:
         what = f"nothing is repaired; {RESTORE}, or drop what others have added"
     elif "digest" in kinds:  # as long as they are there, their digests are believed

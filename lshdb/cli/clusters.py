@@ -5,12 +5,9 @@ from typing import Annotated
 
 from lshdb.cli import messages, results, running, similar
 from lshdb.cli.options import DatabaseFile, Form, Null
-from lshdb.database import store_of
+from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
-from lshdb.exchange.result_tables import (
-    dropped_members,
-    roles,
-)
+from lshdb.exchange.result_tables import dropped_members, roles
 from lshdb.groups import Option
 from lshdb.model import Cluster
 from lshdb.options import ClustersOptions
@@ -20,8 +17,8 @@ from lshdb.sources.paths import escaped, paths_of_key
 
 def clusters(
     *,
-    at: DatabaseFile,
-    asked: ClustersOptions,
+    file: DatabaseFile,
+    options: ClustersOptions,
     drop_list: Annotated[
         bool,
         Option("Print only keys of documents that can be removed."),
@@ -48,40 +45,45 @@ def clusters(
     """
     if null and not (drop_list and form.is_text):
         raise UsageError("--null is for --drop-list as text")
-    if drop_list + folders + bool(asked.join.similar.fields) > 1:
+    if drop_list + folders + bool(options.join.similar.fields) > 1:
         raise UsageError("give one of --drop-list, --folders and --fields")
-    if folders and asked.join.group_by is not None:
+    if folders and options.join.group_by is not None:
         raise UsageError("give one of --folders and --group-by")
-    with at.reading(form, temporary=asked.join.group_by is not None) as database:
-        minimum = similar.minimum(database, asked.join.similar.threshold)
+    with file.reading(form, temporary=options.join.group_by is not None) as database:
+        minimum = similar.minimum(database, options.join.similar.threshold)
         if folders:
-            from lshdb.search.folders import FolderPair, folder_pairs  # a query needs no pairs
-
-            results.write_results(
-                FolderPair,
-                folder_pairs(store_of(database), asked),
-                form,
-                shown=("a_share", "b_share", "files", "bytes", "a", "b", "unread"),
-                noun=("pair of directories", "pairs of directories"),
-                none="no two directories have half of the files of one in common",
-            )
+            _write_folder_pairs(database, options, form)
             return
-        found = database.clusters(asked)
+        similar_clusters = database.clusters(options)
         if drop_list:
-            _write_dropped(found, minimum, form, null)
+            _write_dropped(similar_clusters, minimum, form, null)
             return
         results.write_results(
-            found.columns,
-            found.rows(),
+            similar_clusters.columns,
+            similar_clusters.rows(),
             form,
             shown=("cluster", "similarity", "exact", "role", "key"),
-            fields=asked.join.similar.fields,
+            fields=options.join.similar.fields,
             noun=("document in clusters", "documents in clusters"),
             none="no document that matches"
-            if asked.min_size == 1
+            if options.min_size == 1
             else f"no two documents with similarity {minimum:g} or more",
-            extras=similar.first_words([database], ["key"], asked.join),
+            extras=similar.first_words([database], ["key"], options.join),
         )
+
+
+def _write_folder_pairs(database: Database, options: ClustersOptions, form: Form) -> None:
+    """Write the pairs of directories that share files."""
+    from lshdb.search.folders import FolderPair, folder_pairs  # a query needs no pairs
+
+    results.write_results(
+        FolderPair,
+        folder_pairs(store_of(database), options),
+        form,
+        shown=("a_share", "b_share", "files", "bytes", "a", "b", "unread"),
+        noun=("pair of directories", "pairs of directories"),
+        none="no two directories have half of the files of one in common",
+    )
 
 
 def _write_dropped(clusters: Iterable[Cluster], threshold: float, form: Form, null: bool) -> None:
@@ -90,11 +92,11 @@ def _write_dropped(clusters: Iterable[Cluster], threshold: float, form: Form, nu
 
     def dropped() -> Iterator[tuple[str]]:
         nonlocal below, unprintable, same
-        for one in clusters:
-            below += roles(one, threshold).count("below")
-            keys = dropped_members(one, threshold)
+        for cluster in clusters:
+            below += roles(cluster, threshold).count("below")
+            keys = dropped_members(cluster, threshold)
             kept_files = FilesRead()
-            for key in {*one.members}.difference(keys):
+            for key in {*cluster.members}.difference(keys):
                 for path in paths_of_key(key):
                     kept_files.earlier(path)
             for key in keys:

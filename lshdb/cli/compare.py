@@ -9,8 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lshdb.cli import documents, messages, parameters, results
-from lshdb.cli.drawn_tables import Extras
+from lshdb.cli import documents, drawn_tables, messages, parameters, results
 from lshdb.cli.files import STDOUT
 from lshdb.cli.options import DatabaseFile, Form
 from lshdb.database import Database
@@ -42,7 +41,7 @@ def compare(
     *,
     a: Annotated[str, _compared_document("A")],
     b: Annotated[str, _compared_document("B")],
-    at: DatabaseFile,
+    file: DatabaseFile,
     buckets: Annotated[
         bool, Option("Show sizes, the estimate and shared buckets, as a pipe has them.")
     ] = False,
@@ -69,13 +68,13 @@ def compare(
     if a == b == "-":
         raise UsageError("standard input can be read once: give - for one document only")
     files = [name for name in (a, b) if name == STDOUT or os.path.exists(name)]
-    form.check(at.db, *files)
-    alone = len(files) == 2 and not at.is_there
+    form.check(file.db, *files)
+    alone = len(files) == 2 and not file.is_there
     if alone:
         messages.message(
-            f"there is no {at.db}: compared as in a database with the default settings"
+            f"there is no {file.db}: compared as in a database with the default settings"
         )
-    with documents.temporary_database() if alone else at.reading() as database:
+    with documents.temporary_database() if alone else file.reading() as database:
         compared = database.compare(
             _document(database, a, reading), _document(database, b, reading)
         )
@@ -131,24 +130,25 @@ def _print_shared(compared: Comparison, form: Form, *, buckets: bool) -> None:
     ):
         if what == "bucket" and not buckets:
             continue
-        some = rows[:_ROWS_SHOWN] if drawn else rows
-        if some:
+        shown_rows = rows[:_ROWS_SHOWN] if drawn else rows
+        if shown_rows:
             kinds = {"": str, **dict.fromkeys(columns, object)}
-            named = ((what, *row) for row in some)
+            named = ((what, *row) for row in shown_rows)
             shown = columns if drawn else ()
-            results.write_results(kinds, named, form, shown=shown, extras=Extras(below="text"))
-        if more := len(rows) - len(some):
+            below = drawn_tables.Extras(below="text")
+            results.write_results(kinds, named, form, shown=shown, extras=below)
+        if more := len(rows) - len(shown_rows):
             messages.message(f"{more:,} more {what}s that both share; --json has all")
 
 
 def _draw(database: Database, compared: Comparison) -> None:
     """Show how two documents differ."""
-    from lshdb.cli.screen import drawn_differences, show, terminal
+    from lshdb.cli import screen
 
-    console = terminal()
+    console = screen.terminal()
     contents = compared.a_content, compared.b_content
-    lines = drawn_differences(console, database, *contents, identical=compared.identical)
-    show(console, *islice(lines, _LINES_SHOWN))
+    lines = screen.drawn_differences(console, database, *contents, identical=compared.identical)
+    screen.show(console, *islice(lines, _LINES_SHOWN))
     if next(lines, None) is not None:
         messages.message("more differences: lshdb serve shows them all")
 

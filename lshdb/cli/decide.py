@@ -1,14 +1,10 @@
 """`lshdb decide`: store what you decided: keep, drop, or different."""
 
+from collections.abc import Sequence
 from typing import Annotated, get_args
 
-from lshdb.cli.files import stdin
-from lshdb.cli.messages import message
-from lshdb.cli.options import (
-    DatabaseFile,
-    Who,
-    key_argument,
-)
+from lshdb.cli import files, messages
+from lshdb.cli.options import DatabaseFile, Who, key_argument
 from lshdb.database import store_of
 from lshdb.errors import KeyNotFound, UsageError
 from lshdb.formatting import counted, listed
@@ -29,7 +25,7 @@ def decide(
             show_default=False,
         ),
     ] = None,
-    at: DatabaseFile,
+    file: DatabaseFile,
     note: Annotated[str | None, Option("Why.", metavar="TEXT")] = None,
     who: Who = None,
     undo: Annotated[
@@ -70,45 +66,53 @@ def decide(
     if (undo or from_ is not None) and note is not None:
         raise UsageError("--note goes with a decision")
     if undo:
-        _undo(at, words)
+        _undo(file, words)
     elif from_ is not None:
-        _take(at, from_, who)
+        _import_decisions(file, from_, who)
     else:
-        if len(words) < 2 or words[0] not in get_args(Verdict):
-            raise UsageError("give keep, drop or different, and then KEY...")
-        verdict, *keys = words
-        with at.open("write") as database:
-            made = database.decide(verdict, keys, note=note, who=who)  # type: ignore[arg-type]
-        numbers = f"{made[0].decision}" + (f" to {made[-1].decision}" if len(made) > 1 else "")
-        message(f"{verdict}: {counted(len(set(keys)), 'document')}, decision {numbers}")
+        _decide(file, words, note, who)
 
 
-def _undo(at: DatabaseFile, numbers: list[str]) -> None:
+def _decide(file: DatabaseFile, words: Sequence[str], note: str | None, who: str | None) -> None:
+    """Store a verdict, the first word, about the documents whose keys follow it."""
+    if len(words) < 2 or words[0] not in get_args(Verdict):
+        raise UsageError("give keep, drop or different, and then KEY...")
+    verdict, *keys = words
+    with file.open("write") as database:
+        stored = database.decide(verdict, keys, note=note, who=who)  # type: ignore[arg-type]
+    numbers = f"{stored[0].decision}" + (f" to {stored[-1].decision}" if len(stored) > 1 else "")
+    messages.message(f"{verdict}: {counted(len(set(keys)), 'document')}, decision {numbers}")
+
+
+def _undo(file: DatabaseFile, numbers: list[str]) -> None:
+    """Undo the decisions with these numbers, or, without any, what was decided last at once."""
     for text in numbers:
         if not (text.isascii() and text.isdigit()):
             raise UsageError(f"{text!r} is not the number of a decision: lshdb decisions has them")
 
-    def chosen(made: list[Decision]) -> list[Decision]:
-        known = {one.decision: one for one in made}
-        wanted = dict.fromkeys(map(int, numbers))
-        if missing := [number for number in wanted if number not in known]:
+    def chosen(decisions: list[Decision]) -> list[Decision]:
+        by_number = {decision.decision: decision for decision in decisions}
+        distinct = dict.fromkeys(map(int, numbers))
+        if missing := [number for number in distinct if number not in by_number]:
             raise KeyNotFound(f"there is no decision {listed(missing, 10)}; nothing is undone")
-        return [known[number] for number in wanted]
+        return [by_number[number] for number in distinct]
 
-    with at.open("write") as database:
+    with file.open("write") as database:
         if numbers:
             undone = storing_decisions.undo_chosen(store_of(database), chosen)
         else:
             undone = database.undo_last_decisions()
-        for one in undone[:_SHOWN_UNDONE]:
-            message(f"undone: {one.decision}, {one.verdict} {', '.join(one.keys)}")
+        for decision in undone[:_SHOWN_UNDONE]:
+            messages.message(
+                f"undone: {decision.decision}, {decision.verdict} {', '.join(decision.keys)}"
+            )
         if len(undone) > _SHOWN_UNDONE:
-            message(f"undone: {len(undone) - _SHOWN_UNDONE:,} more")
+            messages.message(f"undone: {len(undone) - _SHOWN_UNDONE:,} more")
 
 
-def _take(at: DatabaseFile, path: str, who: str | None) -> None:
-    """Take the decisions of a file, all or none."""
-    given = list(storing_decisions.decisions_of_file(path, stdin(), who))
-    with at.open("write") as database:
-        new = database.add_decisions(given)
-    message(f"decisions: {new:,} new, {len(given) - new:,} known")
+def _import_decisions(file: DatabaseFile, path: str, who: str | None) -> None:
+    """Store the decisions that a file lists, all or none."""
+    decisions = list(storing_decisions.decisions_of_file(path, files.stdin(), who))
+    with file.open("write") as database:
+        new = database.add_decisions(decisions)
+    messages.message(f"decisions: {new:,} new, {len(decisions) - new:,} known")

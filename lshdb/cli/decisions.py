@@ -1,16 +1,11 @@
 """`lshdb decisions`: list the decisions, and whether they still hold."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Annotated
 
-from lshdb.cli import results
-from lshdb.cli.messages import message, warn
-from lshdb.cli.options import (
-    DatabaseFile,
-    Form,
-    Null,
-)
-from lshdb.database import store_of
+from lshdb.cli import messages, results
+from lshdb.cli.options import DatabaseFile, Form, Null
+from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
 from lshdb.formatting import counted, listed
 from lshdb.groups import Option
@@ -18,14 +13,14 @@ from lshdb.ingest import sync
 from lshdb.ingest import trash as aside
 from lshdb.model import Decision
 from lshdb.search.decisions import Disagreement, agreements
-from lshdb.sources.paths import escaped, printable_path
+from lshdb.sources import paths
 
 _SHOWN = ("decision", "verdict", "keys", "state", "who", "decided", "note")
 
 
 def decisions(
     *,
-    at: DatabaseFile,
+    file: DatabaseFile,
     drop: Annotated[bool, Option("Only those to drop documents.")] = False,
     files: Annotated[
         bool,
@@ -63,32 +58,17 @@ def decisions(
         raise UsageError("--files goes with --drop, and prints paths only")
     if (null or root is not None) and not files:
         raise UsageError("--null and --root are for the paths of --files")
-    with at.reading(form) as database:
+    with file.reading(form) as database:
         if files:
-            to_drop = list(sync.files_of_dropped(store_of(database), root))
-            alone = aside.files_without_copy(store_of(database), to_drop, root)
-            if alone:
-                names = listed([escaped(printable_path(one.path)) for one in alone], 3)
-                warn(
-                    f"lshdb: {counted(len(alone), 'file')} listed without a kept copy in another "
-                    f"file: {names}; lshdb trash leaves them"
-                )
-            _print_files(to_drop, null=null)
+            _print_files(database, root, null=null)
             return
-        made = database.decisions()
+        stored = database.decisions()
         if disagreements:
-            agreed, apart = agreements(made)
-            results.write_results(Disagreement, apart, form)
-            for one in agreed:
-                kappa = "" if one.kappa is None else f"; Cohen's kappa is {one.kappa:.2f}"
-                message(
-                    f"{one.a} and {one.b} agree about {one.agreed:,} of "
-                    f"{counted(one.documents, 'document')}{kappa}"
-                )
+            _write_disagreements(stored, form)
             return
         results.write_results(
             Decision,
-            (one for one in made if one.verdict == "drop" or not drop),
+            (decision for decision in stored if decision.verdict == "drop" or not drop),
             form,
             shown=_SHOWN,
             noun=("decision",),
@@ -96,18 +76,37 @@ def decisions(
         )
 
 
-def _print_files(files: Iterable[sync.DroppedFile], *, null: bool) -> None:
-    """Print the paths of files, and say why others are no files to drop."""
+def _write_disagreements(stored: Sequence[Decision], form: Form) -> None:
+    """Write what reviewers disagree about, and note how much each two of them agree."""
+    agreed, disagreements = agreements(stored)
+    results.write_results(Disagreement, disagreements, form)
+    for agreement in agreed:
+        kappa = "" if agreement.kappa is None else f"; Cohen's kappa is {agreement.kappa:.2f}"
+        messages.message(
+            f"{agreement.a} and {agreement.b} agree about {agreement.agreed:,} of "
+            f"{counted(agreement.documents, 'document')}{kappa}"
+        )
+
+
+def _print_files(database: Database, root: str | None, *, null: bool) -> None:
+    """Print the paths of files to drop, and say why others are none, or are the only copy."""
+    to_drop = list(sync.files_of_dropped(store_of(database), root))
+    if alone := aside.files_without_copy(store_of(database), to_drop, root):
+        names = listed([paths.escaped(paths.printable_path(dropped.path)) for dropped in alone], 3)
+        messages.warn(
+            f"lshdb: {counted(len(alone), 'file')} listed without a kept copy in another "
+            f"file: {names}; lshdb trash leaves them"
+        )
     unprintable = 0
-    for one in files:
-        if one.status is None:
-            if one.reason != sync.NO_FILE:
-                warn(f"lshdb: {escaped(printable_path(one.path))}: left out: {one.reason}")
-        else:
-            unprintable += escaped(printable_path(one.path)) != one.path
-            results.print_names([one.path], null=null)
+    for dropped in to_drop:
+        name = paths.escaped(paths.printable_path(dropped.path))
+        if dropped.status is not None:
+            unprintable += name != dropped.path
+            results.print_names([dropped.path], null=null)
+        elif dropped.reason != sync.NO_FILE:
+            messages.warn(f"lshdb: {name}: left out: {dropped.reason}")
     if unprintable and not null:
-        warn(
+        messages.warn(
             "lshdb: names that are not UTF-8 or have control characters, such as newlines, are "
             f"written with backslashes: {unprintable:,}; -0 prints them as they are"
         )

@@ -9,18 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lshdb.cli import documents, messages, results, running
-from lshdb.cli.files import STDOUT, check_distinct, is_stdout, stdin, warn_of_rest
-from lshdb.cli.options import (
-    NAMING,
-    AsJson,
-    DatabaseFile,
-    Form,
-    ListSkipped,
-    ReferenceFields,
-    database_path,
-)
-from lshdb.cli.parameters import DATABASE
+from lshdb.cli import documents, files, messages, options, parameters, results, running
 from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options
@@ -63,7 +52,7 @@ class DedupOutputs(Options):
         bool,
         Option("Print paths of duplicates, with NUL bytes.", flags=("--null", "-0"), common=False),
     ] = False
-    as_json: AsJson = False
+    as_json: options.AsJson = False
 
 
 class EarlierRuns(Options):
@@ -75,7 +64,7 @@ class EarlierRuns(Options):
             "Compare with it, and add kept rows.",
             metavar="FILE",
             flags=("--db", "-d"),
-            parse=database_path,
+            parse=options.database_path,
         ),
     ] = None
     timeout: Annotated[
@@ -92,8 +81,8 @@ def dedup(
     earlier: EarlierRuns,
     settings: SettingsOptions,
     rows: RowsOptions,
-    reference_fields: ReferenceFields,
-    list_skipped: ListSkipped = False,
+    reference_fields: options.ReferenceFields,
+    list_skipped: options.ListSkipped = False,
 ) -> None:
     """Drop rows that are similar to an earlier row.
 
@@ -108,7 +97,7 @@ def dedup(
     Example: lshdb dedup a.jsonl --against test.csv:text=q --only-against -o b.jsonl
     """
     job = _job(inputs, outputs, earlier, settings, rows, reference_fields, print_all=list_skipped)
-    check_distinct(job.files_read, job.files_written)
+    files.check_distinct(job.files_read, job.files_written)
     if outputs.null and not job.are_texts:
         raise UsageError("--null is for files: give a directory and no -o, or --format text")
     with closing(job.run()) as batches:
@@ -119,7 +108,7 @@ def dedup(
             results.write_results(
                 job.columns,
                 lines,
-                Form(as_json=outputs.as_json),
+                options.Form(as_json=outputs.as_json),
                 shown=("similarity", "exact", "key", "kept"),
                 fields=list(rows.fields),
                 none="no file is similar to an earlier one",
@@ -138,7 +127,7 @@ def _job(
     earlier: EarlierRuns,
     settings: SettingsOptions,
     rows: RowsOptions,
-    reference_fields: ReferenceFields,
+    reference_fields: options.ReferenceFields,
     *,
     print_all: bool,
 ) -> "DedupJob":
@@ -152,25 +141,25 @@ def _job(
     # The first is the name that this command knows standard output by.
     written = outputs.output, outputs.annotate, outputs.dropped, outputs.cuts
 
-    def opens(asked: SettingsOptions) -> Store:
-        at = DatabaseFile(db=earlier.db or DATABASE, timeout=earlier.timeout)
-        return store_of(at.open(settings=asked))
+    def opens(settings_options: SettingsOptions) -> Store:
+        file = options.DatabaseFile(db=earlier.db or parameters.DATABASE, timeout=earlier.timeout)
+        return store_of(file.open(settings=settings_options))
 
     return DedupJob(
         inputs=inputs,
         rows=rows,
         settings=settings,
         references=references,
-        outputs=Outputs(*(STDOUT if is_stdout(path) else path for path in written)),
+        outputs=Outputs(*(files.STDOUT if files.is_stdout(path) else path for path in written)),
         database=earlier.db,
         opens=opens,
         timeout=earlier.timeout,
-        stdin=stdin(),
-        naming=NAMING,
+        stdin=files.stdin(),
+        naming=options.NAMING,
         reading=documents.counts_printed(print_all=print_all),
         on_settings=messages.note_settings,
         note=messages.message,
-        warn=warn_of_rest,
+        warn=files.warn_of_rest,
         progress=messages.shows_progress(),
     )
 
@@ -184,7 +173,7 @@ def _report(job: "DedupJob", *, as_json: bool) -> None:
     if as_json:
         names = ("kept", "dropped", "stored", "failed", "empty", "replaced")
         record = {name: counts[name] for name in names} | {"failed": failed}
-        is_used = STDOUT in (*job.read.targets, *job.read.annotated, outputs.dropped)
+        is_used = files.STDOUT in (*job.read.targets, *job.read.annotated, outputs.dropped)
         to_stderr = job.are_texts or is_used
         (messages.warn if to_stderr else print)(dumps({**record, "skipped_files": skipped}))
         return

@@ -7,17 +7,16 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from lshdb.cli.files import STDOUT, stdin
-from lshdb.cli.messages import message, warn
+from lshdb import options
+from lshdb.cli import files, messages
 from lshdb.cli.options import NAMING
 from lshdb.database import Database
 from lshdb.errors import InputError
 from lshdb.formatting import counted
 from lshdb.limits import DEFAULTS
 from lshdb.model import Failure
-from lshdb.options import QueriesOptions, ReadingOptions, SettingsOptions
 from lshdb.shingling.shingling import Content, Shingling
-from lshdb.sources.extracting import is_mailbox
+from lshdb.sources import extracting
 from lshdb.sources.paths import format_of, printable_path
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from lshdb.sources.session_options import HowRead
 
 FAILURES_SHOWN = 20
-_DEFAULT = ReadingOptions()
+_DEFAULT = options.ReadingOptions()
 
 
 def session_for(database: Database, read: HowRead = _DEFAULT, **others: Any) -> Session:
@@ -35,23 +34,23 @@ def session_for(database: Database, read: HowRead = _DEFAULT, **others: Any) -> 
     from lshdb.sources.session import session_of  # a query for a key reads none
 
     shingling = database.settings.shingling
-    return session_of(read, shingling, stdin=stdin(), naming=NAMING, **others)
+    return session_of(read, shingling, stdin=files.stdin(), naming=NAMING, **others)
 
 
-def queries_session(database: Database, options: QueriesOptions) -> Session:
+def queries_session(database: Database, reading: options.QueriesOptions) -> Session:
     """The session of queries: each row of a table is one, and so is a whole text file.
 
     A text on standard input has the key `-`; a row without a key is named by its place.
     """
-    stdin_key = STDOUT if options.table.format in ("auto", "text") else None
+    stdin_key = files.STDOUT if reading.table.format in ("auto", "text") else None
     others: Any = {"auto_key": True, "metadata": False}
-    return session_for(database, options, counts=counts_printed(), stdin_key=stdin_key, **others)
+    return session_for(database, reading, counts=counts_printed(), stdin_key=stdin_key, **others)
 
 
 def is_table(file: str, format: str = "auto") -> bool:
     """Whether a file, or standard input, has several documents: rows, or messages."""
     if format == "auto":
-        return file != STDOUT and (format_of(file) != "text" or is_mailbox(file))
+        return file != files.STDOUT and (format_of(file) != "text" or extracting.is_mailbox(file))
     return format != "text"
 
 
@@ -65,9 +64,9 @@ def read_content(session: Session, name: str) -> Content:
     content = session.read_one(name)
     if session.counts.replaced:
         encoding = session.options.encoding or "UTF-8"
-        warn(f"{printable_path(name)} is not {encoding}; bad bytes are replaced")
+        messages.warn(f"{printable_path(name)} is not {encoding}; bad bytes are replaced")
     if session.counts.skipped["guessed"]:
-        warn(f"{printable_path(name)} is not UTF-8; its encoding is guessed")
+        messages.warn(f"{printable_path(name)} is not UTF-8; its encoding is guessed")
     return content
 
 
@@ -79,7 +78,7 @@ def base_texts(paths: Sequence[str], shingling: Shingling) -> dict[str, str]:
     """
     from lshdb.sources.session import session_of
 
-    session = session_of(_DEFAULT, shingling, stdin=stdin(), naming=NAMING, archives=True)
+    session = session_of(_DEFAULT, shingling, stdin=files.stdin(), naming=NAMING, archives=True)
     texts: dict[str, str] = {}
     for document in session.read(paths):
         if isinstance(document, Failure):
@@ -97,7 +96,7 @@ def temporary_database(settings: Settings | None = None) -> Iterator[Database]:
     from lshdb.ingest.temporary import temporary_store
     from lshdb.tuning.resolve import resolve
 
-    with temporary_store(settings or resolve(SettingsOptions()), DEFAULTS) as store:
+    with temporary_store(settings or resolve(options.SettingsOptions()), DEFAULTS) as store:
         yield Database(store)
 
 
@@ -111,37 +110,34 @@ _READ = {
 def report_skip(path: str, why: str) -> None:
     """Name a file of a directory that is not read."""
     is_read = why.startswith("read ") and not why.startswith("read already")
-    warn(f"{'' if is_read else 'skipped '}{printable_path(path)}: {why}")
+    messages.warn(f"{'' if is_read else 'skipped '}{printable_path(path)}: {why}")
 
 
 def report_skipped_files(counts: Mapping[str, int], of: str = "") -> None:
     """Note which files of directories, such as `of` a reference, were not read, by the reason."""
     over = [f"{amount:,} {kind}" for kind, amount in counts.items() if amount and kind not in _READ]
     if over:
-        message(f"{of}skipped: {', '.join(over)}")
+        messages.message(f"{of}skipped: {', '.join(over)}")
     for kind, why in _READ.items():
         if amount := counts.get(kind):
-            message(f"{of}{why}: {amount:,} (--list-skipped names them)")
-    if left_out := counts.get("documents"):
-        from lshdb.sources.extracting import INSTALL, lacks_library  # a query for a key reads none
-
-        if lacks_library():
-            message(f"{of}to read the {counted(left_out, 'document')} left out: {INSTALL}")
+            messages.message(f"{of}{why}: {amount:,} (--list-skipped names them)")
+    left_out = counts.get("documents")
+    if left_out and extracting.lacks_library():
+        install = extracting.INSTALL
+        messages.message(f"{of}to read the {counted(left_out, 'document')} left out: {install}")
 
 
 def report_reading(counts: Mapping[str, int], replaced: int, empty: int = 0) -> None:
     """Note what was special about the files that were read, and which were not read."""
     if empty:
-        message(f"empty: {empty:,} without a shingle, similar to nothing")
+        messages.message(f"empty: {empty:,} without a shingle, similar to nothing")
     if replaced:
-        warn(f"not UTF-8: {replaced:,}, bad bytes replaced (--strict refuses them)")
-        from lshdb.sources.extracting import INSTALL, can_guess  # a query for a key reads none
-
-        if not can_guess():
-            message(f"to have the encodings of texts guessed: {INSTALL}")
+        messages.warn(f"not UTF-8: {replaced:,}, bad bytes replaced (--strict refuses them)")
+        if not extracting.can_guess():
+            messages.message(f"to have the encodings of texts guessed: {extracting.INSTALL}")
     report_skipped_files(counts)
     if left_out := counts.get("archives"):
-        message(f"to read {counted(left_out, 'archive')}: lshdb add --archives, or sync")
+        messages.message(f"to read {counted(left_out, 'archive')}: lshdb add --archives, or sync")
 
 
 def counts_printed(*, print_all: bool = False) -> ReadCounts:
@@ -160,11 +156,11 @@ def counts_printed(*, print_all: bool = False) -> ReadCounts:
 
 def print_failure(failure: Failure) -> None:
     """Print where a failure is, and why."""
-    warn(f"lshdb: {failure.where or repr('')}: {failure.reason}")
+    messages.warn(f"lshdb: {failure.where or repr('')}: {failure.reason}")
 
 
 def _print_first(failures: Failures, print_all: bool, failure: Failure) -> None:
     if print_all or failures.count <= FAILURES_SHOWN:
         print_failure(failure)
     elif failures.count == FAILURES_SHOWN + 1:
-        warn("lshdb: further failures are counted, not printed")
+        messages.warn("lshdb: further failures are counted, not printed")

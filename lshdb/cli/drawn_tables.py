@@ -81,38 +81,38 @@ class _Table:
         from rich.table import Table
         from rich.text import Text
 
-        short = [at for at in range(len(self.heads)) if at not in self.long]
-        free = console.width - sum(widths[at] for at in short) - _GAP * (len(short) + 1)
+        short = [index for index in range(len(self.heads)) if index not in self.long]
+        free = console.width - sum(widths[index] for index in short) - _GAP * (len(short) + 1)
         beside = len(self.words[0]) if self.words else 0
         of_words = ["begins with"] if beside == 1 else ["a begins with", "b begins with"][:beside]
 
         def empty(header: bool) -> Table:
             made = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_header=header)
             made.show_edge = not any(self.texts)
-            for at in short:
-                made.add_column(Text(self.heads[at]), min_width=widths[at])
+            for index in short:
+                made.add_column(Text(self.heads[index]), min_width=widths[index])
             if self.long:
-                made.add_column(Text(" / ".join(self.heads[at] for at in self.long)))
+                made.add_column(Text(" / ".join(self.heads[index] for index in self.long)))
             for head in of_words:
                 made.add_column(Text(head), no_wrap=True)
             return made
 
         def added(table: Table, row: Sequence[tuple[str, bool]], words: Sequence[str]) -> None:
             line = [Text(text, justify="right" if is_number else None) for text, is_number in row]
-            below = "\n".join(_wrapped(row[at][0], free) for at in self.long)
+            below = "\n".join(_wrapped(row[index][0], free) for index in self.long)
             last = [Text(below, overflow="fold")] if self.long else []
-            table.add_row(*(line[at] for at in short), *last, *(Text(text) for text in words))
+            table.add_row(*(line[index] for index in short), *last, *(Text(text) for text in words))
 
         words = self.words or [[]] * len(self.cells)
         if not any(self.texts):
             table = empty(headed)
-            for row, some in zip(self.cells, words, strict=True):
-                added(table, row, some)
+            for row, first_words in zip(self.cells, words, strict=True):
+                added(table, row, first_words)
             return table
         parts: list[RenderableType] = [Padding(empty(True), _SET_IN)] if headed else []
-        for row, some, text in zip(self.cells, words, self.texts, strict=True):
+        for row, first_words, text in zip(self.cells, words, self.texts, strict=True):
             table = empty(False)
-            added(table, row, some)
+            added(table, row, first_words)
             parts += Padding(table, _SET_IN), Padding(Text(text or "", overflow="fold"), _BELOW)
         return Group(*parts)
 
@@ -132,7 +132,7 @@ def draw(
     rows = [*rows]
     below = names.index(extras.below) if extras.below in names else None
     columns = [index for index in range(len(names)) if index != below]
-    texts = [None if below is None else _on_one_line(row[below], _LONGEST_TEXT) for row in rows]
+    texts = [None if below is None else _single_line(row[below], _LONGEST_TEXT) for row in rows]
     heads = [escaped(names[index]) for index in columns]
     cells = [[_cell(row[index]) for index in columns] for row in rows]
     lines = [heads, *([text for text, _ in row] for row in cells)]
@@ -153,7 +153,7 @@ def draw(
     console.print(_Table(heads, cells, words, long, texts).rendered(console, widths, headed))
 
 
-def _on_one_line(text: object, longest: int) -> str:
+def _single_line(text: object, longest: int) -> str:
     """A text without line ends and control characters, without its middle if it is longer."""
     return escaped(shortened(" ".join(str(text).split()), longest))
 
@@ -162,7 +162,7 @@ def _cut(text: str, width: int) -> str:
     """The beginning of a text that is not wider than this."""
     from rich.text import Text
 
-    shown = Text(_on_one_line(text[: 4 * width], 4 * width))
+    shown = Text(_single_line(text[: 4 * width], 4 * width))
     shown.truncate(width, overflow="ellipsis")
     return shown.plain
 

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import BinaryIO
 
-from lshdb.cli import running
-from lshdb.cli.messages import warn
+from lshdb.cli import messages, running
 from lshdb.errors import InputError, UsageError
+from lshdb.sources import paths
 from lshdb.sources.outputs import Output
-from lshdb.sources.paths import descriptor_of, entries, opened, printable_path
 
 STDOUT = "-"
 _STDOUT_NUMBER = 1
@@ -19,7 +18,7 @@ _STDOUT_NUMBER = 1
 
 def warn_of_rest(text: str) -> None:
     """Name on standard error what stays of a file that was to be written."""
-    warn(f"lshdb: {text}")
+    messages.warn(f"lshdb: {text}")
 
 
 def output_to(path: str) -> Output:
@@ -31,12 +30,12 @@ def output_to(path: str) -> Output:
 
 def is_open_file(path: str) -> bool:
     """Whether an output is `-`, or /dev/stdout and the like, which are written where they are."""
-    return path == STDOUT or descriptor_of(path) is not None
+    return path == STDOUT or paths.descriptor_of(path) is not None
 
 
 def is_stdout(path: str | None) -> bool:
     """Whether an output is standard output, by any of its names."""
-    return path is not None and (path == STDOUT or descriptor_of(path) == _STDOUT_NUMBER)
+    return path is not None and (path == STDOUT or paths.descriptor_of(path) == _STDOUT_NUMBER)
 
 
 def check_distinct(inputs: Iterable[str], outputs: Iterable[str]) -> None:
@@ -71,7 +70,7 @@ def _identity(path: str, stream: int) -> object:
 def entries_of(path: str, *, null: bool) -> Iterator[str]:
     """The names that a file or `-` lists, read as they are taken."""
     with input_of(path, stdin()) as file:
-        yield from entries(file, null=null)
+        yield from paths.entries(file, null=null)
 
 
 @contextmanager
@@ -79,9 +78,9 @@ def input_of(path: str, standard_input: BinaryIO | None) -> Iterator[BinaryIO]:
     """A file that is read, or standard input for `-`; an InputError says its name."""
     with ExitStack() as stack:
         try:
-            file = stack.enter_context(opened(path, standard_input))
+            file = stack.enter_context(paths.opened(path, standard_input))
         except InputError as error:
-            raise InputError(f"{printable_path(path)}: {error}") from error
+            raise InputError(f"{paths.printable_path(path)}: {error}") from error
         yield file
 
 

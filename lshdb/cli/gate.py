@@ -55,7 +55,7 @@ def gate(
             help="Files or directories to check. [default: all that git tracks]",
         ),
     ] = None,
-    request: GateOptions,
+    options: GateOptions,
     form: GateForm,
 ) -> bool:
     """Find what changes of a repository copy from its other files.
@@ -73,9 +73,9 @@ def gate(
 
     Example: lshdb gate --json > accepted.jsonl; lshdb gate --baseline accepted.jsonl
     """
-    given = paths or []
-    form.usual.check(*given, more_suffixes=[_SARIF])
-    done = check(given, request, messages.shows_progress(), version=__version__)
+    checked_paths = paths or []
+    form.usual.check(*checked_paths, more_suffixes=[_SARIF])
+    done = check(checked_paths, options, messages.shows_progress(), version=__version__)
     if form.is_sarif:
         _write_sarif(done, form.usual.output)
     elif not form.usual.is_text:

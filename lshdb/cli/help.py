@@ -44,17 +44,18 @@ class HelpPage(TyperCommand):
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
         """Write what the command does, then the examples, each as one line to copy."""
         paragraphs = cleandoc(self.help or "").split("\n\n")
-        texts = [one for one in paragraphs if not one.startswith(_EXAMPLE)]
+        examples = [text for text in paragraphs if text.startswith(_EXAMPLE)]
+        texts = [text for text in paragraphs if text not in examples]
         if not ctx.meta.get(_ALL):
             texts = texts[:_PARAGRAPHS]
         formatter.write_paragraph()
         with formatter.indentation():
             formatter.write_text("\n\n".join(texts))
-        examples = [" ".join(one.split()) for one in paragraphs if one.startswith(_EXAMPLE)]
         if examples:
             with formatter.section("Examples" if len(examples) > 1 else "Example"):
-                for one in examples:
-                    formatter.write(f"  {one.removeprefix(_EXAMPLE)}\n")
+                for example in examples:
+                    line = " ".join(example.removeprefix(_EXAMPLE).split())
+                    formatter.write(f"  {line}\n")
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The parameters, with --help-all beside --help."""
@@ -147,10 +148,10 @@ def _store_once(
     before = earlier.setdefault("value", given)
     parameter = option.obj
     if before != given and not ctx.resilient_parsing:
-        values = [parameter.type_cast_value(ctx, each) for each in (before, given)]
+        values = [parameter.type_cast_value(ctx, text) for text in (before, given)]
         if values[0] != values[1]:
             name = max(parameter.opts, key=len)
-            shown = [escaped(str(each)[:_VALUE_SHOWN]) for each in (before, given)]
+            shown = [escaped(str(text)[:_VALUE_SHOWN]) for text in (before, given)]
             raise typer.BadParameter(
                 f"{name} is given twice, as {shown[0]} and as {shown[1]}: give one of them", ctx
             )

@@ -3,10 +3,7 @@
 from collections.abc import Mapping
 
 from lshdb.cli import results
-from lshdb.cli.options import (
-    DatabaseFile,
-    Form,
-)
+from lshdb.cli.options import DatabaseFile, Form
 from lshdb.database import store_of
 from lshdb.model import Info
 from lshdb.shingling.shingles import base_hashes
@@ -17,7 +14,7 @@ _MEASURED = 1 << 30
 """Bytes of a file whose tables are measured, which reads all of it: 1.4 s for 1 GB."""
 
 
-def info(*, at: DatabaseFile, form: Form) -> None:
+def info(*, file: DatabaseFile, form: Form) -> None:
     """Show the database's settings and size.
 
     On a terminal: the documents, the settings in words, and the size of each table. In a pipe, a
@@ -25,7 +22,7 @@ def info(*, at: DatabaseFile, form: Form) -> None:
 
     Example: lshdb info -d code.db
     """
-    with at.reading(form) as database:
+    with file.reading(form) as database:
         info = database.info()
         if form.is_text and results.on_terminal():
             _print_info(info, store_of(database).table_bytes(_MEASURED))

@@ -3,16 +3,13 @@
 from dataclasses import replace
 
 from lshdb.cli import documents, messages
-from lshdb.cli.options import (
-    BasePaths,
-    DatabaseFile,
-)
+from lshdb.cli.options import BasePaths, DatabaseFile
 from lshdb.options import SettingsOptions
 from lshdb.sketching.settings import purpose_in_words
 from lshdb.tuning.resolve import resolve
 
 
-def init(*, at: DatabaseFile, settings: SettingsOptions, base: BasePaths = None) -> None:
+def init(*, file: DatabaseFile, settings: SettingsOptions, base: BasePaths = None) -> None:
     """Make a database with settings of your own.
 
     Prints what the database finds. Not needed before add, which makes one with the defaults. A file
@@ -26,9 +23,9 @@ def init(*, at: DatabaseFile, settings: SettingsOptions, base: BasePaths = None)
     if base:
         texts = documents.base_texts(base, resolve(settings).shingling)
         settings = replace(settings, base=texts)
-    existed = at.is_filled
-    with at.open(settings=settings) as database:
+    existed = file.is_filled
+    with file.open(settings=settings) as database:
         made = database.settings
         done = "exists already" if existed else "made"
-        messages.message(f"{at.db} {done}: {purpose_in_words(made)}")
+        messages.message(f"{file.db} {done}: {purpose_in_words(made)}")
         messages.warn_of_low_recall(made, settings.shape)

@@ -7,15 +7,12 @@ from lshdb.cli import files, pages, running
 from lshdb.cli.options import DatabaseFile
 from lshdb.errors import InputError
 from lshdb.groups import Option
-from lshdb.options import (
-    PurposeOptions,
-    SettingsOptions,
-)
+from lshdb.options import PurposeOptions, SettingsOptions
 
 
 def mcp(
     *,
-    at: DatabaseFile,
+    file: DatabaseFile,
     purpose: PurposeOptions,
     read_only: Annotated[bool, Option("Offer no tool that writes.")] = False,
 ) -> None:
@@ -33,7 +30,7 @@ def mcp(
     if files.stdin() is None:
         raise InputError("standard input is closed: a client of MCP speaks over it")
     settings = SettingsOptions(kind=purpose)
-    with at.open("read" if read_only else "create", settings) as database:
+    with file.open("read" if read_only else "create", settings) as database:
         with pages.installed("lshdb mcp needs the SDK of MCP", "mcp"):
             from lshdb.agents.server import serve
         running.end_on_interrupt()

@@ -86,9 +86,9 @@ def note_recall(settings: Settings, threshold: float, advice: str = "") -> None:
     )
 
 
-def warn_of_low_recall(settings: Settings, asked: ShapeOptions) -> None:
+def warn_of_low_recall(settings: Settings, options: ShapeOptions) -> None:
     """Warn if the given bands and rows, or construction, find too little."""
-    is_shaped = asked.bands is not None or asked.construction is not None
+    is_shaped = options.bands is not None or options.construction is not None
     if settings.recall < _LOW_RECALL and is_shaped:
         warn(
             f"lshdb: this index finds {settings.recall:.2%} of the pairs at similarity "
@@ -97,9 +97,9 @@ def warn_of_low_recall(settings: Settings, asked: ShapeOptions) -> None:
         )
 
 
-def note_settings(settings: Settings, asked: SettingsOptions, threshold: float) -> None:
+def note_settings(settings: Settings, options: SettingsOptions, threshold: float) -> None:
     """Note what an index finds at a threshold, and warn if it was asked to find too little."""
-    warn_of_low_recall(settings, asked.shape)
+    warn_of_low_recall(settings, options.shape)
     note_recall(settings, threshold)
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from lshdb.cli import messages, results
-from lshdb.cli.documents import FAILURES_SHOWN, counts_printed
+from lshdb.cli import documents, messages, results
 from lshdb.cli.options import AsJson
 from lshdb.errors import LshdbError, UsageError
 from lshdb.groups import Option, Options, values_of
@@ -51,26 +50,26 @@ class Spark(Options):
     as_json: AsJson = False
 
     def __post_init__(self) -> None:
-        for one in self.conf:
-            name, equals, _ = one.partition("=")
+        for setting in self.conf:
+            name, equals, _ = setting.partition("=")
             if not name or not equals:
-                raise UsageError(f"--conf {one!r} is not NAME=VALUE")
+                raise UsageError(f"--conf {setting!r} is not NAME=VALUE")
 
-    def settings(self, asked: SettingsOptions, *defaults: Path) -> Settings:
+    def settings(self, options: SettingsOptions, *defaults: Path) -> Settings:
         """Those of a database, else the options; without any, those of another database."""
         from lshdb.tuning.resolve import resolve
 
         # Any index may be asked for another threshold.
         given = [
             name
-            for name, value in values_of(asked).items()
+            for name, value in values_of(options).items()
             if name != "threshold" and value is not None
         ]
         file = self.settings_from
         if file is not None and given:
             raise UsageError(f"give either --settings-from or --{given[0]}")
         if file is None and (given or not defaults):
-            return resolve(asked)
+            return resolve(options)
         return settings_of(file or defaults[0])
 
     @contextmanager
@@ -84,7 +83,7 @@ class Spark(Options):
             raise LshdbError(str(error)) from error
         from lshdb.spark.starting import exists, session
 
-        with session(self.master, dict(one.split("=", 1) for one in self.conf)) as spark:
+        with session(self.master, dict(setting.split("=", 1) for setting in self.conf)) as spark:
             for path in filter(None, outputs):
                 if exists(spark, path):
                     raise UsageError(f"{path} already exists: name a new directory")
@@ -130,9 +129,9 @@ def rows_of_input(
 
 def report_failures(*failures: DataFrame | None) -> int:
     """Print the first failures (where, reason), as other commands do; how many there are."""
-    reported = counts_printed().failures
+    reported = documents.counts_printed().failures
     for listed in filter(None, failures):
-        for row in listed.limit(max(FAILURES_SHOWN - reported.count, 0) + 1).collect():
+        for row in listed.limit(max(documents.FAILURES_SHOWN - reported.count, 0) + 1).collect():
             reported(Failure(row["where"], row["reason"]))
     return sum(listed.count() for listed in filter(None, failures))
 

@@ -8,27 +8,19 @@ from typing import Annotated
 
 import typer
 
+from lshdb import options
 from lshdb.cli import files, messages, parameters, running
 from lshdb.database import Database
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options
 from lshdb.opening import opened
-from lshdb.options import (
-    INDEX,
-    INPUT,
-    OUTPUT,
-    REFERENCES,
-    TIMEOUT,
-    Mode,
-    OpenOptions,
-    SettingsOptions,
-    Timeout,
-)
 from lshdb.sources import formats, paths
 
 # documents
 
-ListSkipped = Annotated[bool, Option("Say of each file that is not read why.", section=INPUT)]
+ListSkipped = Annotated[
+    bool, Option("Say of each file that is not read why.", section=options.INPUT)
+]
 key_argument = partial(
     typer.Argument, parser=paths.printable_path, autocompletion=parameters.completed_keys
 )
@@ -46,7 +38,7 @@ BasePaths = Annotated[
     Option(
         "Text that counts nowhere: a task, a template; repeatable.",
         metavar="DIR|FILE",
-        section=INDEX,
+        section=options.INDEX,
         common=True,
     ),
 ]
@@ -69,7 +61,7 @@ class ReferenceFields(Options):
         Option(
             "Key of --against. [default: --key-field]",
             metavar="NAME",
-            section=REFERENCES,
+            section=options.REFERENCES,
             common=False,
         ),
     ] = None
@@ -78,7 +70,7 @@ class ReferenceFields(Options):
         Option(
             "Its text or set. [default: --text-field]",
             metavar="NAME",
-            section=REFERENCES,
+            section=options.REFERENCES,
             common=False,
         ),
     ] = None
@@ -97,7 +89,9 @@ class ReferenceFields(Options):
 
 # results
 
-AsJson = Annotated[bool, Option("Print a JSON object per line.", flags=("--json",), section=OUTPUT)]
+AsJson = Annotated[
+    bool, Option("Print a JSON object per line.", flags=("--json",), section=options.OUTPUT)
+]
 
 
 class Form(Options):
@@ -107,7 +101,7 @@ class Form(Options):
         UsageError: more than one is given.
     """
 
-    section = OUTPUT
+    section = options.OUTPUT
 
     as_json: AsJson = False
     as_csv: Annotated[bool, Option("Print CSV.", flags=("--csv",))] = False
@@ -179,13 +173,18 @@ class DatabaseFile(Options):
             parse=database_path,
         ),
     ] = parameters.DATABASE
-    timeout: Timeout = TIMEOUT
+    timeout: options.Timeout = options.TIMEOUT
 
-    def open(self, mode: Mode = "create", settings: SettingsOptions | None = None) -> Database:
+    def open(
+        self, mode: options.Mode = "create", settings: options.SettingsOptions | None = None
+    ) -> Database:
         """Open the database; see lshdb.open."""
         database, note = opened(
-            OpenOptions(
-                self.db, settings=settings or SettingsOptions(), mode=mode, timeout=self.timeout
+            options.OpenOptions(
+                self.db,
+                settings=settings or options.SettingsOptions(),
+                mode=mode,
+                timeout=self.timeout,
             )
         )
         if note:

@@ -13,8 +13,8 @@ from lshdb.search.pair_sample import SEED
 
 def pairs(
     *,
-    at: DatabaseFile,
-    asked: PairsOptions,
+    file: DatabaseFile,
+    options: PairsOptions,
     into_table: Annotated[
         bool, Option("Write them to the table similar_pairs of the file, for plain SQL.")
     ] = False,
@@ -40,30 +40,30 @@ def pairs(
     if into_table:
         if not form.is_text:
             raise UsageError("give one of --into-table, --json, --csv and --output")
-        with at.open("write") as database:
-            similar.minimum(database, asked.join.similar.threshold)
-            count = database.store_pairs(asked)
-            messages.message(f"{at.db}: table similar_pairs: {counted(count, 'pair')}")
+        with file.open("write") as database:
+            similar.minimum(database, options.join.similar.threshold)
+            count = database.store_pairs(options)
+            messages.message(f"{file.db}: table similar_pairs: {counted(count, 'pair')}")
         return
-    with at.reading(form, temporary=asked.join.group_by is not None) as database:
-        minimum = similar.minimum(database, asked.join.similar.threshold)
-        found = database.pairs(asked)
+    with file.reading(form, temporary=options.join.group_by is not None) as database:
+        minimum = similar.minimum(database, options.join.similar.threshold)
+        matching_pairs = database.pairs(options)
         results.write_results(
-            found.columns,
-            found.rows(),
+            matching_pairs.columns,
+            matching_pairs.rows(),
             form,
-            shown=(*filter(None, [asked.weighted.sort]), "similarity", "exact", "a", "b"),
-            fields=asked.join.similar.fields,
+            shown=(*filter(None, [options.weighted.sort]), "similarity", "exact", "a", "b"),
+            fields=options.join.similar.fields,
             noun=("pair",),
-            none=f"no pair with similarity {_range(minimum, asked.max_similarity)}",
-            extras=similar.first_words([database], ["a", "b"], asked.join),
+            none=f"no pair with similarity {_range(minimum, options.max_similarity)}",
+            extras=similar.first_words([database], ["a", "b"], options.join),
         )
-    if found.drawn_from:
-        count = min(asked.sample or 0, found.drawn_from)
-        seed = SEED if asked.seed is None else asked.seed
+    if matching_pairs.drawn_from:
+        count = min(options.sample or 0, matching_pairs.drawn_from)
+        seed = SEED if options.seed is None else options.seed
         messages.message(
-            f"{count:,} of the {counted(found.drawn_from, 'pair')} that match, drawn at random "
-            f"(--seed {seed})"
+            f"{count:,} of the {counted(matching_pairs.drawn_from, 'pair')} that match, drawn at "
+            f"random (--seed {seed})"
         )
 
 

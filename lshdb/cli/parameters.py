@@ -9,15 +9,14 @@ from typing import Annotated, Any, get_args, get_origin
 import typer
 
 import lshdb
+from lshdb import groups, options
 from lshdb.cli.sql_values import with_values
 from lshdb.errors import UsageError
-from lshdb.groups import Option, Options, declared, is_group, without_none
-from lshdb.options import CUTTING, OUTPUT, REFERENCES, STAYS
 from lshdb.sources.paths import printable_path
 
 DATABASE = Path("lsh.db")
 _KEYS_OFFERED = 100
-_OF_MOST = ("", OUTPUT, STAYS, REFERENCES, CUTTING)
+_OF_MOST = ("", options.OUTPUT, options.STAYS, options.REFERENCES, options.CUTTING)
 """Headings of options that most people use, unless the option says otherwise."""
 _SIMPLE = (bool, int, float, str, Path)
 """Types that typer knows."""
@@ -43,19 +42,19 @@ class Heading(str):
 
 
 def parameters_of(parameter: Parameter) -> list[Parameter]:
-    """What a parameter of a function is for its command: one, or one for each option of a group.
+    """What typer gets for a parameter of a command's function: one, or one per option of a group.
 
     An `Option` beside the type is typer's. Groups check the bounds of theirs.
     """
-    if is_group(parameter.annotation):
+    if groups.is_group(parameter.annotation):
         return [
-            _parameter(each.name, each.annotation, each.default, each.option, each.section)
-            for each in declared(parameter.annotation).values()
-            if each.option.of_command
+            _parameter(field.name, field.annotation, field.default, field.option, field.section)
+            for field in groups.declared(parameter.annotation).values()
+            if field.option.of_command
         ]
     if get_origin(parameter.annotation) is Annotated:
         annotation, option = get_args(parameter.annotation)
-        if isinstance(option, Option):
+        if isinstance(option, groups.Option):
             bounds = {"min": option.min, "max": option.max}
             section = option.section or ""
             return [
@@ -65,9 +64,14 @@ def parameters_of(parameter: Parameter) -> list[Parameter]:
 
 
 def _parameter(
-    name: str, annotation: Any, default: Any, option: Option, section: str, **bounds: float | None
+    name: str,
+    annotation: Any,
+    default: Any,
+    option: groups.Option,
+    section: str,
+    **bounds: float | None,
 ) -> Parameter:
-    kind: Any = without_none(annotation)
+    kind: Any = groups.without_none(annotation)
     flags, parse = option.flags, option.parse
     is_key = option.metavar == "KEY"
     if is_key:
@@ -77,7 +81,7 @@ def _parameter(
         default, flags = False, flags_of(name, default, option)
     elif parse is not None or kind not in _SIMPLE:
         # Of a union, such as values with and without names, the command line has the list.
-        is_list = any(get_origin(each) is Sequence for each in (kind, *get_args(kind)))
+        is_list = any(get_origin(part) is Sequence for part in (kind, *get_args(kind)))
         kind, default = list[str] if is_list and parse is None else str, default or None
     info: Any = typer.Option(  # type: ignore[call-overload]
         *flags,
@@ -99,7 +103,7 @@ def _parameter(
     )
 
 
-def flags_of(name: str, default: object, option: Option) -> tuple[str, ...]:
+def flags_of(name: str, default: object, option: groups.Option) -> tuple[str, ...]:
     """How the command line writes an option; nothing for one of Python only."""
     if not option.of_command:
         return ()
@@ -117,15 +121,15 @@ def _parser(parse: Callable[[str], Any]) -> Callable[[str], Any]:
     return parsed
 
 
-def grouped(group: Any, given: dict[str, Any]) -> Options:
+def grouped(group: Any, command_values: dict[str, Any]) -> groups.Options:
     """A group with the values of its options, which are taken out of those of the command."""
     values = {}
-    for name, each in declared(group).items():
-        if not each.option.of_command:
+    for name, field in groups.declared(group).items():
+        if not field.option.of_command:
             continue
-        value = given.pop(name)
-        if flags_of(name, each.default, each.option)[0].startswith("--no-"):
-            value = False if value else each.default
+        value = command_values.pop(name)
+        if flags_of(name, field.default, field.option)[0].startswith("--no-"):
+            value = False if value else field.default
         if value is not None:
             values[name] = value
     if "parameters" in values:
@@ -133,8 +137,8 @@ def grouped(group: Any, given: dict[str, Any]) -> Options:
             raise UsageError("-p is for the parameters of --where, which is not given")
         sql = with_values(values["where"], values["parameters"], "--where")
         values["where"], values["parameters"] = sql
-    made: Options = group(**values)
-    return made
+    options: groups.Options = group(**values)
+    return options
 
 
 def completed_keys(context: typer.Context, incomplete: str) -> list[str]:

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lshdb.cli import documents, messages, results, similar
-from lshdb.cli.drawn_tables import Extras
+from lshdb import columns
+from lshdb.cli import documents, drawn_tables, messages, results, similar
 from lshdb.cli.files import STDOUT
 from lshdb.cli.options import Base, DatabaseFile, FailIfFound, Form
-from lshdb.columns import PAIR_TOTALS, PASSAGE, SOURCE, passage_values
 from lshdb.database import Database
 from lshdb.errors import InputError, UsageError
 from lshdb.formatting import counted, listed
-from lshdb.groups import Option, replaced
+from lshdb.groups import Option, Options, replaced
 from lshdb.limits import DEFAULTS
 from lshdb.model import CommonPassage, Failure
 from lshdb.options import (
@@ -31,7 +30,28 @@ from lshdb.search.passages import unit_of
 if TYPE_CHECKING:
     from lshdb.sources.session import Session
 
+_TextQuery = tuple[str, str | None, bool]
+"""The key of a text, the text, None for a stored one, and whether it is all of a file."""
 _COMMON_SHOWN = 5
+_OF_PASSAGE = ("passage_words", "line", "stored_line", "text")
+"""Columns of a passage that a line ends with."""
+
+
+class TextChoice(Options):
+    """Which texts other than those of files, and whether pairs of them have a line a passage."""
+
+    key: StoredKey = None
+    everything: Annotated[
+        bool, Option("All pairs of stored documents that share a passage.", flags=("--all",))
+    ] = False
+    each: Annotated[
+        bool,
+        Option("With --all, print a line a passage.", flags=("--passages",)),
+    ] = False
+
+    def __post_init__(self) -> None:
+        if self.each and not self.everything:
+            raise UsageError("--passages is for --all; one text has a line a passage")
 
 
 def passages(
@@ -43,16 +63,9 @@ def passages(
             help="Texts, tables whose rows are texts, directories, or - for standard input.",
         ),
     ] = None,
-    at: DatabaseFile,
-    key: StoredKey = None,
-    everything: Annotated[
-        bool, Option("All pairs of stored documents that share a passage.", flags=("--all",))
-    ] = False,
-    each: Annotated[
-        bool,
-        Option("With --all, print a line a passage.", flags=("--passages",)),
-    ] = False,
-    asked: PassagePairsOptions,
+    file: DatabaseFile,
+    texts: TextChoice,
+    options: PassagePairsOptions,
     base: Base = None,
     fail_if_found: FailIfFound = False,
     fields: FieldOptions,
@@ -82,74 +95,91 @@ def passages(
     Example: lshdb passages essays/ -d sources.db --top 3
     """
     files = files or []
-    if sum((bool(files), key is not None, everything)) != 1:
+    if sum((bool(files), texts.key is not None, texts.everything)) != 1:
         raise UsageError("give one of FILE..., -, --key KEY and --all")
     several = _are_several(files)
-    if each and not everything:
-        raise UsageError("--passages is for --all; one text has a line a passage")
-    if asked.group_by is not None and not everything:
+    if options.group_by is not None and not texts.everything:
         raise UsageError("--group-by is for --all")
-    form.check(at.db, *files)
-    with at.reading(form, temporary=asked.group_by is not None) as database:
-        texts = tuple(str(documents.content_of_file(database, name)) for name in base or ())
-        asked = replaced(asked, base=texts, progress=messages.shows_progress())
-        lead = [
-            *filter(None, [asked.weighted.sort]),
-            *(["score", "kind"] if asked.reworded else []),
-        ]
-        place = ("passage_words", "line", "stored_line", "text")
-        noun = "passage"
-        rows: Iterable[Sequence[Any]]
-        noted: list[tuple[str, CommonPassage]] = []
-        if everything:
-            pairs = database.passage_pairs(asked)
-            noted = pairs.common
-            if each or asked.reworded:
-                columns, rows = pairs.columns, islice(pairs.rows(), asked.top)
-                of = ("a", "b") if asked.group_by is None else ("file", "stored_file")
-                shown = [*lead, "words", *of, *place]
-            else:
-                columns, rows, noun = PAIR_TOTALS, pairs.totals(), "pair"
-                shown = [*lead, "a_coverage", "b_coverage", "words", "a", "b"]
-            none = "no passage that two documents share"
+    form.check(file.db, *files)
+    with file.reading(form, temporary=options.group_by is not None) as database:
+        bases = tuple(str(documents.content_of_file(database, name)) for name in base or ())
+        options = replaced(options, base=bases, progress=messages.shows_progress())
+        if texts.everything:
+            failed, count = 0, _write_pairs(database, options, form, each=texts.each)
         else:
-            columns = {"query": str, **SOURCE, **PASSAGE}
             session = documents.queries_session(database, QueriesOptions(names=fields))
-            queries: Iterable[_TextQuery] = [(key, None, False)]
-            if files:
-                queries = _text_queries(session, files)
-            rows = _rows(database, queries, asked, noted)
-            before = ["query"] if several else []
-            shown = [*before, *lead, *([] if asked.reworded else ["coverage"]), "key", *place]
-            none = "no passage of a stored document"
-        count = results.write_results(
-            columns,
-            rows,
-            form,
-            shown=shown,
-            noun=(noun,),
-            none=none,
-            extras=Extras(below="text"),
-        )
-        if noted:
-            _note_common(noted, unit_of(database.settings), asked.copied.runs.common)
-        if several:
-            documents.report_skipped_files(session.counts.skipped.counts())
-        failed = 0 if everything else session.counts.failures.count
+            queries = _text_queries(session, files) if files else [(texts.key, None, False)]
+            count = _write_sources(database, queries, options, form, several=several)
+            if several:
+                documents.report_skipped_files(session.counts.skipped.counts())
+            failed = session.counts.failures.count
     return bool(failed or (fail_if_found and count))
+
+
+def _write_pairs(
+    database: Database, options: PassagePairsOptions, form: Form, *, each: bool
+) -> int:
+    """Write the pairs of documents, or each of their passages; return how many rows."""
+    pairs = database.passage_pairs(options)
+    rows: Iterable[Sequence[Any]]
+    if each or options.reworded:
+        types, rows, noun = pairs.columns, islice(pairs.rows(), options.top), "passage"
+        sides = ("a", "b") if options.group_by is None else ("file", "stored_file")
+        shown = [*_scores(options), "words", *sides, *_OF_PASSAGE]
+    else:
+        types, rows, noun = columns.PAIR_TOTALS, pairs.totals(), "pair"
+        shown = [*_scores(options), "a_coverage", "b_coverage", "words", "a", "b"]
+    count = results.write_results(
+        types,
+        rows,
+        form,
+        shown=shown,
+        noun=(noun,),
+        none="no passage that two documents share",
+        extras=drawn_tables.Extras(below="text"),
+    )
+    _note_common(pairs.common, database, options)
+    return count
+
+
+def _write_sources(
+    database: Database,
+    queries: Iterable[_TextQuery],
+    options: PassagePairsOptions,
+    form: Form,
+    *,
+    several: bool,
+) -> int:
+    """Write the passages that stored documents share with each text; return how many."""
+    common: list[tuple[str, CommonPassage]] = []
+    coverage = [] if options.reworded else ["coverage"]
+    lead = ["query"] if several else []
+    count = results.write_results(
+        {"query": str, **columns.SOURCE, **columns.PASSAGE},
+        _rows(database, queries, options, common),
+        form,
+        shown=[*lead, *_scores(options), *coverage, "key", *_OF_PASSAGE],
+        noun=("passage",),
+        none="no passage of a stored document",
+        extras=drawn_tables.Extras(below="text"),
+    )
+    _note_common(common, database, options)
+    return count
+
+
+def _scores(options: PassagePairsOptions) -> list[str]:
+    """The columns by which rows are ranked, which a line begins with."""
+    sort = options.weighted.sort
+    return [*([sort] if sort else []), *(["score", "kind"] if options.reworded else [])]
 
 
 def _are_several(files: Sequence[str]) -> bool:
     """Whether files may have several texts: the rows of passages then begin with their keys."""
-    similar.check_one_stdin(files)
+    similar.check_single_stdin(files)
     many_files = len(files) > 1 or any(map(similar.names_files, files))
     if files and not many_files and files[0] != STDOUT and not os.path.exists(files[0]):
         raise InputError(f"{files[0]}: no such file; a stored document goes with --key KEY")
     return many_files or any(map(documents.is_table, files))
-
-
-_TextQuery = tuple[str, str | None, bool]
-"""The key of a text, the text, None for a stored one, and whether it is all of a file."""
 
 
 def _text_queries(session: "Session", files: Sequence[str]) -> Iterator[_TextQuery]:
@@ -166,37 +196,42 @@ def _text_queries(session: "Session", files: Sequence[str]) -> Iterator[_TextQue
 def _rows(
     database: Database,
     queries: Iterable[_TextQuery],
-    asked: PassagePairsOptions,
-    noted: list[tuple[str, CommonPassage]],
+    options: PassagePairsOptions,
+    common: list[tuple[str, CommonPassage]],
 ) -> Iterator[tuple[object, ...]]:
     """The passages of each query; the document of a file is not its own source.
 
-    Common runs are noted, with the key of their query.
+    Common runs are appended to `common`, with the key of their query.
     """
-    top = asked.top
+    top = options.top
     for key, text, is_file in queries:
-        one_more = asked if top is None or not is_file else replace(asked, top=top + 1)
-        result = database.passages(
-            PassagesOptions(text, search=one_more, key=key if text is None else None)
-        )
-        noted += [(key, one) for one in result.common]
-        if not result.words:
-            shortest = f"{result.shortest} {result.unit}s"
+        # One more, as a file is left out of its own sources.
+        search = options if top is None or not is_file else replace(options, top=top + 1)
+        stored_key = key if text is None else None
+        sources = database.passages(PassagesOptions(text, search=search, key=stored_key))
+        common += [(key, run) for run in sources.common]
+        if not sources.words:
+            shortest = f"{sources.shortest} {sources.unit}s"
             messages.message(f"{key}: shorter than {shortest}: no passage can be found")
-        others = [source for source in result if not is_file or source.key != key]
+        others = [source for source in sources if not is_file or source.key != key]
         for source in others[:top]:
-            totals = [getattr(source, name) for name in SOURCE]
+            totals = [getattr(source, name) for name in columns.SOURCE]
             for passage in source.passages:
-                yield key, *totals, *passage_values(passage)
+                yield key, *totals, *columns.passage_values(passage)
 
 
-def _note_common(noted: Sequence[tuple[str, CommonPassage]], unit: str, common: int | None) -> None:
-    """Note in one line the longest of the runs that do not count."""
-    places = []
-    for key, one in sorted(noted, key=lambda each: -each[1].words):
-        several = f"s {one.line} to {one.end_line}" if one.end_line > one.line else f" {one.line}"
-        places.append(f"{key} line{several} ({one.words:,} {unit}s)")
+def _note_common(
+    runs: Sequence[tuple[str, CommonPassage]], database: Database, options: PassagePairsOptions
+) -> None:
+    """Note in one line the longest of the runs that do not count, if there are any."""
+    if not runs:
+        return
+    unit, max_documents = unit_of(database.settings), options.copied.runs.common
+    shown = []
+    for key, run in sorted(runs, key=lambda row: -row[1].words):
+        lines = f"s {run.line} to {run.end_line}" if run.end_line > run.line else f" {run.line}"
+        shown.append(f"{key} line{lines} ({run.words:,} {unit}s)")
     messages.message(
-        f"runs in more than {counted(common or DEFAULTS.common, 'document')} do not count: "
-        f"{listed(places, _COMMON_SHOWN)}"
+        f"runs in more than {counted(max_documents or DEFAULTS.common, 'document')} do not count: "
+        f"{listed(shown, _COMMON_SHOWN)}"
     )

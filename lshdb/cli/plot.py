@@ -16,8 +16,8 @@ def plot(
         str,
         Option("The file to write, or -.", metavar="FILE.svg", flags=("--output", "-o")),
     ],
-    at: DatabaseFile,
-    asked: PictureOptions,
+    file: DatabaseFile,
+    options: PictureOptions,
 ) -> None:
     """Draw the similarities of the documents, as one SVG file.
 
@@ -33,9 +33,10 @@ def plot(
 
     pages.check_name(plot_file, ".svg")
     with (
-        at.reading() as database,
-        folders(store_of(database), asked.group_by, asked.grouping.condition) as found,
-        pages.drawn(plot_file, at.db) as (web, output, progress),
+        file.reading() as database,
+        folders(store_of(database), options.group_by, options.grouping.condition) as units,
+        pages.drawn(plot_file, file.db) as (web, output, progress),
     ):
-        output.write(web.plot(found, asked, printable_path(at.db.name), progress).encode())
-    pages.say_next(plot_file, at.db, "lshdb pairs --sample 20 --fields text", "to read some pairs")
+        output.write(web.plot(units, options, printable_path(file.db.name), progress).encode())
+    next_command = "lshdb pairs --sample 20 --fields text"
+    pages.say_next(plot_file, file.db, next_command, "to read some pairs")

@@ -8,40 +8,45 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lshdb import shards
 from lshdb.cli import documents, messages, results, similar
 from lshdb.cli.files import STDOUT
 from lshdb.cli.options import DatabaseFile, FailIfFound, Form
 from lshdb.database import Database, store_of
 from lshdb.errors import InputError, UsageError
-from lshdb.exchange.result_tables import (
-    match_columns,
-    match_row,
-    with_fields,
-)
+from lshdb.exchange.result_tables import match_columns, match_row, with_fields
 from lshdb.formatting import percent
-from lshdb.groups import Option, replaced
+from lshdb.groups import Option, Options, replaced
 from lshdb.model import Match
-from lshdb.options import (
-    QueriesOptions,
-    QueryManyOptions,
-    QueryOptions,
-    RankingOptions,
-    StoredKey,
-)
+from lshdb.options import QueriesOptions, QueryManyOptions, QueryOptions, RankingOptions, StoredKey
 from lshdb.progress import Progress, silent
 from lshdb.search.passages import unit_of
-from lshdb.shards import opened, query_files
 from lshdb.shingling.shingling import Content
 from lshdb.sketching.constructions import candidate_probability
+from lshdb.sources import paths
 from lshdb.sources.batch import Batch
-from lshdb.sources.paths import format_of, key_of
 
 if TYPE_CHECKING:
-    pass
+    from lshdb.sources.session import Session
 
 _Answer = tuple[str, list[Match]]
 _COUNTED = 500
 """Queries between two updates of the progress bar."""
+
+
+class QueryChoice(Options):
+    """The one query, if no files are."""
+
+    text: Annotated[str | None, Option("The text itself, instead of FILE.", metavar="TEXT")] = None
+    key: StoredKey = None
+
+    def check(self, files: Sequence[str], *, unmatched: bool) -> None:
+        """UsageError unless there is one kind of query, and files if `unmatched` is given."""
+        kinds = bool(files), self.text is not None, self.key is not None
+        if sum(kinds) != 1:
+            raise UsageError("give one of FILE..., -, --text TEXT and --key KEY")
+        if unmatched and not files:
+            raise UsageError("--unmatched is for FILE...")
 
 
 def query(
@@ -53,14 +58,10 @@ def query(
             help="Texts, tables, directories, or - for standard input.",
         ),
     ] = None,
-    at: DatabaseFile,
-    text: Annotated[str | None, Option("The text itself, instead of FILE.", metavar="TEXT")] = None,
-    key: StoredKey = None,
-    asked: RankingOptions,
-    unmatched: Annotated[
-        bool,
-        Option("Print the queries without a match."),
-    ] = False,
+    file: DatabaseFile,
+    choice: QueryChoice,
+    options: RankingOptions,
+    unmatched: Annotated[bool, Option("Print the queries without a match.")] = False,
     fail_if_found: FailIfFound = False,
     reading: QueriesOptions,
     form: Form,
@@ -79,79 +80,34 @@ def query(
     Example: lshdb query page.txt --where "metadata ->> '$.lang' = ?" -p en
     """
     files = files or []
-    if sum(bool(given) for given in (files, text is not None, key is not None)) != 1:
-        raise UsageError("give one of FILE..., -, --text TEXT and --key KEY")
-    if unmatched and not files:
-        raise UsageError("--unmatched is for FILE...")
-    similar.check_one_stdin(files)
-    failed = 0
-    counts = _QueryCounts(asked.similar.top)
-    with opened(at.db, at.timeout) as databases, ExitStack() as stack:
-        form.check(*(one.path for one in databases), *files)
+    choice.check(files, unmatched=unmatched)
+    similar.check_single_stdin(files)
+    counts = _QueryCounts(options.similar.top)
+    session = None
+    with shards.opened(file.db, file.timeout) as databases, ExitStack() as stack:
+        form.check(*(database.path for database in databases), *files)
         database = databases[0]
-        if files and asked.similar.top is not None:
-            asked = replaced(asked, top=asked.similar.top + 1)  # one more, as a file is left out
-        several = not _is_one(database, files, reading.table.format)
-        if several:
-            from lshdb.ingest.queries import answer_many
-
+        if files and options.similar.top is not None:
+            # One more, as a file is left out of its own matches.
+            options = replaced(options, top=options.similar.top + 1)
+        if not _is_single_query(database, files, reading.table.format):
             session = documents.queries_session(database, reading)
-            counts.progress = stack.enter_context(
-                session.shown(messages.shows_progress(), "query", files)
-            )
-            answers = answer_many(
-                [store_of(one) for one in databases],
-                counts.files_noted(session.batches(files)),
-                QueryManyOptions(ranking=asked),
-                on_failure=session.counts.failures,
-            )
+            shown = session.shown(messages.shows_progress(), "query", files)
+            counts.progress = stack.enter_context(shown)
+            batches = session.batches(files)
+            answers = _answers(databases, counts.files_noted(batches), options, session)
         else:
-            content = None if key is not None else _content(database, files, text, reading)
-            one = QueryOptions(content, ranking=asked, key=key)
-            name = "".join(files)
-            if name not in ("", STDOUT):
-                counts.files.add(name := key_of(name))
-            answers = iter([(name, query_files(databases, one))])
+            content = _content(database, files, choice, reading)
+            single = QueryOptions(content, ranking=options, key=choice.key)
+            answers = iter([(counts.key_noted(files), shards.query_files(databases, single))])
         answers = counts.of_others(answers)
-        minimum = asked.similar.threshold
-        minimum = database.settings.threshold if minimum is None else minimum
-        if asked.containment and not asked.exhaustive:
-            _note_containment_recall(database, minimum)
-        elif not asked.exhaustive:
-            messages.note_recall(database.settings, minimum, "; --exhaustive finds all")
+        minimum = _note_recall(database, options)
         if unmatched:
-            results.write_results(
-                {"query": str},
-                ((one,) for one, matches in answers if not matches),
-                form,
-                noun=("query", "queries"),
-                none="every query has a match",
-            )
+            _write_unmatched(answers, form)
         else:
-            own = match_columns(containment=asked.containment)
-            before = ["query"] if several else []
-            by = ["containment", "similarity"] if asked.containment else ["similarity"]
-            results.write_results(
-                with_fields(dict.fromkeys(before, str) | own, asked.similar.fields),
-                (
-                    (*[name][: len(before)], *match_row(match, own))
-                    for name, matches in answers
-                    for match in matches
-                ),
-                form,
-                shown=(*before, *filter(None, [asked.weighted.sort]), *by, "exact", "key"),
-                fields=asked.similar.fields,
-                noun=("match", "matches"),
-                none=f"no document with {by[0]} {minimum:g} or more",
-                extras=similar.first_words(databases, ["key"], asked.similar),
-            )
-    if several:
-        failed = session.counts.failures.count
-    if several or unmatched:
-        bad = f", failed {failed:,}" if failed else ""
-        messages.message(f"queries {counts.queries:,}, with a match {counts.matched:,}{bad}")
-    if several:
-        documents.report_skipped_files(session.counts.skipped.counts())
+            several = session is not None
+            _write_matches(answers, databases, options, form, minimum=minimum, several=several)
+    failed = _report(counts, session, unmatched=unmatched)
     return bool(failed or (fail_if_found and counts.matched))
 
 
@@ -172,10 +128,19 @@ class _QueryCounts:
             self.files.update(key for key, _ in batch.states)
             yield batch
 
+    def key_noted(self, files: Sequence[str]) -> str:
+        """The key of the one file of a query, which is remembered; "" without a file."""
+        name = "".join(files)
+        if name in ("", STDOUT):
+            return name
+        key = paths.key_of(name)
+        self.files.add(key)
+        return key
+
     def of_others(self, answers: Iterable[_Answer]) -> Iterator[_Answer]:
         """The answers as they come, without a file as a match of itself."""
         for name, matches in answers:
-            others = [one for one in matches if one.key != name or name not in self.files]
+            others = [match for match in matches if match.key != name or name not in self.files]
             self.queries += 1
             self.matched += bool(others)
             if not self.queries % _COUNTED:
@@ -183,7 +148,75 @@ class _QueryCounts:
             yield name, others[: self.top]
 
 
-def _is_one(database: Database, files: Sequence[str], format: str) -> bool:
+def _answers(
+    databases: Sequence[Database],
+    batches: Iterable[Batch],
+    options: RankingOptions,
+    session: "Session",
+) -> Iterator[_Answer]:
+    """The answers to batches of queries; what cannot be one is a failure of the session."""
+    from lshdb.ingest.queries import answer_many
+
+    return answer_many(
+        [store_of(database) for database in databases],
+        batches,
+        QueryManyOptions(ranking=options),
+        on_failure=session.counts.failures,
+    )
+
+
+def _write_unmatched(answers: Iterable[_Answer], form: Form) -> None:
+    """Write the keys of the queries that have no match."""
+    results.write_results(
+        {"query": str},
+        ((key,) for key, matches in answers if not matches),
+        form,
+        noun=("query", "queries"),
+        none="every query has a match",
+    )
+
+
+def _write_matches(
+    answers: Iterable[_Answer],
+    databases: Sequence[Database],
+    options: RankingOptions,
+    form: Form,
+    *,
+    minimum: float,
+    several: bool,
+) -> None:
+    """Write a row for each match, which begins with the key of its query if there are several."""
+    columns = match_columns(containment=options.containment)
+    lead = ["query"] if several else []
+    scores = ["containment", "similarity"] if options.containment else ["similarity"]
+    results.write_results(
+        with_fields(dict.fromkeys(lead, str) | columns, options.similar.fields),
+        (
+            (*[key][: len(lead)], *match_row(match, columns))
+            for key, matches in answers
+            for match in matches
+        ),
+        form,
+        shown=(*lead, *filter(None, [options.weighted.sort]), *scores, "exact", "key"),
+        fields=options.similar.fields,
+        noun=("match", "matches"),
+        none=f"no document with {scores[0]} {minimum:g} or more",
+        extras=similar.first_words(databases, ["key"], options.similar),
+    )
+
+
+def _report(counts: _QueryCounts, session: "Session | None", *, unmatched: bool) -> int:
+    """Note how many queries had a match, and what was not read; return how many failed."""
+    failed = 0 if session is None else session.counts.failures.count
+    if session is not None or unmatched:
+        bad = f", failed {failed:,}" if failed else ""
+        messages.message(f"queries {counts.queries:,}, with a match {counts.matched:,}{bad}")
+    if session is not None:
+        documents.report_skipped_files(session.counts.skipped.counts())
+    return failed
+
+
+def _is_single_query(database: Database, files: Sequence[str], format: str) -> bool:
     """Whether there is one query: no file, or one that is a document as a whole."""
     if len(files) != 1:
         return not files
@@ -193,19 +226,35 @@ def _is_one(database: Database, files: Sequence[str], format: str) -> bool:
     if file != STDOUT and not os.path.exists(file):
         raise InputError(f"{file}: no such file; a text itself goes with --text, a key with --key")
     # A set is a JSON array.
-    is_set = database.settings.shingling.of_sets and format == "auto" and format_of(file) == "json"
+    is_set = (
+        database.settings.shingling.of_sets and format == "auto" and paths.format_of(file) == "json"
+    )
     return is_set or not documents.is_table(file, format)
 
 
 def _content(
-    database: Database, files: Sequence[str], text: str | None, reading: QueriesOptions
-) -> Content:
-    if text is None:
+    database: Database, files: Sequence[str], choice: QueryChoice, reading: QueriesOptions
+) -> Content | None:
+    """The content of the one query: of a file, or a text; None for a stored document."""
+    if choice.key is not None:
+        return None
+    if choice.text is None:
         return documents.content_of_file(database, files[0], reading)
     try:
-        return documents.session_for(database).options.content_of(text)
+        return documents.session_for(database).options.content_of(choice.text)
     except InputError as error:
         raise InputError(f"--text: {error}") from error
+
+
+def _note_recall(database: Database, options: RankingOptions) -> float:
+    """Note what the index finds at the minimum similarity or containment; return this minimum."""
+    minimum = options.similar.threshold
+    minimum = database.settings.threshold if minimum is None else minimum
+    if options.containment and not options.exhaustive:
+        _note_containment_recall(database, minimum)
+    elif not options.exhaustive:
+        messages.note_recall(database.settings, minimum, "; --exhaustive finds all")
+    return minimum
 
 
 def _note_containment_recall(database: Database, containment: float) -> None:
@@ -218,9 +267,10 @@ def _note_containment_recall(database: Database, containment: float) -> None:
         )
         return
     shares = [containment / (1 + times - containment) for times in (1, 2, 5)]
-    found = [candidate_probability(one, database.settings.construction) for one in shares]
+    construction = database.settings.construction
+    recalls = [candidate_probability(share, construction) for share in shares]
     messages.message(
         f"a document that holds {containment:g} of the query's shingles is found with probability "
-        f"{', '.join(map(percent, found))} if it is 1, 2, 5 times as long as the query; "
+        f"{', '.join(map(percent, recalls))} if it is 1, 2, 5 times as long as the query; "
         "--exhaustive finds all"
     )

@@ -2,16 +2,13 @@
 
 from dataclasses import replace
 
-from lshdb.cli import options, running
-from lshdb.cli.documents import base_texts
-from lshdb.cli.messages import message, shape, shows_progress, warn_of_low_recall
+from lshdb.cli import documents, messages, running
+from lshdb.cli.options import BasePaths, DatabaseFile
 from lshdb.formatting import size
 from lshdb.options import ReindexOptions
 
 
-def reindex(
-    *, at: options.DatabaseFile, asked: ReindexOptions, base: options.BasePaths = None
-) -> None:
+def reindex(*, file: DatabaseFile, options: ReindexOptions, base: BasePaths = None) -> None:
     """Rebuild the index for another threshold, recall or shape, for passages or base texts.
 
     It is built from the stored signatures; for passages, rare words or other base texts from
@@ -20,21 +17,21 @@ def reindex(
 
     Example: lshdb reindex -d code.db --threshold 0.6
     """
-    with at.open("write") as database:
+    with file.open("write") as database:
         before = database.settings
         if base:
-            texts = {} if [*base] == ["none"] else base_texts(base, before.shingling)
-            asked = replace(asked, base=texts)
+            texts = {} if [*base] == ["none"] else documents.base_texts(base, before.shingling)
+            options = replace(options, base=texts)
         try:
-            done = database.reindex(replace(asked, progress=shows_progress()))
+            done = database.reindex(replace(options, progress=messages.shows_progress()))
         except KeyboardInterrupt:
             is_old = database.settings == before
             now = "the index is as before" if is_old else "the new index is in place"
             raise running.failed(f"interrupted; {now}", running.INTERRUPTED) from None
-    warn_of_low_recall(done.after, asked.shape)
+    messages.warn_of_low_recall(done.after, options.shape)
     if done.after == done.before:
-        message(f"{at.db} has {shape(done.after)} already: nothing to do")
+        messages.message(f"{file.db} has {messages.shape(done.after)} already: nothing to do")
         return
     written = f"{done.documents:,} documents" if done.rows else "band rows as before"
     free = f", {size(done.free)} of the file are free" if done.free >= 500_000 else ""
-    message(f"{at.db} reindexed: {shape(done.after)}; {written}{free}")
+    messages.message(f"{file.db} reindexed: {messages.shape(done.after)}; {written}{free}")

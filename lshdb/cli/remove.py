@@ -4,15 +4,8 @@ import shlex
 import sys
 from typing import Annotated
 
-from lshdb.cli import results, running
-from lshdb.cli.files import entries_of
-from lshdb.cli.messages import message, warn
-from lshdb.cli.options import (
-    DatabaseFile,
-    Form,
-    Null,
-    key_argument,
-)
+from lshdb.cli import files, messages, results, running
+from lshdb.cli.options import DatabaseFile, Form, Null, key_argument
 from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.formatting import counted
@@ -21,7 +14,7 @@ from lshdb.ingest.add import removed
 from lshdb.options import RemovalOptions, RemoveOptions
 from lshdb.sources.paths import printable_path
 
-_ASKED_ABOVE = 1_000
+_MAX_UNCONFIRMED = 1_000
 """Documents that a person may remove without confirmation."""
 
 
@@ -31,8 +24,8 @@ def remove(
         list[str] | None,
         key_argument(metavar="KEY...", help="Keys of documents.", show_default=False),
     ] = None,
-    at: DatabaseFile,
-    asked: RemovalOptions,
+    file: DatabaseFile,
+    options: RemovalOptions,
     listed: Annotated[
         str | None,
         Option("Take the keys from FILE (or -), one a line.", metavar="FILE", flags=("--from",)),
@@ -52,41 +45,48 @@ def remove(
 
     Example: lshdb remove --where "metadata ->> '$.year' < ?" -p 2020 --dry-run
     """
-    ways = bool(keys), asked.condition.where is not None, listed is not None, asked.decided
+    ways = bool(keys), options.condition.where is not None, listed is not None, options.decided
     if sum(ways) != 1:
         raise UsageError("give one of KEY..., --where SQL, --from FILE and --decided")
     if null and listed is None:
         raise UsageError("--null is for the keys of --from")
-    if asked.missing_ok and not (keys or listed is not None):
+    if options.missing_ok and not (keys or listed is not None):
         raise UsageError("--missing-ok is for KEY... and --from FILE")
-    if not (asked.dry_run or form.is_text):
+    if not (options.dry_run or form.is_text):
         raise UsageError("formats are for the keys that --dry-run prints")
     if listed is not None:
-        keys = [*map(printable_path, entries_of(listed, null=null))]
-    if asked.dry_run:
-        form.check(at.db)
-    request = RemoveOptions(keys, removal=asked)
-    with at.open("read" if asked.dry_run else "write") as database:
-        if not (asked.dry_run or yes) and sys.stdin and sys.stdin.isatty() and sys.stderr.isatty():
+        keys = [*map(printable_path, files.entries_of(listed, null=null))]
+    if options.dry_run:
+        form.check(file.db)
+    request = RemoveOptions(keys, removal=options)
+    with file.open("read" if options.dry_run else "write") as database:
+        if not (options.dry_run or yes) and _is_interactive():
             _ask(len(removed(store_of(database), replaced(request, dry_run=True))), len(database))
-        found = removed(store_of(database), request)
-        if asked.dry_run:
-            results.write_results({"key": str}, ((key,) for key in found), form, noun=("key",))
-    missing = len(set(keys or ())) - len(found) if asked.missing_ok else 0
-    passed_over = f"; {counted(missing, 'key')} without a document" if missing else ""
-    message(f"{'would remove' if asked.dry_run else 'removed'} {len(found):,}{passed_over}")
-    if asked.decided and found and not asked.dry_run:
-        message(
+        removed_keys = removed(store_of(database), request)
+        if options.dry_run:
+            rows = ((key,) for key in removed_keys)
+            results.write_results({"key": str}, rows, form, noun=("key",))
+    missing = len(set(keys or ())) - len(removed_keys) if options.missing_ok else 0
+    skipped = f"; {counted(missing, 'key')} without a document" if missing else ""
+    action = "would remove" if options.dry_run else "removed"
+    messages.message(f"{action} {len(removed_keys):,}{skipped}")
+    if options.decided and removed_keys and not options.dry_run:
+        messages.message(
             "files stay on the disk, and sync leaves them out; to move them aside: lshdb trash "
-            f"-d {shlex.quote(str(at.db))}"
+            f"-d {shlex.quote(str(file.db))}"
         )
+
+
+def _is_interactive() -> bool:
+    """Whether a person reads the messages and can answer."""
+    return bool(sys.stdin and sys.stdin.isatty() and sys.stderr.isatty())
 
 
 def _ask(documents: int, stored: int) -> None:
     """Ask a person to type how many documents are removed, if they are many."""
-    if documents <= _ASKED_ABOVE:
+    if documents <= _MAX_UNCONFIRMED:
         return
-    warn(
+    messages.warn(
         f"{documents:,} of {stored:,} documents would be removed. Type their number to remove them:"
     )
     if sys.stdin.readline().strip().replace(",", "") != str(documents):

@@ -1,33 +1,28 @@
 """`lshdb report`: write a report of the near duplicates, as one HTML file."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from random import SystemRandom
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lshdb.cli import documents, files, messages, results
-from lshdb.cli.options import (
-    BasePaths,
-    DatabaseFile,
-)
+from lshdb.cli import documents, files, messages, pages, results
+from lshdb.cli.options import BasePaths, DatabaseFile
 from lshdb.database import store_of
 from lshdb.errors import InputError, UsageError
 from lshdb.groups import Option, replaced
-from lshdb.ingest.submissions import LeftOut, Notes, left_out_of
+from lshdb.ingest import submissions
 from lshdb.model import Failure
 from lshdb.options import PurposeOptions, ReportOptions, SettingsOptions, ShapeOptions
 from lshdb.sketching.settings import Settings
-from lshdb.sources.paths import is_database, printable_path
+from lshdb.sources import paths
 from lshdb.store.store import Store
 from lshdb.tuning.resolve import PASSAGES_OF_PROGRAMS, resolve
 
 if TYPE_CHECKING:
-    from lshdb.ingest.folder_documents import Folders
-
-from lshdb.cli import pages
+    from lshdb.ingest import folder_documents
 
 _LOWEST = 0.2
 """Minimum similarity of pairs of submissions: 99% of copied programs have it (docs/class.md)."""
@@ -47,12 +42,12 @@ def report(
         str,
         Option("The file to write, or -.", metavar="FILE.html", flags=("--output", "-o")),
     ],
-    at: DatabaseFile,
+    file: DatabaseFile,
     purpose: PurposeOptions,
     base: BasePaths = None,
     pairs: Annotated[int, Option("Pairs to show side by side, up to 1,000.", min=0, max=1000)] = 50,
     title: Annotated[str | None, Option("The heading.", metavar="TEXT")] = None,
-    asked: ReportOptions,
+    options: ReportOptions,
 ) -> bool:
     """Write a report of the near duplicates, as one HTML file.
 
@@ -71,104 +66,149 @@ def report(
 
     Example: lshdb report submissions/ --for programs --base template/ -o report.html
     """
-    from lshdb.ingest.folder_documents import check_units, folders  # nothing else needs it
-
     pages.check_name(report_file, ".html", ".htm")
-    lowest, failed = None, 0
-    left_out: Sequence[LeftOut] = ()
-    failures: Sequence[tuple[str, str]] = ()
     pages.drawing()  # before submissions are read
-    with ExitStack() as stack:
-        if directory is None:
-            if base or purpose.purpose:
-                raise UsageError(
-                    "--for and --base are for DIR; for a database, lshdb init has them"
-                )
-            store = store_of(stack.enter_context(at.reading()))
-            name = f"Near duplicates in {printable_path(at.db.name)}"
-        else:
-            if is_database(directory):
-                name = printable_path(directory)
-                raise UsageError(f"{name} is a database: give it as -d {name}")
-            settings = _settings(purpose, asked.picture.grouping.threshold, base)
-            lowest = settings.threshold
-            usual = resolve(SettingsOptions(kind=purpose)).threshold
-            asked = replaced(
-                asked,
-                threshold=asked.picture.grouping.threshold or usual,
-                group_by=asked.picture.group_by or directory,
-            )
-            store, failures, left_out = stack.enter_context(_submissions(directory, settings))
-            failed = len(failures)
-            name = f"Similar submissions in {printable_path(directory)}"
-        read = () if directory else (at.db,)
-        web, output, progress = stack.enter_context(pages.drawn(report_file, *read))
-        found = stack.enter_context(
-            folders(
-                store,
-                asked.picture.group_by,
-                asked.picture.grouping.condition,
-                anonymous=asked.anonymous,
-            )
-        )
-        if directory is not None and len(found.files) < 2:
-            alone = "one submission alone, with nothing to compare it with"
-            raise InputError(f"{printable_path(directory)}: {alone}")
-        if directory is None and asked.picture.group_by is not None:
-            check_units(found, asked.picture.group_by)
-        if asked.anonymous:
-            left_out, failures = _renamed(left_out, found), ()
-        heading = title or ("Similar submissions" if asked.anonymous else name)
+    read = () if directory else (file.db,)
+    with (
+        _compared(file, options, purpose, base, directory) as (compared, options),
+        pages.drawn(report_file, *read) as (web, output, progress),
+        _units(compared.store, options, directory) as units,
+    ):
+        if options.anonymous:
+            compared = _renamed(compared, units)
         page = web.report(
-            found,
-            asked,
+            units,
+            options,
             pairs=pairs,
-            title=heading,
-            lowest=lowest,
-            failed=failed,
-            missing=[(one.name, one.reason) for one in left_out],
-            failures=failures,
+            title=title or compared.name,
+            lowest=compared.lowest,
+            failed=compared.failed,
+            missing=[(left_out.name, left_out.reason) for left_out in compared.left_out],
+            failures=compared.failures,
             progress=progress,
         )
         output.write(page.encode())
+    _say_written(report_file, file, directory, units.names)
+    return compared.failed > 0 or not all(left_out.is_read for left_out in compared.left_out)
+
+
+def _say_written(
+    report_file: str, file: DatabaseFile, directory: str | None, names: Mapping[str, str]
+) -> None:
+    """Say what opens the report, and print the names that it does not show."""
     if directory is None:
-        pages.say_next(report_file, at.db, "lshdb serve --review", "to decide what stays")
+        pages.say_next(report_file, file.db, "lshdb serve --review", "to decide what stays")
     else:
         pages.say_next(report_file)
     if not files.is_stdout(report_file):
-        results.print_names((f"{key}: {own}" for key, own in found.names.items()), null=False)
-    return failed > 0 or any(not one.is_read for one in left_out)
+        results.print_names((f"{key}: {name}" for key, name in names.items()), null=False)
 
 
-def _renamed(left_out: Sequence[LeftOut], found: "Folders") -> list[LeftOut]:
-    """Submissions under names that say nothing, which the others go before, without the reasons."""
-    known = {name: key for key, name in found.names.items()}
-    new = [one for one in left_out if one.key not in known]
-    SystemRandom().shuffle(new)
-    for number, one in enumerate(new, len(found.files) + 1):
-        known[one.key] = f"submission-{number}"
-        found.names[known[one.key]] = one.key
-    renamed = [replace(one, name=known[one.key], reason="") for one in left_out]
-    return sorted(renamed, key=lambda one: (len(one.name), one.name))
+@dataclass(frozen=True)
+class _Compared:
+    """The documents that a report is about.
 
+    Attributes:
+        store: the database, or a temporary one of submissions.
+        name: the heading that says what they are.
+        lowest: minimum similarity of pairs; None for that of the database.
+        failed: how many files could not be read.
+        failures: the paths of these, as printed, and why; none if names are hidden.
+        left_out: the submissions without a text to compare.
+    """
 
-def _settings(purpose: PurposeOptions, threshold: float | None, base: BasePaths) -> Settings:
-    """The settings of a temporary database of submissions."""
-    shape = ShapeOptions(threshold=min(_LOWEST, threshold or 1))
-    asked = SettingsOptions(kind=purpose, shape=shape)
-    shingling = resolve(asked).shingling
-    texts = documents.base_texts(base, shingling) if base else None
-    return resolve(replaced(asked, passages=_PASSAGES.get(shingling.kind), base=texts))
+    store: Store
+    name: str
+    lowest: float | None = None
+    failed: int = 0
+    failures: Sequence[tuple[str, str]] = ()
+    left_out: Sequence[submissions.LeftOut] = ()
 
 
 @contextmanager
-def _submissions(
-    directory: str, settings: Settings
-) -> Iterator[tuple[Store, list[tuple[str, str]], list[LeftOut]]]:
-    """A temporary database of the texts in a directory, the files that could not be read with the
-    reasons, and the submissions without a text to compare.
+def _compared(
+    file: DatabaseFile,
+    options: ReportOptions,
+    purpose: PurposeOptions,
+    base: BasePaths,
+    directory: str | None,
+) -> Iterator[tuple[_Compared, ReportOptions]]:
+    """The documents of the database, or the submissions in a directory, and options for these."""
+    if directory is not None:
+        options, settings = _settings(options, purpose, base, directory)
+        with _submissions(directory, settings) as compared:
+            yield compared, options
+        return
+    if base or purpose.purpose:
+        raise UsageError("--for and --base are for DIR; for a database, lshdb init has them")
+    with file.reading() as database:
+        name = f"Near duplicates in {paths.printable_path(file.db.name)}"
+        yield _Compared(store_of(database), name), options
+
+
+@contextmanager
+def _units(
+    store: Store, options: ReportOptions, directory: str | None
+) -> Iterator["folder_documents.Folders"]:
+    """What a report compares: documents, folders, or the submissions in a directory.
+
+    Raises:
+        InputError: there are not two of them.
     """
-    notes = Notes()
+    from lshdb.ingest import folder_documents  # nothing else needs it
+
+    group_by, condition = options.picture.group_by, options.picture.grouping.condition
+    with folder_documents.folders(store, group_by, condition, anonymous=options.anonymous) as units:
+        if directory is None:
+            if group_by is not None:
+                folder_documents.check_units(units, group_by)
+        elif len(units.files) < 2:
+            alone = "one submission alone, with nothing to compare it with"
+            raise InputError(f"{paths.printable_path(directory)}: {alone}")
+        yield units
+
+
+def _renamed(compared: _Compared, units: "folder_documents.Folders") -> _Compared:
+    """The same with submissions under names that say nothing, and without the reasons.
+
+    Those left out that have no such name get the numbers after the others, in random order.
+    """
+    known = {name: key for key, name in units.names.items()}
+    new = [left_out for left_out in compared.left_out if left_out.key not in known]
+    SystemRandom().shuffle(new)
+    for number, left_out in enumerate(new, len(units.files) + 1):
+        name = known[left_out.key] = f"submission-{number}"
+        units.names[name] = left_out.key
+    renamed = [
+        replace(left_out, name=known[left_out.key], reason="") for left_out in compared.left_out
+    ]
+    renamed.sort(key=lambda left_out: (len(left_out.name), left_out.name))
+    return replace(compared, name="Similar submissions", failures=(), left_out=renamed)
+
+
+def _settings(
+    options: ReportOptions, purpose: PurposeOptions, base: BasePaths, directory: str
+) -> tuple[ReportOptions, Settings]:
+    """The options for a report of submissions, and the settings of their temporary database."""
+    if paths.is_database(directory):
+        name = paths.printable_path(directory)
+        raise UsageError(f"{name} is a database: give it as -d {name}")
+    threshold = options.picture.grouping.threshold
+    shape = ShapeOptions(threshold=min(_LOWEST, threshold or 1))
+    of_purpose = SettingsOptions(kind=purpose, shape=shape)
+    shingling = resolve(of_purpose).shingling
+    texts = documents.base_texts(base, shingling) if base else None
+    passages = _PASSAGES.get(shingling.kind)
+    settings = resolve(replaced(of_purpose, passages=passages, base=texts))
+    usual = resolve(SettingsOptions(kind=purpose)).threshold
+    group_by = options.picture.group_by or directory
+    return replaced(options, threshold=threshold or usual, group_by=group_by), settings
+
+
+@contextmanager
+def _submissions(directory: str, settings: Settings) -> Iterator[_Compared]:
+    """The submissions in a directory, in a temporary database; what cannot be read is printed."""
+    notes = submissions.Notes()
 
     def failed(failure: Failure) -> None:
         documents.print_failure(failure)
@@ -177,19 +217,22 @@ def _submissions(
     with documents.temporary_database(settings) as database:
         session = documents.session_for(database, archives=True)
         session.counts.skipped.on_skip = notes.skipped
-        done = database.sync(
-            [directory],
-            reader=session,
-            on_failure=failed,
-            progress=messages.shows_progress(),
-        )
+        progress = messages.shows_progress()
+        report = database.sync([directory], reader=session, on_failure=failed, progress=progress)
         names = {path for path, _ in notes.failures}
-        missing = list(left_out_of(store_of(database), directory, notes))
-        for one in missing:
-            if one.name not in names:
-                messages.warn(f"lshdb: {one.name}: {one.reason}")
-            database.remove(one.empty)
-        documents.report_reading(session.counts.skipped.counts(), done.replaced)
-        if not done.added:
-            raise InputError(f"{printable_path(directory)}: no text is in it")
-        yield store_of(database), notes.failures, missing
+        missing = list(submissions.left_out_of(store_of(database), directory, notes))
+        for left_out in missing:
+            if left_out.name not in names:
+                messages.warn(f"lshdb: {left_out.name}: {left_out.reason}")
+            database.remove(left_out.empty)
+        documents.report_reading(session.counts.skipped.counts(), report.replaced)
+        if not report.added:
+            raise InputError(f"{paths.printable_path(directory)}: no text is in it")
+        yield _Compared(
+            store_of(database),
+            f"Similar submissions in {paths.printable_path(directory)}",
+            settings.threshold,
+            len(notes.failures),
+            notes.failures,
+            missing,
+        )

@@ -4,8 +4,7 @@ from typing import Annotated
 
 import typer
 
-from lshdb.cli import messages
-from lshdb.cli.files import STDOUT, check_distinct, input_of, output_to, stdin
+from lshdb.cli import files, messages
 from lshdb.deduplication import cut_list as lists
 from lshdb.errors import UsageError
 from lshdb.formatting import counted
@@ -19,7 +18,7 @@ def restore(
     cuts: Annotated[str, Option("The list that it wrote with --cuts.", metavar="FILE")],
     output: Annotated[
         str, Option("For the rows.", metavar="OUTPUT", flags=("--output", "-o"))
-    ] = STDOUT,
+    ] = files.STDOUT,
 ) -> None:
     """Put back what dedup --cut cut out of rows.
 
@@ -27,13 +26,13 @@ def restore(
 
     Example: lshdb restore short.jsonl --cuts cuts.jsonl -o original.jsonl
     """
-    check_distinct([rows, cuts], [output])
+    files.check_distinct([rows, cuts], [output])
     if rows == cuts == STDIN:
         raise UsageError("only one of FILE and --cuts can be standard input")
     with (
-        input_of(rows, stdin()) as file,
-        input_of(cuts, stdin()) as listed,
-        output_to(output) as target,
+        files.input_of(rows, files.stdin()) as file,
+        files.input_of(cuts, files.stdin()) as listed,
+        files.output_to(output) as target,
     ):
         count = lists.restore(file, listed, target)
     messages.message(f"restored {counted(count, 'row')}")

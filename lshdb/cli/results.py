@@ -17,7 +17,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, cycle, islice
 from operator import attrgetter, itemgetter
-from types import NoneType
 from typing import Any
 
 from orjson import Fragment
@@ -26,10 +25,8 @@ from lshdb.cli import drawn_tables, files, messages, options
 from lshdb.columns import Columns, columns_of
 from lshdb.formatting import counted, number, plain
 from lshdb.json_text import encode
-from lshdb.sources import formats
+from lshdb.sources import formats, paths, sinks
 from lshdb.sources.json_rows import in_ascii
-from lshdb.sources.paths import escaped, paths_of_key, printable_path
-from lshdb.sources.sinks import Target, several_types
 
 _NESTED = (list, tuple, dict)
 _TABLE_ROWS = 1_000
@@ -87,16 +84,16 @@ def write_results(
         OSError: the file cannot be written; it names the file.
     """
     names: Columns = columns_of(columns) if isinstance(columns, type) else columns
-    given = rows if names is columns else map(attrgetter(*names), rows)
+    sequences = rows if names is columns else map(attrgetter(*names), rows)
     count = 0
 
-    def taken() -> Iterator[Sequence[Any]]:
+    def counting() -> Iterator[Sequence[Any]]:
         nonlocal count
-        for row in noting_absent(names, given, fields) if fields else given:
+        for row in noting_absent(names, sequences, fields) if fields else sequences:
             count += 1
             yield row
 
-    rows = taken()
+    rows = counting()
     if form.is_text:
         first = [*islice(rows, 1)]
         if not first and none is not None:
@@ -106,22 +103,34 @@ def write_results(
         _write_text(names, chain(first, rows), shown, form.heading, extras)
         return count
     path = files.STDOUT if form.output is None else form.output
-    format = "csv" if form.as_csv else formats.output_format(path, "jsonl")
-    if formats.KIND[format] == "columns":
-        if object in names.values():
-            first = list(islice(rows, _TABLE_ROWS))
-            names, rows = _typed(names, first), chain(first, rows)
-    elif object in names.values():
-        as_json = formats.KIND[format] == "json"
-        rows = ([_written(one, as_json) for one in row] for row in rows)
     is_screen = form.output is None or files.is_open_file(path)
-    with files.output_to(path) as output:
-        head = formats.table_schema_of(names, format, has_heading=form.heading is not False)
-        with formats.sink(Target(output, format, is_screen), head) as sink:
-            sink.put(rows)
+    _write_formatted(names, rows, form, path, is_screen=is_screen)
     if not is_screen:
         messages.message(f"{path}: {counted(count, *noun)}")
     return count
+
+
+def _write_formatted(
+    columns: Columns,
+    rows: Iterable[Sequence[Any]],
+    form: options.Form,
+    path: str,
+    *,
+    is_screen: bool,
+) -> None:
+    """Write rows as CSV, JSON or in the format of a file."""
+    format = "csv" if form.as_csv else formats.output_format(path, "jsonl")
+    if formats.KIND[format] == "columns":
+        if object in columns.values():
+            first = list(islice(rows, _TABLE_ROWS))
+            columns, rows = _typed(columns, first), chain(first, rows)
+    elif object in columns.values():
+        as_json = formats.KIND[format] == "json"
+        rows = ([_written(value, as_json) for value in row] for row in rows)
+    with files.output_to(path) as output:
+        head = formats.table_schema_of(columns, format, has_heading=form.heading is not False)
+        with formats.sink(sinks.Target(output, format, is_screen), head) as sink:
+            sink.put(rows)
 
 
 def _typed(columns: Columns, rows: Sequence[Sequence[object]]) -> Columns:
@@ -130,17 +139,17 @@ def _typed(columns: Columns, rows: Sequence[Sequence[object]]) -> Columns:
     Raises:
         UsageError: a column has several.
     """
-    found = dict(columns)
+    types = dict(columns)
     for index, name in enumerate(columns):
         if columns[name] is object:
-            values = (row[index] for row in rows)
-            kinds = {str if isinstance(one, _NESTED) else type(one) for one in values} - {NoneType}
+            values = [row[index] for row in rows if row[index] is not None]
+            kinds = {str if isinstance(value, _NESTED) else type(value) for value in values}
             if kinds == {int, float}:
                 kinds = {float}
             if len(kinds) > 1:
-                raise several_types(name)
-            found[name] = next(iter(kinds), str)
-    return found
+                raise sinks.several_types(name)
+            types[name] = next(iter(kinds), str)
+    return types
 
 
 def write_record(
@@ -165,7 +174,7 @@ def write_record(
     shown = {name: value for name, value in (text or record).items() if value is not None}
     width = max(map(len, shown)) + 1
     for name, value in shown.items():
-        print(f"{name + ':':<{width}} {escaped(plain(value))}")
+        print(f"{name + ':':<{width}} {paths.escaped(plain(value))}")
 
 
 def json_line(fields: Mapping[str, object]) -> None:
@@ -220,9 +229,9 @@ def _write_text(
             drawn_tables.draw(shown, part, heading is not False, extras)
         return
     if heading:
-        print(separator.join(map(escaped, shown)))
+        print(separator.join(map(paths.escaped, shown)))
     for line in lines:
-        print(separator.join([escaped(plain(cell)) for cell in line]))
+        print(separator.join([paths.escaped(plain(cell)) for cell in line]))
 
 
 def exactness(exact: bool, identical: bool) -> str:
@@ -237,10 +246,10 @@ def print_names(names: Iterable[str], *, null: bool) -> None:
     """
     for name in names:
         if null:
-            shown = escaped(printable_path(name)) if on_terminal() else name
+            shown = paths.escaped(paths.printable_path(name)) if on_terminal() else name
             sys.stdout.buffer.write(shown.encode("utf-8", "surrogateescape") + b"\0")
         else:
-            print(escaped(printable_path(name)))
+            print(paths.escaped(paths.printable_path(name)))
 
 
 def paths_of_keys(keys: Iterable[str]) -> Iterator[str]:
@@ -250,8 +259,10 @@ def paths_of_keys(keys: Iterable[str]) -> Iterator[str]:
     with a warning.
     """
     for key in keys:
-        paths = paths_of_key(key)
-        if len(paths) > 1:
-            messages.warn(f"lshdb: {escaped(key)}: left out: {len(paths)} files have this key")
+        file_paths = paths.paths_of_key(key)
+        if len(file_paths) > 1:
+            messages.warn(
+                f"lshdb: {paths.escaped(key)}: left out: {len(file_paths)} files have this key"
+            )
         else:
-            yield from paths or [key]
+            yield from file_paths or [key]

@@ -3,12 +3,8 @@
 import shlex
 from typing import Annotated
 
-from lshdb.cli.messages import message
-from lshdb.cli.options import (
-    DatabaseFile,
-    Own,
-    Who,
-)
+from lshdb.cli import messages
+from lshdb.cli.options import DatabaseFile, Own, Who
 from lshdb.errors import UsageError
 from lshdb.groups import Option
 from lshdb.options import ClusteringOptions, ClustersOptions, JoinOptions, SimilarOptions
@@ -19,8 +15,8 @@ _ORDERS = ("size", "highest", "lowest", "informative")
 
 def review(
     *,
-    at: DatabaseFile,
-    asked: ClusteringOptions,
+    file: DatabaseFile,
+    options: ClusteringOptions,
     order: Annotated[
         str,
         Option(
@@ -49,23 +45,23 @@ def review(
     from lshdb.review.listing import Filters, survey_clusters
     from lshdb.review.reviewing import Review
 
-    with at.open("write") as database:
+    with file.open("write") as database:
         # Without decisions, so that clusters keep their places from one run to the next.
-        grouping = asked.grouping
+        grouping = options.grouping
         similar = SimilarOptions(condition=grouping.condition, threshold=grouping.threshold)
-        join = JoinOptions(similar=similar, key=asked.key, ignore_decisions=True)
+        join = JoinOptions(similar=similar, key=options.key, ignore_decisions=True)
         request = ClustersOptions(join=join, clusters=grouping.clusters)
-        found = survey_clusters(database, request, silent)
-        if not found.items:
-            message("no two documents are similar: nothing to review")
+        survey = survey_clusters(database, request, silent)
+        if not survey.items:
+            messages.message("no two documents are similar: nothing to review")
             return
-        work = ReviewScreen(database, found, Filters(sort=order), Review(database.path, who, own))
+        work = ReviewScreen(database, survey, Filters(sort=order), Review(database.path, who, own))
         try:
             work.run()
         finally:
-            message(work.progress())
+            messages.message(work.progress())
             if dropped := len(database.remove_decided(dry_run=True)):
-                message(
+                messages.message(
                     f"to be dropped: {dropped:,}; lshdb remove --decided "
-                    f"-d {shlex.quote(str(at.db))} removes them, and lists them with --dry-run"
+                    f"-d {shlex.quote(str(file.db))} removes them, and lists them with --dry-run"
                 )

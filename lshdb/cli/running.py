@@ -54,8 +54,9 @@ def command(function: Callable[_P, bool | None]) -> Callable[..., None]:
     The command has the option --quiet besides its own. A parameter whose type is a group of options
     stands for these; one with an `Option` beside its type is an option, too.
     """
-    written = inspect.signature(function, eval_str=True).parameters
-    groups = {n: each.annotation for n, each in written.items() if is_group(each.annotation)}
+    function_parameters = inspect.signature(function, eval_str=True).parameters
+    annotations = {name: parameter.annotation for name, parameter in function_parameters.items()}
+    groups = {name: group for name, group in annotations.items() if is_group(group)}
 
     @wraps(function)
     def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
@@ -91,8 +92,8 @@ def command(function: Callable[_P, bool | None]) -> Callable[..., None]:
     )
     options = [
         option.replace(kind=option.KEYWORD_ONLY)
-        for each in written.values()
-        for option in parameters.parameters_of(each)
+        for parameter in function_parameters.values()
+        for option in parameters.parameters_of(parameter)
     ]
     run.__signature__ = inspect.Signature([*options, quiet])  # type: ignore[attr-defined]
     return run

@@ -57,7 +57,7 @@ class ReviewScreen:
 
     database: Database
     survey: Survey[Cluster]
-    asked: Filters
+    filters: Filters
     review: reviewing.Review
 
     def __post_init__(self) -> None:
@@ -71,8 +71,9 @@ class ReviewScreen:
         key = ""
         while key != "q":
             self._look()
-            pairs = ((one, self._open_pair(one)) for one in self._listed.items)
-            one, pair = next((each for each in pairs if each[1]), (self.survey.items[0], ()))
+            open_pairs = ((cluster, self._open_pair(cluster)) for cluster in self._listed.items)
+            no_pair: tuple[Cluster, tuple[str, ...]] = self.survey.items[0], ()
+            cluster, pair = next((row for row in open_pairs if row[1]), no_pair)
             if not pair:
                 self._say("no cluster is left to decide")
                 if not key:
@@ -82,22 +83,22 @@ class ReviewScreen:
                 self._say(f"{min(missing)!r:.100} no longer exists; it is skipped")
                 self._skipped |= missing
                 continue
-            key = self._asked(self._drawn(one, dict(documents)) if pair else iter(()))
+            key = self._answer(self._drawn(cluster, dict(documents)) if pair else iter(()))
             if key == "u":
                 last = self.review.last(self.database)
-                for made in self.review.undo(last[0].decided) if last else ():
-                    self._say(f"undone: {made.verdict} {', '.join(made.keys)}")
+                for decision in self.review.undo(last[0].decided) if last else ():
+                    self._say(f"undone: {decision.verdict} {', '.join(decision.keys)}")
                 if not last:
                     self._say("there is nothing to undo")
             elif key in "sc":
-                self._skipped.update(pair[1:] if key == "s" else one.members)
+                self._skipped.update(pair[1:] if key == "s" else cluster.members)
             elif action := _KEYS[key][1]:
                 if key == "i":
                     documents, copies = self.review.copies(self.database, self.survey.items)
                     self._say(f"{copies:,} identical copies are dropped")
-                elif key == "a" and pair[:1] == (one.keep,):
-                    members = self._listed.described(one)["members"]
-                    left = (each["key"] for each in members if each["left"])
+                elif key == "a" and pair[:1] == (cluster.keep,):
+                    members = self._listed.described(cluster)["members"]
+                    left = (member["key"] for member in members if member["left"])
                     others = [key for key in left if key not in pair]
                     documents += reviewing.as_stored(self.database, others)
                 if documents:
@@ -106,42 +107,43 @@ class ReviewScreen:
     def _look(self) -> None:
         """See what is decided now."""
         verdicts = self.review.verdicts(self.database)
-        self._listed = Listing(self.survey, verdicts, self.asked)
+        self._listed = Listing(self.survey, verdicts, self.filters)
 
     def progress(self) -> str:
         """How many clusters are decided, in words."""
         counts = self._listed.counts
         done = f"{counts['decided']:,} of {counts['count']:,} clusters decided"
-        if found := self._listed.learned:
-            at = share(found["similarity"])
-            done += f"; at {at} and above you agreed in {found['duplicates']} of {found['answers']}"
+        if learned := self._listed.learned:
+            similarity = share(learned["similarity"])
+            agreed = f"{learned['duplicates']} of {learned['answers']}"
+            done += f"; at {similarity} and above you agreed in {agreed}"
         return done
 
-    def _open_pair(self, one: Cluster) -> tuple[str, ...]:
+    def _open_pair(self, cluster: Cluster) -> tuple[str, ...]:
         """The next two undecided documents of a cluster, the kept one first."""
-        verdicts, members = self._listed.verdicts, self._listed.described(one)["members"]
-        asked = [each["key"] for each in members if each["key"] not in self._skipped]
-        asked.sort(key=lambda key: verdicts.of_key.get(key) != "keep")
-        return next(verdicts.open_pairs(asked), ())
+        verdicts, members = self._listed.verdicts, self._listed.described(cluster)["members"]
+        keys = [member["key"] for member in members if member["key"] not in self._skipped]
+        keys.sort(key=lambda key: verdicts.of_key.get(key) != "keep")
+        return next(verdicts.open_pairs(keys), ())
 
-    def _drawn(self, one: Cluster, digests: Mapping[str, str]) -> Iterator[Text]:
+    def _drawn(self, cluster: Cluster, digests: Mapping[str, str]) -> Iterator[Text]:
         """Show a cluster; return the lines that show how two of its documents differ."""
         a, b = (self.database.get(key).content for key in digests)
         every = self._listed.items
-        number = f"Cluster {every.index(one) + 1:,} of {len(every):,}"
+        number = f"Cluster {every.index(cluster) + 1:,} of {len(every):,}"
         self._console.rule(f"{number}, {self.progress()}", align="left")
         marks = dict(zip(digests, "-+", strict=True))
-        show(self._console, *drawn_members(self._listed.described(one), marks))
+        show(self._console, *drawn_members(self._listed.described(cluster), marks))
         same = len(set(digests.values())) == 1
         return drawn_differences(self._console, self.database, a, b, identical=same)
 
-    def _asked(self, lines: Iterator[Text]) -> str:
+    def _answer(self, lines: Iterator[Text]) -> str:
         """Print lines, as many at once as half of the screen has, and take a key."""
         room = max(self._console.height // 2, len(_KEYS))
         while True:
-            some = list(islice(lines, room))
-            show(self._console, *some)
-            if len(some) == room:
+            shown = list(islice(lines, room))
+            show(self._console, *shown)
+            if len(shown) == room:
                 self._say("more [m]")
             self._console.print(_PROMPT, style="bold", end="")
             self._console.file.flush()
@@ -181,25 +183,25 @@ def show(console: Console, *lines: Text) -> None:
         console.print(line, no_wrap=True, overflow="ellipsis")
 
 
-def on_one_line(text: str, style: str = "") -> Text:
+def single_line(text: str, style: str = "") -> Text:
     """A text on one line, without control characters."""
     return Text(escaped(text.expandtabs(4)), style)
 
 
-def drawn_members(one: Mapping[str, Any], marks: Mapping[str, str]) -> Iterator[Text]:
+def drawn_members(cluster: Mapping[str, Any], marks: Mapping[str, str]) -> Iterator[Text]:
     """The lines about a cluster and its members: marked ones first, then the most similar.
 
     Args:
-        one: the cluster, as of Listing.described.
+        cluster: the cluster, as of Listing.described.
         marks: of the members that are shown side by side.
     """
-    members, prefix = one["members"], one["prefix"]
-    yield on_one_line(f"{len(members):,} documents" + (f" in {prefix}" if prefix else ""))
-    for member in sorted(members, key=lambda each: each["key"] not in marks)[:_MEMBERS]:
+    members, prefix = cluster["members"], cluster["prefix"]
+    yield single_line(f"{len(members):,} documents" + (f" in {prefix}" if prefix else ""))
+    for member in sorted(members, key=lambda member: member["key"] not in marks)[:_MEMBERS]:
         key = member["key"]
-        score = "kept" if key == one["keep"] else share(member["similarity"])
+        score = "kept" if key == cluster["keep"] else share(member["similarity"])
         line = f"{marks.get(key, ' ')} {score:<7}{member['decided'] or '':<5} {key[len(prefix) :]}"
-        yield on_one_line(line, "bold" if key in marks else "")
+        yield single_line(line, "bold" if key in marks else "")
     if len(members) > _MEMBERS:
         yield Text(f"  and {len(members) - _MEMBERS:,} more", style="dim")
     yield Text("")
@@ -216,7 +218,7 @@ def drawn_differences(
     if identical:
         yield Text("Identical", style="bold")
         if isinstance(a, str):
-            yield from (on_one_line(f"  {line}", "dim") for line in a[:_BEGINNING].splitlines())
+            yield from (single_line(f"  {line}", "dim") for line in a[:_BEGINNING].splitlines())
         return
     texts, sets = contents_beside(database, a, b, elements=sys.maxsize)
     if texts is not None:
@@ -224,7 +226,7 @@ def drawn_differences(
     elif sets is not None:
         for sign, (_, elements) in zip("-+", sets, strict=False):
             for element in elements:
-                yield on_one_line(f"{sign} {element}", f"bold {_COLOURS[sign]}")
+                yield single_line(f"{sign} {element}", f"bold {_COLOURS[sign]}")
         yield Text(f"  ... {sets[2][0]:,} in both", style="dim")
     else:
         yield Text("The database does not keep contents: how they differ is not known")
@@ -239,7 +241,7 @@ def _drawn_texts(console: Console, texts: Beside) -> Iterator[Text]:
         if row.kind == "left out":
             yield Text(f"  ... {row.skipped:,} equal", style="dim")
         elif row.kind == "same" and row.a is not None:
-            yield on_one_line("  " + "".join(piece.text for piece in row.a.pieces), "dim")
+            yield single_line("  " + "".join(piece.text for piece in row.a.pieces), "dim")
         else:
             yield from _side(console, "-", row.a)
             yield from _side(console, "+", row.b)

@@ -5,11 +5,7 @@ from typing import Annotated
 import typer
 
 from lshdb.cli import messages, pages
-from lshdb.cli.options import (
-    DatabaseFile,
-    Own,
-    Who,
-)
+from lshdb.cli.options import DatabaseFile, Own, Who
 from lshdb.errors import UsageError
 from lshdb.groups import Option
 from lshdb.sources.paths import escaped
@@ -17,7 +13,7 @@ from lshdb.sources.paths import escaped
 
 def serve(
     *,
-    at: DatabaseFile,
+    file: DatabaseFile,
     port: Annotated[
         int, Option("Port on this machine; 0 for any free one.", min=0, max=65535)
     ] = 8001,
@@ -47,7 +43,7 @@ def serve(
     if (who is not None or own) and not review:
         raise UsageError("--who and --own go with --review")
     # First reports problems with the file.
-    at.open("write" if review else "read").close()
+    file.open("write" if review else "read").close()
     with pages.installed("lshdb serve needs Starlette and jinja2"):
         from lshdb.review import reviewing
         from lshdb.web import app
@@ -65,5 +61,5 @@ def serve(
 
             webbrowser.open(address)
 
-    decides = reviewing.Review(at.db, who, own) if review else None
-    app.serve(at.db, port, ready, decides, open_files)
+    decides = reviewing.Review(file.db, who, own) if review else None
+    app.serve(file.db, port, ready, decides, open_files)

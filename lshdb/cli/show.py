@@ -4,11 +4,7 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from lshdb.cli import results
-from lshdb.cli.options import (
-    DatabaseFile,
-    Form,
-    key_argument,
-)
+from lshdb.cli.options import DatabaseFile, Form, key_argument
 from lshdb.database import store_of
 from lshdb.model import Bucket
 from lshdb.search.stored_documents import count_distinct
@@ -17,7 +13,7 @@ from lshdb.search.stored_documents import count_distinct
 def show(
     *,
     key: Annotated[str, key_argument(metavar="KEY", help="The document's key.")],
-    at: DatabaseFile,
+    file: DatabaseFile,
     form: Form,
 ) -> None:
     """Show one document: its sizes, its metadata, its signature, its buckets.
@@ -26,7 +22,7 @@ def show(
 
     Example: lshdb show -d code.db src/main.py
     """
-    with at.reading(form) as database:
+    with file.reading(form) as database:
         document = database.get(key)
         buckets = database.buckets(key)
         distinct = count_distinct(store_of(database), document)
@@ -34,12 +30,12 @@ def show(
         shingles = None if database.settings.shingling.foreign else document.shingles
     content = document.content
     lanes = [] if document.signature is None else document.signature.tolist()
-    found: dict[str, Any] = {"key": document.key, "doc_id": document.doc_id}
+    record: dict[str, Any] = {"key": document.key, "doc_id": document.doc_id}
     if isinstance(content, str):
-        found |= {"characters": len(content), "bytes": len(content.encode())}
+        record |= {"characters": len(content), "bytes": len(content.encode())}
     elif content is not None:
-        found["elements"] = len(content)
-    found |= {
+        record["elements"] = len(content)
+    record |= {
         "shingles": shingles,
         "distinct_shingles": distinct,
         "metadata": document.metadata,
@@ -47,6 +43,6 @@ def show(
         "buckets": [asdict(bucket) for bucket in buckets],
     }
     signed = f"{len(lanes)} lanes" if lanes else "none: no shingle, similar to nothing"
-    results.write_record(found, form, {**found, "signature": signed, "buckets": len(buckets)})
+    results.write_record(record, form, {**record, "signature": signed, "buckets": len(buckets)})
     if form.is_text and buckets:
         results.write_results(Bucket, buckets, form)

@@ -4,8 +4,7 @@ import glob
 import os
 from collections.abc import Mapping, Sequence
 
-from lshdb.cli import messages
-from lshdb.cli.drawn_tables import NONE, Extras
+from lshdb.cli import drawn_tables, messages
 from lshdb.cli.files import STDOUT
 from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
@@ -15,7 +14,7 @@ BEGINNING = 250
 """Characters read of a document to show its first words."""
 
 
-def check_one_stdin(files: Sequence[str]) -> None:
+def check_single_stdin(files: Sequence[str]) -> None:
     """UsageError if standard input would be read twice."""
     if files.count(STDOUT) > 1:
         raise UsageError("- is given twice, and standard input can be read once")
@@ -27,26 +26,26 @@ def names_files(path: str) -> bool:
 
 
 def first_words(
-    databases: Sequence[Database], keys: Sequence[str], asked: SimilarOptions | JoinOptions
-) -> Extras:
+    databases: Sequence[Database], keys: Sequence[str], options: SimilarOptions | JoinOptions
+) -> drawn_tables.Extras:
     """How a terminal shows documents by their titles or first words, beside the columns `keys`.
 
     The user's own fields take their place; folders have no words.
     """
-    if isinstance(asked, JoinOptions):
-        if asked.group_by is not None:
-            return NONE
-        asked = asked.similar
-    if asked.fields:
-        return NONE
+    if isinstance(options, JoinOptions):
+        if options.group_by is not None:
+            return drawn_tables.NONE
+        options = options.similar
+    if options.fields:
+        return drawn_tables.NONE
 
-    def words_of(some: Sequence[str]) -> Mapping[str, str]:
+    def words_of(keys: Sequence[str]) -> Mapping[str, str]:
         words: dict[str, str] = {}
         for database in databases:
-            words = store_of(database).beginnings(some, BEGINNING) | words
+            words = store_of(database).beginnings(keys, BEGINNING) | words
         return words
 
-    return Extras(keys, words_of)
+    return drawn_tables.Extras(keys, words_of)
 
 
 def minimum(database: Database, threshold: float | None) -> float:

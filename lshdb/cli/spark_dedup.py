@@ -10,37 +10,35 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lshdb import options
+from lshdb.cli import on_spark
 from lshdb.cli.options import ReferenceFields
 from lshdb.errors import LshdbError, SettingsMismatch, UsageError
 from lshdb.groups import Option, Options
-from lshdb.options import (
-    REFERENCES,
-    BucketOptions,
-    ColumnOptions,
-    FieldOptions,
-    OnlyAgainst,
-    OnNull,
-    SettingsOptions,
-    SparkDedupOptions,
-    SparkOptions,
-    SparkPairsOptions,
-    SparkRuleOptions,
-)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from lshdb.deduplication.references import Reference
     from lshdb.sketching.settings import Settings
     from lshdb.spark.counts import Counted
 
-from lshdb.cli import on_spark
+
+_LEFT_OUT: tuple[Counted, ...] = (
+    "bad_keys",
+    "bad_documents",
+    "empty",
+    "cut_buckets",
+    "cut_pairs",
+)
+"""Counts that are printed besides those of rows."""
 
 
 class Dropping(Options):
     """What is dropped, and where that is listed."""
 
-    buckets: BucketOptions
-    choice: SparkRuleOptions
+    buckets: options.BucketOptions
+    choice: options.SparkRuleOptions
 
     against: Annotated[
         Sequence[str],
@@ -48,11 +46,11 @@ class Dropping(Options):
             "First drop what is similar to a document of this, repeatable: rows like those of "
             "INPUT, or databases ('*.db'), whose settings are then the default.",
             metavar="INPUT|FILE.db[:text=NAME,key=NAME]",
-            section=REFERENCES,
+            section=options.REFERENCES,
         ),
     ] = ()
-    only_against: OnlyAgainst = False
-    on_null: OnNull = "fail"
+    only_against: options.OnlyAgainst = False
+    on_null: options.OnNull = "fail"
     dropped: Annotated[
         str | None,
         Option("A new directory: what is dropped, for which, how similar.", metavar="DIR"),
@@ -65,10 +63,10 @@ def spark_dedup(
     output: Annotated[
         str, typer.Argument(metavar="OUTPUT", help="A new directory for the kept rows.")
     ],
-    asked: Dropping,
-    settings: SettingsOptions,
+    dropping: Dropping,
+    settings: options.SettingsOptions,
     spark: on_spark.Spark,
-    fields: FieldOptions,
+    fields: options.FieldOptions,
     reference_fields: ReferenceFields,
 ) -> bool:
     """Drop near duplicates among more documents than a machine holds, on Spark.
@@ -85,45 +83,38 @@ def spark_dedup(
     """
     from lshdb.deduplication.references import reference_of_text
 
-    reference_fields.check(bool(asked.against))
-    references = [reference_of_text(text, reference_fields.given()) for text in asked.against]
+    reference_fields.check(bool(dropping.against))
+    references = [reference_of_text(text, reference_fields.given()) for text in dropping.against]
     paths = [str(reference.data) for reference in references]
-    on_spark.check_names(input, output, *paths, asked.dropped)
-    databases = [path for each in paths for path in _databases(each)]
-    wanted = spark.settings(settings, *databases)
-    _check_readable(databases, wanted)
-    with spark.session(output, asked.dropped) as running:
-        from lshdb.deduplication.references import Reference
+    on_spark.check_names(input, output, *paths, dropping.dropped)
+    databases = [database for path in paths for database in _databases(path)]
+    resolved = spark.settings(settings, *databases)
+    _check_readable(databases, resolved)
+    with spark.session(output, dropping.dropped) as session:
         from lshdb.spark import dedup
 
-        own = _columns(wanted, vars(fields))
-        data = SparkOptions(wanted, columns=ColumnOptions(**own))
-        compared = SparkPairsOptions(
-            data=data, buckets=asked.buckets, threshold=settings.shape.threshold
+        columns = _columns(resolved, vars(fields))
+        data = options.SparkOptions(resolved, columns=options.ColumnOptions(**columns))
+        pairs = options.SparkPairsOptions(
+            data=data, buckets=dropping.buckets, threshold=settings.shape.threshold
         )
-        options = SparkDedupOptions(
-            pairs=compared,
-            choice=asked.choice,
-            only_against=asked.only_against,
-            on_null=asked.on_null,
+        dedup_options = options.SparkDedupOptions(
+            pairs=pairs,
+            choice=dropping.choice,
+            only_against=dropping.only_against,
+            on_null=dropping.on_null,
         )
-        against = []
-        for reference in references:
-            path, names = str(reference.data), _named(fields, reference.fields)
-            its = SparkOptions(wanted, columns=ColumnOptions(**_columns(wanted, names)))
-            rows = _reference(running, path, its, of_databases=bool(_databases(path)))
-            against.append(Reference(rows.toDF(*own.values()), label=path))
-        options = replace(options, against=against or None)
-        source = spark.read(running, input, own)
-        result = dedup(source.rows, options)
+        against = [_reference(session, reference, fields, resolved) for reference in references]
+        dedup_options = replace(dedup_options, against=against or None)
+        source = spark.read(session, input, columns)
+        result = dedup(source.rows, dedup_options)
         result.kept.write.save(output, source.format)
-        if asked.dropped is not None:
-            result.dropped.write.save(asked.dropped, source.format)
-        written = running.read.schema(result.kept.schema).load(output, source.format)
+        if dropping.dropped is not None:
+            result.dropped.write.save(dropping.dropped, source.format)
+        written = session.read.schema(result.kept.schema).load(output, source.format)
         failed = on_spark.report_failures(source.broken, result.failures)
         numbers = {"kept": written.count(), "dropped": result.dropped.count(), "failed": failed}
-        left_out: list[Counted] = ["bad_keys", "bad_documents", "empty", "cut_buckets", "cut_pairs"]
-        spark.report(numbers, result.counts, *left_out)
+        spark.report(numbers, result.counts, *_LEFT_OUT)
         return failed > 0
 
 
@@ -133,7 +124,7 @@ def _columns(settings: Settings, fields: Mapping[str, Any]) -> dict[str, Any]:
     return {"key": fields["key_field"], kind: fields[f"{kind}_field"]}
 
 
-def _named(fields: FieldOptions, names: Mapping[str, str]) -> dict[str, Any]:
+def _named(fields: options.FieldOptions, names: Mapping[str, str]) -> dict[str, Any]:
     """The names of the fields of a reference, where it gives some."""
     given = {f"{name}_field": value for name, value in names.items()}
     if "text" in names and "set" not in names:
@@ -142,25 +133,36 @@ def _named(fields: FieldOptions, names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _reference(
-    spark: SparkSession, path: str, options: SparkOptions, *, of_databases: bool
+    session: SparkSession, reference: Reference, fields: options.FieldOptions, settings: Settings
+) -> Reference:
+    """The reference as a frame, whose columns have the names of those of INPUT."""
+    path, names = str(reference.data), _named(fields, reference.fields)
+    columns = options.ColumnOptions(**_columns(settings, names))
+    rows = _rows_of_reference(session, path, options.SparkOptions(settings, columns=columns))
+    names_of_input = _columns(settings, vars(fields)).values()
+    return replace(reference, data=rows.toDF(*names_of_input), fields={}, label=path)
+
+
+def _rows_of_reference(
+    session: SparkSession, path: str, reference_options: options.SparkOptions
 ) -> DataFrame:
     """The documents of a reference: key and content."""
     from lshdb.spark import read_database
     from lshdb.spark.frame_documents import documents
 
-    if of_databases:
-        return read_database(spark, path).select("key", "content")
+    if _databases(path):
+        return read_database(session, path).select("key", "content")
     try:
-        kind = "set" if options.settings.shingling.of_sets else "text"
-        source = on_spark.rows_of_input(
-            spark, path, "auto", {"key": options.columns.key, kind: getattr(options.columns, kind)}
-        )
+        kind = "set" if reference_options.settings.shingling.of_sets else "text"
+        columns = reference_options.columns
+        names = {"key": columns.key, kind: getattr(columns, kind)}
+        source = on_spark.rows_of_input(session, path, "auto", names)
         if source.broken is not None and (line := source.broken.head()):
             raise LshdbError(
                 f"{line['where']}: {line['reason']} (what resembles a row of the reference that "
                 "cannot be read would be kept: repair or remove it)"
             )
-        return documents(source.rows, options)
+        return documents(source.rows, reference_options)
     except UsageError as error:
         raise UsageError(
             f"{path}: {error}; --against-key-field and --against-text-field name its columns"
@@ -171,18 +173,18 @@ def _databases(against: str) -> list[Path]:
     """The databases that a path or pattern names; none if it is other input."""
     from lshdb.sources.paths import is_database
 
-    found = sorted(glob.glob(against)) if glob.has_magic(against) else [against]
-    return [Path(path) for path in found if is_database(path)]
+    paths = sorted(glob.glob(against)) if glob.has_magic(against) else [against]
+    return [Path(path) for path in paths if is_database(path)]
 
 
-def _check_readable(databases: Sequence[Path], wanted: Settings) -> None:
+def _check_readable(databases: Sequence[Path], settings: Settings) -> None:
     """LshdbError for a database that has no documents to compare with."""
     for path in databases:
-        own = on_spark.settings_of(path)
-        if not own.content:
+        stored = on_spark.settings_of(path)
+        if not stored.content:
             raise LshdbError(f"{path} keeps signatures only, and --against compares contents")
-        if own.shingling.of_sets != wanted.shingling.of_sets:
+        if stored.shingling.of_sets != settings.shingling.of_sets:
             raise SettingsMismatch(
-                f"{path} has shingle {own.shingling}, and the documents are compared by "
-                f"{wanted.shingling}"
+                f"{path} has shingle {stored.shingling}, and the documents are compared by "
+                f"{settings.shingling}"
             )

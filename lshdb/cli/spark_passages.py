@@ -6,27 +6,17 @@ from typing import Annotated
 
 import typer
 
+from lshdb import options
 from lshdb.cli import files, on_spark
 from lshdb.cli.documents import read_content
 from lshdb.cli.options import Base
 from lshdb.groups import Option, Options
-from lshdb.options import (
-    ColumnOptions,
-    CommonOptions,
-    CopiedOptions,
-    FieldOptions,
-    SettingsOptions,
-    ShapeOptions,
-    ShingleOptions,
-    SparkOptions,
-    SparkPassagesOptions,
-)
 
 
 class Copying(Options):
     """Which passages are found."""
 
-    runs: CommonOptions
+    runs: options.CommonOptions
 
     words: Annotated[
         int | None,
@@ -46,10 +36,10 @@ def spark_passages(
     output: Annotated[
         str, typer.Argument(metavar="OUTPUT", help="A new directory for the passages.")
     ],
-    asked: Copying,
-    settings: ShingleOptions,
+    copying: Copying,
+    settings: options.ShingleOptions,
     spark: on_spark.Spark,
-    fields: FieldOptions,
+    fields: options.FieldOptions,
 ) -> bool:
     """Find copied passages among more documents than a machine holds, on Spark.
 
@@ -66,11 +56,13 @@ def spark_passages(
     from lshdb.sources.session_options import SessionOptions
 
     on_spark.check_names(input, output)
-    words = 8 if asked.words is None and spark.settings_from is None else asked.words
-    wanted = spark.settings(SettingsOptions(shingles=settings, shape=ShapeOptions(passages=words)))
+    words = 8 if copying.words is None and spark.settings_from is None else copying.words
+    wanted = spark.settings(
+        options.SettingsOptions(shingles=settings, shape=options.ShapeOptions(passages=words))
+    )
     base = [
         str(read_content(Session(SessionOptions(of_sets=False, stdin=files.stdin())), name))
-        for name in asked.base or ()
+        for name in copying.base or ()
     ]
     with spark.session(output) as running:
         from lshdb.spark import Counts, passage_pairs
@@ -78,10 +70,11 @@ def spark_passages(
 
         counts = Counts(running)
         columns = {"key": fields.key_field, "text": fields.text_field}
-        data = SparkOptions(wanted, columns=ColumnOptions(**columns), counts=counts)
-        options = SparkPassagesOptions(data=data, copied=CopiedOptions(runs=asked.runs, base=base))
+        data = options.SparkOptions(wanted, columns=options.ColumnOptions(**columns), counts=counts)
+        copied = options.CopiedOptions(runs=copying.runs, base=base)
+        passages_options = options.SparkPassagesOptions(data=data, copied=copied)
         source = spark.read(running, input, columns)
-        passages = passage_pairs(source.rows, options)
+        passages = passage_pairs(source.rows, passages_options)
         passages.write.option("ignoreNullFields", "false").save(output, source.format)
         written = running.read.schema(passages.schema).load(output, source.format)
         pairs = written.select("a", "b").distinct().count()

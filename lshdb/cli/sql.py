@@ -6,10 +6,7 @@ from typing import Annotated
 import typer
 
 from lshdb.cli import files, results
-from lshdb.cli.options import (
-    DatabaseFile,
-    Form,
-)
+from lshdb.cli.options import DatabaseFile, Form
 from lshdb.cli.sql_values import with_values
 from lshdb.errors import UsageError
 from lshdb.options import WhereParameters
@@ -27,7 +24,7 @@ def sql(
             metavar="SELECT", help="One statement that reads, in quotes; - for standard input."
         ),
     ],
-    at: DatabaseFile,
+    file: DatabaseFile,
     parameters: WhereParameters = (),
     form: Form,
 ) -> None:
@@ -54,7 +51,7 @@ def sql(
             "the tables"
         )
     statement, parameters = with_values(statement, [*map(str, parameters or ())], "the SQL")
-    with at.reading(form) as database:
+    with file.reading(form) as database:
         rows = database.sql(statement, parameters)
         # Closed before the database: the last handle to close removes the log.
         with closing(rows):

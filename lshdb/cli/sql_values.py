@@ -144,7 +144,7 @@ class _Value:
         return self.number if self.is_same or self.text in _CONSTANTS else self.text
 
     @property
-    def is_both(self) -> bool:
+    def is_text_and_number(self) -> bool:
         """Whether it is a text and a number (or a constant)."""
         return self.number is None or self.number != self.text
 
@@ -175,10 +175,10 @@ class _Statement:
 
     def __post_init__(self) -> None:
         self.pieces = [
-            _Token(str(each.lastgroup), each[0], index)
-            for index, each in enumerate(_TOKEN.finditer(self.sql))
+            _Token(str(match.lastgroup), match[0], index)
+            for index, match in enumerate(_TOKEN.finditer(self.sql))
         ]
-        self.tokens = [each for each in self.pieces if each.kind != "skipped"]
+        self.tokens = [piece for piece in self.pieces if piece.kind != "skipped"]
         for token in self.tokens:
             if token.kind == "parameter" and token.text.startswith("?"):
                 # As SQLite counts them.
@@ -201,7 +201,7 @@ class _Statement:
         changed: dict[int, str] = {}
         copied: list[tuple[_Token, range]] = []
         for index, token in enumerate(self.tokens):
-            if not token.number or not (value := self.values[token.number - 1]).is_both:
+            if not token.number or not (value := self.values[token.number - 1]).is_text_and_number:
                 continue
             operator, operand = self._compared(index)
             if operator in _OF_TEXTS:
@@ -232,7 +232,7 @@ class _Statement:
         for token, operand in copied:
             if not changed.keys().isdisjoint(operand):  # the copy has other values than the operand
                 raise self._unclear(token)
-        pieces = (changed.get(each.piece, self._plain(each)) for each in self.pieces)
+        pieces = (changed.get(piece.piece, self._plain(piece)) for piece in self.pieces)
         return "".join(pieces), bound
 
     @staticmethod

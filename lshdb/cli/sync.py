@@ -7,11 +7,7 @@ from typing import Annotated
 import typer
 
 from lshdb.cli import documents, messages, results, running
-from lshdb.cli.options import (
-    DatabaseFile,
-    Form,
-    ListSkipped,
-)
+from lshdb.cli.options import DatabaseFile, Form, ListSkipped
 from lshdb.groups import replaced
 from lshdb.ingest.sync import check_directories
 from lshdb.model import SyncChange, SyncReport
@@ -21,8 +17,8 @@ from lshdb.options import Mode, SyncOptions
 def sync(
     *,
     directories: Annotated[list[str], typer.Argument(metavar="DIR...", help="Directories.")],
-    at: DatabaseFile,
-    asked: SyncOptions,
+    file: DatabaseFile,
+    options: SyncOptions,
     list_skipped: ListSkipped = False,
     form: Form,
 ) -> bool:
@@ -41,30 +37,34 @@ def sync(
 
     Example: lshdb sync -d /var/lib/notes.db --root /home /home/ann/notes
     """
-    form.check(at.db)
+    form.check(file.db)
     check_directories(directories)
     counts = documents.counts_printed(print_all=list_skipped)
-    is_new = asked.dry_run and not at.db.exists()
-    mode: Mode = "read" if asked.dry_run else "create"
-    with documents.temporary_database() if is_new else at.open(mode) as database:
+    is_new = options.dry_run and not file.db.exists()
+    mode: Mode = "read" if options.dry_run else "create"
+    with documents.temporary_database() if is_new else file.open(mode) as database:
         session = documents.session_for(
-            database, asked.texts, files=asked.files, counts=counts, on_failure=asked.on_failure
+            database,
+            options.texts,
+            files=options.files,
+            counts=counts,
+            on_failure=options.on_failure,
         )
         try:
-            options = replaced(asked, reader=session, progress=messages.shows_progress())
+            options = replaced(options, reader=session, progress=messages.shows_progress())
             report = database.sync(directories, options)
         except KeyboardInterrupt:
             raise running.failed(
                 "interrupted; run it again to go on", running.INTERRUPTED
             ) from None
-    _report_sync(report, asked, counts.skipped.counts(), form)
+    _report_sync(report, options, counts.skipped.counts(), form)
     return bool(report.failed or report.refused)
 
 
 def _report_sync(
-    report: SyncReport, asked: SyncOptions, skipped_files: Mapping[str, int], form: Form
+    report: SyncReport, options: SyncOptions, skipped_files: Mapping[str, int], form: Form
 ) -> None:
-    if asked.dry_run:
+    if options.dry_run:
         changes = report.changes
         results.write_results(SyncChange, changes, form, noun=("change",), none="nothing to do")
     elif not form.is_text:
@@ -72,7 +72,7 @@ def _report_sync(
         for name in ("changes", "refused", "failures", "damaged", "guessed"):
             del record[name]
         results.write_record(record | {"skipped_files": skipped_files}, form)
-    would = "would have " if asked.dry_run else ""
+    would = "would have " if options.dry_run else ""
     messages.message(
         f"{would}added {report.added:,}, updated {report.updated:,}, "
         f"moved {report.moved:,}, removed {report.removed:,}, unchanged {report.unchanged:,}, "

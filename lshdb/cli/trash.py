@@ -1,51 +1,67 @@
 """`lshdb trash`: move files that you decided to drop to a folder, or back."""
 
 import shlex
+from collections.abc import Sequence
 from typing import Annotated
 
-from lshdb.cli import results
-from lshdb.cli.messages import message
-from lshdb.cli.options import (
-    DatabaseFile,
-    Form,
-)
+from lshdb.cli import messages, results
+from lshdb.cli.options import DatabaseFile, Form
 from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.formatting import counted, size
-from lshdb.groups import Option
+from lshdb.groups import Option, Options
 from lshdb.ingest import trash as aside
-from lshdb.model import Decision
 from lshdb.search.decisions import dropped_contents
+from lshdb.store.store import Store
 
 
-def trash(
-    *,
-    at: DatabaseFile,
+class TrashOptions(Options):
+    """Which files move, and where to."""
+
     move_to: Annotated[
         str | None, Option("The directory of such files. [default: FILE-trash]", metavar="DIR")
-    ] = None,
-    restore: Annotated[bool, Option("Move the files back.")] = False,
+    ] = None
+    restore: Annotated[bool, Option("Move the files back.")] = False
     undo: Annotated[
         bool,
         Option("With --restore: undo the decisions about files that are back, too."),
-    ] = False,
+    ] = False
     link: Annotated[
         bool, Option("Put a hard link to the identical kept file in place of each file.")
-    ] = False,
+    ] = False
     yes: Annotated[
         bool,
         Option("Also move files of which no other file holds a kept copy.", flags=("--yes", "-y")),
-    ] = False,
+    ] = False
     dry_run: Annotated[
         bool, Option("Print what would move, but move nothing.", flags=("--dry-run", "-n"))
-    ] = False,
+    ] = False
     root: Annotated[
         str | None,
         Option(
             "Keys are paths from DIR, and nothing outside of it moves. [default: .]",
             metavar="DIR",
         ),
-    ] = None,
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.restore and (self.link or self.yes):
+            raise UsageError("--restore goes without --link and --yes")
+        if self.link and self.yes:
+            raise UsageError("--link needs a kept copy: give it without --yes")
+        if self.undo and not self.restore:
+            raise UsageError("--undo goes with --restore; lshdb decide --undo undoes decisions")
+
+    @property
+    def undoes(self) -> bool:
+        """Whether decisions are undone."""
+        return self.undo and not self.dry_run
+
+
+def trash(
+    *,
+    file: DatabaseFile,
+    options: TrashOptions,
     form: Form,
 ) -> None:
     """Move the files of documents that you decided to drop to a folder, or back.
@@ -69,47 +85,53 @@ def trash(
 
     Example: lshdb trash -d notes.db --restore
     """
-    if restore and (link or yes):
-        raise UsageError("--restore goes without --link and --yes")
-    if link and yes:
-        raise UsageError("--link needs a kept copy: give it without --yes")
-    if undo and not restore:
-        raise UsageError("--undo goes with --restore; lshdb decide --undo undoes decisions")
-    form.check(at.db)
-    directory = move_to or f"{at.db}-trash"
-    undone, still = list[Decision](), 0
-    with at.open("write" if undo and not dry_run else "read") as database:
-        store = store_of(database)
-        if restore:
-            rows = [*aside.put_back(directory, root, dry_run=dry_run)]
-            if undo and not dry_run:
-                undone = aside.undo_decisions(store, directory, root)
-            with store.reading():
-                dropped = {key for key, _ in dropped_contents(store)}
-            still = sum(one.action == "restored" and one.key in dropped for one in rows)
+    form.check(file.db)
+    directory = options.move_to or f"{file.db}-trash"
+    root, dry_run = options.root, options.dry_run
+    undone = still = 0
+    with file.open("write" if options.undoes else "read") as database:
+        if options.restore:
+            files = [*aside.put_back(directory, root, dry_run=dry_run)]
+            if options.undoes:
+                undone = len(aside.undo_decisions(store_of(database), directory, root))
+            still = _still_dropped(store_of(database), files)
         else:
-            rows = [
-                *aside.move_aside(
-                    store, directory, root, dry_run=dry_run, without_copy=yes, link=link
-                )
-            ]
+            yes, link = options.yes, options.link
+            moving = aside.move_aside(
+                store_of(database), directory, root, dry_run=dry_run, without_copy=yes, link=link
+            )
+            files = [*moving]
     shown = ("action", "path", "aside", "reason")
-    results.write_results(aside.MovedFile, rows, form, shown=shown, noun=("file",))
-    done = [one.size for one in rows if one.action != "left"]
+    results.write_results(aside.MovedFile, files, form, shown=shown, noun=("file",))
+    sizes = [moved.size for moved in files if moved.action != "left"]
     would = "would have " * dry_run
-    what = "restored" if restore else "linked" if link else "moved"
-    message(f"{would}{what} {counted(len(done), 'file')}, left {len(rows) - len(done):,}")
-    command = f"lshdb trash -d {shlex.quote(str(at.db))}"
-    command += f" --move-to {shlex.quote(move_to)}" if move_to else ""
-    command += f" --root {shlex.quote(root)}" if root else ""
-    if undo and not dry_run:
-        message(f"undone: {counted(len(undone), 'decision')}")
+    action = "restored" if options.restore else "linked" if options.link else "moved"
+    left = len(files) - len(sizes)
+    messages.message(f"{would}{action} {counted(len(sizes), 'file')}, left {left:,}")
+    if options.undoes:
+        messages.message(f"undone: {counted(undone, 'decision')}")
     if still and not dry_run:
-        message(
-            f"{counted(still, 'document')} of these files {'is' if still == 1 else 'are'} still to "
-            "be dropped, so sync leaves out the files whose documents were removed: "
-            f"{command} --restore --undo undoes these decisions"
-        )
-    if done and not restore:
+        _report_still_dropped(still, file, options)
+    if sizes and not options.restore:
         frees = "would then free" if dry_run else "frees"
-        message(f"deleting {directory} {frees} {size(sum(done))}; --restore moves them back")
+        total = size(sum(sizes))
+        messages.message(f"deleting {directory} {frees} {total}; --restore moves them back")
+
+
+def _still_dropped(store: Store, files: Sequence[aside.MovedFile]) -> int:
+    """How many files are back, but belong to documents that are still to be dropped."""
+    with store.reading():
+        to_drop = {key for key, _ in dropped_contents(store)}
+    return sum(moved.action == "restored" and moved.key in to_drop for moved in files)
+
+
+def _report_still_dropped(count: int, file: DatabaseFile, options: TrashOptions) -> None:
+    """Say that documents whose files are back are still to be dropped, and what undoes that."""
+    command = f"lshdb trash -d {shlex.quote(str(file.db))}"
+    command += f" --move-to {shlex.quote(options.move_to)}" if options.move_to else ""
+    command += f" --root {shlex.quote(options.root)}" if options.root else ""
+    messages.message(
+        f"{counted(count, 'document')} of these files {'is' if count == 1 else 'are'} still to "
+        "be dropped, so sync leaves out the files whose documents were removed: "
+        f"{command} --restore --undo undoes these decisions"
+    )

@@ -3,7 +3,8 @@
 from dataclasses import replace
 from typing import Annotated
 
-from lshdb.cli import messages, options, results
+from lshdb.cli import messages, results
+from lshdb.cli.options import DatabaseFile, Form
 from lshdb.errors import UsageError
 from lshdb.groups import Option
 from lshdb.options import MeasureOptions, TuneOptions
@@ -15,8 +16,8 @@ _ENOUGH = 100
 
 def tune(
     *,
-    at: options.DatabaseFile,
-    asked: TuneOptions,
+    file: DatabaseFile,
+    options: TuneOptions,
     top: Annotated[int, Option("Maximum number of constructions.", min=1)] = 10,
     measure: Annotated[
         bool,
@@ -26,7 +27,7 @@ def tune(
         int | None,
         Option("Documents to compare with all. [default: some seconds']", min=1),
     ] = None,
-    form: options.Form,
+    form: Form,
 ) -> None:
     """Show which bands and rows, or cascades, fit a threshold and a recall, best first.
 
@@ -39,49 +40,51 @@ def tune(
     Example: lshdb tune --threshold 0.7 --permutations 256
     """
     if measure:
-        given = (asked.recall, asked.permutations, asked.documents, asked.construction)
+        given = (options.recall, options.permutations, options.documents, options.construction)
         if any(option is not None for option in given):
             raise UsageError("--measure goes with --threshold, --sample and --seed only")
-        _measure(
-            at, MeasureOptions(threshold=asked.threshold, sample=sample, seed=asked.seed), form
+        measuring_options = MeasureOptions(
+            threshold=options.threshold, sample=sample, seed=options.seed
         )
+        _measure(file, measuring_options, form)
         return
     if sample is not None:
         raise UsageError("--sample goes with --measure")
-    form.check(at.db)
-    if at.is_there:
-        with at.reading() as database:
-            found = database.tune(asked)
-    elif asked.documents is not None:
+    form.check(file.db)
+    if file.is_there:
+        with file.reading() as database:
+            constructions = database.tune(options)
+    elif options.documents is not None:
         raise UsageError(
             "--documents needs a database, whose documents show how similar documents are"
         )
     else:
-        found = choices.tune(asked)
-    _write_tuned([*found[:top], *(tuned for tuned in found[top:] if tuned.named)], form)
+        constructions = choices.tune(options)
+    named = (tuned for tuned in constructions[top:] if tuned.named)
+    _write_constructions([*constructions[:top], *named], form)
 
 
-def _write_tuned(found: list[choices.Tuned], form: options.Form) -> None:
+def _write_constructions(constructions: list[choices.Tuned], form: Form) -> None:
     numbers = {"construction": str, "lanes": int, "bands": int, "rows": int, "recall": float}
     curve = {f"{similarity:g}": float for similarity in choices.SIMILARITIES}
     costs = {"bytes": int, "candidates": float, "chosen": bool, "named": bool}
     rows = (
         (
-            *(str(shape), shape.lanes, shape.bands, shape.rows, one.recall),
-            *(*one.curve, one.bytes, one.candidates, one.chosen, one.named),
+            *(str(shape), shape.lanes, shape.bands, shape.rows, tuned.recall),
+            *(*tuned.curve, tuned.bytes, tuned.candidates, tuned.chosen, tuned.named),
         )
-        for one in found
-        for shape in (one.construction,)
+        for tuned in constructions
+        for shape in (tuned.construction,)
     )
     shown = ("construction", "recall", "0.3", "0.5", "0.7", "bytes", "candidates")
     results.write_results({**numbers, **curve, **costs}, rows, form, shown=shown)
 
 
-def _measure(at: options.DatabaseFile, asked: MeasureOptions, form: options.Form) -> None:
+def _measure(file: DatabaseFile, options: MeasureOptions, form: Form) -> None:
     """Measure the index, and print the result beside the formulas'."""
-    form.check(at.db)
-    with at.reading() as database:
-        measured = database.measure(replace(asked, progress=messages.shows_progress()))
+    form.check(file.db)
+    with file.reading() as database:
+        measured = database.measure(replace(options, progress=messages.shows_progress()))
     kind = "exact similarities" if measured.exact else "estimates: recall looks better than it is"
     messages.message(
         f"{measured.sample:,} of {measured.documents:,} documents compared with all, {kind}; "

@@ -34,6 +34,8 @@ from lshdb.spark.frame_documents import (
 )
 from lshdb.spark.verifying import similar
 
+_Join = Callable[..., DataFrame]
+
 _GONE = "lshdb dropped key"
 """A name that differs from all columns of users."""
 _KEY_MARK = "G"
@@ -84,15 +86,9 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     """
     options = replaced(options, counts=options.pairs.data.counts or Counts(df.sparkSession))
     rule = rule_of(RuleOptions(rule=options.choice.rule, estimate=options.pairs.buckets.estimate))
-    columns, signed = {**DROPPED, **rule.columns}, sketching.signed
-    compared: Callable[..., DataFrame] = similar
     if isinstance(rule, CopiedRule):
-        signed, compared = copied_passages.prints, copied_passages.copied
         options = replaced(options, settings=rule.index(options.pairs.data.settings))
-    elif isinstance(rule, ContainedRule):
-        signed, compared = containing.cards, containing.contained
-    elif not isinstance(rule, SimilarRule):
-        raise UsageError(f"rule {options.choice.rule} is not one that Spark has joins for")
+    signed, compared = _joins_of(rule, options.choice.rule)
     data, unusable = options.pairs.data, Counts(df.sparkSession)
     settings, counted_before = data.settings, _unusable_rows(data.counts)
     checked = docs = _with_nulls(documents(df, data), options)
@@ -119,18 +115,33 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
             "rows of the reference have no usable key or document, and what resembles them would "
             "be kept: repair or remove them"
         )
-    gone = dropped.select(F.col("key").alias(_GONE))
-    failed = failures(checked, settings.shingling)
+    gone, failed = dropped.select("key"), failures(checked, settings.shingling)
     # Counted while documents were compared: without any, no row is looked at again.
     if _unusable_rows(data.counts) == counted_before:
         failed = failed.limit(0)
     else:
         failed = clustering.checkpointed(failed)
-        gone = gone.unionByName(failed.selectExpr(f"key AS `{_GONE}`").dropna())
-    keys = keys_of(df, data.columns.key)
-    kept = df.where(keys.isNotNull()).join(gone, keys == F.col(f"`{_GONE}`"), "left_anti")
-    listed = failed.select("where", "reason")
-    return Deduplicated(kept, dropped.to(schema_of(columns)), listed, data.counts)
+        gone = gone.unionByName(failed.select("key").dropna())
+    kept = _other_rows(df, keys_of(df, data.columns.key), gone)
+    dropped = dropped.to(schema_of({**DROPPED, **rule.columns}))
+    return Deduplicated(kept, dropped, failed.select("where", "reason"), data.counts)
+
+
+def _joins_of(rule: object, name: str) -> tuple[_Join, _Join]:
+    """What makes the rows by which documents are compared under a rule, and what compares them."""
+    if isinstance(rule, CopiedRule):
+        return copied_passages.prints, copied_passages.copied
+    if isinstance(rule, ContainedRule):
+        return containing.cards, containing.contained
+    if isinstance(rule, SimilarRule):
+        return sketching.signed, similar
+    raise UsageError(f"rule {name} is not one that Spark has joins for")
+
+
+def _other_rows(df: DataFrame, keys: Column, gone: DataFrame) -> DataFrame:
+    """The rows with a key that is not among these."""
+    gone = gone.withColumnRenamed("key", _GONE)
+    return df.where(keys.isNotNull()).join(gone, keys == F.col(f"`{_GONE}`"), "left_anti")
 
 
 def _with_nulls(docs: DataFrame, options: SparkDedupOptions) -> DataFrame:
