@@ -1,5 +1,6 @@
 """The command tune: predicts what constructions do, before anything is indexed."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
@@ -7,7 +8,9 @@ from lshdb.cli import messages, options, results
 from lshdb.errors import UsageError
 from lshdb.groups import Option
 from lshdb.options import MeasureOptions, TuneOptions
+from lshdb.sketching.settings import Settings
 from lshdb.tuning import choices, measuring
+from lshdb.tuning.resolve import choose_construction
 
 _ENOUGH = 100
 """Similar pairs for a good estimate: with fewer, recall is off by a few hundredths."""
@@ -32,7 +35,9 @@ def tune(
 
     A line has the construction, the recall at the threshold, the probability that pairs of
     similarity 0.3, 0.5 and 0.7 become candidates, the bytes of index per document, and, with a
-    database, the candidates of a query, predicted from a sample of its documents.
+    database, the candidates of a query, predicted from a sample of its documents. First is then
+    the shape that is quickest for these documents. reindex takes the one that suits any documents,
+    unless --construction names another; a note says so where they differ.
 
     --measure measures the present index: it compares a sample of the documents with all.
 
@@ -49,9 +54,11 @@ def tune(
     if sample is not None:
         raise UsageError("--sample goes with --measure")
     form.check(at.db)
+    note = ""
     if at.is_there:
         with at.reading() as database:
             found = database.tune(asked)
+            note = _what_reindex_takes(found, asked, database.settings)
     elif asked.documents is not None:
         raise UsageError(
             "--documents needs a database, whose documents show how similar documents are"
@@ -59,6 +66,26 @@ def tune(
     else:
         found = choices.tune(asked)
     _write_tuned([*found[:top], *(tuned for tuned in found[top:] if tuned.named)], form)
+    if note:
+        messages.message(note)
+
+
+def _what_reindex_takes(
+    found: Sequence[choices.Tuned], asked: TuneOptions, settings: Settings
+) -> str:
+    """Which shape `lshdb reindex` takes by itself, if that is not the first one; else empty."""
+    usual = choose_construction(
+        asked.threshold or settings.threshold,
+        asked.recall or settings.recall,
+        asked.permutations or settings.permutations,
+    )
+    best = found[0].construction
+    if best == usual:
+        return ""
+    return (
+        f'"{best}" is the quickest for these documents; lshdb reindex takes "{usual}", '
+        f'unless you give --construction "{best}"'
+    )
 
 
 def _write_tuned(found: list[choices.Tuned], form: options.Form) -> None:
