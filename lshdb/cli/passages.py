@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -91,7 +92,8 @@ def passages(
         raise UsageError("--group-by is for --all")
     form.check(at.db, *files)
     with at.reading(form, temporary=asked.group_by is not None) as database:
-        texts = tuple(str(documents.content_of_file(database, name)) for name in base or ())
+        read = partial(documents.content_of_file, database)
+        texts = documents.ignored_texts(base or (), database.settings.shingling, read)
         asked = replaced(asked, base=texts, progress=messages.shows_progress())
         lead = [
             *filter(None, [asked.weighted.sort]),

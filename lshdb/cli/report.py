@@ -1,5 +1,6 @@
 """`lshdb report`: write a report of the near duplicates, as one HTML file."""
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -89,6 +90,9 @@ def report(
             if is_database(directory):
                 name = printable_path(directory)
                 raise UsageError(f"{name} is a database: give it as -d {name}")
+            if os.path.isfile(directory):
+                name = printable_path(directory)
+                raise UsageError(f"{name} is a file: give the directory that holds all submissions")
             settings = _settings(purpose, asked.picture.grouping.threshold, base)
             lowest = settings.threshold
             usual = resolve(SettingsOptions(kind=purpose)).threshold

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from lshdb.cli import files, on_spark
-from lshdb.cli.documents import read_content
+from lshdb.cli.documents import ignored_texts, read_content
 from lshdb.cli.options import Base
 from lshdb.groups import Option, Options
 from lshdb.options import (
@@ -68,10 +68,13 @@ def spark_passages(
     on_spark.check_names(input, output)
     words = 8 if asked.words is None and spark.settings_from is None else asked.words
     wanted = spark.settings(SettingsOptions(shingles=settings, shape=ShapeOptions(passages=words)))
-    base = [
-        str(read_content(Session(SessionOptions(of_sets=False, stdin=files.stdin())), name))
-        for name in asked.base or ()
-    ]
+    base = ignored_texts(
+        asked.base or (),
+        wanted.shingling,
+        lambda name: read_content(
+            Session(SessionOptions(of_sets=False, stdin=files.stdin())), name
+        ),
+    )
     with spark.session(output) as running:
         from lshdb.spark import Counts, passage_pairs
         from lshdb.spark.documents import documents, failures

@@ -92,7 +92,8 @@ def trash(
                 )
             ]
     shown = ("action", "path", "aside", "reason")
-    results.write_results(aside.MovedFile, rows, form, shown=shown, noun=("file",))
+    none = None if restore else "no document of a file is decided to drop: see lshdb decide --help"
+    results.write_results(aside.MovedFile, rows, form, shown=shown, noun=("file",), none=none)
     done = [one.size for one in rows if one.action != "left"]
     would = "would have " * dry_run
     what = "restored" if restore else "linked" if link else "moved"
