@@ -13,10 +13,10 @@ _EXAMPLE = re.compile(r"^>>> .*?(?=\n\s*\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
 def fenced(text: str) -> str:
-    """A docstring with its examples in fences, in which brackets are no links.
+    r"""A docstring with its examples in fences, in which brackets are no links.
 
-    >>> fenced("It adds.\\n\\n>>> [1 + 1]\\n[2]")
-    'It adds.\\n\\n```python\\n>>> [1 + 1]\\n[2]\\n```'
+    >>> fenced("It adds.\n\n>>> [1 + 1]\n[2]")
+    'It adds.\n\n```python\n>>> [1 + 1]\n[2]\n```'
     """
     return text if "```" in text else _EXAMPLE.sub(r"```python\n\g<0>\n```", text)
 
