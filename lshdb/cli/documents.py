@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -88,6 +89,23 @@ def base_texts(paths: Sequence[str], shingling: Shingling) -> dict[str, str]:
     if not texts:
         raise InputError(f"--base {', '.join(map(printable_path, paths))}: no text is there")
     return texts
+
+
+def ignored_texts(
+    paths: Sequence[str], shingling: Shingling, read: Callable[[str], Content]
+) -> tuple[str, ...]:
+    """The texts of `passages --base`: all of a directory, and what `read` reads of each file.
+
+    Raises:
+        InputError: a directory has no text, or something cannot be read.
+    """
+    texts: list[str] = []
+    for path in paths:
+        if os.path.isdir(path):
+            texts += base_texts([path], shingling).values()
+        else:
+            texts.append(str(read(path)))
+    return tuple(texts)
 
 
 @contextmanager

@@ -44,7 +44,9 @@ BasePaths = Annotated[
 ]
 Base = Annotated[
     Sequence[str] | None,
-    Option("Ignore passages of this text, which anyone may copy; repeatable.", metavar="FILE"),
+    Option(
+        "Ignore passages of these texts, which anyone may copy; repeatable.", metavar="DIR|FILE"
+    ),
 ]
 FailIfFound = Annotated[bool, Option("Exit with status 1 if anything is found.", common=False)]
 

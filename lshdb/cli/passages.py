@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -102,7 +103,8 @@ def passages(
         raise UsageError("--group-by is for --all")
     form.check(file.db, *files)
     with file.reading(form, temporary=options.group_by is not None) as database:
-        bases = tuple(str(documents.content_of_file(database, name)) for name in base or ())
+        read = partial(documents.content_of_file, database)
+        bases = documents.ignored_texts(base or (), database.settings.shingling, read)
         options = replaced(options, base=bases, progress=messages.shows_progress())
         if texts.everything:
             failed, count = 0, _write_pairs(database, options, form, each=texts.each)

@@ -1,5 +1,6 @@
 """`lshdb report`: write a report of the near duplicates, as one HTML file."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -193,6 +194,9 @@ def _settings(
     if paths.is_database(directory):
         name = paths.printable_path(directory)
         raise UsageError(f"{name} is a database: give it as -d {name}")
+    if os.path.isfile(directory):
+        name = paths.printable_path(directory)
+        raise UsageError(f"{name} is a file: give the directory that holds all submissions")
     threshold = options.picture.grouping.threshold
     shape = ShapeOptions(threshold=min(_LOWEST, threshold or 1))
     of_purpose = SettingsOptions(kind=purpose, shape=shape)

@@ -8,7 +8,7 @@ import typer
 
 from lshdb import options
 from lshdb.cli import files, on_spark
-from lshdb.cli.documents import read_content
+from lshdb.cli.documents import ignored_texts, read_content
 from lshdb.cli.options import Base
 from lshdb.groups import Option, Options
 
@@ -60,10 +60,13 @@ def spark_passages(
     wanted = spark.settings(
         options.SettingsOptions(shingles=settings, shape=options.ShapeOptions(passages=words))
     )
-    base = [
-        str(read_content(Session(SessionOptions(of_sets=False, stdin=files.stdin())), name))
-        for name in copying.base or ()
-    ]
+    base = ignored_texts(
+        copying.base or (),
+        wanted.shingling,
+        lambda name: read_content(
+            Session(SessionOptions(of_sets=False, stdin=files.stdin())), name
+        ),
+    )
     with spark.session(output) as running:
         from lshdb.spark import Counts, passage_pairs
         from lshdb.spark.frame_documents import documents, failures

@@ -102,7 +102,10 @@ def trash(
             )
             files = [*moving]
     shown = ("action", "path", "aside", "reason")
-    results.write_results(aside.MovedFile, files, form, shown=shown, noun=("file",))
+    none = None
+    if not options.restore:
+        none = "no document of a file is decided to drop: see lshdb decide --help"
+    results.write_results(aside.MovedFile, files, form, shown=shown, noun=("file",), none=none)
     sizes = [moved.size for moved in files if moved.action != "left"]
     would = "would have " * dry_run
     action = "restored" if options.restore else "linked" if options.link else "moved"

@@ -1,5 +1,6 @@
 """The command tune: predicts what constructions do, before anything is indexed."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
@@ -8,7 +9,9 @@ from lshdb.cli.options import DatabaseFile, Form
 from lshdb.errors import UsageError
 from lshdb.groups import Option
 from lshdb.options import MeasureOptions, TuneOptions
+from lshdb.sketching.settings import Settings
 from lshdb.tuning import choices, measuring
+from lshdb.tuning.resolve import choose_construction
 
 _ENOUGH = 100
 """Similar pairs for a good estimate: with fewer, recall is off by a few hundredths."""
@@ -33,7 +36,9 @@ def tune(
 
     A line has the construction, the recall at the threshold, the probability that pairs of
     similarity 0.3, 0.5 and 0.7 become candidates, the bytes of index per document, and, with a
-    database, the candidates of a query, predicted from a sample of its documents.
+    database, the candidates of a query, predicted from a sample of its documents. First is then
+    the shape that is quickest for these documents. reindex takes the one that suits any documents,
+    unless --construction names another; a note says so where they differ.
 
     --measure measures the present index: it compares a sample of the documents with all.
 
@@ -51,9 +56,11 @@ def tune(
     if sample is not None:
         raise UsageError("--sample goes with --measure")
     form.check(file.db)
+    note = ""
     if file.is_there:
         with file.reading() as database:
             constructions = database.tune(options)
+            note = _what_reindex_takes(constructions, options, database.settings)
     elif options.documents is not None:
         raise UsageError(
             "--documents needs a database, whose documents show how similar documents are"
@@ -62,6 +69,26 @@ def tune(
         constructions = choices.tune(options)
     named = (tuned for tuned in constructions[top:] if tuned.named)
     _write_constructions([*constructions[:top], *named], form)
+    if note:
+        messages.message(note)
+
+
+def _what_reindex_takes(
+    constructions: Sequence[choices.Tuned], options: TuneOptions, settings: Settings
+) -> str:
+    """Which shape `lshdb reindex` takes by itself, if that is not the first one; else empty."""
+    usual = choose_construction(
+        options.threshold or settings.threshold,
+        options.recall or settings.recall,
+        options.permutations or settings.permutations,
+    )
+    best = constructions[0].construction
+    if best == usual:
+        return ""
+    return (
+        f'"{best}" is the quickest for these documents; lshdb reindex takes "{usual}", '
+        f'unless you give --construction "{best}"'
+    )
 
 
 def _write_constructions(constructions: list[choices.Tuned], form: Form) -> None:

@@ -138,7 +138,8 @@ def check_directories(directories: Sequence[str]) -> None:
         if os.path.isdir(path):
             continue
         if os.path.lexists(path):
-            raise UsageError(f"{printable_path(path)} is not a directory: lshdb add takes files")
+            name = printable_path(path)
+            raise UsageError(f"{name} is a file, not a directory: add it by `lshdb add {name}`")
         raise InputError(f"{printable_path(path)}: no such directory")
 
 

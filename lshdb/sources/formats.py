@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
+from os.path import splitext
 from tempfile import TemporaryFile
 from typing import Any, Protocol, cast
 
@@ -17,6 +18,7 @@ from lshdb.errors import InputError, LshdbError, UsageError
 from lshdb.keys import with_article
 from lshdb.sources import compression, inputs, json_rows, paths
 from lshdb.sources.batch import Batch, Origin, TableSchema
+from lshdb.sources.documents.kinds import KINDS, OF_SUFFIX
 from lshdb.sources.sinks import Sink, Target, rows_of
 
 _FORMATS: Mapping[str, tuple[str, str, str]] = {
@@ -127,6 +129,11 @@ def output_format(path: str, default: str) -> str:
     """
     format: str = paths.format_of(path)
     if format == "text":
+        if (kind := KINDS.get(OF_SUFFIX.get(splitext(path)[1].lower(), ""))) and not kind.is_text:
+            raise UsageError(
+                f"{path}: no rows are written as {kind.name}: name a file that ends in .csv, "
+                ".jsonl, .parquet or .arrow"
+            )
         format = "jsonl" if default == "json" else default
     if format == "arrow" and path.lower().endswith(_STREAM):
         format = "arrows"

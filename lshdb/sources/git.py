@@ -94,6 +94,8 @@ def _reason(directory: str, printed: str) -> str:
             "git does not trust a repository of another user; if you do: "
             f"{command[0].strip() if command else trust}"
         )
+    if "not a git repository" in reason:
+        return "not in a git repository: go to the folder of one, or make one with `git init`"
     if "lazy fetching disabled" in printed:
         return (
             f"{reason}; this is a partial clone, and lshdb fetches nothing: "

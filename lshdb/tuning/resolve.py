@@ -120,7 +120,9 @@ def check_against(
     }
     for name, difference in differing.items():
         if name not in OF_INDEX:
-            raise SettingsMismatch(f"{path} has {difference}: leave it out, or make another file")
+            raise SettingsMismatch(
+                f"{path} has {difference}: leave this setting out, or make another file"
+            )
     if "bands" in differing or "rows" in differing:
         differing.pop("construction", None)  # it says the same again
     differences = " and ".join(differing.values())

@@ -9,7 +9,6 @@ has all of them.
 from __future__ import annotations
 
 import re
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +30,7 @@ _HEAD: Final = """\
 All pages in one file: [llms-full.txt](llms-full.txt).
 """
 _LINK: Final = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_OUTSIDE: Final = re.compile(r"\[([^\]]*)\]\(\.\./[^)]*\)")
 _SENTENCE: Final = re.compile(r"(.*?[.?])(?:\s|$)", re.DOTALL)
 
 
@@ -57,6 +57,16 @@ def first_sentence(page: Path) -> str:
     return match[1]
 
 
+def links_of_site(text: str) -> str:
+    """A page with the links that the site has; those to other files are left as plain text.
+
+    >>> links_of_site("[a](../SECURITY.md#keys) [b](docs/api.md) [c](../scripts/README.md)")
+    '[a](security.md#keys) [b](api.md) c'
+    """
+    text = text.replace("](../SECURITY.md", "](security.md").replace("](docs/", "](")
+    return _OUTSIDE.sub(r"\1", text)
+
+
 def listing() -> Iterator[str]:
     """The lines of llms.txt."""
     yield _HEAD
@@ -72,7 +82,7 @@ def full() -> Iterator[str]:
     yield _HEAD.partition("\nAll pages")[0]
     for pages in navigation().values():
         for page in pages.values():
-            yield page.read_text("utf-8")
+            yield links_of_site(page.read_text("utf-8"))
 
 
 def on_post_build(config: Any) -> None:
@@ -80,7 +90,8 @@ def on_post_build(config: Any) -> None:
     site = Path(config["site_dir"])
     for pages in navigation().values():
         for page in pages.values():
-            shutil.copyfile(page, site / page.name.lower())
+            text = links_of_site(page.read_text("utf-8"))
+            (site / page.name.lower()).write_text(text, "utf-8")
     (site / "llms-full.txt").write_text("\n".join(full()), "utf-8")
 
 

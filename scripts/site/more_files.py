@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from llms import links_of_site
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
@@ -18,7 +19,7 @@ _STYLE = _PROJECT / "lshdb" / "web" / "static" / "lshdb.css"
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the page, with its links as they are among the others, and the colours."""
-    text = SOURCE.read_text("utf-8").replace("](docs/", "](")
+    text = links_of_site(SOURCE.read_text("utf-8"))
     files.append(File.generated(config, "security.md", content=text))
     files.append(File.generated(config, "colours.css", content=colours(_STYLE.read_text("utf-8"))))
     return files
@@ -35,5 +36,5 @@ def colours(style: str) -> str:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Let links to the file lead to the page."""
-    return markdown.replace("](../SECURITY.md)", "](security.md)")
+    """Let links lead to pages of the site."""
+    return links_of_site(markdown)

@@ -1,16 +1,33 @@
-"""For the reference: methods whose arguments are a group of options, as they are when imported."""
+"""For the reference: methods that take a group of options, as imported, and examples as code."""
 
 from __future__ import annotations
 
 import inspect
+import re
 from importlib import import_module
 from typing import Any
 
 import griffe
 
+_EXAMPLE = re.compile(r"^>>> .*?(?=\n\s*\n|\Z)", re.DOTALL | re.MULTILINE)
+
+
+def fenced(text: str) -> str:
+    r"""A docstring with its examples in fences, in which brackets are no links.
+
+    >>> fenced("It adds.\n\n>>> [1 + 1]\n[2]")
+    'It adds.\n\n```python\n>>> [1 + 1]\n[2]\n```'
+    """
+    return text if "```" in text else _EXAMPLE.sub(r"```python\n\g<0>\n```", text)
+
 
 class TakenOptions(griffe.Extension):
     """Gives such methods the arguments and the docstring that Python shows."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        """Put fences around examples."""
+        if obj.docstring is not None:
+            obj.docstring.value = fenced(obj.docstring.value)
 
     def on_function(self, *, func: griffe.Function, **_: Any) -> None:
         """Replace what was read from the source."""
@@ -20,7 +37,7 @@ class TakenOptions(griffe.Extension):
         for name in func.path.removeprefix(f"{func.module.path}.").split("."):
             found = getattr(found, name)
         func.docstring = griffe.Docstring(
-            inspect.getdoc(found) or "", parent=func, parser=griffe.Parser.google
+            fenced(inspect.getdoc(found) or ""), parent=func, parser=griffe.Parser.google
         )
         func.parameters = griffe.Parameters(
             *(

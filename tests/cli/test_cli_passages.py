@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from helpers import Command
@@ -103,7 +104,10 @@ def test_all_pairs_and_what_does_not_count(filled: Command) -> None:
     ]
     assert len(filled.done("passages", "--all", "--passages", "--top", "1").lines) == 1
     filled.write("task.txt", "Quote: " + HARBOUR)
-    assert len(filled.done("passages", "--all", "--base", "task.txt").lines) == 1
+    os.mkdir(filled.directory / "tasks")
+    filled.write("tasks/task.txt", "Quote: " + HARBOUR)
+    for base in ("task.txt", "tasks"):
+        assert len(filled.done("passages", "--all", "--base", base).lines) == 1
     common = filled("passages", "--key", "siege", "--common", "1")
     assert not common.out
     note = "runs in more than 1 document do not count: "

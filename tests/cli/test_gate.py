@@ -453,7 +453,7 @@ def test_what_cannot_be_checked_is_said_in_one_line(repository: Repository, tmp_
     repository.git("commit", "-q", "-m", "Another history")
     assert "shares no commit" in repository.fails("gate", "--since", "main", status=2)
     outside = Command(tmp_path.parent, {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent.parent)})
-    assert "not a git repository" in outside.fails("gate")
+    assert outside.fails("gate").startswith(".: not in a git repository: go to the folder of one")
     without = Command(tmp_path, {"PATH": "/nowhere"})
     assert without.fails("gate") == "git is not installed: put it on the PATH"
 

@@ -160,8 +160,9 @@ def test_programs_get_a_list_of_all_pages_and_the_pages(tmp_path: Path) -> None:
     script["on_post_build"]({"site_dir": tmp_path})
     whole = (tmp_path / "llms-full.txt").read_text("utf-8")
     for page in PAGES[1:]:
-        text = page.read_text("utf-8")
+        text = script["links_of_site"](page.read_text("utf-8"))
         assert text in whole
+        assert "](../" not in text, "what the site does not have"
         assert (tmp_path / page.name).read_text("utf-8") == text
 
 

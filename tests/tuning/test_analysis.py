@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import re
 from pathlib import Path
@@ -213,6 +214,18 @@ def test_tune_without_a_database(command: Command) -> None:
     assert lines[0].split("\t")[:2] == ["and 6, or 16", "0.992281"]
     assert "needs a database" in command.fails("tune", "--documents", "5", status=2)
     assert list(command.directory.iterdir()) == []
+
+
+def test_tune_says_which_shape_reindex_takes(command: Command) -> None:
+    command.done("add", "-", "--key", "a", stdin="one two three four five six seven")
+    command.done("add", "-", "--key", "b", stdin="one two three four five six nine")
+    done = command.done("tune", "--threshold", "0.7", "--top", "1")
+    first = done.lines[0].split("\t")[0]
+    command.done("reindex", "--threshold", "0.7")
+    usual = json.loads(command.done("info", "--json").out)["construction"]
+    assert usual != first
+    assert f'"{first}" is the quickest for these documents' in done.err
+    assert f'takes "{usual}", unless' in done.err
 
 
 def test_a_row_of_tune_fits_on_a_line_of_a_terminal(command: Command) -> None:
