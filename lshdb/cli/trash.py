@@ -104,7 +104,7 @@ def trash(
     shown = ("action", "path", "aside", "reason")
     none = None
     if not options.restore:
-        none = "no document of a file is decided to drop: see lshdb decide --help"
+        none = "no file of a dropped document is here: lshdb decide drop says what may go"
     results.write_results(aside.MovedFile, files, form, shown=shown, noun=("file",), none=none)
     sizes = [moved.size for moved in files if moved.action != "left"]
     would = "would have " * dry_run

@@ -187,7 +187,7 @@ def test_what_cannot_be_synced_changes_nothing() -> None:
     sync("d")
     with pytest.raises(InputError, match="missing: no such directory"):
         sync("d", "missing")
-    with pytest.raises(UsageError, match="d/a is not a directory"):
+    with pytest.raises(UsageError, match="d/a is a file, not a directory"):
         sync("d/a")
     with pytest.raises(UsageError, match="name the folders"):
         sync()
