@@ -14,8 +14,10 @@ from lshdb.cli.options import NAMING
 from lshdb.database import Database
 from lshdb.errors import InputError
 from lshdb.formatting import counted
+from lshdb.keys import distinct_key
 from lshdb.limits import DEFAULTS
 from lshdb.model import Failure
+from lshdb.shingling.content import digest
 from lshdb.shingling.shingling import Content, Shingling
 from lshdb.sources import extracting
 from lshdb.sources.paths import format_of, printable_path
@@ -84,7 +86,10 @@ def base_texts(paths: Sequence[str], shingling: Shingling) -> dict[str, str]:
     for document in session.read(paths):
         if isinstance(document, Failure):
             raise InputError(f"--base {document.where}: {document.reason}")
-        texts[document.key] = str(document.content)
+        key, content = document.key, str(document.content)
+        if texts.get(key, content) != content:  # several rows may have one key
+            key = distinct_key(key, digest(content.encode()))
+        texts[key] = content
     report_skipped_files(session.counts.skipped.counts(), "base: ")
     if not texts:
         raise InputError(f"--base {', '.join(map(printable_path, paths))}: no text is there")

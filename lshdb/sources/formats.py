@@ -35,6 +35,8 @@ stream. Their suffixes are in lshdb.sources.paths."""
 KIND: Mapping[str, str] = {name: kind for name, (kind, _, _) in _FORMATS.items()}
 """Between formats of one kind nothing is lost."""
 _STREAM = ".arrows"
+_OF_DATABASES = (".db", ".sqlite", ".sqlite3")
+"""Suffixes under which nobody looks for rows."""
 _BLOCK = 1 << 20
 
 
@@ -143,6 +145,11 @@ def output_format(path: str, default: str) -> str:
         arrow()
     if paths.is_database(path):
         raise UsageError(f"{path} is a database, and would be lost: name another file")
+    if splitext(path)[1].lower() in _OF_DATABASES:
+        raise UsageError(
+            f"{path} is the name of a database, and rows are no database: name a file that ends in "
+            ".csv, .jsonl, .parquet or .arrow"
+        )
     return format
 
 

@@ -146,6 +146,7 @@ COMMANDS = [
     ("dedup lsh.db -o out.jsonl", 2, "lsh.db is a database: dedup reads tables"),
     ("dedup in.jsonl -o lsh.db", 2, "lsh.db is a database, and would be lost: name another"),
     ("dedup bad.parquet -o out.parquet", 1, "not Parquet, or damaged"),
+    ("dedup in.csv -o out.db", 2, "out.db is the name of a database, and rows are no database"),
     ("dedup in.csv -o out.xlsx", 2, "out.xlsx: no rows are written as sheets: name a file that"),
     ("dedup in.jsonl -o out.parquet.gz", 2, "leave out the last suffix"),
     ("dedup notes -o out/", 1, "notes: no table in it"),

@@ -211,3 +211,15 @@ def test_the_commands(command: Command) -> None:
     for name, reason in (("gone", "no such file"), ("empty", "no text is there")):
         assert reason in command.fails("init", "-d", "new.db", "--base", name)
     assert not command.path("new.db").exists()
+
+
+def test_rows_of_one_key_are_all_base_texts(command: Command) -> None:
+    rows = [
+        {"id": "t", "text": "the first task of all"},
+        {"id": "t", "text": "the other task of two"},
+    ]
+    command.write("base.jsonl", rows)
+    command.done("init", "-d", "b.db", "--base", "base.jsonl")
+    with lshdb.open(command.path("b.db"), mode="read") as db:
+        texts = [text for _, text in db.settings.shingling.base]
+    assert texts == [row["text"] for row in rows]
