@@ -67,7 +67,7 @@ class Table:
 
 
 def facts(values: Mapping[str, object], title: str = "") -> Table:
-    """Names with their values, one on a line; those that are None are left out."""
+    """Names with their values, one pair per line, without the names whose value is None."""
     rows = [(name, value) for name, value in values.items() if value is not None]
     return Table((), rows, len(rows), title=title)
 
