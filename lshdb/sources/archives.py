@@ -64,14 +64,20 @@ class Member:
         return self.status
 
 
+_SUFFIXES = (".zip", ".tgz", ".tar")
+
+
 def is_archive(path: str) -> bool:
     """Whether a file is an archive, by its suffix."""
     lower = path.lower()
-    return lower.endswith((".zip", ".tgz")) or without_compression(lower).endswith(".tar")
+    return lower.endswith(_SUFFIXES) or without_compression(lower).endswith(".tar")
 
 
 def archive_of(path: str) -> str | None:
     """The archive that a path is, or leads into; None for other paths."""
+    lower = path.lower()
+    if not any(suffix in lower for suffix in _SUFFIXES):
+        return None
     while path and not os.path.lexists(path):
         path = os.path.dirname(path)
     return path if is_archive(path) and os.path.isfile(path) else None

@@ -24,8 +24,8 @@ _BUFFER = 1 << 20
 
 def compression_of(path: str) -> str | None:
     """The suffix for a file's compression, None if it is not compressed."""
-    lower = path.lower()
-    return next((suffix for suffix in _NAMES if lower.endswith(suffix)), None)
+    suffix = path[path.rfind(".") :].lower()
+    return suffix if suffix in _NAMES else None
 
 
 def without_compression(path: str) -> str:

@@ -234,6 +234,8 @@ def _is_installed(module: str) -> bool:
 
 def _is_maildir(directory: str) -> bool:
     """Whether a directory is one of those of a maildir that have messages."""
+    if os.path.basename(directory) not in (*_MAILDIR, "", ".", ".."):
+        return False
     parent, name = os.path.split(os.path.abspath(directory))
     paths = [os.path.join(parent, subdirectory) for subdirectory in _MAILDIR]
     return name in _MAILDIR and all(map(os.path.isdir, paths))
